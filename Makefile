@@ -1,0 +1,105 @@
+# make help lists the targets. `make test` needs a Rust toolchain (cargo, rustfmt, clippy) and Python 3.11 or newer;
+# everything else it installs by itself: Python packages in .venv, cargo-deny in .tools, a C compiler with apt-get
+# (as root, and only if there is none).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+CARGO ?= cargo
+PYTHON ?= python3
+CARGO_DENY_VERSION := 0.20.2
+TAMIS := target/release/tamis
+DENY := .tools/bin/cargo-deny
+
+.PHONY: help demo test bench lint format clippy docs rust-tests python-tests licences advisories release c-compiler \
+	liblinear clean-tools
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: release ## build, then find the planted features of a generated stream
+	$(TAMIS) demo
+
+test: lint rust-tests docs python-tests licences ## everything continuous integration checks
+	@echo "make test: all of it passed"
+
+bench: release .venv-bench/ready liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
+	$(CARGO) build --release --locked --package tamis --examples
+	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+lint: format clippy ## formatting and clippy, warnings denied
+
+format: ## is the code formatted?
+	$(CARGO) fmt --all --check
+
+clippy: c-compiler
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+rust-tests: c-compiler ## unit, contract, property and program tests
+	$(CARGO) test --workspace --locked
+
+docs: c-compiler ## the library's documentation, warnings denied
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+release: c-compiler ## the program, optimised
+	$(CARGO) build --release --locked --package tamis-cli
+
+python-tests: release .venv/ready ## scikit-learn, scipy and pyarrow as judges of the program
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python -m pytest -q -p no:cacheprovider tests/python
+
+licences: $(DENY) advisories ## what the dependencies may be, and their known holes
+	$(DENY) --all-features --locked check bans licenses sources
+
+# The database of known holes lives on the network. Where it cannot be had, that is said and the rest goes on;
+# ADVISORIES=required turns it into an error.
+advisories: $(DENY)
+	@if timeout 120 $(DENY) fetch db 2>.tools/fetch.log; then \
+		$(DENY) --all-features --locked check advisories; \
+	else \
+		echo "=================================================================="; \
+		echo "NOT CHECKED: known holes in dependencies (RustSec advisories)."; \
+		echo "Their database could not be fetched; .tools/fetch.log says why."; \
+		echo "=================================================================="; \
+		[ "$(ADVISORIES)" != required ]; \
+	fi
+
+# Installed unoptimised: it compiles in a minute and runs for a second.
+$(DENY):
+	$(CARGO) install --quiet --locked --debug --root .tools --version $(CARGO_DENY_VERSION) cargo-deny
+
+.venv/ready: tests/python/requirements.txt
+	$(call virtual_environment,.venv,$<)
+
+.venv-bench/ready: benchmarks/requirements.txt
+	$(call virtual_environment,.venv-bench,$<)
+
+# A virtual environment with pinned packages. Debian keeps the module venv in a package of its own.
+define virtual_environment
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(call install,python3-venv); }
+	rm -rf $(1)
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(2)
+	@touch $(1)/ready
+endef
+
+c-compiler:
+	@command -v cc >/dev/null || { $(call install,gcc libc6-dev); }
+
+liblinear:
+	@command -v liblinear-train >/dev/null || { $(call install,liblinear-tools); }
+
+# Debian packages, as root only; anyone else is told the names.
+define install
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1); \
+	else \
+		echo "please install the package(s): $(1)" >&2; exit 2; \
+	fi
+endef
+
+clean-tools: ## remove what make test and make bench installed here
+	rm -rf .venv .venv-bench .tools

@@ -1,0 +1,145 @@
+//! `tamis fit`: data in, model out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde_json::json;
+use tamis::eval::Measures;
+use tamis::model::Model;
+use tamis::read::memory_of_this_machine;
+use tamis::recipe::Recipe;
+use tamis::train::{CheckpointPlan, FitOptions, Fitted, Saved, fit};
+
+use super::{Failure, eval, open_for, warn_of_skipped};
+use crate::args::FitArgs;
+use crate::output::progress::Screen;
+use crate::output::table;
+
+pub fn run(args: FitArgs) -> Result<(), Failure> {
+    let started = Instant::now();
+    let (recipe, resume) = recipe_or_resume(&args)?;
+    let sources = args.data.reading.sources(&args.data.data)?;
+    let validation =
+        args.running.validate.as_ref().map(|file| args.data.reading.sources(&[file.clone()])).transpose()?;
+    let options = FitOptions {
+        sources,
+        read: args.data.reading.options(true),
+        task: args.running.task,
+        memory: args.running.memory.unwrap_or_else(memory_of_this_machine),
+        cache_folder: args.running.cache_dir.clone(),
+        checkpoint: args
+            .running
+            .checkpoint
+            .clone()
+            .or(args.running.resume.clone().filter(|_| args.running.every.is_some()))
+            .map(|path| CheckpointPlan { path, every: args.running.every }),
+        stop: stop_on_signal(),
+    };
+    let mut screen = Screen::new(args.running.quiet, &options.sources);
+    let fitted = fit(&recipe, &options, resume, &mut screen)?;
+    screen.finish();
+    fitted.model.save(&args.running.out)?;
+    let measures = match validation {
+        Some(sources) => {
+            Some(eval::measure(&fitted.model, &mut open_for(&fitted.model, sources, args.data.reading.options(true)))?)
+        }
+        None => None,
+    };
+    tell(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())
+}
+
+/// The recipe typed, or the checkpoint's: what is learned may not change half-way.
+fn recipe_or_resume(args: &FitArgs) -> Result<(Recipe, Option<Saved>), Failure> {
+    let Some(path) = &args.running.resume else { return Ok((args.recipe.recipe.clone(), None)) };
+    let saved = Saved::load(path)?;
+    if let Some(flag) = args.recipe.given.first()
+        && args.recipe.recipe != *saved.recipe()
+    {
+        let text =
+            format!("--{flag}: a checkpoint brings its own recipe; leave it out, or begin anew without --resume");
+        return Err(Failure::Text(text));
+    }
+    if !args.running.quiet {
+        match saved.is_complete() {
+            true => eprintln!("going on from {} with new data", path.display()),
+            false => eprintln!("going on from {} after {} rows", path.display(), saved.rows()),
+        }
+    }
+    Ok((saved.recipe().clone(), Some(saved)))
+}
+
+/// A flag that Ctrl-C raises; a second Ctrl-C ends at once.
+pub fn stop_on_signal() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let raised = stop.clone();
+    let handler = move || {
+        if raised.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    };
+    // A handler can be set once a process; without one Ctrl-C simply ends the program.
+    ctrlc::set_handler(handler).ok();
+    stop
+}
+
+fn tell(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> Result<(), Failure> {
+    let model = &fitted.model;
+    if model.seen.skipped > 0 && !args.running.quiet {
+        warn_of_skipped(model.seen.skipped, &fitted.skipped);
+    }
+    if args.running.json {
+        println!("{}", summary(args, fitted, measures, seconds));
+        return Ok(());
+    }
+    if args.running.quiet {
+        return Ok(());
+    }
+    let seen = &model.seen;
+    let rate = fitted.rows_learned as f64 / seconds.max(1e-9);
+    println!(
+        "{} rows, {} pass{}, {} features seen, {} kept; {:.2} s ({} rows/s), {} of memory",
+        table::count(seen.rows),
+        seen.passes,
+        if seen.passes == 1 { "" } else { "es" },
+        table::count(seen.features),
+        table::count(model.nonzeros() as u64),
+        seconds,
+        table::count(rate as u64),
+        table::bytes(fitted.memory as u64),
+    );
+    println!("model: {}", args.running.out.display());
+    if let Some(measures) = measures {
+        println!("on {}: {}", args.running.validate.as_deref().unwrap_or_default(), table::measures(measures));
+    }
+    let top = table::features(model, 10);
+    if !top.is_empty() {
+        println!("\n{top}");
+    }
+    Ok(())
+}
+
+fn summary(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> serde_json::Value {
+    let Model { recipe, seen, loss, .. } = &fitted.model;
+    let mut value = json!({
+        "model": args.running.out,
+        "method": recipe.method.name(),
+        "loss": loss.name(),
+        "task": table::task_name(&fitted.model),
+        "n_examples": seen.rows,
+        "n_features": seen.features,
+        "nonzeros": fitted.model.nonzeros(),
+        "passes": seen.passes,
+        "skipped": seen.skipped,
+        "seconds": seconds,
+        "memory_bytes": fitted.memory,
+        "progressive_loss": seen.progressive_loss,
+    });
+    if let Some(error) = seen.progressive_error {
+        value["progressive_error"] = json!(error);
+    }
+    if let Some(measures) = measures {
+        value["validation"] = json!(measures);
+    }
+    value
+}

@@ -1,0 +1,98 @@
+//! One file a command; each reads like a list of what it does.
+
+mod convert;
+mod demo;
+mod eval;
+mod fit;
+mod inspect;
+mod predict;
+mod synth;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use tamis::model::{Model, ModelError};
+use tamis::read::{ReadError, ReadOptions, RowStream};
+use tamis::train::TrainError;
+
+use crate::args::{Arguments, Commands, DataArgs};
+
+/// Runs what was asked.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Commands::Fit(args) => fit::run(*args),
+        Commands::Predict(args) => predict::run(args),
+        Commands::Eval(args) => eval::run(args),
+        Commands::Inspect(args) => inspect::run(args),
+        Commands::Convert(args) => convert::run(args),
+        Commands::Synth(args) => synth::run(args),
+        Commands::Demo(args) => demo::run(args),
+    }
+}
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    Train(TrainError),
+    Read(ReadError),
+    Model(ModelError),
+    Output(io::Error),
+    Text(String),
+}
+
+impl Failure {
+    /// The reader of our output went away: that is fine.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// 2 for errors, 130 after Ctrl-C.
+    pub fn exit_code(&self) -> u8 {
+        if matches!(self, Failure::Train(TrainError::Interrupted { .. })) { 130 } else { 2 }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Train(error) => error.fmt(f),
+            Failure::Read(error) => error.fmt(f),
+            Failure::Model(error) => error.fmt(f),
+            Failure::Output(error) => write!(f, "output: {error}"),
+            Failure::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+macro_rules! failure_from {
+    ($($error:ty => $arm:ident),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::$arm(error)
+            }
+        })*
+    };
+}
+failure_from!(TrainError => Train, ReadError => Read, ModelError => Model, io::Error => Output, String => Text);
+
+/// The model, and its data opened the way the model was taught.
+fn model_and_data(model: &Path, data: &DataArgs, needs_target: bool) -> Result<(Model, RowStream), Failure> {
+    let model = Model::load(model)?;
+    let stream = open_for(&model, data.reading.sources(&data.data)?, data.reading.options(needs_target));
+    Ok((model, stream))
+}
+
+/// Opens data with the columns a model remembers.
+fn open_for(model: &Model, sources: Vec<tamis::read::Source>, mut options: ReadOptions) -> RowStream {
+    options.columns.known = model.columns.clone();
+    RowStream::open(sources, options)
+}
+
+/// Tells of lines left out.
+fn warn_of_skipped(count: u64, first: &[String]) {
+    if count > 0 {
+        eprintln!("tamis: {count} bad lines left out, the first of them:");
+        first.iter().for_each(|line| eprintln!("  {line}"));
+    }
+}

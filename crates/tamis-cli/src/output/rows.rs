@@ -1,0 +1,191 @@
+//! Rows written back as text: svmlight, Vowpal Wabbit, JSON lines and CSV.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use tamis::data::{FeatureKey, Label, ParsedRows};
+use tamis::read::Format;
+
+use super::table::quoted;
+
+/// Why rows cannot be written in a format.
+#[derive(Debug)]
+pub enum WriteError {
+    Io(io::Error),
+    /// The format has no place for what the rows hold.
+    NotPossible(String),
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        WriteError::Io(error)
+    }
+}
+
+/// Writes rows in a text format.
+pub struct RowWriter<W: Write> {
+    out: W,
+    format: Format,
+    /// Rows of a table wait until all columns are known.
+    table: Table,
+}
+
+#[derive(Default)]
+struct Table {
+    columns: BTreeMap<String, usize>,
+    rows: Vec<(Label, f64, Vec<(usize, f64)>)>,
+}
+
+impl<W: Write> RowWriter<W> {
+    pub fn new(out: W, format: Format) -> Self {
+        RowWriter { out, format, table: Table::default() }
+    }
+
+    pub fn write(&mut self, rows: &ParsedRows) -> Result<(), WriteError> {
+        for row in 0..rows.len() {
+            match self.format {
+                Format::Svmlight => self.svmlight(rows, row)?,
+                Format::VowpalWabbit => self.vowpal_wabbit(rows, row)?,
+                Format::JsonLines => self.json_line(rows, row)?,
+                _ => self.table_row(rows, row),
+            }
+        }
+        Ok(())
+    }
+
+    fn svmlight(&mut self, rows: &ParsedRows, row: usize) -> Result<(), WriteError> {
+        let Label::Number(label) = rows.labels[row] else {
+            let text =
+                format!("svmlight labels are numbers, found {}: write vw, jsonl or csv instead", rows.labels[row]);
+            return Err(WriteError::NotPossible(text));
+        };
+        if rows.weight(row) != 1.0 {
+            let text = "svmlight has no place for importance weights: write vw, jsonl or parquet instead";
+            return Err(WriteError::NotPossible(text.into()));
+        }
+        let mut entries = Vec::new();
+        for (key, value) in rows.entries(row) {
+            match key {
+                FeatureKey::Index(index) => entries.push((index, value)),
+                FeatureKey::Name(name) => {
+                    let text = format!("svmlight features are numbers, found {name:?}: write vw, jsonl or csv instead");
+                    return Err(WriteError::NotPossible(text));
+                }
+            }
+        }
+        entries.sort_by_key(|(index, _)| *index);
+        write!(self.out, "{label}")?;
+        for (index, value) in entries {
+            write!(self.out, " {index}:{value}")?;
+        }
+        Ok(writeln!(self.out)?)
+    }
+
+    fn vowpal_wabbit(&mut self, rows: &ParsedRows, row: usize) -> Result<(), WriteError> {
+        match &rows.labels[row] {
+            Label::Number(label) => write!(self.out, "{label} ")?,
+            Label::Absent => {}
+            Label::Text(text) => {
+                let text = format!("Vowpal Wabbit labels are numbers, found {text:?}: write jsonl or csv instead");
+                return Err(WriteError::NotPossible(text));
+            }
+        }
+        if rows.weight(row) != 1.0 {
+            write!(self.out, "{} ", rows.weight(row))?;
+        }
+        match rows.tags.get(row) {
+            Some(tag) if !tag.is_empty() => write!(self.out, "'{tag}|")?,
+            _ => write!(self.out, "|")?,
+        }
+        for (key, value) in rows.entries(row) {
+            let name = name_of(key);
+            if name.contains([' ', '\t', ':', '|', '\n']) || name.is_empty() {
+                let text = format!(
+                    "a Vowpal Wabbit name has no blanks, ':' or '|', found {name:?}: write jsonl or csv instead"
+                );
+                return Err(WriteError::NotPossible(text));
+            }
+            match value {
+                1.0 => write!(self.out, " {name}")?,
+                value => write!(self.out, " {name}:{value}")?,
+            }
+        }
+        Ok(writeln!(self.out)?)
+    }
+
+    fn json_line(&mut self, rows: &ParsedRows, row: usize) -> Result<(), WriteError> {
+        let json = |text: &str| serde_json::Value::from(text).to_string();
+        write!(self.out, "{{")?;
+        match &rows.labels[row] {
+            Label::Number(label) => write!(self.out, "\"y\":{label},")?,
+            Label::Text(text) => write!(self.out, "\"y\":{},", json(text))?,
+            Label::Absent => {}
+        }
+        if rows.weight(row) != 1.0 {
+            write!(self.out, "\"weight\":{},", rows.weight(row))?;
+        }
+        if let Some(tag) = rows.tags.get(row).filter(|tag| !tag.is_empty()) {
+            write!(self.out, "\"tag\":{},", json(tag))?;
+        }
+        write!(self.out, "\"x\":{{")?;
+        for (at, (key, value)) in rows.entries(row).enumerate() {
+            write!(self.out, "{}{}:{value}", if at > 0 { "," } else { "" }, json(&name_of(key)))?;
+        }
+        Ok(writeln!(self.out, "}}}}")?)
+    }
+
+    fn table_row(&mut self, rows: &ParsedRows, row: usize) {
+        let table = &mut self.table;
+        let entries = rows.entries(row).map(|(key, value)| {
+            let fresh = table.columns.len();
+            (*table.columns.entry(name_of(key)).or_insert(fresh), value)
+        });
+        let entries = entries.collect();
+        table.rows.push((rows.labels[row].clone(), rows.weight(row), entries));
+    }
+
+    /// Writes what waited; returns the inner writer.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        if matches!(self.format, Format::Csv | Format::Tsv) {
+            self.write_table()?;
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn write_table(&mut self) -> Result<(), WriteError> {
+        let comma = if self.format == Format::Tsv { "\t" } else { "," };
+        let table = std::mem::take(&mut self.table);
+        let weighted = table.rows.iter().any(|(_, weight, _)| *weight != 1.0);
+        let mut names: Vec<(&String, usize)> = table.columns.iter().map(|(name, &at)| (name, at)).collect();
+        names.sort_by_key(|(name, _)| match FeatureKey::from_name(name) {
+            FeatureKey::Index(index) => (index, String::new()),
+            FeatureKey::Name(name) => (u32::MAX, name.to_string()),
+        });
+        write!(self.out, "y{}", if weighted { format!("{comma}weight") } else { String::new() })?;
+        for (name, _) in &names {
+            write!(self.out, "{comma}{}", quoted(name))?;
+        }
+        writeln!(self.out)?;
+        for (label, weight, entries) in &table.rows {
+            let label = if *label == Label::Absent { String::new() } else { quoted(&label.to_string()) };
+            write!(self.out, "{label}")?;
+            if weighted {
+                write!(self.out, "{comma}{weight}")?;
+            }
+            let entries: BTreeMap<usize, f64> = entries.iter().copied().collect();
+            for (_, at) in &names {
+                write!(self.out, "{comma}{}", entries.get(at).copied().unwrap_or(0.0))?;
+            }
+            writeln!(self.out)?;
+        }
+        Ok(())
+    }
+}
+
+fn name_of(key: FeatureKey<'_>) -> String {
+    match key {
+        FeatureKey::Index(index) => index.to_string(),
+        FeatureKey::Name(name) => name.to_string(),
+    }
+}

@@ -1,0 +1,180 @@
+//! Numbers and features as people like to read them.
+
+use std::fmt::Write as _;
+
+use tamis::eval::Measures;
+use tamis::model::{Feature, Model, Task};
+
+/// A count with its thousands apart.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Bytes with a unit.
+pub fn bytes(number: u64) -> String {
+    match number {
+        0..1024 => format!("{number} bytes"),
+        1024..1_048_576 => format!("{:.1} KiB", number as f64 / 1024.0),
+        _ => format!("{:.1} MiB", number as f64 / 1_048_576.0),
+    }
+}
+
+/// What a model predicts, in a word.
+pub fn task_name(model: &Model) -> &'static str {
+    match &model.task {
+        Task::Regression => "regression",
+        Task::Classes(classes) if classes.len() == 2 => "binary",
+        Task::Classes(_) => "multiclass",
+    }
+}
+
+/// Measures in one line.
+pub fn measures(measures: &Measures) -> String {
+    let mut text = format!("{} rows", count(measures.n));
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            write!(text, ", {name} {value}").expect("text grows");
+        }
+    };
+    add("error", measures.error.map(|error| format!("{:.2} %", 100.0 * error)));
+    add("AUC", measures.auc.map(|auc| format!("{auc:.4}")));
+    add("log loss", measures.log_loss.map(|loss| format!("{loss:.4}")));
+    add("RMSE", measures.rmse.map(|rmse| format!("{rmse:.6}")));
+    add("R²", measures.r2.map(|r2| format!("{r2:.4}")));
+    text
+}
+
+/// A model in a few lines.
+pub fn about(model: &Model) -> String {
+    let seen = &model.seen;
+    let mut text = format!(
+        "{} by {} with {} loss\nlearned from {} rows in {} pass{}, {} features seen, {} kept",
+        match &model.task {
+            Task::Regression => "a number".to_string(),
+            Task::Classes(classes) => {
+                let names: Vec<String> = classes.iter().take(10).map(|class| class.to_string()).collect();
+                let more = if classes.len() > 10 { ", …" } else { "" };
+                format!("{} classes ({}{more})", classes.len(), names.join(", "))
+            }
+        },
+        model.recipe.method.name(),
+        model.loss.name(),
+        count(seen.rows),
+        seen.passes,
+        if seen.passes == 1 { "" } else { "es" },
+        count(seen.features),
+        count(model.nonzeros() as u64),
+    );
+    if let Some(error) = seen.progressive_error {
+        write!(text, "\nwrong on {:.2} % of rows before learning them", 100.0 * error).expect("text grows");
+    }
+    if seen.skipped > 0 {
+        write!(text, "\n{} bad lines were left out", count(seen.skipped)).expect("text grows");
+    }
+    text
+}
+
+/// The columns a terminal has, 80 if it does not say.
+fn width() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(80)
+}
+
+/// The features of largest effect with bars, output by output.
+pub fn features(model: &Model, top: usize) -> String {
+    let mut text = String::new();
+    for output in &model.outputs {
+        if let Some(class) = &output.class {
+            writeln!(text, "class {class}").expect("text grows");
+        }
+        let shown = &output.features[..top.min(output.features.len())];
+        text.push_str(&bars(shown));
+        if output.features.len() > shown.len() {
+            writeln!(text, "… and {} more", count((output.features.len() - shown.len()) as u64)).expect("text grows");
+        }
+        writeln!(text, "intercept {}", output.intercept).expect("text grows");
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn bars(features: &[Feature]) -> String {
+    let effect = |feature: &Feature| feature.weight * feature.scale;
+    let largest = features.iter().map(|feature| effect(feature).abs()).fold(0.0, f64::max);
+    let stable = features.iter().any(|feature| feature.stability.is_some());
+    let names = features.iter().map(|feature| feature.name.chars().count()).max().unwrap_or(0);
+    let names = names.clamp(7, (width() / 2).max(12));
+    let room = width().saturating_sub(names + 32).clamp(4, 40);
+    let mut text = String::new();
+    writeln!(text, "{:<names$}  {:>12}  {:<10} effect", "feature", "weight", if stable { "stability" } else { "" })
+        .expect("text grows");
+    for feature in features {
+        let share = if largest > 0.0 { effect(feature).abs() / largest } else { 0.0 };
+        let bar = if effect(feature) < 0.0 { "−" } else { "+" }.to_string()
+            + &"█".repeat((share * room as f64).ceil() as usize);
+        let stability = feature.stability.map(|share| format!("{:.0} %", 100.0 * share)).unwrap_or_default();
+        writeln!(text, "{:<names$}  {:>12.6}  {stability:<10} {bar}", clipped(&feature.name, names), feature.weight)
+            .expect("text grows");
+    }
+    text
+}
+
+/// A name on one line, control characters made visible, cut to fit.
+fn clipped(name: &str, width: usize) -> String {
+    let safe: String = name.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
+    match safe.char_indices().nth(width.saturating_sub(1)) {
+        Some((end, _)) if safe.chars().count() > width => format!("{}…", &safe[..end]),
+        _ => safe,
+    }
+}
+
+/// Features as CSV: output by output, quoted where needed.
+pub fn features_csv(model: &Model, top: usize) -> String {
+    let many = model.outputs.len() > 1;
+    let mut text =
+        String::from(if many { "class,name,weight,scale,stability\n" } else { "name,weight,scale,stability\n" });
+    for output in &model.outputs {
+        for feature in output.features.iter().take(top) {
+            if let Some(class) = output.class.as_ref().filter(|_| many) {
+                write!(text, "{},", quoted(&class.to_string())).expect("text grows");
+            }
+            let stability = feature.stability.map(|share| share.to_string()).unwrap_or_default();
+            writeln!(text, "{},{},{},{stability}", quoted(&feature.name), feature.weight, feature.scale)
+                .expect("text grows");
+        }
+    }
+    text
+}
+
+/// A CSV field.
+pub fn quoted(field: &str) -> String {
+    match field.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_bytes() {
+        assert_eq!(["7", "1,000", "12,345,678"], [7, 1000, 12_345_678].map(count));
+        assert_eq!(bytes(5 << 20), "5.0 MiB");
+    }
+
+    #[test]
+    fn names_cannot_break_the_table() {
+        assert_eq!(clipped("a\nb\u{1b}[31m", 20), "a·b·[31m");
+        assert_eq!(clipped(&"x".repeat(100), 10).chars().count(), 10);
+        assert_eq!(quoted("say \"hi\", you"), "\"say \"\"hi\"\", you\"");
+    }
+}

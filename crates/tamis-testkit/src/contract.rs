@@ -1,0 +1,148 @@
+//! The contract: ten laws every learner keeps, tried on every case.
+//!
+//! | law | checks | what |
+//! |---|---|---|
+//! | 1 | [`batch_cut`] | the model does not depend on how the stream is cut into batches |
+//! | 2 | [`entry_order`], [`explicit_zero`] | order inside a row is irrelevant, an explicit zero is an absent feature |
+//! | 3 | [`late_and_vanishing`] | features may appear late and vanish |
+//! | 4 | [`predicting_is_pure`] | predicting changes nothing, and tells what learning tells |
+//! | 5 | [`save_and_load`] | save, load and go on equals never having stopped |
+//! | 6 | [`same_bits`] | same input, same bits, on any thread |
+//! | 7 | [`bounded_memory`], [`forgetting`] | memory grows with features, idle ones can be given back |
+//! | 8 | [`no_penalty`], [`huge_penalty`] | no penalty is plain descent, a huge one gives the empty model |
+//! | 9 | [`returns_to_zero`], [`counts_nonzeros`] | a weight can return to exactly zero; non-zeros are counted exactly |
+//! | 10 | [`fast_equals_naive`] | the fast learner equals the literal one to 1e-9 |
+//!
+//! A check returns what went wrong. Learners that do not keep a law by design stand in [`OPT_OUTS`] with the reason;
+//! where something weaker holds, [`Check::instead`] tries that.
+
+mod bits;
+mod cases;
+mod memory;
+mod opt_outs;
+mod rows;
+mod weights;
+
+pub use bits::{batch_cut, predicting_is_pure, same_bits, save_and_load};
+pub use cases::{Case, learners, loss};
+pub use memory::{bounded_memory, forgetting, forgetting_is_harmless, memory_below_a_ceiling};
+pub use opt_outs::{OPT_OUTS, OptOut, opted_out};
+pub use rows::{entry_order, explicit_zero, late_and_vanishing};
+pub use weights::{
+    Pair, at_most_one_feature, closed_form_without_penalty, compare, counts_nonzeros, fast_equals_naive, huge_penalty,
+    no_penalty, returns_to_zero, stays_in_the_ball,
+};
+
+use std::collections::BTreeMap;
+
+use tamis::data::{Batch, FeatureId};
+use tamis::learn::{AnyLearner, Learner, State};
+use tamis::loss::LossKind;
+use tamis::recipe::{Method, Recipe};
+
+use crate::streams::Shape;
+
+/// Nothing, or what went wrong.
+pub type Verdict = Result<(), String>;
+
+/// One check of the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each arm is named for the function it calls")]
+pub enum Check {
+    BatchCut,
+    EntryOrder,
+    ExplicitZero,
+    LateAndVanishing,
+    PredictingIsPure,
+    SaveAndLoad,
+    SameBits,
+    BoundedMemory,
+    Forgetting,
+    NoPenalty,
+    HugePenalty,
+    ReturnsToZero,
+    CountsNonzeros,
+    FastEqualsNaive,
+}
+
+impl Check {
+    /// Tries the law on a case.
+    pub fn run(self, case: &Case, kind: LossKind) -> Verdict {
+        match self {
+            Check::BatchCut => batch_cut(case, kind),
+            Check::EntryOrder => entry_order(case, kind),
+            Check::ExplicitZero => explicit_zero(case, kind),
+            Check::LateAndVanishing => late_and_vanishing(case, kind),
+            Check::PredictingIsPure => predicting_is_pure(case, kind),
+            Check::SaveAndLoad => save_and_load(case, kind),
+            Check::SameBits => same_bits(case, kind),
+            Check::BoundedMemory => bounded_memory(case, kind),
+            Check::Forgetting => forgetting(case, kind),
+            Check::NoPenalty => no_penalty(case, kind),
+            Check::HugePenalty => huge_penalty(case, kind),
+            Check::ReturnsToZero => returns_to_zero(case, kind),
+            Check::CountsNonzeros => counts_nonzeros(case, kind),
+            Check::FastEqualsNaive => fast_equals_naive(case, kind),
+        }
+    }
+
+    /// Tries what holds for a case that opts out.
+    pub fn instead(self, case: &Case, kind: LossKind) -> Verdict {
+        match (self, case.recipe.method) {
+            (Check::BoundedMemory, _) => memory_below_a_ceiling(case, kind),
+            (Check::Forgetting, _) => forgetting_is_harmless(case, kind).map(|_| ()),
+            (Check::NoPenalty, _) => closed_form_without_penalty(case, kind),
+            (Check::HugePenalty, Method::Tsgd | Method::Fofs | Method::Sofs) => at_most_one_feature(case, kind),
+            (Check::HugePenalty, Method::SingleStage) => stays_in_the_ball(case, kind),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The stream of the bit laws: short, because they run many times.
+pub const SHORT: Shape = Shape { rows: 700, features: 40, longest: 6, seed: 11 };
+
+/// The stream of comparisons with the oracles.
+pub const LONG: Shape = Shape { rows: 3000, features: 60, longest: 8, seed: 12 };
+
+/// A learner that knows nothing yet.
+pub fn fresh(recipe: &Recipe, kind: LossKind) -> AnyLearner {
+    AnyLearner::new(recipe, loss(kind))
+}
+
+/// Learns rows `range` and returns the margins told.
+pub fn learn(learner: &mut AnyLearner, batch: &Batch, range: std::ops::Range<usize>) -> Vec<f64> {
+    let mut margins = Vec::with_capacity(range.len());
+    learner.learn_all(range.map(|i| batch.example(i)), |_, step| margins.push(step.margin));
+    margins
+}
+
+/// The whole state, as bits: what "the same" means.
+pub fn bits(learner: &AnyLearner) -> BTreeMap<String, Vec<u64>> {
+    let mut state = State::default();
+    learner.save(&mut state);
+    let to_bits = |numbers: &Vec<f64>| numbers.iter().map(|number| number.to_bits()).collect();
+    state.arrays().iter().map(|(name, numbers)| (name.clone(), to_bits(numbers))).collect()
+}
+
+/// The weights of features `0..features`, zero for those never seen.
+pub fn weights(learner: &AnyLearner, features: usize) -> Vec<f64> {
+    (0..features as FeatureId).map(|id| learner.weight(id)).collect()
+}
+
+fn weight_bits(learner: &AnyLearner, features: usize) -> Vec<u64> {
+    weights(learner, features).iter().map(|weight| weight.to_bits()).collect()
+}
+
+/// An error unless `got` is `expected` to `tolerance`, relative to 1 + |expected|. Not-a-number is never close.
+fn near(what: impl FnOnce() -> String, got: f64, expected: f64, tolerance: f64) -> Verdict {
+    if (got - expected).abs() <= tolerance * (1.0 + expected.abs()) {
+        return Ok(());
+    }
+    Err(format!("{}: got {got:e}, expected {expected:e}", what()))
+}
+
+/// An error unless it is so.
+fn ensure(so: bool, message: impl FnOnce() -> String) -> Verdict {
+    if so { Ok(()) } else { Err(message()) }
+}

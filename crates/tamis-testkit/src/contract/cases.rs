@@ -1,0 +1,173 @@
+//! The recipes every law is tried on: every method, every rate it takes, and the corners of its numbers.
+
+use tamis::loss::{AnyLoss, LossKind};
+use tamis::recipe::{Method, RateKind, Recipe};
+
+use crate::streams::HUBER;
+
+/// A recipe with a name made of words: the method, the rate, then what is special about it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Unique among the cases.
+    pub name: String,
+    /// What is learned.
+    pub recipe: Recipe,
+}
+
+impl Case {
+    /// Whether the name holds every word of `words`.
+    pub fn has(&self, words: &str) -> bool {
+        words.split_whitespace().all(|word| self.name.split_whitespace().any(|own| own == word))
+    }
+
+    /// The recipe with the penalty taken away, whatever form the penalty of its method has.
+    pub fn without_penalty(&self) -> Recipe {
+        let recipe = Recipe { k: None, ..self.recipe.clone() };
+        match recipe.method {
+            Method::Sgd => recipe,
+            Method::Rounding => recipe.set("threshold", 0.0),
+            Method::Fobos | Method::Ftrl => recipe.set("penalty", 0.0).set("l2", 0.0),
+            Method::Rda => recipe.set("penalty", 0.0).set("l2", 0.0).set("rho", 0.0),
+            Method::TruncatedGradient | Method::Sadmm => recipe.set("penalty", 0.0),
+            Method::Tsgd | Method::Sofs => recipe,
+            // A decay so small that 1 − λη is 1 and the ball of radius 1/√λ is never left.
+            Method::Fofs => recipe.set("decay", 1e-300),
+            Method::SingleStage => recipe.set("radius", 1e300),
+        }
+    }
+
+    /// The recipe with a penalty no weight survives.
+    pub fn with_huge_penalty(&self) -> Recipe {
+        let recipe = self.recipe.clone();
+        match recipe.method {
+            Method::Sgd => recipe,
+            Method::TruncatedGradient => recipe.set("penalty", 1e9).set("threshold", f64::INFINITY),
+            Method::Rounding => recipe.set("threshold", 1e9),
+            Method::Fobos | Method::Rda | Method::Ftrl | Method::Sadmm => recipe.set("penalty", 1e9),
+            Method::Tsgd | Method::Fofs | Method::Sofs => Recipe { k: Some(1), ..recipe },
+            Method::SingleStage => recipe.set("radius", 1e-6),
+        }
+    }
+
+    /// Plain descent with the same rate.
+    pub fn plain_descent(&self) -> Recipe {
+        let recipe = &self.recipe;
+        let plain = Recipe {
+            method: Method::Sgd,
+            rate: Some(recipe.rate_kind()),
+            intercept: recipe.intercept,
+            average: recipe.average,
+            ..Recipe::default()
+        };
+        plain.set("learning-rate", recipe.number("learning-rate")).set("power", recipe.number("power"))
+    }
+}
+
+/// The loss of a kind as all tests use it.
+pub fn loss(kind: LossKind) -> AnyLoss {
+    kind.build(HUBER)
+}
+
+const SCHEDULES: [RateKind; 4] = [RateKind::Constant, RateKind::InverseSqrt, RateKind::Inverse, RateKind::Power];
+
+/// A case from its method, the rate if it takes one, and changes by name: a number of the recipe, `k`, `average`, or
+/// `no-intercept`.
+fn case(method: Method, rate: Option<RateKind>, changes: &[(&str, f64)]) -> Case {
+    let mut recipe = Recipe { rate, ..Recipe::new(method) };
+    let mut words = vec![method.name().to_string()];
+    if let Some(rate) = rate {
+        words.push(rate.name().into());
+        recipe = recipe.set("learning-rate", first_step(rate)).set("power", 0.3);
+    }
+    for &(name, value) in changes {
+        match name {
+            "k" => recipe.k = Some(value as usize),
+            "average" => recipe.average = true,
+            "no-intercept" => recipe.intercept = false,
+            _ => recipe = recipe.set(name, value),
+        }
+        words.push(if matches!(name, "average" | "no-intercept") { name.into() } else { format!("{name}={value}") });
+    }
+    Case { name: words.join(" "), recipe }
+}
+
+/// First steps small enough for the squared loss on rows of [`crate::streams`].
+fn first_step(rate: RateKind) -> f64 {
+    match rate {
+        RateKind::Constant => 0.03,
+        RateKind::InverseSqrt | RateKind::Power => 0.1,
+        RateKind::Inverse => 0.5,
+        RateKind::Auto | RateKind::Adagrad => 0.3,
+    }
+}
+
+/// Every case of the contract.
+pub fn learners() -> Vec<Case> {
+    let mut cases = Vec::new();
+    descent(&mut cases);
+    leaders(&mut cases);
+    selectors(&mut cases);
+    cases
+}
+
+/// `sgd`, `truncated-gradient`, `rounding`, `fobos`: a step, then shrinkage.
+fn descent(cases: &mut Vec<Case>) {
+    use Method::{Fobos, Rounding, Sgd, TruncatedGradient};
+    let mut add = |method, rate, changes: &[(&str, f64)]| cases.push(case(method, Some(rate), changes));
+    let (penalty, average) = (("penalty", 0.02), ("average", 1.0));
+    let (late, within) = (("period", 10.0), ("threshold", 0.4));
+    for rate in RateKind::ALL {
+        add(Sgd, rate, &[]);
+        add(Sgd, rate, &[average]);
+        add(TruncatedGradient, rate, &[penalty]);
+        add(TruncatedGradient, rate, &[penalty, late, within]);
+        add(TruncatedGradient, rate, &[penalty, average]);
+        add(TruncatedGradient, rate, &[penalty, ("period", 7.0), within, average]);
+        add(Rounding, rate, &[("threshold", 0.04), late]);
+        add(Rounding, rate, &[("threshold", 0.04), late, average]);
+        add(Fobos, rate, &[penalty]);
+        add(Fobos, rate, &[penalty, average]);
+        add(Fobos, rate, &[penalty, ("l2", 0.1)]);
+        if SCHEDULES.contains(&rate) {
+            add(Fobos, rate, &[penalty, ("l2", 0.1), average]);
+        }
+    }
+    add(Sgd, RateKind::Auto, &[("no-intercept", 1.0)]);
+    add(TruncatedGradient, RateKind::Constant, &[penalty, ("no-intercept", 1.0)]);
+    add(Rounding, RateKind::Adagrad, &[("threshold", 0.02)]);
+    // So weak a ridge that 1/(1 + ηλ₂) is 1 to half the digits.
+    add(Fobos, RateKind::Adagrad, &[penalty, ("l2", 1e-9)]);
+    // So strong a ridge that the clock wears out every few dozen steps.
+    add(Fobos, RateKind::Constant, &[penalty, ("l2", 3.0)]);
+    add(Fobos, RateKind::Constant, &[penalty, ("l2", 3.0), average]);
+}
+
+/// `rda` and `ftrl`: weights are a function of gradient sums.
+fn leaders(cases: &mut Vec<Case>) {
+    let mut add = |method, changes: &[(&str, f64)]| cases.push(case(method, None, changes));
+    let (small, average) = (("penalty", 0.02), ("average", 1.0));
+    add(Method::Rda, &[small]);
+    add(Method::Rda, &[small, ("rho", 0.05), ("gamma", 5.0)]);
+    add(Method::Rda, &[small, ("l2", 0.1)]);
+    add(Method::Rda, &[small, ("no-intercept", 1.0)]);
+    add(Method::Ftrl, &[("penalty", 1.0)]);
+    add(Method::Ftrl, &[("penalty", 2.0), ("l2", 1.0), ("learning-rate", 0.5)]);
+    add(Method::Ftrl, &[("penalty", 1.0), ("beta", 0.0), ("no-intercept", 1.0)]);
+    add(Method::Ftrl, &[("penalty", 1.0), average]);
+}
+
+/// `tsgd`, `fofs`, `sofs`, `sadmm`, `single-stage`: choose features, or project.
+fn selectors(cases: &mut Vec<Case>) {
+    for rate in SCHEDULES {
+        cases.push(case(Method::Tsgd, Some(rate), &[("k", 8.0)]));
+        cases.push(case(Method::Fofs, Some(rate), &[("k", 8.0)]));
+        cases.push(case(Method::Sadmm, Some(rate), &[("penalty", 0.02)]));
+        cases.push(case(Method::SingleStage, Some(rate), &[("radius", 0.6)]));
+    }
+    cases.push(case(Method::Tsgd, Some(RateKind::Constant), &[("k", 2.0), ("no-intercept", 1.0)]));
+    cases.push(case(Method::Fofs, Some(RateKind::Constant), &[("k", 12.0), ("decay", 0.9)]));
+    cases.push(case(Method::Sadmm, Some(RateKind::InverseSqrt), &[("penalty", 0.05), ("rho", 0.2)]));
+    cases.push(case(Method::SingleStage, Some(RateKind::Constant), &[("radius", 0.2), ("no-intercept", 1.0)]));
+    cases.push(case(Method::Sofs, None, &[("k", 8.0)]));
+    cases.push(case(Method::Sofs, None, &[("k", 3.0), ("spread", 5.0), ("no-intercept", 1.0)]));
+}

@@ -1,0 +1,95 @@
+//! Literal versions of every learner: all weights in one plain vector, all of them processed at every step.
+//!
+//! They are written from the formulas of the papers and share no code with the fast learners but the losses, so that an
+//! error in a shortcut cannot hide in both. Slow on purpose: O(p) a step, or worse.
+
+mod fobos;
+mod fofs;
+mod ftrl;
+mod mean;
+mod rates;
+mod rda;
+mod rounding;
+mod sadmm;
+mod sgd;
+mod single_stage;
+mod sofs;
+mod truncated_gradient;
+mod tsgd;
+mod unpenalised;
+
+pub use unpenalised::unpenalised;
+
+use tamis::data::{Example, Row};
+use tamis::loss::{AnyLoss, Loss};
+use tamis::recipe::{Method, Recipe};
+
+/// A learner that is slow and plainly right.
+pub trait Oracle {
+    /// Predicts, then learns; returns the margin told before the update.
+    fn learn(&mut self, example: Example<'_>) -> f64;
+
+    /// All weights of the model now.
+    fn weights(&self) -> Vec<f64>;
+
+    /// The intercept of the model now.
+    fn bias(&self) -> f64;
+}
+
+/// The literal version of the learner a recipe asks for, over the features `0..p`.
+pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
+    let task = Task { loss, intercept: recipe.intercept, p };
+    let plain: Box<dyn Oracle> = match recipe.method {
+        Method::Sgd => Box::new(sgd::Sgd::new(task, recipe)),
+        Method::TruncatedGradient => Box::new(truncated_gradient::TruncatedGradient::new(task, recipe)),
+        Method::Rounding => Box::new(rounding::Rounding::new(task, recipe)),
+        Method::Fobos => Box::new(fobos::Fobos::new(task, recipe)),
+        Method::Rda => Box::new(rda::Rda::new(task, recipe)),
+        Method::Ftrl => Box::new(ftrl::Ftrl::new(task, recipe)),
+        Method::Tsgd => Box::new(tsgd::Tsgd::new(task, recipe)),
+        Method::Fofs => Box::new(fofs::Fofs::new(task, recipe)),
+        Method::Sofs => Box::new(sofs::Sofs::new(task, recipe)),
+        Method::Sadmm => Box::new(sadmm::Sadmm::new(task, recipe)),
+        Method::SingleStage => Box::new(single_stage::SingleStage::new(task, recipe)),
+    };
+    if recipe.average { Box::new(mean::Averaged::new(plain, p)) } else { plain }
+}
+
+/// What all of them are given: the loss, whether there is an intercept, and the number of features.
+#[derive(Clone, Copy)]
+struct Task {
+    loss: AnyLoss,
+    intercept: bool,
+    p: usize,
+}
+
+impl Task {
+    /// c·ℓ'(f, y).
+    fn slope(&self, margin: f64, example: Example<'_>) -> f64 {
+        self.loss.slope(margin, example.target) * example.weight
+    }
+}
+
+/// The row with its zeros.
+fn dense(row: Row<'_>, p: usize) -> Vec<f64> {
+    let mut x = vec![0.0; p];
+    row.iter().for_each(|(id, value)| x[id as usize] = value);
+    x
+}
+
+/// b + w·x.
+fn margin(weights: &[f64], bias: f64, x: &[f64]) -> f64 {
+    bias + weights.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()
+}
+
+/// sign(v)·max(|v| − a, 0).
+fn soft(v: f64, a: f64) -> f64 {
+    v.signum() * (v.abs() - a).max(0.0)
+}
+
+/// Zeroes all but the k largest |w|; of equals the smaller id stays.
+fn keep_largest(weights: &mut [f64], k: usize) {
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()).then(a.cmp(&b)));
+    order.iter().skip(k).for_each(|&j| weights[j] = 0.0);
+}

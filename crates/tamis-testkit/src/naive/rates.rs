@@ -1,0 +1,69 @@
+//! Step sizes, by the letter: η_tj = h_t · a_j for every weight j, one of the two being 1.
+
+use tamis::recipe::{RateKind, Recipe};
+
+/// The rates of p weights and, in the last place, of the intercept.
+pub(super) struct Rates {
+    kind: RateKind,
+    start: f64,
+    power: f64,
+    step: u64,
+    /// Σ g_j², for `auto` each times ‖x/s‖².
+    energy: Vec<f64>,
+    /// s_j: the largest |x_j| so far.
+    largest: Vec<f64>,
+}
+
+impl Rates {
+    pub fn new(recipe: &Recipe, p: usize) -> Self {
+        Rates {
+            kind: recipe.rate_kind(),
+            start: recipe.number("learning-rate"),
+            power: recipe.number("power"),
+            step: 0,
+            energy: vec![0.0; p + 1],
+            largest: vec![0.0; p + 1],
+        }
+    }
+
+    /// Begins the next step, on row `x` with gradient slope·x; the intercept is a feature that is always 1.
+    pub fn observe(&mut self, x: &[f64], slope: f64) {
+        self.step += 1;
+        let x: Vec<f64> = x.iter().copied().chain([1.0]).collect();
+        for (s, x) in self.largest.iter_mut().zip(&x) {
+            *s = s.max(x.abs());
+        }
+        let relative = x.iter().zip(&self.largest).filter(|(_, s)| **s > 0.0).map(|(x, s)| (x / s) * (x / s));
+        let length = if self.kind == RateKind::Auto { relative.sum() } else { 1.0 };
+        for (energy, x) in self.energy.iter_mut().zip(&x) {
+            *energy += (slope * x) * (slope * x) * length;
+        }
+    }
+
+    /// h_t of the step begun last.
+    pub fn global(&self) -> f64 {
+        let t = self.step as f64;
+        match self.kind {
+            RateKind::Constant => self.start,
+            RateKind::InverseSqrt => self.start / t.sqrt(),
+            RateKind::Inverse => self.start / t,
+            RateKind::Power => self.start / t.powf(self.power),
+            RateKind::Adagrad | RateKind::Auto => 1.0,
+        }
+    }
+
+    /// a_j as it stands; 0 for a weight that never had a gradient.
+    pub fn own(&self, j: usize) -> f64 {
+        let divisor = match self.kind {
+            RateKind::Adagrad => self.energy[j].sqrt(),
+            RateKind::Auto => self.largest[j] * self.energy[j].sqrt(),
+            _ => return 1.0,
+        };
+        if divisor > 0.0 { self.start / divisor } else { 0.0 }
+    }
+
+    /// η_tj.
+    pub fn of(&self, j: usize) -> f64 {
+        self.global() * self.own(j)
+    }
+}

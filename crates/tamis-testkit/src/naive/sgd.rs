@@ -1,0 +1,44 @@
+//! Stochastic gradient descent: w ← w − η g x, b ← b − η g with g = c·ℓ'(b + w·x, y).
+
+use super::rates::Rates;
+use super::{Oracle, Task, dense, margin};
+use tamis::data::Example;
+use tamis::recipe::Recipe;
+
+/// Plain descent; the first half of every step of its neighbours.
+pub(super) struct Sgd {
+    pub task: Task,
+    pub rates: Rates,
+    pub w: Vec<f64>,
+    pub b: f64,
+}
+
+impl Sgd {
+    pub fn new(task: Task, recipe: &Recipe) -> Self {
+        Sgd { task, rates: Rates::new(recipe, task.p), w: vec![0.0; task.p], b: 0.0 }
+    }
+}
+
+impl Oracle for Sgd {
+    fn learn(&mut self, example: Example<'_>) -> f64 {
+        let x = dense(example.row, self.task.p);
+        let f = margin(&self.w, self.b, &x);
+        let g = self.task.slope(f, example);
+        self.rates.observe(&x, g);
+        for (j, w) in self.w.iter_mut().enumerate() {
+            *w -= self.rates.of(j) * g * x[j];
+        }
+        if self.task.intercept {
+            self.b -= self.rates.of(self.task.p) * g;
+        }
+        f
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.w.clone()
+    }
+
+    fn bias(&self) -> f64 {
+        self.b
+    }
+}

@@ -1,0 +1,66 @@
+//! Truncated gradient (Langford, Li & Zhang 2009, eq. 3): a step, and every K steps w ← T₁(w, g·Ση, θ), where the sum
+//! runs over those K steps (E11) and a rate of the weight's own counts as it stands at the event.
+//! T₁(v, a, θ) is max(v − a, 0) on [0, θ], min(v + a, 0) on [−θ, 0], and v elsewhere.
+
+use super::Oracle;
+use super::Task;
+use super::sgd::Sgd;
+use tamis::data::Example;
+use tamis::recipe::Recipe;
+
+pub(super) struct TruncatedGradient {
+    sgd: Sgd,
+    gravity: f64,
+    threshold: f64,
+    period: u64,
+    steps: u64,
+    /// Σ h over the steps since the last event.
+    rate_sum: f64,
+}
+
+impl TruncatedGradient {
+    pub fn new(task: Task, recipe: &Recipe) -> Self {
+        TruncatedGradient {
+            sgd: Sgd::new(task, recipe),
+            gravity: recipe.number("penalty"),
+            threshold: recipe.number("threshold"),
+            period: recipe.number("period") as u64,
+            steps: 0,
+            rate_sum: 0.0,
+        }
+    }
+}
+
+fn t1(v: f64, a: f64, threshold: f64) -> f64 {
+    if (0.0..=threshold).contains(&v) {
+        (v - a).max(0.0)
+    } else if (-threshold..=0.0).contains(&v) {
+        (v + a).min(0.0)
+    } else {
+        v
+    }
+}
+
+impl Oracle for TruncatedGradient {
+    fn learn(&mut self, example: Example<'_>) -> f64 {
+        let f = self.sgd.learn(example);
+        self.steps += 1;
+        self.rate_sum += self.sgd.rates.global();
+        if self.steps.is_multiple_of(self.period) {
+            for j in 0..self.sgd.w.len() {
+                let amount = self.gravity * self.rate_sum * self.sgd.rates.own(j);
+                self.sgd.w[j] = t1(self.sgd.w[j], amount, self.threshold);
+            }
+            self.rate_sum = 0.0;
+        }
+        f
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.sgd.weights()
+    }
+
+    fn bias(&self) -> f64 {
+        self.sgd.bias()
+    }
+}

@@ -1,0 +1,111 @@
+//! What is left of the learners that are not plain descent once their penalty is zero.
+//!
+//! Each has a closed form that says nothing of thresholds, multipliers or proximal terms:
+//!
+//! | method | without penalty |
+//! |---|---|
+//! | `rda` | w = −(Σ g)/(γ√t) |
+//! | `ftrl` | w_j ← w_j − g_j·α/(β + √(Σ g_j²)), the sum with the new g_j (McMahan 2011: FTRL-proximal is descent) |
+//! | `sadmm` | w ← w − g·η/(1 + ρη): z = w and u = 0 throughout; the intercept keeps η |
+//! | `sofs` | w ← w − ℓ·sign(g)·Σx/(r + xᵀΣx), Σ_jj = 1/(1 + Σ x_j²/r) over the errors, no weight dropped |
+
+use super::{Oracle, Task, dense, margin};
+use tamis::data::Example;
+use tamis::loss::{AnyLoss, Loss};
+use tamis::recipe::{Method, RateKind, Recipe};
+
+/// The closed form of a method without penalty, or `None` where plain descent is that form.
+pub fn unpenalised(recipe: &Recipe, loss: AnyLoss, p: usize) -> Option<Box<dyn Oracle>> {
+    let task = Task { loss, intercept: recipe.intercept, p };
+    let rule = match recipe.method {
+        Method::Rda => Rule::Rda { gamma: recipe.number("gamma") },
+        Method::Ftrl => Rule::Ftrl { alpha: recipe.number("learning-rate"), beta: recipe.number("beta") },
+        Method::Sadmm => {
+            let power = match recipe.rate_kind() {
+                RateKind::Constant => 0.0,
+                RateKind::Inverse => 1.0,
+                RateKind::Power => recipe.number("power"),
+                _ => 0.5,
+            };
+            Rule::Sadmm { start: recipe.number("learning-rate"), power, rho: recipe.number("rho") }
+        }
+        Method::Sofs => Rule::Sofs { spread: recipe.number("spread") },
+        _ => return None,
+    };
+    Some(Box::new(Unpenalised { task, rule, t: 0.0, w: vec![0.0; p + 1], memory: vec![0.0; p + 1] }))
+}
+
+enum Rule {
+    Rda { gamma: f64 },
+    Ftrl { alpha: f64, beta: f64 },
+    Sadmm { start: f64, power: f64, rho: f64 },
+    Sofs { spread: f64 },
+}
+
+struct Unpenalised {
+    task: Task,
+    rule: Rule,
+    t: f64,
+    /// The intercept is in the last place.
+    w: Vec<f64>,
+    /// Σ g for `rda`, Σ g² for `ftrl`, Σ x²/r for `sofs`.
+    memory: Vec<f64>,
+}
+
+impl Unpenalised {
+    fn second_order(&mut self, x: &[f64], f: f64, example: Example<'_>, spread: f64) {
+        let slope = self.task.loss.slope(f, example.target);
+        if slope == 0.0 || example.weight == 0.0 {
+            return;
+        }
+        let r = spread / example.weight;
+        let sigma: Vec<f64> = self.memory.iter().map(|sum| 1.0 / (1.0 + sum)).collect();
+        let variance: f64 = x.iter().zip(&sigma).map(|(x, sigma)| x * x * sigma).sum();
+        let loss = self.task.loss.value(f, example.target);
+        for j in 0..x.len() {
+            self.w[j] -= loss * slope.signum() * sigma[j] * x[j] / (r + variance);
+            self.memory[j] += x[j] * x[j] / r;
+        }
+    }
+}
+
+impl Oracle for Unpenalised {
+    fn learn(&mut self, example: Example<'_>) -> f64 {
+        let p = self.task.p;
+        let mut x = dense(example.row, p);
+        let f = margin(&self.w[..p], self.w[p], &x);
+        x.push(if self.task.intercept { 1.0 } else { 0.0 });
+        let slope = self.task.slope(f, example);
+        self.t += 1.0;
+        for (j, x) in x.iter().enumerate() {
+            let g = slope * x;
+            match self.rule {
+                Rule::Rda { gamma } => {
+                    self.memory[j] += g;
+                    self.w[j] = -self.memory[j] / (gamma * self.t.sqrt());
+                }
+                Rule::Ftrl { alpha, beta } if g != 0.0 => {
+                    self.memory[j] += g * g;
+                    self.w[j] -= g * alpha / (beta + self.memory[j].sqrt());
+                }
+                Rule::Sadmm { start, power, rho } => {
+                    let eta = start / self.t.powf(power);
+                    self.w[j] -= g * if j == p { eta } else { eta / (1.0 + rho * eta) };
+                }
+                Rule::Ftrl { .. } | Rule::Sofs { .. } => {}
+            }
+        }
+        if let Rule::Sofs { spread } = self.rule {
+            self.second_order(&x, f, example, spread);
+        }
+        f
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.w[..self.task.p].to_vec()
+    }
+
+    fn bias(&self) -> f64 {
+        self.w[self.task.p]
+    }
+}

@@ -1,0 +1,61 @@
+//! Inputs at the edge of what numbers can hold, where a shortcut shows.
+
+use tamis::data::{Example, Row};
+use tamis::learn::{AnyLearner, Learner};
+use tamis::loss::LossKind;
+use tamis::recipe::{Method, RateKind, Recipe};
+use tamis_testkit::contract::fresh;
+
+fn learn(learner: &mut AnyLearner, ids: &[u32], values: &[f64], target: f64) {
+    learner.learn(Example { row: Row { ids, values }, target, weight: 1.0 });
+}
+
+fn without_intercept(method: Method, rate: RateKind) -> Recipe {
+    Recipe { rate: Some(rate), intercept: false, ..Recipe::new(method) }
+}
+
+fn counted(learner: &AnyLearner) -> usize {
+    (0..learner.span() as u32).filter(|&id| learner.weight(id) != 0.0).count()
+}
+
+#[test]
+fn a_weight_lost_beside_the_common_threshold_is_not_counted() {
+    let recipe = without_intercept(Method::SingleStage, RateKind::Constant);
+    let mut ball = fresh(&recipe.set("radius", 1.0).set("learning-rate", 0.5), LossKind::Squared);
+    // The threshold of the ball rises to 3, then the large weight leaves the surface while a tiny one is added.
+    learn(&mut ball, &[0], &[1.0], 4.0);
+    learn(&mut ball, &[0, 1], &[1.0, 1e-20], 0.5);
+    assert_eq!((ball.nonzeros(), counted(&ball)), (1, 1));
+}
+
+#[test]
+fn a_feature_with_a_weight_is_not_idle() {
+    // The squares of the tiny values vanish beside 1, the weights do not.
+    for method in Method::ALL {
+        let recipe = Recipe { k: method.keeps_k().then_some(5), ..Recipe::new(method) };
+        let recipe = if method.keeps_k() { recipe } else { recipe.set("penalty", 0.0) };
+        let mut learner = fresh(&recipe, LossKind::Hinge);
+        for _ in 0..3 {
+            learn(&mut learner, &[0, 1], &[0.1, 1e-10], 1.0);
+        }
+        assert!(learner.weight(1) != 0.0, "{}", method.name());
+        assert!(!learner.is_idle(1), "{} would forget a weight", method.name());
+    }
+}
+
+#[test]
+fn a_mean_survives_a_huge_rate_of_its_own() {
+    // Feature 1 is first met in a row that is already so right that its slope is next to nothing: adagrad's factor is
+    // then next to infinite, and the mean of the weight until the next truncation must not notice.
+    let recipe = Recipe { average: true, ..without_intercept(Method::TruncatedGradient, RateKind::Adagrad) };
+    let recipe = recipe.set("penalty", 0.1).set("period", 3.0).set("threshold", 5.0).set("learning-rate", 1.0);
+    let mut learner = fresh(&recipe, LossKind::Logistic);
+    for _ in 0..4 {
+        learn(&mut learner, &[0], &[1.0], 1.0);
+    }
+    learn(&mut learner, &[0, 1], &[40.0, 1.0], 1.0);
+    let first_weight = learner.weight(1) * 6.0;
+    assert!((first_weight - 1.0).abs() < 1e-12, "the first step of adagrad is its rate: {first_weight}");
+    learn(&mut learner, &[0], &[1.0], 1.0);
+    assert!((learner.weight(1) * 7.0 - 1.0).abs() < 1e-12, "truncated to zero at the end of the sixth step");
+}

@@ -1,0 +1,120 @@
+//! Streams so long that clocks wear out, keys are written anew and means are swept, against the oracles.
+
+use tamis::data::Batch;
+use tamis::learn::Learner;
+use tamis::loss::LossKind;
+use tamis::recipe::{Method, RateKind, Recipe};
+use tamis_testkit::contract::{Pair, Verdict, bits, fresh, learn};
+use tamis_testkit::streams::{Shape, stream};
+
+/// Steps between two sweeps of the means.
+const SWEEP: usize = 1 << 14;
+/// Steps after which `single-stage` writes its keys anew.
+const KEYS: usize = 1 << 16;
+/// Steps after which the clocks of gravity and of the elastic net start again.
+const CLOCK: usize = 1 << 22;
+
+fn recipe(method: Method, rate: RateKind, start: f64) -> Recipe {
+    Recipe { rate: Some(rate), ..Recipe::new(method) }.set("learning-rate", start)
+}
+
+fn averaged(recipe: Recipe) -> Recipe {
+    Recipe { average: true, ..recipe }
+}
+
+/// The learners with means, with what makes their paths differ.
+fn with_means() -> Vec<Recipe> {
+    use Method::{Fobos, Ftrl, Rounding, Sgd, TruncatedGradient};
+    use RateKind::{Adagrad, Auto, Constant, InverseSqrt};
+    let gravity = |rate, start| recipe(TruncatedGradient, rate, start).set("penalty", 0.02);
+    let recipes = vec![
+        recipe(Sgd, Constant, 0.03),
+        recipe(Sgd, Auto, 0.3),
+        gravity(Constant, 0.03),
+        gravity(InverseSqrt, 0.1).set("period", 10.0).set("threshold", 0.4),
+        gravity(Auto, 0.3),
+        gravity(Adagrad, 0.3).set("period", 7.0),
+        recipe(Rounding, Constant, 0.03).set("threshold", 0.05).set("period", 10.0),
+        recipe(Rounding, Adagrad, 0.3).set("threshold", 0.05).set("period", 13.0),
+        recipe(Fobos, InverseSqrt, 0.1).set("penalty", 0.02),
+        recipe(Fobos, Constant, 0.03).set("penalty", 0.02).set("l2", 0.1),
+        recipe(Fobos, InverseSqrt, 0.1).set("penalty", 0.02).set("l2", 0.01),
+        Recipe::new(Ftrl),
+    ];
+    recipes.into_iter().map(averaged).collect()
+}
+
+/// Learner and oracle over `rows` rows, going round the batch as often as it takes; margins at every row, models now
+/// and then and around each multiple of `event`.
+fn follow(recipe: &Recipe, kind: LossKind, batch: &Batch, features: usize, rows: usize, event: usize) -> Verdict {
+    let mut pair = Pair::new(recipe, kind, features);
+    for i in 0..rows {
+        pair.learn(batch.example(i % batch.len())).map_err(|problem| format!("row {i}: {problem}"))?;
+        let near_event = (i + 2) % event < 3;
+        if near_event || i % 4099 == 0 || i + 1 == rows {
+            pair.same_model().map_err(|problem| format!("after row {i}: {problem}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn all_follow(recipes: &[Recipe], kinds: &[LossKind], shape: Shape, rows: usize, event: usize) {
+    for &kind in kinds {
+        let batch = stream(shape, kind);
+        for recipe in recipes {
+            let verdict = follow(recipe, kind, &batch, shape.features, rows, event);
+            assert_eq!(verdict, Ok(()), "{} loss, {recipe:?}", kind.name());
+        }
+    }
+}
+
+#[test]
+fn means_are_exact_across_sweeps() {
+    let shape = Shape { rows: 3 * SWEEP + 500, features: 20, longest: 4, seed: 21 };
+    all_follow(&with_means(), &[LossKind::Logistic, LossKind::Squared], shape, shape.rows, SWEEP);
+}
+
+#[test]
+fn means_go_on_after_a_stop_at_a_sweep() {
+    let shape = Shape { rows: SWEEP + 300, features: 20, longest: 4, seed: 22 };
+    let batch = stream(shape, LossKind::Logistic);
+    for recipe in with_means() {
+        let mut whole = fresh(&recipe, LossKind::Logistic);
+        learn(&mut whole, &batch, 0..shape.rows);
+        for cut in [SWEEP - 1, SWEEP, SWEEP + 1] {
+            let mut first = fresh(&recipe, LossKind::Logistic);
+            learn(&mut first, &batch, 0..cut);
+            let (mut state, mut second) = (Default::default(), fresh(&recipe, LossKind::Logistic));
+            first.save(&mut state);
+            second.load(&mut state).unwrap();
+            learn(&mut second, &batch, cut..shape.rows);
+            assert!(bits(&second) == bits(&whole), "cut at {cut}: {recipe:?}");
+        }
+    }
+}
+
+#[test]
+fn the_ball_is_exact_after_its_keys_are_written_anew() {
+    let ball = |rate, start| recipe(Method::SingleStage, rate, start).set("radius", 1.0);
+    let recipes = [ball(RateKind::Constant, 0.05), ball(RateKind::InverseSqrt, 0.3)];
+    let shape = Shape { rows: 2 * KEYS + 1000, features: 20, longest: 4, seed: 23 };
+    all_follow(&recipes, &[LossKind::Logistic, LossKind::Squared], shape, shape.rows, KEYS);
+}
+
+#[test]
+fn gravity_is_exact_after_its_clock_starts_again() {
+    let recipes = [
+        recipe(Method::TruncatedGradient, RateKind::Constant, 0.03).set("penalty", 0.02),
+        recipe(Method::TruncatedGradient, RateKind::Adagrad, 0.3).set("penalty", 0.02).set("period", 3.0),
+    ];
+    let shape = Shape { rows: 1 << 16, features: 5, longest: 2, seed: 24 };
+    all_follow(&recipes, &[LossKind::Logistic], shape, CLOCK + 500, CLOCK);
+}
+
+#[test]
+fn the_elastic_net_is_exact_after_its_clock_starts_again() {
+    // With rates of the weights' own only the count of steps wears the clock out.
+    let recipes = [recipe(Method::Fobos, RateKind::Adagrad, 0.3).set("penalty", 0.02).set("l2", 0.01)];
+    let shape = Shape { rows: 1 << 16, features: 5, longest: 2, seed: 25 };
+    all_follow(&recipes, &[LossKind::Logistic], shape, CLOCK + 500, CLOCK);
+}

@@ -1,0 +1,60 @@
+//! Fast equals naive for recipes nobody thought of: random numbers for every method, on short streams of few features.
+
+use proptest::prelude::*;
+use tamis::loss::LossKind;
+use tamis::recipe::{Method, RateKind, Recipe};
+use tamis_testkit::contract::compare;
+use tamis_testkit::streams::Shape;
+
+/// Losses whose slopes are bounded, so that no rate makes a stream blow up and rounding errors with it.
+const BOUNDED: [LossKind; 4] = [LossKind::Logistic, LossKind::Hinge, LossKind::Huber, LossKind::ClippedSquared];
+
+fn logarithmic(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    (low.ln()..high.ln()).prop_map(f64::exp)
+}
+
+prop_compose! {
+    /// Any recipe of a method that passes its own check.
+    fn recipes(method: Method)(
+        rate in prop::sample::select(RateKind::ALL.to_vec()),
+        start in logarithmic(0.01, 0.5),
+        power in 0.0..1.0f64,
+        penalty in logarithmic(1e-3, 0.3),
+        l2 in prop_oneof![Just(0.0), logarithmic(1e-10, 10.0)],
+        period in 1..20u32,
+        threshold in prop_oneof![Just(f64::INFINITY), logarithmic(0.01, 1.0)],
+        k in 1..12usize,
+        radius in logarithmic(0.05, 5.0),
+        decay in logarithmic(1e-3, 1.0),
+        flags in any::<[bool; 2]>(),
+    ) -> Recipe {
+        let chosen = method.takes_rate().then_some(rate);
+        let adaptive = matches!(rate, RateKind::Auto | RateKind::Adagrad);
+        let mut recipe = Recipe { intercept: flags[0], average: flags[1] && method.takes_average(), ..Recipe::new(method) };
+        recipe.rate = chosen.filter(|_| !adaptive || method.takes_adaptive_rate());
+        recipe = recipe.set("learning-rate", start).set("power", power).set("radius", radius).set("decay", decay);
+        recipe = recipe.set("period", f64::from(period)).set("spread", 1.0 / radius);
+        recipe = match method {
+            Method::Rounding => recipe.set("threshold", threshold.min(1.0)),
+            _ => recipe.set("threshold", threshold),
+        };
+        let ridge = matches!(method, Method::Ftrl | Method::Rda) || (method == Method::Fobos && !(adaptive && recipe.average));
+        recipe = recipe.set("l2", if ridge { l2 } else { 0.0 });
+        if method.keeps_k() { Recipe { k: Some(k), ..recipe } } else { recipe.set("penalty", penalty) }
+    }
+}
+
+fn any_recipe() -> impl Strategy<Value = Recipe> {
+    prop::sample::select(Method::ALL.to_vec()).prop_flat_map(recipes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn fast_equals_naive(recipe in any_recipe(), kind in prop::sample::select(BOUNDED.to_vec()), seed in 0..1000u64) {
+        prop_assert_eq!(recipe.check(), Ok(()));
+        let shape = Shape { rows: 400, features: 15, longest: 5, seed };
+        prop_assert_eq!(compare(&recipe, &recipe, kind, shape), Ok(()));
+    }
+}

@@ -1,0 +1,334 @@
+//! Record batches to rows.
+
+use std::collections::VecDeque;
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+
+use super::cells::{Cell, Cells};
+use super::layout::{KeyKind, Layout, Place, Sparse};
+use super::vectors::{Read, Vectors};
+use super::{BLOCK_ENTRIES, BLOCK_ROWS, Block, ColumnarError, ColumnarKind};
+use crate::data::{Label, ParsedRows};
+use crate::parse::columns::{ColumnOptions, Columns};
+use crate::parse::{Missing, Problem, number, shown};
+
+/// Where record batches come from; each holds the columns in use and no others.
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarError>> + Send>;
+
+/// A table being read.
+pub(super) struct Table {
+    kind: ColumnarKind,
+    layout: Layout,
+    missing: Missing,
+    needs_target: bool,
+    batches: Batches,
+    slices: VecDeque<RecordBatch>,
+    chunk: Option<Chunk>,
+    next_row: u64,
+}
+
+/// A few rows with their columns decoded, and how many are done.
+struct Chunk {
+    target: Option<Cells>,
+    weight: Option<Cells>,
+    features: Vec<Cells>,
+    vectors: Option<Vectors>,
+    rows: usize,
+    done: usize,
+}
+
+/// The column at fault and what is wrong.
+type Fault = (String, Problem);
+
+impl Table {
+    pub fn new(kind: ColumnarKind, layout: Layout, options: &ColumnOptions, batches: Batches) -> Self {
+        let (missing, needs_target) = (options.missing, options.needs_target);
+        Table { kind, layout, missing, needs_target, batches, slices: VecDeque::new(), chunk: None, next_row: 0 }
+    }
+
+    pub fn kind(&self) -> ColumnarKind {
+        self.kind
+    }
+
+    pub fn columns(&self) -> Option<&Columns> {
+        self.layout.columns.as_ref()
+    }
+
+    pub fn block(&mut self) -> Result<Option<Block>, ColumnarError> {
+        let Some(mut chunk) = self.chunk()? else { return Ok(None) };
+        let rows = match self.layout.keys() {
+            KeyKind::Index => ParsedRows::by_index(),
+            KeyKind::Name => ParsedRows::by_name(),
+        };
+        let mut block = Block { rows, refused: Vec::new(), first_row: self.next_row };
+        let mut entries = 0;
+        while chunk.done < chunk.rows && entries < BLOCK_ENTRIES {
+            let line = (self.next_row - block.first_row) as u32;
+            let mark = block.rows.mark();
+            match self.row(&mut chunk, line, &mut block.rows) {
+                Ok(Some(features)) => entries += features,
+                Ok(None) => block.rows.undo(mark),
+                Err((column, problem)) => {
+                    block.rows.undo(mark);
+                    let row = self.next_row + 1;
+                    block.refused.push(ColumnarError::Row { row, column: Some(column), problem });
+                }
+            }
+            chunk.done += 1;
+            self.next_row += 1;
+        }
+        self.chunk = (chunk.done < chunk.rows).then_some(chunk);
+        Ok(Some(block))
+    }
+
+    /// The chunk at hand, or the next.
+    fn chunk(&mut self) -> Result<Option<Chunk>, ColumnarError> {
+        if self.chunk.is_some() {
+            return Ok(self.chunk.take());
+        }
+        while self.slices.is_empty() {
+            let Some(batch) = self.batches.next().transpose()? else { return Ok(None) };
+            let (rows, height) = (batch.num_rows(), self.height());
+            let starts = (0..rows).step_by(height);
+            self.slices.extend(starts.map(|start| batch.slice(start, height.min(rows - start))));
+        }
+        let slice = self.slices.pop_front().expect("the loop above found one");
+        let chunk = Chunk::new(&self.layout, &slice).map_err(|error| ColumnarError::damaged(self.kind, error))?;
+        Ok(Some(chunk))
+    }
+
+    /// Rows to decode at once: few if they are wide.
+    fn height(&self) -> usize {
+        (BLOCK_ENTRIES / self.layout.used.len().max(1)).clamp(1, BLOCK_ROWS)
+    }
+
+    /// Makes a row and counts its features; `None` if it is left out.
+    fn row(&self, chunk: &mut Chunk, line: u32, rows: &mut ParsedRows) -> Result<Option<usize>, Fault> {
+        let Some(label) = self.label(chunk)? else { return Ok(None) };
+        let Some(weight) = self.weight(chunk)? else { return Ok(None) };
+        let Some(dense) = self.dense(chunk, rows)? else { return Ok(None) };
+        let Some(sparse) = self.sparse(chunk, rows)? else { return Ok(None) };
+        rows.end_row(label, weight, line);
+        Ok(Some(dense + sparse))
+    }
+
+    fn label(&self, chunk: &Chunk) -> Result<Option<Label>, Fault> {
+        let (Some(place), Some(cells)) = (&self.layout.target, &chunk.target) else { return Ok(Some(Label::Absent)) };
+        match cells.at(chunk.done) {
+            Cell::Text(text) => Ok(Some(Label::parse(text))),
+            Cell::Number(number) if number.is_finite() => Ok(Some(Label::Number(number))),
+            Cell::Number(number) => blame(place, Problem::NotFinite { what: "label", found: number.to_string() }),
+            Cell::Missing if !self.needs_target => Ok(Some(Label::Absent)),
+            Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
+            Cell::Missing => blame(place, Problem::NoLabel),
+        }
+    }
+
+    fn weight(&self, chunk: &Chunk) -> Result<Option<f64>, Fault> {
+        let (Some(place), Some(cells)) = (&self.layout.weight, &chunk.weight) else { return Ok(Some(1.0)) };
+        match cells.at(chunk.done) {
+            Cell::Number(weight) if weight.is_finite() && weight >= 0.0 => Ok(Some(weight)),
+            Cell::Number(weight) => blame(place, Problem::BadWeight { found: weight.to_string() }),
+            Cell::Text(text) => blame(place, Problem::BadWeight { found: shown(text.as_bytes()) }),
+            Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
+            Cell::Missing => blame(place, Problem::BadWeight { found: "null".into() }),
+        }
+    }
+
+    fn dense(&self, chunk: &Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, Fault> {
+        for ((place, is_category), cells) in self.layout.features.iter().zip(&chunk.features) {
+            match cells.at(chunk.done) {
+                Cell::Text(text) if *is_category => rows.push_name(&[&place.name, "=", text], 1.0),
+                Cell::Missing if self.missing == Missing::Zero => {}
+                Cell::Missing if self.missing == Missing::SkipRow => return Ok(None),
+                Cell::Missing => return blame(place, Problem::Empty { column: place.name.clone() }),
+                cell => match finite(&place.name, cell) {
+                    Ok(value) => rows.push_name(&[&place.name], value),
+                    Err(problem) => return blame(place, problem),
+                },
+            }
+        }
+        Ok(Some(self.layout.features.len()))
+    }
+
+    fn sparse(&self, chunk: &mut Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, Fault> {
+        let (Some(sparse), Some(vectors)) = (&self.layout.sparse, &mut chunk.vectors) else { return Ok(Some(0)) };
+        let column = || sparse.name().to_string();
+        match vectors.read(chunk.done, self.missing == Missing::Zero).map_err(|problem| (column(), problem))? {
+            Read::Missing if self.missing == Missing::SkipRow => Ok(None),
+            Read::Missing => Err((column(), Problem::Empty { column: column() })),
+            Read::Whole if self.layout.keys() == KeyKind::Index => Ok(Some(vectors.push_indices(rows))),
+            Read::Whole => Ok(Some(vectors.push_names(rows))),
+        }
+    }
+}
+
+impl Chunk {
+    fn new(layout: &Layout, batch: &RecordBatch) -> Result<Chunk, ArrowError> {
+        let plain = |place: &Place| Cells::plain(batch.column(place.at));
+        let feature = |(place, is_category): &(Place, bool)| match is_category {
+            true => Cells::categories(batch.column(place.at)),
+            false => plain(place),
+        };
+        let vectors = match &layout.sparse {
+            Some(Sparse::Struct(place, _)) => Some(Vectors::from_struct(batch.column(place.at))?),
+            Some(Sparse::Pair { indices, values }) => {
+                Some(Vectors::from_pair(batch.column(indices.at), batch.column(values.at))?)
+            }
+            None => None,
+        };
+        Ok(Chunk {
+            target: layout.target.as_ref().map(plain).transpose()?,
+            weight: layout.weight.as_ref().map(plain).transpose()?,
+            features: layout.features.iter().map(feature).collect::<Result<_, _>>()?,
+            vectors,
+            rows: batch.num_rows(),
+            done: 0,
+        })
+    }
+}
+
+fn blame<T>(place: &Place, problem: Problem) -> Result<T, Fault> {
+    Err((place.name.clone(), problem))
+}
+
+/// The number in a cell; text is read as one, since a model may know a column of strings as numbers.
+fn finite(column: &str, cell: Cell<'_>) -> Result<f64, Problem> {
+    let value = match cell {
+        Cell::Number(value) => Some(value),
+        Cell::Text(text) => number::whole(text.trim().as_bytes()),
+        Cell::Missing => None,
+    };
+    match (value, cell) {
+        (Some(value), _) if value.is_finite() => Ok(value),
+        (Some(value), _) => Err(Problem::NotFinite { what: "cell", found: value.to_string() }),
+        (None, Cell::Text(text)) => {
+            Err(Problem::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) })
+        }
+        (None, _) => Err(Problem::Empty { column: column.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::*;
+    use arrow::datatypes::Int8Type;
+
+    use super::*;
+    use crate::columnar::ColumnarReader;
+    use crate::columnar::testing::{file, ipc_bytes, read_table, table};
+    use crate::parse::columns::{KnownColumns, Role};
+
+    fn labelled() -> ColumnOptions {
+        ColumnOptions { needs_target: true, ..Default::default() }
+    }
+
+    fn floats(numbers: Vec<Option<f64>>) -> ArrayRef {
+        Arc::new(Float64Array::from(numbers))
+    }
+
+    #[test]
+    fn numbers_are_features_and_strings_are_categories() {
+        let batch = table(vec![
+            ("y", Arc::new(BooleanArray::from(vec![true, false]))),
+            ("age", Arc::new(Int32Array::from(vec![30, 0]))),
+            ("town", Arc::new(StringArray::from(vec!["Oslo", "Bern"]))),
+            ("sex", Arc::new(vec!["f", "m"].into_iter().collect::<DictionaryArray<Int8Type>>())),
+            ("zip", Arc::new(Int64Array::from(vec![17, 18]))),
+            ("id", Arc::new(Int64Array::from(vec![1, 2]))),
+        ]);
+        let words = |list: &[&str]| list.iter().map(|word| word.to_string()).collect();
+        let options = ColumnOptions { categorical: words(&["zip"]), ignore: words(&["id"]), ..labelled() };
+        let lines = read_table(&batch, &options);
+        assert_eq!(lines, ["1 1 age:30 town=Oslo:1 sex=f:1 zip=17:1", "0 1 town=Bern:1 sex=m:1 zip=18:1"]);
+        let reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
+        use Role::*;
+        assert_eq!(reader.columns().unwrap().roles, [Target, Numeric, Category, Category, Category, Ignored]);
+    }
+
+    #[test]
+    fn labels_of_strings_are_numbers_if_they_read_as_such() {
+        let batch = table(vec![
+            ("class", Arc::new(StringViewArray::from(vec!["spam", "-1"]))),
+            ("w", Arc::new(UInt8Array::from(vec![2, 0]))),
+        ]);
+        let options = ColumnOptions { weight: Some("w".into()), ..labelled() };
+        assert_eq!(read_table(&batch, &options), ["spam 2", "-1 0"]);
+    }
+
+    #[test]
+    fn a_missing_feature_is_an_error_a_zero_or_a_row_less() {
+        let batch = table(vec![
+            ("y", floats(vec![Some(1.0), Some(2.0), Some(3.0)])),
+            ("a", floats(vec![Some(0.5), None, Some(f64::NAN)])),
+            ("b", Arc::new(StringArray::from(vec![Some("u"), Some("v"), Some("w")]))),
+        ]);
+        let with = |missing| read_table(&batch, &ColumnOptions { missing, ..labelled() });
+        let text = "column \"a\" is empty; use --missing zero or --missing skip-row";
+        assert_eq!(
+            with(Missing::Error),
+            [format!("row 2: {text}"), format!("row 3: {text}"), "1 1 a:0.5 b=u:1".into()]
+        );
+        assert_eq!(with(Missing::Zero), ["1 1 a:0.5 b=u:1", "2 1 b=v:1", "3 1 b=w:1"]);
+        assert_eq!(with(Missing::SkipRow), ["1 1 a:0.5 b=u:1"]);
+    }
+
+    #[test]
+    fn infinite_cells_bad_weights_and_missing_labels_are_told() {
+        let batch = table(vec![
+            ("y", floats(vec![Some(1.0), Some(1.0), None, Some(f64::INFINITY), Some(1.0)])),
+            ("w", floats(vec![Some(1.0), Some(-2.0), Some(1.0), Some(1.0), None])),
+            ("a", floats(vec![Some(f64::NEG_INFINITY), Some(1.0), Some(1.0), Some(1.0), Some(1.0)])),
+        ]);
+        let options = ColumnOptions { weight: Some("w".into()), ..labelled() };
+        let lines = read_table(&batch, &options);
+        assert!(lines[0].starts_with("row 1, column \"a\": cell \"-inf\" is not finite"), "{lines:?}");
+        assert_eq!(lines[1], "row 2, column \"w\": importance weight \"-2\" is not a number of at least 0");
+        assert_eq!(lines[2], "row 3, column \"y\": the line has no label");
+        assert!(lines[3].starts_with("row 4, column \"y\": label \"inf\" is not finite"), "{lines:?}");
+        assert_eq!(lines[4], "row 5, column \"w\": importance weight \"null\" is not a number of at least 0");
+    }
+
+    #[test]
+    fn without_need_a_label_may_be_missing() {
+        let batch = table(vec![("y", floats(vec![None])), ("a", floats(vec![Some(2.0)]))]);
+        assert_eq!(read_table(&batch, &ColumnOptions::default()), ["(none) 1 a:2"]);
+    }
+
+    #[test]
+    fn a_model_may_know_a_column_of_strings_as_numbers() {
+        let batch = table(vec![("a", Arc::new(StringArray::from(vec![" 2.5", "x"])))]);
+        let known = KnownColumns { numeric: vec!["a".into()], ..Default::default() };
+        let lines = read_table(&batch, &ColumnOptions { known: Some(known), ..Default::default() });
+        let text = "row 2: column \"a\": \"x\" is not a number; use --categorical a if the column holds categories";
+        assert_eq!(lines, [text, "(none) 1 a:2.5"]);
+    }
+
+    #[test]
+    fn blocks_are_bounded_and_lines_count_within_them() {
+        let rows = 3 * BLOCK_ROWS / 2;
+        let numbers: Vec<_> = (0..rows).map(|row| (row != 10).then_some(row as f64)).collect();
+        let batch = table(vec![("a", floats(numbers))]);
+        let options = ColumnOptions { missing: Missing::SkipRow, ..Default::default() };
+        let mut reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
+        let first = reader.next().unwrap().unwrap();
+        assert_eq!((first.len(), first.lines[9], first.lines[10]), (BLOCK_ROWS - 1, 9, 11));
+        let second = reader.next().unwrap().unwrap();
+        assert_eq!((second.len(), second.lines[0]), (rows - BLOCK_ROWS, 0));
+        assert_eq!(reader.first_row(), BLOCK_ROWS as u64);
+        assert!(reader.next().is_none());
+    }
+
+    #[test]
+    fn wide_tables_come_in_low_blocks() {
+        let names: Vec<String> = (0..1000).map(|at| format!("c{at}")).collect();
+        let column = floats(vec![Some(1.0); 3000]);
+        let batch = table(names.iter().map(|name| (name.as_str(), column.clone())).collect());
+        let reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &Default::default()).unwrap();
+        let heights: Vec<usize> = reader.map(|block| block.unwrap().len()).collect();
+        assert_eq!(heights, [1048, 1048, 904]);
+    }
+}

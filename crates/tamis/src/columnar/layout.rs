@@ -1,0 +1,316 @@
+//! What each column of an Arrow schema is: target, weight, feature, sparse vector.
+
+use arrow::datatypes::{DataType, Field, Fields, Schema};
+
+use super::ColumnarError;
+use crate::parse::columns::{ColumnOptions, Columns, Role};
+
+/// A column in use: its name and its place among the columns read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Place {
+    pub name: String,
+    pub at: usize,
+}
+
+/// What the keys of sparse vectors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    Index,
+    Name,
+}
+
+/// Where a table's sparse vectors are.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sparse {
+    /// One column of structs.
+    Struct(Place, KeyKind),
+    /// Two columns of lists.
+    Pair { indices: Place, values: Place },
+}
+
+impl Sparse {
+    pub fn name(&self) -> &str {
+        match self {
+            Sparse::Struct(place, _) => &place.name,
+            Sparse::Pair { values, .. } => &values.name,
+        }
+    }
+}
+
+/// The columns to read and what they mean. Places count within `used`.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub used: Vec<usize>,
+    pub columns: Option<Columns>,
+    pub target: Option<Place>,
+    pub weight: Option<Place>,
+    /// Feature columns, and whether each holds categories.
+    pub features: Vec<(Place, bool)>,
+    pub sparse: Option<Sparse>,
+}
+
+/// What a type can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Number,
+    Text,
+    Other,
+}
+
+fn look(data_type: &DataType) -> Look {
+    match data_type {
+        DataType::Boolean => Look::Number,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => Look::Text,
+        DataType::Dictionary(_, value) => look(value),
+        number if number.is_numeric() => Look::Number,
+        _ => Look::Other,
+    }
+}
+
+impl Layout {
+    pub fn new(schema: &Schema, options: &ColumnOptions) -> Result<Layout, ColumnarError> {
+        let fields = schema.fields();
+        let vectors = find_sparse(fields, options)?;
+        let others: Vec<usize> = (0..fields.len()).filter(|at| !vectors.contains(at)).collect();
+        let names: Vec<String> = others.iter().map(|&at| fields[at].name().clone()).collect();
+        let is_numeric = |at: usize| look(fields[others[at]].data_type()) == Look::Number;
+        let columns = match vectors.is_empty() {
+            true => Columns::resolve(names, is_numeric, options)?,
+            false => Columns::resolve(names.clone(), is_numeric, &written_by_convert(&names, options))?,
+        };
+        let named = others.iter().zip(&columns.roles).filter(|(_, role)| **role != Role::Ignored);
+        let mut used: Vec<usize> = named.clone().map(|(&at, _)| at).chain(vectors.iter().copied()).collect();
+        used.sort_unstable();
+        let mut layout = Layout { used, columns: None, target: None, weight: None, features: Vec::new(), sparse: None };
+        for (&at, &role) in named {
+            layout.put(&fields[at], at, role)?;
+        }
+        layout.sparse = layout.sparse(fields, &vectors);
+        layout.columns = (!others.is_empty()).then_some(columns);
+        Ok(layout)
+    }
+
+    /// What features of the rows go by.
+    pub fn keys(&self) -> KeyKind {
+        match &self.sparse {
+            Some(Sparse::Struct(_, KeyKind::Index) | Sparse::Pair { .. }) if self.features.is_empty() => KeyKind::Index,
+            _ => KeyKind::Name,
+        }
+    }
+
+    fn place(&self, field: &Field, at: usize) -> Place {
+        let at = self.used.binary_search(&at).expect("only columns in use have a place");
+        Place { name: field.name().clone(), at }
+    }
+
+    fn put(&mut self, field: &Field, at: usize, role: Role) -> Result<(), ColumnarError> {
+        let place = self.place(field, at);
+        match (role, look(field.data_type())) {
+            (Role::Target, Look::Other) => {
+                return Err(role_type("label", field, "numbers, booleans or strings"));
+            }
+            (Role::Weight, Look::Other | Look::Text) => return Err(role_type("weight", field, "numbers")),
+            (_, Look::Other) => {
+                let (column, found) = (field.name().clone(), field.data_type().to_string());
+                return Err(ColumnarError::UnsupportedType { column, found });
+            }
+            (Role::Target, _) => self.target = Some(place),
+            (Role::Weight, _) => self.weight = Some(place),
+            (role, _) => self.features.push((place, role == Role::Category)),
+        }
+        Ok(())
+    }
+
+    fn sparse(&self, fields: &Fields, vectors: &[usize]) -> Option<Sparse> {
+        match *vectors {
+            [at] => Some(Sparse::Struct(self.place(&fields[at], at), vector_keys(fields[at].data_type())?)),
+            [indices, values] => Some(Sparse::Pair {
+                indices: self.place(&fields[indices], indices),
+                values: self.place(&fields[values], values),
+            }),
+            _ => None,
+        }
+    }
+}
+
+fn role_type(role: &'static str, field: &Field, expected: &'static str) -> ColumnarError {
+    let (column, found) = (field.name().clone(), field.data_type().to_string());
+    ColumnarError::RoleType { role, column, found, expected }
+}
+
+/// The columns of the sparse vectors: one of structs, or two of lists (indices, then values), or none.
+fn find_sparse(fields: &Fields, options: &ColumnOptions) -> Result<Vec<usize>, ColumnarError> {
+    let spoken_for = |field: &Field| {
+        let name = field.name();
+        let named = [&options.target, &options.weight];
+        options.ignore.contains(name) || options.categorical.contains(name) || named.contains(&&Some(name.clone()))
+    };
+    let free = |at: &usize| !spoken_for(&fields[*at]);
+    let structs = (0..fields.len()).filter(|&at| vector_keys(fields[at].data_type()).is_some());
+    let mut found: Vec<Vec<usize>> = structs.filter(free).map(|at| vec![at]).collect();
+    let list = |name: &str, of: fn(&DataType) -> bool| {
+        let fits = |at: &usize| fields[*at].name() == name && list_item(fields[*at].data_type()).is_some_and(of);
+        (0..fields.len()).find(|at| free(at) && fits(at))
+    };
+    if let (Some(indices), Some(values)) = (list("indices", DataType::is_integer), list("values", is_number)) {
+        found.push(vec![indices, values]);
+    }
+    if let [first, second, ..] = &found[..] {
+        let name = |columns: &[usize]| fields[columns[0]].name().clone();
+        return Err(ColumnarError::ManySparse { first: name(first), second: name(second) });
+    }
+    Ok(found.pop().unwrap_or_default())
+}
+
+/// What the keys of a struct are, if it is a sparse vector.
+fn vector_keys(data_type: &DataType) -> Option<KeyKind> {
+    let DataType::Struct(fields) = data_type else { return None };
+    let item = |name: &str| list_item(fields.find(name)?.1.data_type());
+    let integer = |name: &str| fields.find(name).is_none_or(|(_, field)| field.data_type().is_integer());
+    if !item("values").is_some_and(is_number) {
+        return None;
+    }
+    let known = |names: &[&str]| fields.iter().all(|field| names.contains(&field.name().as_str()));
+    let spark = known(&["type", "size", "indices", "values"]) && integer("type") && integer("size");
+    match (item("indices"), item("names")) {
+        (Some(key), None) if key.is_integer() && spark => Some(KeyKind::Index),
+        (None, Some(key)) if look(key) == Look::Text && known(&["names", "values"]) => Some(KeyKind::Name),
+        _ => None,
+    }
+}
+
+fn is_number(data_type: &DataType) -> bool {
+    look(data_type) == Look::Number
+}
+
+fn list_item(data_type: &DataType) -> Option<&DataType> {
+    match data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Some(item.data_type()),
+        _ => None,
+    }
+}
+
+/// Beside sparse vectors, columns `y` and `weight` are what `convert` calls them, unless the user or the model says
+/// otherwise.
+fn written_by_convert(names: &[String], options: &ColumnOptions) -> ColumnOptions {
+    let known = options.known.clone().unwrap_or_default();
+    let is_here = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
+    let taken = [&options.ignore, &options.categorical, &known.numeric, &known.categorical];
+    let free = |name: &str| {
+        let name = name.to_string();
+        let spoken_for = taken.iter().any(|list| list.contains(&name));
+        let named = [&options.target, &options.weight, &known.target, &known.weight];
+        (names.contains(&name) && !spoken_for && !named.contains(&&Some(name.clone()))).then_some(name)
+    };
+    let (mut target, mut weight) = (options.target.clone(), options.weight.clone());
+    if target.is_none() && options.known.is_some() && !is_here(&known.target) {
+        target = free("y");
+    }
+    if weight.is_none() && !is_here(&known.weight) {
+        weight = free("weight");
+    }
+    ColumnOptions { target, weight, ..options.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::TimeUnit;
+
+    use super::*;
+    use crate::parse::columns::KnownColumns;
+
+    fn list(item: DataType) -> DataType {
+        DataType::new_list(item, true)
+    }
+
+    fn vector(keys: &str, key: DataType) -> DataType {
+        DataType::Struct(Fields::from(vec![
+            Field::new(keys, list(key), true),
+            Field::new("values", list(DataType::Float32), true),
+        ]))
+    }
+
+    fn layout(columns: &[(&str, DataType)], options: &ColumnOptions) -> Result<Layout, String> {
+        let fields: Vec<_> =
+            columns.iter().map(|(name, kind)| Arc::new(Field::new(*name, kind.clone(), true))).collect();
+        Layout::new(&Schema::new(fields), options).map_err(|error| error.to_string())
+    }
+
+    fn ignoring(name: &str) -> ColumnOptions {
+        ColumnOptions { ignore: vec![name.into()], ..Default::default() }
+    }
+
+    #[test]
+    fn dates_are_refused_unless_ignored() {
+        let columns = [("a", DataType::Int8), ("when", DataType::Timestamp(TimeUnit::Second, None))];
+        assert_eq!(
+            layout(&columns, &ColumnOptions::default()).unwrap_err(),
+            "column \"when\" is of type Timestamp(s); a feature is a number, a boolean or a string: leave the column \
+             out with --ignore when"
+        );
+        assert_eq!(layout(&columns, &ignoring("when")).unwrap().used, [0]);
+    }
+
+    #[test]
+    fn labels_and_weights_have_their_types() {
+        let columns = [("y", DataType::Date32), ("w", DataType::Utf8)];
+        assert_eq!(
+            layout(&columns, &ColumnOptions::default()).unwrap_err(),
+            "the label's column \"y\" is of type Date32; expected numbers, booleans or strings"
+        );
+        let options = ColumnOptions { weight: Some("w".into()), ..ignoring("y") };
+        assert!(layout(&columns[1..], &ColumnOptions { ignore: vec![], ..options }).unwrap_err().contains("numbers"));
+    }
+
+    #[test]
+    fn beside_vectors_y_and_weight_are_label_and_weight() {
+        let columns =
+            [("weight", DataType::Float64), ("x", vector("indices", DataType::Int64)), ("y", DataType::Float64)];
+        let mut options = ColumnOptions { known: Some(KnownColumns::default()), ..Default::default() };
+        for _ in 0..2 {
+            let layout = layout(&columns, &options).unwrap();
+            assert_eq!(layout.keys(), KeyKind::Index);
+            assert_eq!(layout.target.unwrap().at, 2);
+            assert_eq!(layout.weight.unwrap().at, 0);
+            options.known = None;
+        }
+        assert!(layout(&columns, &ignoring("weight")).unwrap().weight.is_none());
+        let dense = [("weight", DataType::Float64), ("y", DataType::Float64)];
+        assert!(layout(&dense, &ColumnOptions::default()).unwrap().weight.is_none());
+    }
+
+    #[test]
+    fn vectors_of_every_shape_are_found() {
+        let spark = DataType::Struct(Fields::from(vec![
+            Field::new("type", DataType::Int8, false),
+            Field::new("size", DataType::Int32, true),
+            Field::new("indices", list(DataType::Int32), true),
+            Field::new("values", list(DataType::Float64), true),
+        ]));
+        let keys = |columns: &[(&str, DataType)]| {
+            let layout = layout(columns, &ColumnOptions::default()).unwrap();
+            (layout.sparse.is_some(), layout.keys())
+        };
+        assert_eq!(keys(&[("features", spark)]), (true, KeyKind::Index));
+        assert_eq!(keys(&[("x", vector("names", DataType::Utf8View))]), (true, KeyKind::Name));
+        let pair = [("values", list(DataType::Int8)), ("indices", list(DataType::UInt64))];
+        assert_eq!(keys(&pair), (true, KeyKind::Index));
+        assert_eq!(keys(&[("a", DataType::Int8), pair[0].clone(), pair[1].clone()]), (true, KeyKind::Name));
+    }
+
+    #[test]
+    fn two_columns_of_vectors_are_one_too_many() {
+        let columns = [("a", vector("indices", DataType::Int32)), ("b", vector("names", DataType::Utf8))];
+        let text = layout(&columns, &ColumnOptions::default()).unwrap_err();
+        assert_eq!(text, "columns \"a\" and \"b\" both hold sparse vectors; leave one out with --ignore b");
+        assert_eq!(layout(&columns, &ignoring("b")).unwrap().keys(), KeyKind::Index);
+    }
+
+    #[test]
+    fn a_list_alone_is_no_vector() {
+        let text = layout(&[("values", list(DataType::Float32))], &ColumnOptions::default()).unwrap_err();
+        assert!(text.contains("--ignore values"), "{text}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Arrow IPC messages, looked at before they are decoded: the decoder trusts the lengths it finds.
+
+use arrow::ipc::{Message, MessageHeader, RecordBatch, root_as_message};
+
+/// What begins a message; older files lack it.
+pub(super) const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// How much a packed buffer may grow at most: four bytes of zstd can stand for 128 KiB.
+const MOST_GROWTH: u64 = 1 << 15;
+const SMALL: u64 = 1 << 20;
+
+/// A message's head without what frames it.
+pub(super) fn unframed(head: &[u8]) -> Result<&[u8], String> {
+    let framing = if head.starts_with(&CONTINUATION) { 8 } else { 4 };
+    head.get(framing..).ok_or_else(|| "a message is too short".to_string())
+}
+
+fn root(head: &[u8]) -> Result<Message<'_>, String> {
+    root_as_message(head).map_err(|error| error.to_string())
+}
+
+/// How long a message's body is.
+pub(super) fn body_length(head: &[u8]) -> Result<u64, String> {
+    let length = root(head)?.bodyLength();
+    u64::try_from(length).map_err(|_| format!("a message of {length} bytes"))
+}
+
+/// Checks that the buffers of a batch lie within the body and that packed ones claim no absurd size.
+pub(super) fn check(head: &[u8], body: &[u8]) -> Result<(), String> {
+    let message = root(head)?;
+    let batch = match message.header_type() {
+        MessageHeader::RecordBatch => message.header_as_record_batch(),
+        MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|batch| batch.data()),
+        _ => return Ok(()),
+    };
+    check_buffers(&batch.ok_or("a message without a batch")?, body)
+}
+
+fn check_buffers(batch: &RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
+    let is_packed = batch.compression().is_some();
+    for buffer in batch.buffers().into_iter().flatten() {
+        let bounds = || {
+            let start = usize::try_from(buffer.offset()).ok()?;
+            Some(start..start.checked_add(usize::try_from(buffer.length()).ok()?)?)
+        };
+        let bytes = bounds().and_then(|bounds| body.get(bounds)).ok_or("a buffer lies outside its batch")?;
+        if is_packed && !bytes.is_empty() {
+            check_packed(bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// A packed buffer starts with its size, or with -1 if it is not packed after all.
+fn check_packed(bytes: &[u8]) -> Result<(), String> {
+    let size = bytes.first_chunk().map(|size| i64::from_le_bytes(*size)).ok_or("a packed buffer without its size")?;
+    let most = (bytes.len() as u64).saturating_mul(MOST_GROWTH).max(SMALL);
+    match u64::try_from(size) {
+        Ok(size) if size <= most => Ok(()),
+        Err(_) if size == -1 => Ok(()),
+        _ => Err(format!("a packed buffer of {} bytes claims to hold {size}", bytes.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        let packed = |size: i64| [size.to_le_bytes(), [0; 8]].concat();
+        assert!(check_packed(&packed(-1)).is_ok() && check_packed(&packed(1 << 20)).is_ok());
+        assert_eq!(
+            check_packed(&packed(1 << 40)).unwrap_err(),
+            "a packed buffer of 16 bytes claims to hold 1099511627776"
+        );
+        assert!(check_packed(&packed(-2)).is_err() && check_packed(&[0; 7]).is_err());
+    }
+
+    #[test]
+    fn noise_is_no_message() {
+        assert!(check(&[7; 64], &[]).is_err() && body_length(&[]).is_err());
+        assert_eq!(unframed(&[0xff; 6]).unwrap_err(), "a message is too short");
+    }
+}

@@ -1,0 +1,428 @@
+//! A CSR matrix as `scipy.sparse.save_npz` writes it, and labels and weights beside it.
+
+use std::fs::File;
+
+use super::npy::{Archive, Array};
+use super::{BLOCK_ENTRIES, BLOCK_ROWS, Block, ColumnarError};
+use crate::data::{Label, ParsedRows};
+use crate::parse::columns::ColumnOptions;
+use crate::parse::{Missing, Problem};
+
+/// Names an array of labels may have.
+const LABELS: [&str; 3] = ["y", "labels", "target"];
+const WEIGHT: &str = "weight";
+
+/// A matrix being read.
+pub(super) struct Csr {
+    rows: u64,
+    columns: u64,
+    next_row: u64,
+    /// Where the next row's entries start.
+    start: i64,
+    starts: Array,
+    indices: Array,
+    data: Array,
+    labels: Option<Array>,
+    weights: Option<Array>,
+    missing: Missing,
+    needs_target: bool,
+    row: RowBuffer,
+}
+
+/// What one row is read into.
+#[derive(Default)]
+struct RowBuffer {
+    integers: Vec<i64>,
+    floats: Vec<f64>,
+    entries: Vec<(u32, f64)>,
+}
+
+/// The column at fault, if any, and what is wrong.
+type Fault = (Option<String>, Problem);
+
+impl Csr {
+    pub fn open(file: File, options: &ColumnOptions) -> Result<Csr, ColumnarError> {
+        let archive = Archive::open(file)?;
+        let format = archive.array("format")?.text()?;
+        if format != "csr" {
+            return Err(ColumnarError::NotCsr { format });
+        }
+        let (rows, columns) = shape(archive.array("shape")?)?;
+        let labels = find_labels(&archive, options)?;
+        let weights = match &options.weight {
+            Some(name) => Some(archive.array(name)?),
+            None => archive.find(WEIGHT)?,
+        };
+        for array in labels.iter().chain(&weights) {
+            if array.len() != rows {
+                return Err(array.fault(format!("has {} elements for {rows} rows", array.len())));
+            }
+        }
+        let mut starts = archive.array("indptr")?.flat()?;
+        if Some(starts.len()) != rows.checked_add(1) {
+            return Err(starts.fault(format!("has {} elements for {rows} rows, expected one more", starts.len())));
+        }
+        let (indices, data) = (archive.array("indices")?.flat()?, archive.array("data")?.flat()?);
+        if indices.len() != data.len() {
+            return Err(indices.fault(format!("has {} elements, but data has {}", indices.len(), data.len())));
+        }
+        let mut row = RowBuffer::default();
+        starts.integers(1, &mut row.integers)?;
+        if row.integers != [0] {
+            return Err(starts.fault(format!("starts with {}, expected 0", row.integers[0])));
+        }
+        let (missing, needs_target) = (options.missing, options.needs_target);
+        Ok(Csr {
+            rows,
+            columns,
+            next_row: 0,
+            start: 0,
+            starts,
+            indices,
+            data,
+            labels,
+            weights,
+            missing,
+            needs_target,
+            row,
+        })
+    }
+
+    pub fn block(&mut self) -> Result<Option<Block>, ColumnarError> {
+        if self.next_row == self.rows {
+            return Ok(None);
+        }
+        let mut block = Block { rows: ParsedRows::by_index(), refused: Vec::new(), first_row: self.next_row };
+        let (mut entries, mut lines) = (0, 0);
+        while self.next_row < self.rows && lines < BLOCK_ROWS && entries < BLOCK_ENTRIES {
+            let (label, weight) = self.read_row()?;
+            entries += self.row.integers.len();
+            match self.make_row(label, weight) {
+                Ok(Some((label, weight))) => {
+                    self.row.entries.iter().for_each(|(index, value)| block.rows.push_index(*index, *value));
+                    block.rows.end_row(label, weight, lines as u32);
+                }
+                Ok(None) => {}
+                Err((column, problem)) => {
+                    block.refused.push(ColumnarError::Row { row: self.next_row + 1, column, problem });
+                }
+            }
+            lines += 1;
+            self.next_row += 1;
+        }
+        if self.next_row == self.rows {
+            self.finish()?;
+        }
+        Ok(Some(block))
+    }
+
+    /// Reads all that belongs to the next row, good or bad, and returns its label and weight.
+    fn read_row(&mut self) -> Result<(f64, f64), ColumnarError> {
+        let RowBuffer { integers, floats, .. } = &mut self.row;
+        let (mut label, mut weight) = (f64::NAN, 1.0);
+        if let Some(labels) = &mut self.labels {
+            labels.floats(1, floats)?;
+            label = floats[0];
+        }
+        if let Some(weights) = &mut self.weights {
+            weights.floats(1, floats)?;
+            weight = floats[0];
+        }
+        self.starts.integers(1, integers)?;
+        let (start, end) = (self.start, integers[0]);
+        let row = self.next_row + 1;
+        if end < start {
+            return Err(self.starts.fault(format!("goes down from {start} to {end} at row {row}")));
+        }
+        if end as u64 > self.data.len() {
+            return Err(self.starts.fault(format!("is {end} at row {row}, but data has {} elements", self.data.len())));
+        }
+        self.start = end;
+        let count = (end - start) as usize;
+        self.indices.integers(count, integers)?;
+        self.data.floats(count, floats)?;
+        Ok((label, weight))
+    }
+
+    /// The row's entries by ascending id, duplicates added up; `None` if it is left out.
+    fn make_row(&mut self, label: f64, weight: f64) -> Result<Option<(Label, f64)>, Fault> {
+        let Some(label) = self.label(label)? else { return Ok(None) };
+        if weight.is_nan() && self.missing == Missing::SkipRow {
+            return Ok(None);
+        }
+        if !(weight.is_finite() && weight >= 0.0) {
+            return Err((None, Problem::BadWeight { found: weight.to_string() }));
+        }
+        let RowBuffer { integers, floats, entries } = &mut self.row;
+        entries.clear();
+        for (&column, &value) in integers.iter().zip(floats.iter()) {
+            let id = id(column, self.columns).map_err(|problem| (None, problem))?;
+            match self.missing {
+                _ if !value.is_nan() => entries.push((id, value)),
+                Missing::Zero => {}
+                Missing::SkipRow => return Ok(None),
+                Missing::Error => return Err((Some(id.to_string()), Problem::Empty { column: id.to_string() })),
+            }
+        }
+        add_up(entries);
+        match entries.iter().find(|(_, value)| !value.is_finite()) {
+            Some((id, value)) => {
+                Err((Some(id.to_string()), Problem::NotFinite { what: "feature value", found: value.to_string() }))
+            }
+            None => Ok(Some((label, weight))),
+        }
+    }
+
+    fn label(&self, label: f64) -> Result<Option<Label>, Fault> {
+        match label {
+            number if number.is_finite() => Ok(Some(Label::Number(number))),
+            number if !number.is_nan() => Err((None, Problem::NotFinite { what: "label", found: number.to_string() })),
+            _ if !self.needs_target => Ok(Some(Label::Absent)),
+            _ if self.missing == Missing::SkipRow => Ok(None),
+            _ => Err((None, Problem::NoLabel)),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), ColumnarError> {
+        let beside = self.labels.iter_mut().chain(&mut self.weights);
+        [&mut self.starts, &mut self.indices, &mut self.data].into_iter().chain(beside).try_for_each(Array::finish)
+    }
+}
+
+fn shape(mut array: Array) -> Result<(u64, u64), ColumnarError> {
+    let mut sizes = Vec::new();
+    if array.len() == 2 {
+        array.integers(2, &mut sizes)?;
+    }
+    match sizes[..] {
+        [rows, columns] if rows >= 0 && columns >= 0 => Ok((rows as u64, columns as u64)),
+        _ => Err(array.fault("expected two numbers, rows and columns")),
+    }
+}
+
+fn find_labels(archive: &Archive, options: &ColumnOptions) -> Result<Option<Array>, ColumnarError> {
+    if let Some(name) = &options.target {
+        return archive.array(name).map(Some);
+    }
+    for name in LABELS {
+        if let Some(array) = archive.find(name)? {
+            return Ok(Some(array));
+        }
+    }
+    if options.needs_target { Err(ColumnarError::NoLabels) } else { Ok(None) }
+}
+
+/// A column's feature: its number from 1.
+fn id(column: i64, columns: u64) -> Result<u32, Problem> {
+    match u64::try_from(column) {
+        Err(_) => Err(Problem::Other(format!("column index {column} is negative"))),
+        Ok(index) if index >= columns => {
+            Err(Problem::Other(format!("column index {column} in a matrix of {columns} columns")))
+        }
+        Ok(index) => match u32::try_from(index + 1) {
+            Ok(id) if id < u32::MAX => Ok(id),
+            _ => Err(Problem::IndexTooLarge { found: (index + 1).to_string() }),
+        },
+    }
+}
+
+/// Sorts by id and adds up what has the same one, whatever order it came in.
+fn add_up(entries: &mut Vec<(u32, f64)>) {
+    if entries.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+        return;
+    }
+    entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    entries.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use npyz::npz::NpzWriter;
+    use npyz::zip::write::FileOptions;
+    use npyz::{AutoSerialize, WriterBuilder};
+
+    use super::*;
+    use crate::columnar::ColumnarKind;
+    use crate::columnar::testing::{damage, file, read};
+
+    /// An npz in the making.
+    struct Npz(NpzWriter<std::io::Cursor<Vec<u8>>>);
+
+    impl Npz {
+        fn new(format: &str) -> Self {
+            let mut npz = Npz(NpzWriter::new(Default::default()));
+            npz.raw(
+                "format",
+                &format!("{{'descr': '|S{}', 'fortran_order': False, 'shape': ()}}", format.len()),
+                format.as_bytes(),
+            );
+            npz
+        }
+
+        /// 2 × 4: row 1 has columns 2 (twice) and 0, row 2 has column 3.
+        fn matrix() -> Self {
+            Npz::new("csr")
+                .array("shape", &[2_i64, 4])
+                .array("indptr", &[0_i32, 3, 4])
+                .array("indices", &[2_i32, 0, 2, 3])
+                .array("data", &[1.0_f32, 0.5, 2.0, 4.0])
+        }
+
+        fn array<T: AutoSerialize + Copy>(mut self, name: &str, numbers: &[T]) -> Self {
+            let options = FileOptions::default();
+            let mut array =
+                self.0.array(name, options).unwrap().default_dtype().shape(&[numbers.len() as u64]).begin_nd().unwrap();
+            array.extend(numbers.iter().copied()).unwrap();
+            array.finish().unwrap();
+            self
+        }
+
+        fn raw(&mut self, name: &str, header: &str, bytes: &[u8]) {
+            let zip = self.0.zip_writer();
+            zip.start_file(format!("{name}.npy"), FileOptions::default()).unwrap();
+            zip.write_all(b"\x93NUMPY\x01\x00").unwrap();
+            zip.write_all(&(header.len() as u16).to_le_bytes()).unwrap();
+            zip.write_all(header.as_bytes()).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+
+        fn bytes(mut self) -> Vec<u8> {
+            let mut cursor = self.0.zip_writer().finish().unwrap();
+            cursor.rewind().unwrap();
+            cursor.into_inner()
+        }
+
+        fn read(self, options: &ColumnOptions) -> Vec<String> {
+            let lines = read(file(&self.bytes()), ColumnarKind::Npz, options).unwrap_or_else(|error| vec![Err(error)]);
+            lines.into_iter().map(|line| line.unwrap_or_else(|error| error.to_string())).collect()
+        }
+    }
+
+    fn labelled() -> ColumnOptions {
+        ColumnOptions { needs_target: true, ..Default::default() }
+    }
+
+    #[test]
+    fn columns_count_from_one_and_duplicates_add_up() {
+        assert_eq!(Npz::matrix().read(&ColumnOptions::default()), ["(none) 1 1:0.5 3:3", "(none) 1 4:4"]);
+    }
+
+    #[test]
+    fn labels_and_weights_lie_beside() {
+        let npz = || Npz::matrix().array("weight", &[0.5_f64, 2.0]);
+        assert_eq!(npz().array("y", &[1_i8, -1]).read(&labelled()), ["1 0.5 1:0.5 3:3", "-1 2 4:4"]);
+        assert_eq!(npz().array("labels", &[true, false]).read(&labelled())[1], "0 2 4:4");
+        let own = ColumnOptions { target: Some("price".into()), ..labelled() };
+        assert_eq!(npz().array("price", &[9.5_f64, 8.5]).read(&own)[1], "8.5 2 4:4");
+        let text = &npz().read(&labelled())[0];
+        assert!(text.starts_with("the npz has no labels; add an array `y`, e.g. numpy.savez"), "{text}");
+        let text = &npz().array("y", &[1_u64]).read(&labelled())[0];
+        assert_eq!(text, "array \"y\": has 1 elements for 2 rows");
+        let missing = npz().array("y", &[f64::NAN, f64::INFINITY]).read(&labelled());
+        assert_eq!(missing[0], "row 1: the line has no label");
+        assert!(missing[1].starts_with("row 2: label \"inf\" is not finite"));
+    }
+
+    #[test]
+    fn labels_of_strings_are_refused() {
+        let mut npz = Npz::matrix();
+        npz.raw("y", "{'descr': '<U1', 'fortran_order': False, 'shape': (2,)}", &[b'a', 0, 0, 0, b'b', 0, 0, 0]);
+        assert_eq!(npz.read(&labelled()), ["array \"y\": of type \"<U1\", expected numbers or booleans"]);
+    }
+
+    #[test]
+    fn other_formats_are_refused() {
+        let text = "the matrix is stored as \"csc\", not \"csr\"; convert with .tocsr() first";
+        assert_eq!(Npz::new("csc").read(&labelled()), [text]);
+        let text = &Npz(NpzWriter::new(Default::default())).array("arr_0", &[1.0_f64]).read(&labelled())[0];
+        assert!(text.starts_with("no array \"format\"; expected what scipy.sparse.save_npz writes"));
+    }
+
+    #[test]
+    fn missing_and_infinite_values_follow_the_rule() {
+        let npz = || {
+            Npz::new("csr")
+                .array("shape", &[3_i64, 2])
+                .array("indptr", &[0_i64, 1, 2, 3])
+                .array("indices", &[0_i64, 1, 1])
+                .array("data", &[f64::NAN, f64::INFINITY, 1.0])
+        };
+        let with = |missing| npz().read(&ColumnOptions { missing, ..Default::default() });
+        let lines = with(Missing::Error);
+        assert!(lines[0].starts_with("row 1: column \"1\" is empty"), "{lines:?}");
+        assert!(lines[1].starts_with("row 2, column \"2\": feature value \"inf\" is not finite"), "{lines:?}");
+        assert_eq!(lines[2], "(none) 1 2:1");
+        assert_eq!(with(Missing::Zero)[1..], ["(none) 1", "(none) 1 2:1"]);
+        assert_eq!(with(Missing::SkipRow)[1..], ["(none) 1 2:1"]);
+    }
+
+    #[test]
+    fn columns_outside_the_matrix_are_told_row_by_row() {
+        let npz = Npz::new("csr")
+            .array("shape", &[4_i64, 1 << 33])
+            .array("indptr", &[0_i64, 1, 2, 3, 4])
+            .array("indices", &[-1_i64, 1 << 34, 4_294_967_294, 4_294_967_293])
+            .array("data", &[true; 4]);
+        let expected = [
+            "row 1: column index -1 is negative",
+            "row 2: column index 17179869184 in a matrix of 8589934592 columns",
+            "row 3: feature index 4294967295 is larger than 4294967294",
+            "(none) 1 4294967294:1",
+        ];
+        assert_eq!(npz.read(&ColumnOptions::default()), expected);
+    }
+
+    #[test]
+    fn sizes_that_disagree_are_told() {
+        let with = |rows: i64, starts: &[i64], indices: &[i32]| {
+            let npz = Npz::new("csr").array("shape", &[rows, 9]).array("indptr", starts).array("indices", indices);
+            npz.array("data", &[1_i16, 2]).read(&ColumnOptions::default()).pop().unwrap()
+        };
+        assert_eq!(with(2, &[0, 2], &[1, 2]), "array \"indptr\": has 2 elements for 2 rows, expected one more");
+        assert_eq!(with(1, &[0, 2], &[1]), "array \"indices\": has 1 elements, but data has 2");
+        assert_eq!(with(1, &[1, 2], &[1, 2]), "array \"indptr\": starts with 1, expected 0");
+        assert_eq!(with(2, &[0, 2, 1], &[1, 2]), "array \"indptr\": goes down from 2 to 1 at row 2");
+        assert_eq!(
+            with(1, &[0, i64::MAX], &[1, 2]),
+            format!("array \"indptr\": is {} at row 1, but data has 2 elements", i64::MAX)
+        );
+        assert_eq!(with(-1, &[0], &[1, 2]), "array \"shape\": expected two numbers, rows and columns");
+        assert_eq!(with(i64::MAX, &[0], &[1, 2]).split(" rows").count(), 2);
+    }
+
+    #[test]
+    fn a_shape_larger_than_its_bytes_is_refused_before_it_is_read() {
+        for shape in ["(1000000000000,)", "(18446744073709551615, 2)"] {
+            let mut npz =
+                Npz::new("csr").array("shape", &[1_i64, 9]).array("indptr", &[0_i64, 1]).array("indices", &[0_i32]);
+            npz.raw("data", &format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}"), &[0; 64]);
+            let text = &npz.read(&ColumnOptions::default())[0];
+            assert!(
+                text.starts_with("array \"data\": of shape [") && text.ends_with("but holds only 64 bytes"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_checksum_is_found() {
+        let mut bytes = Npz::matrix().bytes();
+        let at = bytes.windows(9).position(|window| window == b"PK\x01\x02\x2e\x03\x14\x00\x00").unwrap();
+        bytes[at + 16] ^= 1;
+        let error = read(file(&bytes), ColumnarKind::Npz, &ColumnOptions::default()).unwrap_err();
+        assert_eq!(error.to_string(), "array \"format\": the checksum is wrong");
+    }
+
+    #[test]
+    fn damage_never_panics() {
+        damage(&Npz::matrix().array("y", &[1.0, 2.0]).bytes(), ColumnarKind::Npz, &labelled());
+    }
+}

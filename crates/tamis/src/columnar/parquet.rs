@@ -1,0 +1,101 @@
+//! Parquet files: only the columns in use are read, and as few rows at once as their width asks for.
+
+use std::fs::File;
+
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ParquetMetaData;
+
+use super::arrow::Table;
+use super::layout::Layout;
+use super::{BLOCK_ENTRIES, BLOCK_ROWS, ColumnarError, ColumnarKind};
+use crate::parse::columns::ColumnOptions;
+
+const KIND: ColumnarKind = ColumnarKind::Parquet;
+
+pub(super) fn open(file: File, options: &ColumnOptions) -> Result<Table, ColumnarError> {
+    let damaged = |error| ColumnarError::damaged(KIND, error);
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
+    let layout = Layout::new(builder.schema(), options)?;
+    let mask = ProjectionMask::roots(builder.parquet_schema(), layout.used.iter().copied());
+    let height = height(builder.metadata(), &mask);
+    let reader = builder.with_projection(mask).with_batch_size(height).build().map_err(damaged)?;
+    let batches = reader.map(|batch| batch.map_err(|error| ColumnarError::damaged(KIND, error)));
+    Ok(Table::new(KIND, layout, options, Box::new(batches)))
+}
+
+/// Rows to read at once, from the average row.
+fn height(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
+    let (mut rows, mut values) = (0_u64, 0_u64);
+    for group in metadata.row_groups() {
+        rows = rows.saturating_add(group.num_rows().max(0) as u64);
+        let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+        values = columns.fold(values, |sum, (_, column)| sum.saturating_add(column.num_values().max(0) as u64));
+    }
+    let per_row = values.div_ceil(rows.max(1)).max(1);
+    (BLOCK_ENTRIES as u64 / per_row).clamp(1, BLOCK_ROWS as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::*;
+    use arrow::datatypes::{Float64Type, Int32Type};
+
+    use super::*;
+    use crate::columnar::ColumnarReader;
+    use crate::columnar::testing::{damage, file, parquet_bytes, read, table};
+
+    fn dense() -> RecordBatch {
+        table(vec![
+            ("when", Arc::new(TimestampSecondArray::from(vec![1, 2]))),
+            ("y", Arc::new(StringArray::from(vec!["no", "yes"]))),
+            ("a", Arc::new(Float32Array::from(vec![0.5, 0.25]))),
+            ("id", Arc::new(Int64Array::from(vec![1, 2]))),
+            ("b", Arc::new(StringArray::from(vec!["u", "v"]))),
+        ])
+    }
+
+    fn options() -> ColumnOptions {
+        ColumnOptions { ignore: vec!["when".into(), "id".into()], needs_target: true, ..Default::default() }
+    }
+
+    #[test]
+    fn ignored_columns_are_not_in_the_way() {
+        let lines = read(file(&parquet_bytes(&dense())), KIND, &options()).unwrap();
+        let lines: Vec<_> = lines.into_iter().map(Result::unwrap).collect();
+        assert_eq!(lines, ["no 1 a:0.5 b=u:1", "yes 1 a:0.25 b=v:1"]);
+    }
+
+    #[test]
+    fn long_vectors_come_in_low_blocks() {
+        let (rows, length) = (40, BLOCK_ENTRIES / 16);
+        let list = Some((0..length as i32).map(Some).collect::<Vec<_>>());
+        let ones = Some(vec![Some(1.0); length]);
+        let batch = table(vec![
+            ("indices", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(vec![list; rows]))),
+            ("values", Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(vec![ones; rows]))),
+        ]);
+        let reader = ColumnarReader::open(file(&parquet_bytes(&batch)), KIND, &Default::default()).unwrap();
+        assert_eq!(reader.columns(), None);
+        let heights: Vec<usize> = reader.map(|block| block.unwrap().len()).collect();
+        assert_eq!((heights[0], heights.iter().sum()), (8, rows), "{heights:?}");
+    }
+
+    #[test]
+    fn a_file_cut_short_or_of_noise_is_an_error() {
+        let bytes = parquet_bytes(&dense());
+        for end in [0, 3, 8, bytes.len() / 2, bytes.len() - 1] {
+            let error = read(file(&bytes[..end]), KIND, &options()).unwrap_err();
+            assert!(error.to_string().starts_with("not a readable Parquet file: "), "{error}");
+        }
+        let noise: Vec<u8> = (0_u32..1000).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        assert!(read(file(&noise), KIND, &options()).is_err());
+    }
+
+    #[test]
+    fn damage_never_panics() {
+        damage(&parquet_bytes(&dense()), KIND, &options());
+    }
+}

@@ -1,0 +1,127 @@
+//! Many rows in one place (compressed sparse rows).
+
+use super::{Example, FeatureId, Row};
+
+/// Rows one after the other: row `i` owns the entries `offsets[i] .. offsets[i + 1]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    offsets: Vec<usize>,
+    ids: Vec<FeatureId>,
+    values: Vec<f64>,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// The arrays of a batch: row `i` owns the entries `offsets[i] .. offsets[i + 1]`.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "named for what they hold")]
+pub struct Parts<'a> {
+    pub offsets: &'a [usize],
+    pub ids: &'a [FeatureId],
+    pub values: &'a [f64],
+    pub targets: &'a [f64],
+    pub weights: &'a [f64],
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch { offsets: vec![0], ids: Vec::new(), values: Vec::new(), targets: Vec::new(), weights: Vec::new() }
+    }
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A batch from its parts.
+    ///
+    /// # Panics
+    /// If the parts do not describe the same rows.
+    pub fn from_parts(
+        offsets: Vec<usize>,
+        ids: Vec<FeatureId>,
+        values: Vec<f64>,
+        targets: Vec<f64>,
+        weights: Vec<f64>,
+    ) -> Self {
+        assert_eq!(offsets.len(), targets.len() + 1, "one offset more than rows");
+        assert_eq!(targets.len(), weights.len(), "one weight a row");
+        assert_eq!(ids.len(), values.len(), "one value an id");
+        assert_eq!(offsets.last(), Some(&ids.len()), "the last offset ends the entries");
+        Batch { offsets, ids, values, targets, weights }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// The number of non-zero entries.
+    pub fn entries(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Bytes the rows take.
+    pub fn bytes(&self) -> usize {
+        self.ids.len() * 12 + self.targets.len() * 24
+    }
+
+    /// Adds a row at the end. Explicit zeros are dropped: absent and zero are the same.
+    pub fn push(&mut self, example: Example<'_>) {
+        for (id, value) in example.row.iter().filter(|(_, value)| *value != 0.0) {
+            self.ids.push(id);
+            self.values.push(value);
+        }
+        self.offsets.push(self.ids.len());
+        self.targets.push(example.target);
+        self.weights.push(example.weight);
+    }
+
+    /// Row `i` without its target.
+    pub fn row(&self, i: usize) -> Row<'_> {
+        let span = self.offsets[i]..self.offsets[i + 1];
+        Row { ids: &self.ids[span.clone()], values: &self.values[span] }
+    }
+
+    /// Row `i` with its target and weight.
+    pub fn example(&self, i: usize) -> Example<'_> {
+        Example { row: self.row(i), target: self.targets[i], weight: self.weights[i] }
+    }
+
+    /// All rows in order.
+    pub fn examples(&self) -> impl Iterator<Item = Example<'_>> {
+        (0..self.len()).map(|i| self.example(i))
+    }
+
+    /// Adds a row whose values go through `map` first.
+    #[inline]
+    pub fn push_mapped(&mut self, example: Example<'_>, map: impl Fn(FeatureId, f64) -> f64) {
+        self.ids.extend_from_slice(example.row.ids);
+        self.values.extend(example.row.iter().map(|(id, value)| map(id, value)));
+        self.offsets.push(self.ids.len());
+        self.targets.push(example.target);
+        self.weights.push(example.weight);
+    }
+
+    /// Forgets all rows, keeps the memory.
+    pub fn clear(&mut self) {
+        self.offsets.truncate(1);
+        self.ids.clear();
+        self.values.clear();
+        self.targets.clear();
+        self.weights.clear();
+    }
+
+    /// The parts, for storage.
+    pub fn parts(&self) -> Parts<'_> {
+        let Batch { offsets, ids, values, targets, weights } = self;
+        Parts { offsets, ids, values, targets, weights }
+    }
+}

@@ -1,0 +1,51 @@
+//! What a row's label looked like in the input, before it became a target.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A label as it was written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// A finite number.
+    Number(f64),
+    /// Any other text.
+    Text(Box<str>),
+    /// The row has no label (allowed when predicting).
+    Absent,
+}
+
+impl Label {
+    /// A label from text: a number if it reads as one.
+    pub fn parse(text: &str) -> Label {
+        match fast_float2::parse::<f64, _>(text) {
+            Ok(number) if number.is_finite() => Label::Number(number),
+            _ => Label::Text(text.into()),
+        }
+    }
+
+    /// The order in which classes are numbered: numbers by value, then texts by their bytes.
+    pub fn rank(&self, other: &Label) -> std::cmp::Ordering {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        match (self, other) {
+            (Label::Number(a), Label::Number(b)) => a.total_cmp(b),
+            (Label::Number(_), _) => Less,
+            (_, Label::Number(_)) => Greater,
+            (Label::Text(a), Label::Text(b)) => a.cmp(b),
+            (Label::Text(_), Label::Absent) => Less,
+            (Label::Absent, Label::Text(_)) => Greater,
+            (Label::Absent, Label::Absent) => Equal,
+        }
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Label::Number(number) => write!(f, "{number}"),
+            Label::Text(text) => f.write_str(text),
+            Label::Absent => f.write_str("(none)"),
+        }
+    }
+}

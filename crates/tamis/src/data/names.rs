@@ -1,0 +1,316 @@
+//! Names and numbers of features, each given a dense id once.
+//!
+//! A feature is known by a number (svmlight, npz) or a name (everything else). The name `"17"` and the number 17
+//! are the same feature, so a model learned from one format reads another. With hashing (`--hash-bits`) a name
+//! becomes a bucket number first; the first name seen in each bucket is kept, so survivors still have names.
+
+use rustc_hash::FxHashMap;
+
+use super::{FeatureId, IndexTable};
+
+/// How a feature is called in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FeatureKey<'a> {
+    /// By a number.
+    Index(u32),
+    /// By a name.
+    Name(&'a str),
+}
+
+impl<'a> FeatureKey<'a> {
+    /// The key a name stands for: canonical decimal numbers are numbers.
+    pub fn from_name(name: &'a str) -> Self {
+        match canonical_index(name) {
+            Some(index) => FeatureKey::Index(index),
+            None => FeatureKey::Name(name),
+        }
+    }
+}
+
+fn canonical_index(name: &str) -> Option<u32> {
+    let bytes = name.as_bytes();
+    let plain = !bytes.is_empty() && bytes.len() <= 10 && bytes.iter().all(u8::is_ascii_digit);
+    let leading_zero = bytes.len() > 1 && bytes.first() == Some(&b'0');
+    if plain && !leading_zero { name.parse().ok() } else { None }
+}
+
+/// The hash that chooses a name's bucket: 64-bit FNV-1a with a final mix, the same on every machine.
+pub fn hash_name(name: &str) -> u64 {
+    let hash =
+        name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash ^ (hash >> 29)
+}
+
+/// What a feature is called, kept per id.
+#[derive(Clone, Debug, PartialEq)]
+enum Entry {
+    Index(u32),
+    Name(Box<str>),
+    /// A hash bucket, the first name seen in it, and whether another fell there too.
+    Bucket {
+        bucket: u32,
+        name: Box<str>,
+        shared: bool,
+    },
+    /// Given back; waits to be used again.
+    Free,
+}
+
+/// Dense ids for features, in the order of first appearance.
+#[derive(Clone, Debug, Default)]
+pub struct Dictionary {
+    by_index: IndexTable,
+    by_name: FxHashMap<Box<str>, FeatureId>,
+    entries: Vec<Entry>,
+    free: Vec<FeatureId>,
+    name_bytes: usize,
+    hash_bits: Option<u32>,
+}
+
+impl Dictionary {
+    /// An empty dictionary; `hash_bits` bounds the number of features to `2^bits` by hashing names.
+    pub fn new(hash_bits: Option<u32>) -> Self {
+        Dictionary { hash_bits, ..Self::default() }
+    }
+
+    /// One more than the largest id in use.
+    pub fn span(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The number of features known.
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// Whether no feature is known.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bits of hashing, if any.
+    pub fn hash_bits(&self) -> Option<u32> {
+        self.hash_bits
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.by_index.bytes()
+            + self.by_name.capacity() * 25
+            + self.entries.capacity() * std::mem::size_of::<Entry>()
+            + 2 * self.name_bytes
+    }
+
+    /// The id of a feature, if it is known.
+    #[inline]
+    pub fn get(&self, key: FeatureKey<'_>) -> Option<FeatureId> {
+        match (key, self.hash_bits) {
+            (FeatureKey::Index(index), None) => self.by_index.get(index),
+            (FeatureKey::Name(name), None) => self.by_name.get(name).copied(),
+            (FeatureKey::Index(index), Some(bits)) => self.by_index.get(bucket_of(&index.to_string(), bits)),
+            (FeatureKey::Name(name), Some(bits)) => self.by_index.get(bucket_of(name, bits)),
+        }
+    }
+
+    /// The id of a numbered feature, new if need be: the fast path of svmlight input.
+    #[inline]
+    pub fn intern_index(&mut self, index: u32) -> FeatureId {
+        match (self.hash_bits, self.by_index.get(index)) {
+            (None, Some(id)) => id,
+            _ => self.intern(FeatureKey::Index(index)),
+        }
+    }
+
+    /// The id of a feature, new if need be.
+    pub fn intern(&mut self, key: FeatureKey<'_>) -> FeatureId {
+        match (key, self.hash_bits) {
+            (FeatureKey::Index(index), None) => {
+                self.by_index.get(index).unwrap_or_else(|| self.add(Entry::Index(index)))
+            }
+            (FeatureKey::Name(name), None) => match self.by_name.get(name) {
+                Some(&id) => id,
+                None => self.add(Entry::Name(name.into())),
+            },
+            (FeatureKey::Index(index), Some(bits)) => self.intern_bucket(&index.to_string(), bits),
+            (FeatureKey::Name(name), Some(bits)) => self.intern_bucket(name, bits),
+        }
+    }
+
+    fn intern_bucket(&mut self, name: &str, bits: u32) -> FeatureId {
+        let bucket = bucket_of(name, bits);
+        let Some(id) = self.by_index.get(bucket) else {
+            return self.add(Entry::Bucket { bucket, name: name.into(), shared: false });
+        };
+        if let Entry::Bucket { name: first, shared, .. } = &mut self.entries[id as usize] {
+            *shared |= **first != *name;
+        }
+        id
+    }
+
+    fn add(&mut self, entry: Entry) -> FeatureId {
+        let id = self.free.pop().unwrap_or(self.entries.len() as FeatureId);
+        match &entry {
+            Entry::Index(index) => self.by_index.insert(*index, id),
+            Entry::Name(name) => {
+                self.name_bytes += name.len();
+                self.by_name.insert(name.clone(), id);
+            }
+            Entry::Bucket { bucket, name, .. } => {
+                self.name_bytes += name.len();
+                self.by_index.insert(*bucket, id);
+            }
+            Entry::Free => unreachable!("a new feature has a key"),
+        }
+        match self.entries.get_mut(id as usize) {
+            Some(place) => *place = entry,
+            None => self.entries.push(entry),
+        }
+        id
+    }
+
+    /// Forgets a feature; its id will be given to another.
+    pub fn release(&mut self, id: FeatureId) {
+        match std::mem::replace(&mut self.entries[id as usize], Entry::Free) {
+            Entry::Index(index) => self.by_index.remove(index),
+            Entry::Name(name) => {
+                self.name_bytes -= name.len();
+                self.by_name.remove(&name);
+            }
+            Entry::Bucket { bucket, name, .. } => {
+                self.name_bytes -= name.len();
+                self.by_index.remove(bucket);
+            }
+            Entry::Free => return,
+        }
+        self.free.push(id);
+    }
+
+    /// Ids in use, ascending.
+    pub fn ids(&self) -> impl Iterator<Item = FeatureId> + '_ {
+        (0..self.entries.len() as FeatureId).filter(|&id| self.entries[id as usize] != Entry::Free)
+    }
+
+    /// The name to show for a feature. A bucket shared by several names says so with a trailing `|…`.
+    pub fn name(&self, id: FeatureId) -> String {
+        match &self.entries[id as usize] {
+            Entry::Index(index) => index.to_string(),
+            Entry::Name(name) => name.to_string(),
+            Entry::Bucket { name, shared: false, .. } => name.to_string(),
+            Entry::Bucket { name, shared: true, .. } => format!("{name}|…"),
+            Entry::Free => String::new(),
+        }
+    }
+
+    /// The bucket of a hashed feature.
+    pub fn bucket(&self, id: FeatureId) -> Option<u32> {
+        match &self.entries[id as usize] {
+            Entry::Bucket { bucket, .. } => Some(*bucket),
+            _ => None,
+        }
+    }
+
+    /// Restores a hashed feature from a model: the bucket decides, the name is for show.
+    pub fn insert_bucket(&mut self, bucket: u32, name: &str) -> FeatureId {
+        match self.by_index.get(bucket) {
+            Some(id) => id,
+            None => self.add(Entry::Bucket { bucket, name: name.into(), shared: false }),
+        }
+    }
+
+    /// The whole dictionary as text lines and the free list, to be stored.
+    pub fn export(&self) -> (Vec<String>, Vec<FeatureId>) {
+        let line = |entry: &Entry| match entry {
+            Entry::Index(index) => format!("i{index}"),
+            Entry::Name(name) => format!("n{name}"),
+            Entry::Bucket { bucket, name, shared } => format!("{}{bucket} {name}", if *shared { 's' } else { 'b' }),
+            Entry::Free => "f".to_string(),
+        };
+        (self.entries.iter().map(line).collect(), self.free.clone())
+    }
+
+    /// The dictionary that [`Dictionary::export`] stored, or `None` if the lines make no sense.
+    pub fn import<'a>(
+        hash_bits: Option<u32>,
+        lines: impl Iterator<Item = &'a str>,
+        free: Vec<FeatureId>,
+    ) -> Option<Self> {
+        let mut dictionary = Dictionary::new(hash_bits);
+        for line in lines {
+            let entry = match (line.as_bytes().first()?, line.get(1..)?) {
+                (b'i', index) => Entry::Index(index.parse().ok()?),
+                (b'n', name) => Entry::Name(name.into()),
+                (kind @ (b's' | b'b'), rest) => {
+                    let (bucket, name) = rest.split_once(' ')?;
+                    Entry::Bucket { bucket: bucket.parse().ok()?, name: name.into(), shared: *kind == b's' }
+                }
+                (b'f', "") => Entry::Free,
+                _ => return None,
+            };
+            match entry {
+                Entry::Free => dictionary.entries.push(Entry::Free),
+                entry => drop(dictionary.add(entry)),
+            }
+        }
+        let vacant = dictionary.entries.iter().filter(|entry| **entry == Entry::Free).count();
+        let all_vacant = free.iter().all(|&id| dictionary.entries.get(id as usize) == Some(&Entry::Free));
+        dictionary.free = free;
+        (vacant == dictionary.free.len() && all_vacant).then_some(dictionary)
+    }
+}
+
+fn bucket_of(name: &str, bits: u32) -> u32 {
+    (hash_name(name) & ((1_u64 << bits) - 1)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_name_is_the_number() {
+        let mut dictionary = Dictionary::new(None);
+        let id = dictionary.intern(FeatureKey::Index(17));
+        assert_eq!(dictionary.intern(FeatureKey::from_name("17")), id);
+        assert_ne!(dictionary.intern(FeatureKey::from_name("017")), id);
+        assert_eq!(FeatureKey::from_name("4294967296"), FeatureKey::Name("4294967296"));
+    }
+
+    #[test]
+    fn released_ids_are_used_again() {
+        let mut dictionary = Dictionary::new(None);
+        let ids: Vec<_> = ["a", "b", "c"].map(|name| dictionary.intern(FeatureKey::Name(name))).into();
+        dictionary.release(ids[1]);
+        assert_eq!(dictionary.get(FeatureKey::Name("b")), None);
+        assert_eq!((dictionary.len(), dictionary.span()), (2, 3));
+        assert_eq!(dictionary.intern(FeatureKey::Name("d")), ids[1]);
+        assert_eq!(dictionary.name(ids[1]), "d");
+    }
+
+    #[test]
+    fn hashing_bounds_the_features_and_keeps_names() {
+        let mut dictionary = Dictionary::new(Some(4));
+        for i in 0..1000 {
+            dictionary.intern(FeatureKey::Name(&format!("word{i}")));
+        }
+        assert_eq!(dictionary.len(), 16);
+        assert!(dictionary.name(0).starts_with("word0") && dictionary.name(0).ends_with('…'));
+    }
+
+    #[test]
+    fn export_and_import_are_inverse() {
+        for bits in [None, Some(6)] {
+            let mut dictionary = Dictionary::new(bits);
+            for name in ["a", "17", "tab\tand space", "é", ""] {
+                dictionary.intern(FeatureKey::from_name(name));
+            }
+            dictionary.release(1);
+            let (lines, free) = dictionary.export();
+            let back = Dictionary::import(bits, lines.iter().map(String::as_str), free.clone()).unwrap();
+            assert_eq!(back.export(), (lines, free));
+            assert_eq!(back.get(FeatureKey::Name("é")), dictionary.get(FeatureKey::Name("é")));
+        }
+        assert!(Dictionary::import(None, ["x"].into_iter(), vec![]).is_none());
+        assert!(Dictionary::import(None, ["i1"].into_iter(), vec![0]).is_none());
+    }
+}

@@ -1,0 +1,316 @@
+//! Rows fresh from a parser: features still by number or name, labels as written.
+
+use super::{Batch, Dictionary, Example, FeatureId, FeatureKey, Label, Row};
+
+/// What a block's features are called by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Keys {
+    /// Numbers, ascending within a row.
+    Index(Vec<u32>),
+    /// Names: all bytes in one string, and where each ends. Any order within a row.
+    Name {
+        /// The names, one after the other.
+        text: String,
+        /// The end of each.
+        ends: Vec<usize>,
+    },
+}
+
+/// Rows of one block, or of one columnar batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParsedRows {
+    offsets: Vec<usize>,
+    keys: Keys,
+    values: Vec<f64>,
+    /// The label of each row.
+    pub labels: Vec<Label>,
+    /// The line of each row within its block, from 0 (or the row within a columnar batch).
+    pub lines: Vec<u32>,
+    /// What each row is called (Vowpal Wabbit tags); empty if no row is.
+    pub tags: Vec<Box<str>>,
+    weights: Vec<f64>,
+    weighted: bool,
+    /// Whether a name twice in a row is added up (Vowpal Wabbit) and not an error.
+    pub adds_duplicates: bool,
+}
+
+/// Where a row stood before it was begun, to take it back.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    entries: usize,
+    text: usize,
+}
+
+impl ParsedRows {
+    /// No rows, features by number.
+    pub fn by_index() -> Self {
+        Self::with_keys(Keys::Index(Vec::new()))
+    }
+
+    /// No rows, features by name.
+    pub fn by_name() -> Self {
+        Self::with_keys(Keys::Name { text: String::new(), ends: Vec::new() })
+    }
+
+    fn with_keys(keys: Keys) -> Self {
+        ParsedRows {
+            offsets: vec![0],
+            keys,
+            values: Vec::new(),
+            labels: Vec::new(),
+            lines: Vec::new(),
+            tags: Vec::new(),
+            weights: Vec::new(),
+            weighted: false,
+            adds_duplicates: false,
+        }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Where the next row begins.
+    pub fn mark(&self) -> Mark {
+        let text = match &self.keys {
+            Keys::Index(_) => 0,
+            Keys::Name { text, .. } => text.len(),
+        };
+        Mark { entries: self.values.len(), text }
+    }
+
+    /// Takes a half-made row back.
+    pub fn undo(&mut self, mark: Mark) {
+        self.values.truncate(mark.entries);
+        match &mut self.keys {
+            Keys::Index(indices) => indices.truncate(mark.entries),
+            Keys::Name { text, ends } => {
+                text.truncate(mark.text);
+                ends.truncate(mark.entries);
+            }
+        }
+    }
+
+    /// Adds a numbered feature to the row in the making. A zero is dropped: absent and zero are the same.
+    ///
+    /// # Panics
+    /// If features go by name.
+    #[inline]
+    pub fn push_index(&mut self, index: u32, value: f64) {
+        let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
+        if value != 0.0 {
+            indices.push(index);
+            self.values.push(value);
+        }
+    }
+
+    /// Adds a named feature, its name given in parts (column, `=`, category). A zero is dropped.
+    ///
+    /// # Panics
+    /// If features go by number.
+    pub fn push_name(&mut self, parts: &[&str], value: f64) {
+        let Keys::Name { text, ends } = &mut self.keys else { panic!("features of this block go by number") };
+        if value != 0.0 {
+            parts.iter().for_each(|part| text.push_str(part));
+            ends.push(text.len());
+            self.values.push(value);
+        }
+    }
+
+    /// Ends the row in the making.
+    pub fn end_row(&mut self, label: Label, weight: f64, line: u32) {
+        self.offsets.push(self.values.len());
+        self.labels.push(label);
+        self.lines.push(line);
+        self.weighted |= weight != 1.0;
+        self.weights.push(weight);
+    }
+
+    /// Values of row `i` with their keys, as written.
+    pub fn entries(&self, i: usize) -> impl Iterator<Item = (FeatureKey<'_>, f64)> {
+        (self.offsets[i]..self.offsets[i + 1]).map(|at| (self.key(at), self.values[at]))
+    }
+
+    /// The number of entries of row `i`, and its first and last value: enough to tell rows apart quickly.
+    pub fn edges(&self, i: usize) -> (usize, Option<(f64, f64)>) {
+        let values = &self.values[self.offsets[i]..self.offsets[i + 1]];
+        (values.len(), values.first().copied().zip(values.last().copied()))
+    }
+
+    fn key(&self, at: usize) -> FeatureKey<'_> {
+        match &self.keys {
+            Keys::Index(indices) => FeatureKey::Index(indices[at]),
+            Keys::Name { text, ends } => {
+                let start = if at == 0 { 0 } else { ends[at - 1] };
+                FeatureKey::from_name(&text[start..ends[at]])
+            }
+        }
+    }
+
+    /// The importance weight of row `i`.
+    pub fn weight(&self, i: usize) -> f64 {
+        self.weights[i]
+    }
+
+    /// Gives every feature its id, new ones as they come, and returns the rows with target 0.
+    /// `Err` holds a row with a name twice, and that name.
+    pub fn intern(mut self, dictionary: &mut Dictionary) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        if let Keys::Index(indices) = &mut self.keys {
+            let mut indices = std::mem::take(indices);
+            indices.iter_mut().for_each(|index| *index = dictionary.intern_index(*index));
+            if dictionary.hash_bits().is_none() {
+                let targets = vec![0.0; self.labels.len()];
+                let batch = Batch::from_parts(self.offsets, indices, self.values, targets, self.weights);
+                return Ok((batch, self.labels));
+            }
+            return self.rebuild_hashed(indices);
+        }
+        self.intern_names(dictionary)
+    }
+
+    /// Two numbers may share a bucket: their values add up.
+    fn rebuild_hashed(self, ids: Vec<FeatureId>) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        let mut builder = RowBuilder::default();
+        for i in 0..self.labels.len() {
+            let span = self.offsets[i]..self.offsets[i + 1];
+            builder.pairs.extend(ids[span.clone()].iter().copied().zip(self.values[span].iter().copied()));
+            builder.finish(self.weights[i], true).expect("sums are allowed");
+        }
+        Ok((builder.batch, self.labels))
+    }
+
+    /// New names of a row are numbered in the order of their bytes, then rows are sorted by id: the order in which the
+    /// input wrote them leaves no trace.
+    fn intern_names(self, dictionary: &mut Dictionary) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        let mut builder = RowBuilder::default();
+        let adds = self.adds_duplicates || dictionary.hash_bits().is_some();
+        let mut fresh: Vec<(String, f64)> = Vec::new();
+        for i in 0..self.labels.len() {
+            for (key, value) in self.entries(i) {
+                match dictionary.get(key) {
+                    Some(_) => builder.pairs.push((dictionary.intern(key), value)),
+                    None => fresh.push((key_text(key), value)),
+                }
+            }
+            fresh.sort_by(|a, b| a.0.cmp(&b.0));
+            for (name, value) in fresh.drain(..) {
+                builder.pairs.push((dictionary.intern(FeatureKey::from_name(&name)), value));
+            }
+            builder.finish(self.weights[i], adds).map_err(|id| (i, dictionary.name(id)))?;
+        }
+        Ok((builder.batch, self.labels))
+    }
+
+    /// The rows with the features a dictionary knows; others are left out.
+    pub fn lookup(&self, dictionary: &Dictionary) -> Batch {
+        let mut builder = RowBuilder::default();
+        for i in 0..self.labels.len() {
+            let known = self.entries(i).filter_map(|(key, value)| Some((dictionary.get(key)?, value)));
+            builder.pairs.extend(known);
+            builder.finish(self.weights[i], true).expect("sums are allowed");
+        }
+        builder.batch
+    }
+}
+
+fn key_text(key: FeatureKey<'_>) -> String {
+    match key {
+        FeatureKey::Index(index) => index.to_string(),
+        FeatureKey::Name(name) => name.to_string(),
+    }
+}
+
+/// Collects a row's pairs, sorts them by id and joins duplicates.
+#[derive(Default)]
+struct RowBuilder {
+    pairs: Vec<(FeatureId, f64)>,
+    ids: Vec<FeatureId>,
+    values: Vec<f64>,
+    batch: Batch,
+}
+
+impl RowBuilder {
+    fn finish(&mut self, weight: f64, adds: bool) -> Result<(), FeatureId> {
+        // By id, then by value: a sum of duplicates has the same bits whatever order they came in.
+        self.pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        self.ids.clear();
+        self.values.clear();
+        for (id, value) in self.pairs.drain(..) {
+            if self.ids.last() != Some(&id) {
+                self.ids.push(id);
+                self.values.push(value);
+            } else if adds {
+                *self.values.last_mut().expect("as many values as ids") += value;
+            } else {
+                return Err(id);
+            }
+        }
+        let row = Row { ids: &self.ids, values: &self.values };
+        self.batch.push(Example { row, target: 0.0, weight });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(rows: &[&[(&str, f64)]]) -> ParsedRows {
+        let mut parsed = ParsedRows::by_name();
+        for (line, row) in rows.iter().enumerate() {
+            row.iter().for_each(|(name, value)| parsed.push_name(&[name], *value));
+            parsed.end_row(Label::Number(1.0), 1.0, line as u32);
+        }
+        parsed
+    }
+
+    #[test]
+    fn the_order_of_names_leaves_no_trace() {
+        let a = named(&[&[("b", 1.0), ("a", 2.0)], &[("c", 3.0), ("7", 4.0), ("a", 5.0)]]);
+        let b = named(&[&[("a", 2.0), ("b", 1.0)], &[("a", 5.0), ("c", 3.0), ("7", 4.0)]]);
+        let (mut left, mut right) = (Dictionary::new(None), Dictionary::new(None));
+        assert_eq!(a.intern(&mut left).unwrap().0, b.intern(&mut right).unwrap().0);
+        assert_eq!(left.export(), right.export());
+    }
+
+    #[test]
+    fn a_name_twice_is_an_error_or_a_sum() {
+        let mut parsed = named(&[&[("a", 1.0), ("a", 2.0)]]);
+        assert_eq!(parsed.clone().intern(&mut Dictionary::new(None)).unwrap_err(), (0, "a".to_string()));
+        parsed.adds_duplicates = true;
+        let (batch, _) = parsed.intern(&mut Dictionary::new(None)).unwrap();
+        assert_eq!(batch.row(0).values, [3.0]);
+    }
+
+    #[test]
+    fn explicit_zeros_are_absent() {
+        let parsed = named(&[&[("a", 0.0), ("b", 2.0)]]);
+        let mut dictionary = Dictionary::new(None);
+        let (batch, _) = parsed.intern(&mut dictionary).unwrap();
+        assert_eq!((batch.row(0).len(), dictionary.len()), (1, 1));
+    }
+
+    #[test]
+    fn unknown_features_are_left_out_of_a_lookup() {
+        let mut dictionary = Dictionary::new(None);
+        dictionary.intern(FeatureKey::Name("b"));
+        let batch = named(&[&[("a", 1.0), ("b", 2.0)]]).lookup(&dictionary);
+        assert_eq!(batch.row(0).values, [2.0]);
+    }
+
+    #[test]
+    fn hashing_adds_what_shares_a_bucket() {
+        let mut parsed = ParsedRows::by_index();
+        (1..=64).for_each(|index| parsed.push_index(index, 1.0));
+        parsed.end_row(Label::Absent, 1.0, 0);
+        let (batch, _) = parsed.intern(&mut Dictionary::new(Some(3))).unwrap();
+        assert!(batch.row(0).len() <= 8);
+        assert_eq!(batch.row(0).values.iter().sum::<f64>(), 64.0);
+    }
+}

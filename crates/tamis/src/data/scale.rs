@@ -1,0 +1,187 @@
+//! Columns brought to one size, and back: learners see scaled values, models hold weights for raw ones.
+//!
+//! Values are divided by one number a column and never shifted, so zeros stay zeros. The number is known before
+//! learning when rows are held (the whole data is surveyed first); when a stream is learned as it comes, it is the
+//! largest absolute value *so far*, which settles quickly.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FeatureId, Row};
+
+/// How columns are scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScaleKind {
+    /// The largest absolute value where values are not all alike, see [`ColumnScale`].
+    Auto,
+    /// Not at all.
+    None,
+    /// To variance 1 (needs all rows before learning).
+    UnitVariance,
+    /// To a largest absolute value of 1.
+    MaxAbs,
+}
+
+impl ScaleKind {
+    /// All kinds, in the order of the documentation.
+    pub const ALL: [ScaleKind; 4] = [ScaleKind::Auto, ScaleKind::None, ScaleKind::UnitVariance, ScaleKind::MaxAbs];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScaleKind::Auto => "auto",
+            ScaleKind::None => "none",
+            ScaleKind::UnitVariance => "unit-variance",
+            ScaleKind::MaxAbs => "max-abs",
+        }
+    }
+}
+
+/// Statistics of each column over the rows seen, and the divisors they give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnScale {
+    kind: ScaleKind,
+    /// The divisor of each column (largest absolute value), or sums for the variance before [`ColumnScale::finish`].
+    largest: Vec<f64>,
+    means: Vec<Moments>,
+    rows: f64,
+}
+
+/// Welford's running mean and squared deviation over the non-zero values of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    deviation: f64,
+}
+
+impl ColumnScale {
+    /// Statistics of nothing yet.
+    pub fn new(kind: ScaleKind) -> Self {
+        ColumnScale { kind, largest: Vec::new(), means: Vec::new(), rows: 0.0 }
+    }
+
+    /// Whether values are changed at all.
+    pub fn is_active(&self) -> bool {
+        self.kind != ScaleKind::None
+    }
+
+    /// Takes note of a row.
+    pub fn observe(&mut self, row: Row<'_>) {
+        self.rows += 1.0;
+        let Some(&top) = row.ids.iter().max() else { return };
+        if top as usize >= self.largest.len() {
+            self.largest.resize(top as usize + 1, 0.0);
+        }
+        if self.kind != ScaleKind::UnitVariance {
+            for (id, value) in row.iter() {
+                let largest = &mut self.largest[id as usize];
+                *largest = largest.max(value.abs());
+            }
+            return;
+        }
+        self.means.resize(self.largest.len(), Moments::default());
+        for (id, value) in row.iter() {
+            let moments = &mut self.means[id as usize];
+            moments.count += 1.0;
+            let shift = value - moments.mean;
+            moments.mean += shift / moments.count;
+            moments.deviation += shift * (value - moments.mean);
+        }
+    }
+
+    /// Ends the survey: divisors are fixed from here on.
+    pub fn finish(&mut self) {
+        if self.kind != ScaleKind::UnitVariance {
+            return;
+        }
+        // The zeros join by the pairwise rule: mean and deviation of n−c zeros are 0.
+        for (largest, moments) in self.largest.iter_mut().zip(&self.means) {
+            let zeros = self.rows - moments.count;
+            let deviation = moments.deviation + moments.mean * moments.mean * moments.count * zeros / self.rows;
+            *largest = (deviation / self.rows).sqrt();
+        }
+    }
+
+    /// The divisor of a column: 1 where there is nothing to divide by (never seen, or constant).
+    #[inline]
+    pub fn divisor(&self, id: FeatureId) -> f64 {
+        match self.largest.get(id as usize) {
+            Some(&largest) if largest > 0.0 && self.is_active() => largest,
+            _ => 1.0,
+        }
+    }
+
+    /// Divides a row's values in place.
+    #[inline]
+    pub fn apply(&self, ids: &[FeatureId], values: &mut [f64]) {
+        for (&id, value) in ids.iter().zip(values) {
+            *value /= self.divisor(id);
+        }
+    }
+
+    /// Forgets a column whose id will be given to another.
+    pub fn forget(&mut self, id: FeatureId) {
+        if let Some(largest) = self.largest.get_mut(id as usize) {
+            *largest = 0.0;
+        }
+    }
+
+    /// The divisors, for checkpoints.
+    pub fn divisors(&self) -> &[f64] {
+        &self.largest
+    }
+
+    /// Sets the divisors from a checkpoint.
+    pub fn restore(&mut self, divisors: Vec<f64>) {
+        self.largest = divisors;
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.largest.capacity() * 8 + self.means.capacity() * 24
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn survey(kind: ScaleKind, rows: &[(&[u32], &[f64])]) -> ColumnScale {
+        let mut scale = ColumnScale::new(kind);
+        for (ids, values) in rows {
+            scale.observe(Row { ids, values });
+        }
+        scale.finish();
+        scale
+    }
+
+    #[test]
+    fn unit_variance_counts_absent_as_zero() {
+        let scale = survey(ScaleKind::UnitVariance, &[(&[0], &[4.0]), (&[], &[]), (&[0], &[4.0]), (&[1], &[1.0])]);
+        assert!((scale.divisor(0) - 2.0).abs() < 1e-15, "values 4 0 4 0");
+        assert!((scale.divisor(1) - 0.1875f64.sqrt()).abs() < 1e-15, "values 0 0 0 1");
+    }
+
+    #[test]
+    fn unit_variance_survives_a_large_mean() {
+        let values = [1e6 + 1.0, 1e6 - 1.0, 1e6 + 1.0, 1e6 - 1.0];
+        let rows: Vec<(&[u32], &[f64])> = values.iter().map(|v| (&[0u32][..], std::slice::from_ref(v))).collect();
+        assert!((survey(ScaleKind::UnitVariance, &rows).divisor(0) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_constant_column_is_left_alone() {
+        let scale = survey(ScaleKind::UnitVariance, &[(&[0], &[5.0]), (&[0], &[5.0])]);
+        assert_eq!(scale.divisor(0), 1.0);
+        assert_eq!(scale.divisor(7), 1.0);
+    }
+
+    #[test]
+    fn max_abs() {
+        let scale = survey(ScaleKind::MaxAbs, &[(&[0], &[-5.0]), (&[0], &[2.0])]);
+        let mut values = [2.0];
+        scale.apply(&[0], &mut values);
+        assert_eq!(values, [0.4]);
+    }
+}

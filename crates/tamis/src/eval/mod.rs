@@ -1,0 +1,5 @@
+//! How good predictions are.
+
+mod measures;
+
+pub use measures::{Measures, Scored, auc};

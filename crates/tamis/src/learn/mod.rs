@@ -1,0 +1,87 @@
+//! Learners: one example at a time, from rows to weights.
+//!
+//! Every learner keeps the laws of [`Learner`]; `tamis-testkit` checks them all on each, beside a naive version of the
+//! same algorithm. Learners never fail and never do I/O: what reaches them is finite, what they did is in their state.
+//!
+//! | file | methods |
+//! |---|---|
+//! | `descent.rs` | the engine of `sgd`, `truncated-gradient`, `rounding`, `fobos`: a gradient step, then shrinkage |
+//! | `dual_averaging.rs` | `rda` |
+//! | `ftrl.rs` | `ftrl` |
+//! | `keep_largest.rs` | `tsgd`, `fofs`: keep the k largest weights |
+//! | `second_order.rs` | `sofs`: keep the k most certain weights |
+//! | `admm.rs` | `sadmm` |
+//! | `ball.rs` | `single-stage`: projection on an ℓ₁ ball |
+
+mod admm;
+mod any;
+mod ball;
+mod descent;
+mod dual_averaging;
+mod ftrl;
+mod keep_largest;
+mod mean;
+mod second_order;
+mod state;
+
+pub use admm::Admm;
+pub use any::AnyLearner;
+pub use ball::Ball;
+pub use descent::Descent;
+pub use dual_averaging::DualAveraging;
+pub use ftrl::Ftrl;
+pub use keep_largest::KeepLargest;
+pub use second_order::SecondOrder;
+pub use state::{Packed, State, StateError};
+
+use crate::data::{Example, FeatureId, Row};
+
+/// What one example showed before the learner changed: progressive validation without a second pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The prediction made before learning.
+    pub margin: f64,
+    /// Its loss, times the example's weight.
+    pub loss: f64,
+}
+
+/// Learns a linear model from a stream.
+///
+/// Laws, for any stream: the model does not depend on batches; predicting changes nothing; the state written by
+/// [`Learner::save`] and read by [`Learner::load`] goes on bit for bit; memory grows with the features seen.
+pub trait Learner {
+    /// b + w·x with all shrinkage that is owed. Changes nothing.
+    fn margin(&self, row: Row<'_>) -> f64;
+
+    /// Predicts, then learns. The target is a number or one of the loss's class codes.
+    fn learn(&mut self, example: Example<'_>) -> Step;
+
+    /// The weight of a feature now, zero for one never seen. Changes nothing.
+    fn weight(&self, id: FeatureId) -> f64;
+
+    /// The intercept.
+    fn bias(&self) -> f64;
+
+    /// One more than the largest id seen.
+    fn span(&self) -> usize;
+
+    /// Whether the learner would go on the same had it never seen this feature: such features cost no memory.
+    fn is_idle(&self, id: FeatureId) -> bool;
+
+    /// Forgets a feature.
+    fn forget(&mut self, id: FeatureId);
+
+    /// Bytes of state.
+    fn bytes(&self) -> usize;
+
+    /// Writes the whole state.
+    fn save(&self, state: &mut State);
+
+    /// Reads the whole state.
+    fn load(&mut self, state: &mut State) -> Result<(), StateError>;
+
+    /// The number of non-zero weights.
+    fn nonzeros(&self) -> usize {
+        (0..self.span() as FeatureId).filter(|&id| self.weight(id) != 0.0).count()
+    }
+}

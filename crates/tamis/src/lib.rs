@@ -1,0 +1,26 @@
+#![doc = "Tamis presses a stream of wide data through a sieve and keeps the few features that matter."]
+//!
+//! The flow is the layout:
+//! ```text
+//! bytes ─ read ─► blocks ─ parse ─► rows ─ train / learn ─► weights ─► model ─► predict · eval
+//! ```
+//! [`read`] opens files and cuts them into blocks, [`parse`] and [`columnar`] turn blocks into rows, [`data`] holds rows,
+//! names and scaling, [`loss`], [`rate`], [`shrink`] and [`project`] are the parts of the learners in [`learn`],
+//! [`train`] drives a learner over the stream, [`model`] is what remains, [`eval`] judges it, [`synth`] makes data whose
+//! truth is known. A [`recipe`] says what to do, as plain data. Nothing here prints.
+
+pub mod columnar;
+pub mod data;
+pub mod eval;
+pub mod learn;
+pub mod loss;
+pub mod model;
+pub mod parse;
+pub mod project;
+pub mod random;
+pub mod rate;
+pub mod read;
+pub mod recipe;
+pub mod shrink;
+pub mod synth;
+pub mod train;

@@ -1,0 +1,29 @@
+//! Hinge loss max(0, 1 − yf), y ∈ {−1, +1}. At the kink yf = 1 the slope is 0.
+
+use super::Loss;
+
+/// The hinge loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hinge;
+
+impl Loss for Hinge {
+    fn value(&self, margin: f64, target: f64) -> f64 {
+        (1.0 - target * margin).max(0.0)
+    }
+
+    fn slope(&self, margin: f64, target: f64) -> f64 {
+        if target * margin < 1.0 { -target } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(Hinge.value(-0.5, 1.0), 1.5);
+        assert_eq!(Hinge.slope(0.9, 1.0), -1.0);
+        assert_eq!(Hinge.slope(1.0, 1.0), 0.0, "the kink gives no information");
+    }
+}

@@ -1,0 +1,38 @@
+//! Huber loss: ½r² for |r| ≤ δ, δ(|r| − ½δ) beyond, with r = f − y. One outlier pulls with at most δ.
+
+use super::Loss;
+
+/// The Huber loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Huber {
+    /// δ: where squared becomes linear.
+    pub threshold: f64,
+}
+
+impl Loss for Huber {
+    fn value(&self, margin: f64, target: f64) -> f64 {
+        let distance = (margin - target).abs();
+        if distance <= self.threshold {
+            0.5 * distance * distance
+        } else {
+            self.threshold * (distance - 0.5 * self.threshold)
+        }
+    }
+
+    fn slope(&self, margin: f64, target: f64) -> f64 {
+        (margin - target).clamp(-self.threshold, self.threshold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let huber = Huber { threshold: 1.0 };
+        assert_eq!(huber.value(0.5, 0.0), 0.125);
+        assert_eq!(huber.value(3.0, 0.0), 2.5);
+        assert_eq!(huber.slope(3.0, 0.0), 1.0);
+    }
+}

@@ -1,0 +1,35 @@
+//! Logistic loss ln(1 + exp(−yf)), y ∈ {−1, +1}: margins are log-odds, responses are probabilities.
+
+use super::Loss;
+
+/// The logistic loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Logistic;
+
+impl Loss for Logistic {
+    fn value(&self, margin: f64, target: f64) -> f64 {
+        let z = target * margin;
+        (-z.abs()).exp().ln_1p() + (-z).max(0.0)
+    }
+
+    fn slope(&self, margin: f64, target: f64) -> f64 {
+        -target / (1.0 + (target * margin).exp())
+    }
+
+    fn response(&self, margin: f64) -> f64 {
+        1.0 / (1.0 + (-margin).exp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(Logistic.value(0.0, 1.0), 2f64.ln());
+        assert_eq!(Logistic.slope(0.0, 1.0), -0.5);
+        assert!((Logistic.value(3.0, -1.0) - (1.0 + 3f64.exp()).ln()).abs() < 1e-15);
+        assert_eq!(Logistic.response(0.0), 0.5);
+    }
+}

@@ -1,0 +1,28 @@
+//! Squared loss (f − y)², without the half (Langford, Li & Zhang, section 1; Vowpal Wabbit): slope 2(f − y).
+
+use super::Loss;
+
+/// The squared loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Squared;
+
+impl Loss for Squared {
+    fn value(&self, margin: f64, target: f64) -> f64 {
+        (margin - target) * (margin - target)
+    }
+
+    fn slope(&self, margin: f64, target: f64) -> f64 {
+        2.0 * (margin - target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(Squared.value(3.0, 1.0), 4.0);
+        assert_eq!(Squared.slope(3.0, 1.0), 4.0);
+    }
+}

@@ -1,0 +1,30 @@
+//! Squared hinge loss max(0, 1 − yf)², y ∈ {−1, +1}: the loss of LIBLINEAR's L2-loss SVM.
+
+use super::Loss;
+
+/// The squared hinge loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SquaredHinge;
+
+impl Loss for SquaredHinge {
+    fn value(&self, margin: f64, target: f64) -> f64 {
+        let shortfall = (1.0 - target * margin).max(0.0);
+        shortfall * shortfall
+    }
+
+    fn slope(&self, margin: f64, target: f64) -> f64 {
+        -2.0 * target * (1.0 - target * margin).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(SquaredHinge.value(-1.0, 1.0), 4.0);
+        assert_eq!(SquaredHinge.slope(-1.0, 1.0), -4.0);
+        assert_eq!(SquaredHinge.slope(2.0, 1.0), 0.0);
+    }
+}

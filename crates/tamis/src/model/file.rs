@@ -1,0 +1,253 @@
+//! Model files: one JSON document, versioned, with a checksum over its body.
+//!
+//! ```text
+//! {"format":"tamis-model","version":1,"checksum":"crc32:9ae0daaf","body":{ … }}
+//! ```
+//! The body holds exactly the non-zero weights, one a line. A file from a newer version is told as such; a changed byte
+//! in the body fails the checksum; whatever parses is checked once more before it is used.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use super::{Model, Task, replace_file};
+
+/// The version this build writes, and the newest it reads.
+pub const FORMAT_VERSION: u32 = 1;
+const FORMAT_NAME: &str = "tamis-model";
+/// Larger files are refused before they are read.
+const LARGEST_FILE: u64 = 4 << 30;
+
+/// A model cannot be loaded or saved.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum ModelError {
+    #[error("{}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{}: {} bytes is too large for a model", path.display(), size)]
+    TooLarge { path: PathBuf, size: u64 },
+    #[error("{}: not a tamis model: {reason}", path.display())]
+    NotAModel { path: PathBuf, reason: String },
+    #[error("{}: written by format {version}, this build reads up to {FORMAT_VERSION}; upgrade tamis", path.display())]
+    Newer { path: PathBuf, version: u32 },
+    #[error("{}: damaged: the checksum is {found}, the file says {stated}", path.display())]
+    Checksum { path: PathBuf, found: String, stated: String },
+    #[error("{}: {problem}", path.display())]
+    Invalid { path: PathBuf, problem: String },
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    format: String,
+    version: u32,
+    #[serde(default)]
+    checksum: String,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+impl Model {
+    /// The file's text.
+    pub fn to_text(&self) -> String {
+        let body = self.body();
+        let checksum = checksum(&body);
+        format!(
+            "{{\"format\":\"{FORMAT_NAME}\",\"version\":{FORMAT_VERSION},\"checksum\":\"{checksum}\",\"body\":{body}}}\n"
+        )
+    }
+
+    /// The body: compact JSON, one feature a line.
+    fn body(&self) -> String {
+        let json = |part: &dyn erased::Json| part.json();
+        let mut text = String::from("{\n");
+        let parts: [(&str, &dyn erased::Json); 5] = [
+            ("recipe", &self.recipe),
+            ("loss", &self.loss),
+            ("row_scale", &self.row_scale),
+            ("task", &self.task),
+            ("seen", &self.seen),
+        ];
+        for (name, part) in parts {
+            writeln!(text, "\"{name}\":{},", json(part)).expect("text grows");
+        }
+        if let Some(columns) = &self.columns {
+            writeln!(text, "\"columns\":{},", json(columns)).expect("text grows");
+        }
+        text.push_str("\"outputs\":[");
+        for (number, output) in self.outputs.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            let class = output.class.as_ref().map(|class| format!("\"class\":{},", json(class))).unwrap_or_default();
+            write!(text, "{comma}\n{{{class}\"intercept\":{},\"features\":[", json(&output.intercept))
+                .expect("text grows");
+            for (number, feature) in output.features.iter().enumerate() {
+                let comma = if number > 0 { "," } else { "" };
+                write!(text, "{comma}\n{}", json(feature)).expect("text grows");
+            }
+            text.push_str("\n]}");
+        }
+        text.push_str("\n]}");
+        text
+    }
+
+    /// Saves the model: the old file stays until the new one is whole.
+    pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        let failed = |source| ModelError::Write { path: path.to_path_buf(), source };
+        replace_file(path, self.to_text().as_bytes()).map_err(failed)
+    }
+
+    /// Loads a model.
+    pub fn load(path: &Path) -> Result<Model, ModelError> {
+        let failed = |source| ModelError::Read { path: path.to_path_buf(), source };
+        let size = std::fs::metadata(path).map_err(failed)?.len();
+        if size > LARGEST_FILE {
+            return Err(ModelError::TooLarge { path: path.to_path_buf(), size });
+        }
+        let bytes = std::fs::read(path).map_err(failed)?;
+        Model::from_bytes(&bytes, path)
+    }
+
+    /// A model from the bytes of its file; `path` is for messages.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Model, ModelError> {
+        let path = path.to_path_buf();
+        let not_a_model = |reason: String| ModelError::NotAModel { path: path.clone(), reason };
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| not_a_model(error.to_string()))?;
+        if envelope.format != FORMAT_NAME {
+            return Err(not_a_model(format!("its format is {:?}", envelope.format)));
+        }
+        if envelope.version > FORMAT_VERSION {
+            return Err(ModelError::Newer { path, version: envelope.version });
+        }
+        let found = checksum(envelope.body.get());
+        if found != envelope.checksum {
+            return Err(ModelError::Checksum { path, found, stated: envelope.checksum });
+        }
+        let model: Model = serde_json::from_str(envelope.body.get()).map_err(|error| not_a_model(error.to_string()))?;
+        match model.problem() {
+            Some(problem) => Err(ModelError::Invalid { path, problem }),
+            None => Ok(model),
+        }
+    }
+
+    /// What is wrong with a model that parsed.
+    fn problem(&self) -> Option<String> {
+        if let Err(error) = self.recipe.check() {
+            return Some(error.to_string());
+        }
+        let expected = match &self.task {
+            Task::Regression => 1,
+            Task::Classes(classes) if classes.len() < 2 => return Some("fewer than two classes".into()),
+            Task::Classes(classes) if classes.len() == 2 && self.outputs.len() == 1 => 1,
+            Task::Classes(classes) => classes.len(),
+        };
+        if self.outputs.len() != expected {
+            return Some(format!("{} outputs where the task needs {expected}", self.outputs.len()));
+        }
+        for output in &self.outputs {
+            let finite = |feature: &super::Feature| {
+                feature.weight.is_finite() && feature.scale.is_finite() && feature.scale > 0.0
+            };
+            if !output.intercept.is_finite() || !output.features.iter().all(finite) {
+                return Some("a weight is not finite".into());
+            }
+            let names: std::collections::BTreeSet<_> = output.features.iter().map(|f| (&f.name, f.bucket)).collect();
+            if names.len() != output.features.len() {
+                return Some("a feature comes twice".into());
+            }
+        }
+        None
+    }
+}
+
+fn checksum(body: &str) -> String {
+    format!("crc32:{:08x}", crc32fast::hash(body.as_bytes()))
+}
+
+/// `serde_json::to_string` behind a trait object, for the list of parts above.
+mod erased {
+    pub trait Json {
+        fn json(&self) -> String;
+    }
+    impl<T: serde::Serialize> Json for T {
+        fn json(&self) -> String {
+            serde_json::to_string(self).expect("plain data becomes JSON")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Label;
+    use crate::loss::LossKind;
+    use crate::model::{Feature, Output, Seen};
+    use crate::recipe::{Recipe, RowScale};
+
+    pub(super) fn model() -> Model {
+        let feature =
+            |name: &str, weight| Feature { name: name.into(), weight, scale: 2.0, stability: None, bucket: None };
+        Model {
+            recipe: Recipe::default(),
+            loss: LossKind::Logistic,
+            row_scale: RowScale::None,
+            task: Task::Classes(vec![Label::Text("ham".into()), Label::Text("spam".into())]),
+            columns: None,
+            seen: Seen { rows: 3, ..Seen::default() },
+            outputs: vec![Output {
+                class: None,
+                intercept: 0.1 + 0.2,
+                features: vec![feature("a \"b\"\n</script>", 1.0 / 3.0), feature("é", -5e-324)],
+            }],
+        }
+    }
+
+    fn load(text: &str) -> Result<Model, ModelError> {
+        Model::from_bytes(text.as_bytes(), Path::new("m.json"))
+    }
+
+    #[test]
+    fn a_model_survives_its_file_bit_for_bit() {
+        assert_eq!(load(&model().to_text()).unwrap(), model());
+    }
+
+    #[test]
+    fn any_flipped_bit_of_the_body_is_noticed() {
+        let text = model().to_text().into_bytes();
+        let body = model().to_text().find("\"body\":").unwrap();
+        for at in body + 7..text.len() - 2 {
+            let mut bad = text.clone();
+            bad[at] ^= 1;
+            assert!(Model::from_bytes(&bad, Path::new("m.json")).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn complaints_say_what_to_do() {
+        let text = model().to_text();
+        let told = |text: &str| load(text).unwrap_err().to_string();
+        assert_eq!(
+            told(&text.replace("\"version\":1", "\"version\":3")),
+            "m.json: written by format 3, this build reads up to 1; upgrade tamis"
+        );
+        assert!(told(&text.replace("spam", "spam!")).starts_with("m.json: damaged: the checksum is crc32:"));
+        assert!(told("").contains("not a tamis model"));
+        assert!(told("{\"format\":\"other\",\"version\":1,\"body\":{}}").contains("its format is \"other\""));
+        assert!(told(&text[..text.len() / 2]).contains("not a tamis model"));
+    }
+
+    #[test]
+    fn what_parses_is_checked_again() {
+        let mut twice = model();
+        twice.outputs[0].features[1].name = twice.outputs[0].features[0].name.clone();
+        assert!(load(&twice.to_text()).unwrap_err().to_string().contains("comes twice"));
+        let mut lonely = model();
+        lonely.task = Task::Classes(vec![Label::Number(1.0)]);
+        assert!(load(&lonely.to_text()).unwrap_err().to_string().contains("fewer than two classes"));
+    }
+}

@@ -1,0 +1,127 @@
+//! What remains of the learning: a few named weights, and how they came to be.
+
+mod file;
+mod predict;
+mod replace;
+
+pub use file::{FORMAT_VERSION, ModelError};
+pub(crate) use predict::best_class;
+pub use predict::{Prediction, Predictor};
+pub use replace::replace_file;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Label;
+use crate::loss::LossKind;
+use crate::parse::columns::KnownColumns;
+use crate::recipe::{Recipe, RowScale};
+
+/// What is predicted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// A number.
+    Regression,
+    /// One of these labels; two have one output (for the second), more have one each.
+    Classes(Vec<Label>),
+}
+
+/// A feature the model uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Feature {
+    /// Its name, or its number in the file.
+    pub name: String,
+    /// The weight of its raw value.
+    pub weight: f64,
+    /// What raw values were divided by while learning: `weight · scale` compares features of different units.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub scale: f64,
+    /// The share of paths that selected it, if that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<f64>,
+    /// The bucket it was hashed to, with `--hash-bits`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<u32>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(number: &f64) -> bool {
+    *number == 1.0
+}
+
+/// One linear function: intercept + Σ weight · value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// The class it speaks for, when there are more than two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Label>,
+    /// The intercept.
+    pub intercept: f64,
+    /// Its non-zero weights, largest effect first.
+    pub features: Vec<Feature>,
+}
+
+/// What the learner saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// Rows of the data.
+    pub rows: u64,
+    /// Passes over them.
+    pub passes: u32,
+    /// Different features.
+    pub features: u64,
+    /// Bad lines left out.
+    pub skipped: u64,
+    /// Mean loss of predictions made before learning each row.
+    pub progressive_loss: f64,
+    /// Share of those predictions that named the wrong class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progressive_error: Option<f64>,
+}
+
+/// A finished model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// How it was made.
+    pub recipe: Recipe,
+    /// The loss in force.
+    pub loss: LossKind,
+    /// How rows are scaled before the weights apply.
+    #[serde(default)]
+    pub row_scale: RowScale,
+    /// What it predicts.
+    pub task: Task,
+    /// The columns of the table it learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<KnownColumns>,
+    /// What it saw.
+    pub seen: Seen,
+    /// The linear functions.
+    pub outputs: Vec<Output>,
+}
+
+impl Model {
+    /// The number of different features with a weight.
+    pub fn nonzeros(&self) -> usize {
+        if let [output] = &self.outputs[..] {
+            return output.features.len();
+        }
+        let names = self.outputs.iter().flat_map(|output| output.features.iter().map(|feature| &feature.name));
+        names.collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// The classes, or nothing for numbers.
+    pub fn classes(&self) -> &[Label] {
+        match &self.task {
+            Task::Regression => &[],
+            Task::Classes(classes) => classes,
+        }
+    }
+}

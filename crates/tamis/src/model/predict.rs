@@ -1,0 +1,156 @@
+//! A model at work on raw rows of any format.
+
+use super::{Model, Task};
+use crate::data::{Batch, Dictionary, FeatureKey, ParsedRows, Row};
+use crate::loss::{AnyLoss, Loss};
+use crate::recipe::RowScale;
+
+/// A model's weights laid out for lookup.
+pub struct Predictor {
+    dictionary: Dictionary,
+    /// Weights of feature `id` at `id·outputs ..`.
+    weights: Vec<f64>,
+    intercepts: Vec<f64>,
+    loss: AnyLoss,
+    row_scale: RowScale,
+    classes: usize,
+}
+
+/// What a model says of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Raw scores, one an output.
+    pub margins: Vec<f64>,
+    /// The predicted number, the probability of the second of two classes, or the score of the best class.
+    pub response: f64,
+    /// The number of the predicted class.
+    pub class: Option<usize>,
+}
+
+impl Predictor {
+    /// Lays a model out.
+    pub fn new(model: &Model) -> Self {
+        let outputs = model.outputs.len();
+        let mut dictionary = Dictionary::new(model.recipe.hash_bits);
+        let mut weights = Vec::new();
+        for (number, output) in model.outputs.iter().enumerate() {
+            for feature in &output.features {
+                let id = match feature.bucket {
+                    Some(bucket) => dictionary.insert_bucket(bucket, &feature.name),
+                    None => dictionary.intern(FeatureKey::from_name(&feature.name)),
+                } as usize;
+                weights.resize(weights.len().max((id + 1) * outputs), 0.0);
+                weights[id * outputs + number] = feature.weight;
+            }
+        }
+        Predictor {
+            dictionary,
+            weights,
+            intercepts: model.outputs.iter().map(|output| output.intercept).collect(),
+            loss: model.loss.build(1.0),
+            row_scale: model.row_scale,
+            classes: match &model.task {
+                Task::Regression => 0,
+                Task::Classes(classes) => classes.len(),
+            },
+        }
+    }
+
+    /// The loss the model was made for.
+    pub fn loss(&self) -> AnyLoss {
+        self.loss
+    }
+
+    /// Predicts the rows of a block.
+    pub fn predict(&self, rows: &ParsedRows) -> Vec<Prediction> {
+        let batch: Batch = rows.lookup(&self.dictionary);
+        let counts = |i: usize| rows.entries(i).count();
+        (0..batch.len()).map(|i| self.predict_row(batch.row(i), counts(i))).collect()
+    }
+
+    /// Predicts one row of known features; `count` is the number of non-zeros it had before unknown ones were left out.
+    pub fn predict_row(&self, row: Row<'_>, count: usize) -> Prediction {
+        let outputs = self.intercepts.len();
+        let factor = match self.row_scale {
+            RowScale::SqrtCount if count > 0 => 1.0 / (count as f64).sqrt(),
+            _ => 1.0,
+        };
+        let mut margins = self.intercepts.clone();
+        for (id, value) in row.iter() {
+            let weights = &self.weights[id as usize * outputs..(id as usize + 1) * outputs];
+            margins.iter_mut().zip(weights).for_each(|(margin, weight)| *margin += weight * value * factor);
+        }
+        let (response, class) = match (self.classes, &margins[..]) {
+            (0, [margin]) => (*margin, None),
+            (2, [margin]) => (self.loss.response(*margin), Some(usize::from(*margin > self.loss.boundary()))),
+            (_, margins) => {
+                let best = best_class(margins);
+                (self.loss.response(margins[best]), Some(best))
+            }
+        };
+        Prediction { margins, response, class }
+    }
+}
+
+/// The largest margin; the first of equals.
+pub(crate) fn best_class(margins: &[f64]) -> usize {
+    (1..margins.len()).fold(0, |best, class| if margins[class] > margins[best] { class } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Label;
+    use crate::loss::LossKind;
+    use crate::model::{Feature, Output, Seen};
+    use crate::recipe::Recipe;
+
+    fn output(class: Option<f64>, intercept: f64, weights: &[(&str, f64)]) -> Output {
+        let feature = |&(name, weight): &(&str, f64)| Feature {
+            name: name.into(),
+            weight,
+            scale: 1.0,
+            stability: None,
+            bucket: None,
+        };
+        Output { class: class.map(Label::Number), intercept, features: weights.iter().map(feature).collect() }
+    }
+
+    fn predict(loss: LossKind, classes: &[f64], outputs: Vec<Output>, row: &[(&str, f64)]) -> Prediction {
+        let task = match classes {
+            [] => Task::Regression,
+            _ => Task::Classes(classes.iter().map(|&class| Label::Number(class)).collect()),
+        };
+        let row_scale = if loss == LossKind::ClippedSquared { RowScale::SqrtCount } else { RowScale::None };
+        let (recipe, seen) = (Recipe::default(), Seen::default());
+        let model = Model { recipe, loss, row_scale, task, columns: None, seen, outputs };
+        let mut rows = ParsedRows::by_name();
+        row.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
+        rows.end_row(Label::Absent, 1.0, 0);
+        Predictor::new(&model).predict(&rows).remove(0)
+    }
+
+    #[test]
+    fn numbers_two_classes_and_more() {
+        let row = [("a", 2.0), ("unknown", 9.0), ("b", 1.0)];
+        let one = || vec![output(None, 0.5, &[("a", 1.0), ("b", -2.5)])];
+        let number = predict(LossKind::Squared, &[], one(), &row);
+        assert_eq!((number.response, number.class), (0.0, None));
+        let two = predict(LossKind::Logistic, &[-1.0, 1.0], one(), &row);
+        assert_eq!((two.response, two.class), (0.5, Some(0)));
+        let three = vec![
+            output(Some(1.0), 0.0, &[("a", 1.0)]),
+            output(Some(2.0), 3.0, &[]),
+            output(Some(3.0), 0.0, &[("b", 1.0)]),
+        ];
+        assert_eq!(predict(LossKind::Hinge, &[1.0, 2.0, 3.0], three, &row).class, Some(1));
+    }
+
+    #[test]
+    fn rows_are_divided_by_the_root_of_their_length() {
+        let row = [("a", 1.0), ("b", 1.0), ("c", 1.0), ("d", 1.0)];
+        let clipped = predict(LossKind::ClippedSquared, &[0.0, 1.0], vec![output(None, 0.25, &[("a", 1.0)])], &row);
+        assert_eq!(clipped.margins, [0.75], "unknown features count in the length");
+        assert_eq!(clipped.class, Some(1));
+    }
+}

@@ -1,0 +1,261 @@
+//! Comma- or tab-separated tables with a header; quoting as in RFC 4180.
+//!
+//! Numeric columns are features called by the column, categories are features `column=value` of value 1. How a column
+//! looks is judged from the first block of the first file; a model remembers it.
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+use super::columns::{Columns, Role};
+use super::{Missing, ParseError, Problem, number, shown};
+use crate::data::{Label, ParsedRows};
+
+/// A table's shape.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The columns and their roles.
+    pub columns: Columns,
+    /// The byte between fields.
+    pub delimiter: u8,
+    /// What to do about empty cells.
+    pub missing: Missing,
+    /// Whether every row must have a label.
+    pub needs_target: bool,
+}
+
+/// Reads records one after the other from a block.
+struct Records<'a> {
+    reader: Reader,
+    block: &'a [u8],
+    at: usize,
+    fields: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// One record: its fields and where its bytes lie.
+struct Record<'a> {
+    fields: Vec<&'a [u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Records<'a> {
+    fn new(block: &'a [u8], delimiter: u8) -> Self {
+        let reader = ReaderBuilder::new().delimiter(delimiter).build();
+        Records { reader, block, at: 0, fields: vec![0; 1024], ends: vec![0; 64] }
+    }
+
+    /// The next record, blank lines skipped.
+    fn next(&mut self) -> Option<Record<'_>> {
+        let start = self.at;
+        let (mut written, mut ended) = (0, 0);
+        loop {
+            let input = &self.block[self.at..];
+            let (result, read, wrote, ends) =
+                self.reader.read_record(input, &mut self.fields[written..], &mut self.ends[ended..]);
+            self.at += read;
+            written += wrote;
+            ended += ends;
+            match result {
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return None,
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => self.fields.resize(2 * self.fields.len(), 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
+            }
+        }
+        let starts = std::iter::once(0).chain(self.ends[..ended].iter().copied());
+        let fields = starts.zip(&self.ends[..ended]).map(|(from, &to)| &self.fields[from..to]).collect();
+        Some(Record { fields, start, end: self.at })
+    }
+}
+
+/// The fields of the first record as text, and the bytes they take: a table's header.
+pub fn header(block: &[u8], delimiter: u8) -> Result<(Vec<String>, usize), Problem> {
+    let block_start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut records = Records::new(&block[block_start..], delimiter);
+    let Some(record) = records.next() else { return Ok((Vec::new(), block.len())) };
+    let text = |field: &&[u8]| std::str::from_utf8(field).map(|text| text.trim().to_string());
+    let names: Result<Vec<_>, _> = record.fields.iter().map(text).collect();
+    Ok((names.map_err(|_| Problem::NotUtf8)?, block_start + record.end))
+}
+
+/// For each column, whether every cell of the block that is not missing is a number.
+pub fn numeric_columns(block: &[u8], delimiter: u8, columns: usize) -> Vec<bool> {
+    let mut records = Records::new(block, delimiter);
+    let mut numeric = vec![true; columns];
+    while let Some(record) = records.next() {
+        for (looks, field) in numeric.iter_mut().zip(&record.fields) {
+            *looks &= is_missing(field) || number::whole(field.trim_ascii()).is_some();
+        }
+    }
+    numeric
+}
+
+fn is_missing(field: &[u8]) -> bool {
+    let field = field.trim_ascii();
+    field.is_empty() || field == b"NA" || field.eq_ignore_ascii_case(b"nan") || field == b"NULL" || field == b"null"
+}
+
+/// What became of a row.
+enum Outcome {
+    Kept,
+    LeftOut,
+}
+
+impl Table {
+    /// Parses a block of whole records. Returns the number of lines.
+    pub fn parse(&self, block: &[u8], rows: &mut ParsedRows, errors: &mut Vec<ParseError>) -> u32 {
+        let mut records = Records::new(block, self.delimiter);
+        let (mut line, mut counted) = (0, 0);
+        while let Some(record) = records.next() {
+            let first = record.start + blank_lines(&block[record.start..record.end]);
+            line += count_lines(&block[counted..first]);
+            counted = first;
+            let mark = rows.mark();
+            match self.row(&record, line, rows) {
+                Ok(Outcome::Kept) => {}
+                Ok(Outcome::LeftOut) => rows.undo(mark),
+                Err((field, problem)) => {
+                    rows.undo(mark);
+                    let column = field_offset(&block[first..record.end], self.delimiter, field) as u32 + 1;
+                    errors.push(ParseError { line, column, problem });
+                }
+            }
+        }
+        line + count_lines(&block[counted..]) + u32::from(!block.is_empty() && !block.ends_with(b"\n"))
+    }
+
+    fn row(&self, record: &Record<'_>, line: u32, rows: &mut ParsedRows) -> Result<Outcome, (usize, Problem)> {
+        let expected = self.columns.names.len();
+        if record.fields.len() != expected {
+            let found = record.fields.len();
+            return Err((found.min(expected).saturating_sub(1), Problem::Ragged { expected, found }));
+        }
+        let (mut label, mut weight) = (Label::Absent, 1.0);
+        for (at, field) in record.fields.iter().enumerate() {
+            let (name, role) = (&self.columns.names[at], self.columns.roles[at]);
+            if role == Role::Ignored || (role == Role::Target && is_missing(field) && !self.needs_target) {
+                continue;
+            }
+            let text = std::str::from_utf8(field).map_err(|_| (at, Problem::NotUtf8))?.trim();
+            if is_missing(field) {
+                match self.missing {
+                    Missing::Zero if role != Role::Target && role != Role::Weight => continue,
+                    Missing::SkipRow => return Ok(Outcome::LeftOut),
+                    _ => return Err((at, Problem::Empty { column: name.clone() })),
+                }
+            }
+            match role {
+                Role::Target => label = Label::parse(text),
+                Role::Weight => weight = self.weight(text).map_err(|problem| (at, problem))?,
+                Role::Category => rows.push_name(&[name, "=", text], 1.0),
+                Role::Numeric => rows.push_name(&[name], self.number(name, text).map_err(|problem| (at, problem))?),
+                Role::Ignored => {}
+            }
+        }
+        rows.end_row(label, weight, line);
+        Ok(Outcome::Kept)
+    }
+
+    fn number(&self, column: &str, text: &str) -> Result<f64, Problem> {
+        match number::whole(text.as_bytes()) {
+            Some(value) if value.is_finite() => Ok(value),
+            Some(_) => Err(Problem::NotFinite { what: "cell", found: text.to_string() }),
+            None => Err(Problem::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) }),
+        }
+    }
+
+    fn weight(&self, text: &str) -> Result<f64, Problem> {
+        match number::whole(text.as_bytes()) {
+            Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+            _ => Err(Problem::BadWeight { found: shown(text.as_bytes()) }),
+        }
+    }
+}
+
+fn count_lines(bytes: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', bytes).count() as u32
+}
+
+/// Bytes of blank lines (and of the last record's end) before a record.
+fn blank_lines(record: &[u8]) -> usize {
+    record.iter().position(|byte| !matches!(byte, b'\n' | b'\r')).unwrap_or(0)
+}
+
+/// Where field number `field` starts within a record.
+fn field_offset(record: &[u8], delimiter: u8, field: usize) -> usize {
+    let (mut quoted, mut passed) = (false, 0);
+    for (at, &byte) in record.iter().enumerate() {
+        if passed == field {
+            return at;
+        }
+        quoted ^= byte == b'"';
+        passed += usize::from(byte == delimiter && !quoted);
+    }
+    record.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::columns::ColumnOptions;
+
+    fn table(text: &str, missing: Missing) -> (Table, &[u8]) {
+        let (names, end) = header(text.as_bytes(), b',').unwrap();
+        let body = &text.as_bytes()[end..];
+        let looks = numeric_columns(body, b',', names.len());
+        let options = ColumnOptions { needs_target: true, ..Default::default() };
+        let columns = Columns::resolve(names, |at| looks[at], &options).unwrap();
+        (Table { columns, delimiter: b',', missing, needs_target: true }, body)
+    }
+
+    fn parse(text: &str, missing: Missing) -> (ParsedRows, Vec<ParseError>) {
+        let (table, body) = table(text, missing);
+        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+        table.parse(body, &mut rows, &mut errors);
+        (rows, errors)
+    }
+
+    fn features(rows: &ParsedRows, i: usize) -> Vec<String> {
+        rows.entries(i).map(|(key, value)| format!("{key:?} {value}")).collect()
+    }
+
+    #[test]
+    fn numbers_categories_and_quotes() {
+        let text = "age,town,class\n30,\"St. John's, NL\",yes\n\n0,\"a \"\"b\"\"\nc\",no\n";
+        let (rows, errors) = parse(text, Missing::Error);
+        assert_eq!(errors, []);
+        assert_eq!(rows.labels, [Label::Text("yes".into()), Label::Text("no".into())]);
+        assert_eq!(features(&rows, 0), ["Name(\"age\") 30", "Name(\"town=St. John's, NL\") 1"]);
+        assert_eq!(features(&rows, 1), ["Name(\"town=a \\\"b\\\"\\nc\") 1"], "a zero is absent");
+        assert_eq!(rows.lines, [0, 2]);
+    }
+
+    #[test]
+    fn complaints_say_where_and_what() {
+        let (_, errors) = parse("a,b,y\n1,2,0\n1,2\n1,2,0,4\n", Missing::Error);
+        let told: Vec<_> = errors.iter().map(|e| format!("{}:{}: {}", e.line, e.column, e.problem)).collect();
+        assert_eq!(told, ["1:3: 2 fields where the header has 3", "2:5: 4 fields where the header has 3"]);
+    }
+
+    #[test]
+    fn missing_cells() {
+        let text = "a,b,y\n1,2,0\n,2,1\n";
+        let (rows, errors) = parse(text, Missing::Error);
+        assert_eq!((rows.len(), errors[0].line, errors[0].column), (1, 1, 1));
+        assert_eq!(errors[0].problem.to_string(), "column \"a\" is empty; use --missing zero or --missing skip-row");
+        assert_eq!(parse(text, Missing::Zero).0.len(), 2);
+        assert_eq!(parse(text, Missing::SkipRow).0.len(), 1);
+    }
+
+    #[test]
+    fn text_in_a_numeric_column_is_told() {
+        let (table, _) = table("a,y\n1,0\n", Missing::Error);
+        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+        table.parse(b"1,0\nred,1\n", &mut rows, &mut errors);
+        assert_eq!(
+            errors[0].problem.to_string(),
+            "column \"a\": \"red\" is not a number; use --categorical a if the column holds categories"
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! JSON lines: `{"y": label, "weight": number, "x": {name: value, …}}`.
+//!
+//! A number is a value, a text is a category (`name=text`), true is 1, false is 0, null is missing. Labels may be
+//! numbers, texts or booleans.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+use super::{LineParser, Missing, Problem};
+use crate::data::{Label, ParsedRows};
+
+/// The parser.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JsonLines {
+    /// What to do about null.
+    pub missing: Missing,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    #[serde(borrow, default)]
+    y: Option<Scalar<'a>>,
+    #[serde(default)]
+    weight: Option<f64>,
+    #[serde(borrow, default)]
+    tag: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    x: Features<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scalar<'a> {
+    Flag(bool),
+    Number(f64),
+    Text(#[serde(borrow)] Cow<'a, str>),
+    Null,
+}
+
+/// The pairs of `x` in the order of the text: a map would hide duplicates.
+struct Features<'a>(Vec<(Cow<'a, str>, Scalar<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Features<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Features<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of names and values")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(Name(name)) = map.next_key()? {
+                    pairs.push((name, map.next_value()?));
+                }
+                Ok(Features(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// A key that borrows where it can.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl LineParser for JsonLines {
+    fn line(&self, line: &[u8], number: u32, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        let parsed: Line<'_> = serde_json::from_slice(line).map_err(|error| {
+            let reason = error.to_string();
+            let reason = reason.split(" at line").next().unwrap_or_default().to_string();
+            (error.column().saturating_sub(1), Problem::Json { reason })
+        })?;
+        let mark = rows.mark();
+        for (name, value) in &parsed.x.0 {
+            match value {
+                Scalar::Number(value) => rows.push_name(&[name], *value),
+                Scalar::Flag(flag) => rows.push_name(&[name], f64::from(u8::from(*flag))),
+                Scalar::Text(text) => rows.push_name(&[name, "=", text], 1.0),
+                Scalar::Null => match self.missing {
+                    Missing::Zero => {}
+                    Missing::SkipRow => {
+                        rows.undo(mark);
+                        return Ok(());
+                    }
+                    Missing::Error => return Err((0, Problem::Empty { column: name.to_string() })),
+                },
+            }
+        }
+        let weight = parsed.weight.unwrap_or(1.0);
+        if weight < 0.0 {
+            return Err((0, Problem::BadWeight { found: weight.to_string() }));
+        }
+        let label = match parsed.y {
+            Some(Scalar::Number(value)) => Label::Number(value),
+            Some(Scalar::Flag(flag)) => Label::Number(f64::from(u8::from(flag))),
+            Some(Scalar::Text(text)) => Label::parse(&text),
+            Some(Scalar::Null) | None => Label::Absent,
+        };
+        rows.end_row(label, weight, number);
+        if let Some(tag) = parsed.tag {
+            rows.tags.resize(rows.len() - 1, "".into());
+            rows.tags.push(tag.into());
+        } else if !rows.tags.is_empty() {
+            rows.tags.push("".into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::{ParseError, parse_lines};
+
+    fn parse(text: &str, missing: Missing) -> (ParsedRows, Vec<ParseError>) {
+        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+        parse_lines(text.as_bytes(), &JsonLines { missing }, &mut rows, &mut errors);
+        (rows, errors)
+    }
+
+    #[test]
+    fn values_of_every_kind() {
+        let line = r#"{"y": "spam", "weight": 2, "x": {"a\n\"": 1.5, "town": "Rome", "new": true, "old": false}}"#;
+        let (rows, errors) = parse(line, Missing::Error);
+        assert_eq!(errors, []);
+        assert_eq!((rows.labels[0].clone(), rows.weight(0)), (Label::Text("spam".into()), 2.0));
+        let names: Vec<_> = rows.entries(0).map(|(key, value)| format!("{key:?} {value}")).collect();
+        assert_eq!(names, ["Name(\"a\\n\\\"\") 1.5", "Name(\"town=Rome\") 1", "Name(\"new\") 1"]);
+    }
+
+    #[test]
+    fn rows_without_a_label_are_for_predicting() {
+        assert_eq!(parse("{\"x\":{}}\n\n", Missing::Error).0.labels, [Label::Absent]);
+    }
+
+    #[test]
+    fn complaints_say_what_was_expected() {
+        let told = |line: &str| parse(line, Missing::Error).1[0].problem.to_string();
+        assert!(told("[1,2]").starts_with("not a JSON object {\"y\": …, \"x\": {name: value}}"));
+        assert!(told(r#"{"y":1}"#).contains("missing field `x`"));
+        assert!(told(r#"{"y":1,"x":{"a":[1]}}"#).contains("not a JSON object"));
+        assert!(told(r#"{"y":1,"z":1,"x":{}}"#).contains("unknown field `z`"));
+        assert!(told(r#"{"y":1,"x":{"a":null}}"#).contains("--missing zero"));
+        assert!(told(r#"{"y":1,"weight":-1,"x":{}}"#).contains("importance weight"));
+        assert!(told(r#"{"y":1,"x":{"a":1e999}}"#).contains("out of range"));
+    }
+
+    #[test]
+    fn null_may_be_zero_or_leave_the_row_out() {
+        let line = r#"{"y":1,"x":{"a":1,"b":null}}"#;
+        assert_eq!(parse(line, Missing::Zero).0.entries(0).count(), 1);
+        assert!(parse(line, Missing::SkipRow).0.is_empty());
+    }
+}

@@ -1,0 +1,70 @@
+//! From bytes to rows: pure functions, no I/O, fit to be fuzzed.
+//!
+//! A parser gets a block of whole lines and appends rows; a bad line is taken back, told with its byte offset, and the
+//! next line goes on. Whether to stop is for the caller to say.
+
+pub mod columns;
+pub mod csv;
+pub mod jsonl;
+pub mod number;
+pub mod svmlight;
+pub mod vw;
+
+mod problem;
+
+pub use problem::{ParseError, Problem};
+
+use crate::data::ParsedRows;
+
+/// A parser of one line.
+pub trait LineParser {
+    /// Parses `line` (without its end) as line number `number` of the block. Returns the row or nothing (a blank line
+    /// or a comment); an error carries the offset within the line.
+    fn line(&self, line: &[u8], number: u32, rows: &mut ParsedRows) -> Result<(), (usize, Problem)>;
+}
+
+/// Parses a block line by line. Returns the number of lines.
+pub fn parse_lines(block: &[u8], parser: &impl LineParser, rows: &mut ParsedRows, errors: &mut Vec<ParseError>) -> u32 {
+    let (mut start, mut number) = (0, 0);
+    while start < block.len() {
+        let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |length| start + length);
+        let mut line = &block[start..end];
+        if let [text @ .., b'\r'] = line {
+            line = text;
+        }
+        let mark = rows.mark();
+        if let Err((offset, problem)) = parser.line(line, number, rows) {
+            rows.undo(mark);
+            errors.push(ParseError { line: number, column: offset as u32 + 1, problem });
+        }
+        start = end + 1;
+        number += 1;
+    }
+    number
+}
+
+/// What to do about a missing value (NaN, an empty cell, null).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// It is an error.
+    #[default]
+    Error,
+    /// It is zero, that is absent.
+    Zero,
+    /// The whole row is left out.
+    SkipRow,
+}
+
+/// Text as UTF-8 for names.
+pub(crate) fn utf8(bytes: &[u8], offset: usize) -> Result<&str, (usize, Problem)> {
+    std::str::from_utf8(bytes).map_err(|error| (offset + error.valid_up_to(), Problem::NotUtf8))
+}
+
+/// At most 40 characters of what was found, for messages.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}

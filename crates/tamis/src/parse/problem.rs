@@ -1,0 +1,63 @@
+//! What can be wrong with a line, in words a user can act on.
+
+use thiserror::Error;
+
+/// A bad line: where in the block, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParseError {
+    /// The line within the block, from 0.
+    pub line: u32,
+    /// The byte within the line, from 1.
+    pub column: u32,
+    /// Why.
+    pub problem: Problem,
+}
+
+/// Why a line is bad.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum Problem {
+    #[error("{what} {found:?} is not a number")]
+    NotANumber { what: &'static str, found: String },
+    #[error("{what} {found:?} is not finite; leave it out, or use --missing zero or --missing skip-row for NaN")]
+    NotFinite { what: &'static str, found: String },
+    #[error("expected index:value, found {found:?}")]
+    NoColon { found: String },
+    #[error("feature index {found:?} is not a whole number")]
+    BadIndex { found: String },
+    #[error("feature index 0 in a 1-based file; use --zero-based if indices start at 0")]
+    IndexZero,
+    #[error("feature index {found} is larger than 4294967294")]
+    IndexTooLarge { found: String },
+    #[error("feature index {found} comes twice")]
+    DuplicateIndex { found: u32 },
+    #[error("feature index {found} after {before}: indices must ascend")]
+    DescendingIndex { found: u32, before: u32 },
+    #[error("feature {name:?} comes twice")]
+    DuplicateName { name: String },
+    #[error("the line has no label")]
+    NoLabel,
+    #[error("label {found:?} is a list; rows with several labels are not supported")]
+    ManyLabels { found: String },
+    #[error("importance weight {found:?} is not a number of at least 0")]
+    BadWeight { found: String },
+    #[error("expected '|' before the features")]
+    NoBar,
+    #[error("an initial prediction ({found:?}) is not supported; remove it")]
+    Base { found: String },
+    #[error("{found} fields where the header has {expected}")]
+    Ragged { expected: usize, found: usize },
+    #[error("column {column:?}: {found:?} is not a number; use --categorical {column} if the column holds categories")]
+    NotNumeric { column: String, found: String },
+    #[error("column {column:?} is empty; use --missing zero or --missing skip-row")]
+    Empty { column: String },
+    #[error("not valid UTF-8")]
+    NotUtf8,
+    #[error("not a JSON object {{\"y\": …, \"x\": {{name: value}}}}: {reason}")]
+    Json { reason: String },
+    #[error("a quote is opened and never closed")]
+    OpenQuote,
+    #[error("{0}")]
+    Other(String),
+}

@@ -1,0 +1,69 @@
+//! The one source of randomness: PCG XSL RR 128/64, a stream of its own for every (seed, purpose, number).
+//!
+//! Nothing shares a stream, so what one part draws never shifts what another sees, on any number of threads.
+
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
+
+/// What random numbers are for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose {
+    /// Dealing rows into blocks.
+    Deal,
+    /// The order of rows in a pass.
+    Pass,
+}
+
+/// A generator for one purpose and number (of a pass, a path, …).
+pub fn generator(seed: u64, purpose: Purpose, number: u64) -> Pcg64 {
+    // PCG streams of neighbouring states are correlated at their start: every part is mixed first.
+    let key = mix(mix(mix(seed).wrapping_add(purpose as u64)).wrapping_add(number));
+    let [high, low, stream] = [1, 2, 3].map(|part| u128::from(mix(key.wrapping_add(part))));
+    Pcg64::new(high << 64 | low, stream)
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea & Flood 2014): a bijection that spreads every bit.
+pub fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// A whole number below `limit`, without noticeable bias for limits that fit memory.
+pub fn below(random: &mut Pcg64, limit: usize) -> usize {
+    ((u128::from(random.next_u64()) * limit as u128) >> 64) as usize
+}
+
+/// Puts a slice in random order.
+pub fn shuffle<T>(random: &mut Pcg64, slice: &mut [T]) {
+    for last in (1..slice.len()).rev() {
+        slice.swap(last, below(random, last + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_reproducible_and_apart() {
+        let draw = |seed, number| generator(seed, Purpose::Pass, number).next_u64();
+        assert_eq!(draw(1, 2), draw(1, 2));
+        assert_ne!(draw(1, 2), draw(1, 3));
+        assert_ne!(draw(1, 2), draw(2, 2));
+    }
+
+    #[test]
+    fn shuffling_keeps_every_element_and_is_even() {
+        let mut firsts = [0; 5];
+        for number in 0..5000 {
+            let mut slice = [0, 1, 2, 3, 4];
+            shuffle(&mut generator(3, Purpose::Deal, number), &mut slice);
+            firsts[slice[0]] += 1;
+            slice.sort_unstable();
+            assert_eq!(slice, [0, 1, 2, 3, 4]);
+        }
+        assert!(firsts.iter().all(|&count| (850..1150).contains(&count)), "{firsts:?}");
+    }
+}

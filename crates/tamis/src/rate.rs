@@ -1,0 +1,173 @@
+//! Step sizes: how far a gradient may move a weight.
+//!
+//! The rate of weight j at step t is η = h_t · a_j: a global part h_t ([`Rate::at`]) and a part of the weight's own
+//! ([`Rate::factor`]) that changes only when the weight is touched. A rate has one or the other, never both; this is
+//! what lets shrinkage that was owed be settled exactly (see [`crate::shrink`]).
+//!
+//! | name | h_t | a_j |
+//! |---|---|---|
+//! | `constant` | c | 1 |
+//! | `inverse-sqrt` | c/√t | 1 |
+//! | `inverse` | c/t | 1 |
+//! | `power` | c/t^q | 1 |
+//! | `adagrad` | 1 | c/√(Σ g_j²) |
+//! | `auto` | 1 | c/(s_j √(Σ g_j² ‖x/s‖²)), s_j = largest \|x_j\| so far |
+//!
+//! `auto` is free of scale: multiplying a feature by 1000 divides its weight by 1000 and changes no prediction, and
+//! long rows take smaller steps than short ones. It follows the idea of Ross, Mineiro & Langford, *Normalized Online
+//! Learning* (UAI 2013) on top of AdaGrad (Duchi, Hazan & Singer, JMLR 2011).
+
+use serde::{Deserialize, Serialize};
+
+use crate::learn::Packed;
+
+/// A step-size rule.
+pub trait Rate {
+    /// What a weight remembers for its own part of the rate.
+    type Cell: Copy + Default + PartialEq + Packed;
+    /// Whether rates differ between weights.
+    const PER_WEIGHT: bool;
+    /// h_t for step t = 1, 2, …
+    fn at(&self, step: u64) -> f64;
+    /// Takes note of a gradient. `row_norm` is ‖x/s‖² of the row, as [`Rate::see`] told it.
+    fn observe(&self, cell: &mut Self::Cell, gradient: f64, row_norm: f64);
+    /// a_j.
+    fn factor(&self, cell: &Self::Cell) -> f64;
+    /// Looks at a value before the update and returns its share of ‖x/s‖².
+    #[inline]
+    fn see(&self, _cell: &mut Self::Cell, _value: f64) -> f64 {
+        0.0
+    }
+}
+
+/// A rate that is the same for all weights and falls with time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// c: the first step.
+    pub start: f64,
+    /// q: how fast it falls; 0 constant, ½ inverse root, 1 inverse.
+    pub power: f64,
+}
+
+impl Rate for Schedule {
+    type Cell = ();
+    const PER_WEIGHT: bool = false;
+
+    fn at(&self, step: u64) -> f64 {
+        let t = step as f64;
+        match self.power {
+            0.0 => self.start,
+            0.5 => self.start / t.sqrt(),
+            1.0 => self.start / t,
+            q => self.start * t.powf(-q),
+        }
+    }
+
+    #[inline]
+    fn observe(&self, _cell: &mut (), _gradient: f64, _row_norm: f64) {}
+
+    #[inline]
+    fn factor(&self, _cell: &()) -> f64 {
+        1.0
+    }
+}
+
+/// A rate a weight earns by its own gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adaptive {
+    /// c: the size of the first step.
+    pub start: f64,
+    /// Whether the scale of the feature and the length of the row are divided out (`auto`).
+    pub scale_free: bool,
+}
+
+/// What [`Adaptive`] remembers of a weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AdaptiveCell {
+    /// Σ g_j² (times ‖x/s‖² if scale-free).
+    pub energy: f64,
+    /// s_j: the largest |x_j| so far.
+    pub largest: f64,
+}
+
+impl Packed for AdaptiveCell {
+    const WIDTH: usize = 2;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend([self.energy, self.largest]);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        AdaptiveCell { energy: fields[0], largest: fields[1] }
+    }
+}
+
+impl Rate for Adaptive {
+    type Cell = AdaptiveCell;
+    const PER_WEIGHT: bool = true;
+
+    fn at(&self, _step: u64) -> f64 {
+        1.0
+    }
+
+    #[inline]
+    fn see(&self, cell: &mut AdaptiveCell, value: f64) -> f64 {
+        if !self.scale_free {
+            return 0.0;
+        }
+        cell.largest = cell.largest.max(value.abs());
+        let relative = value / cell.largest;
+        relative * relative
+    }
+
+    #[inline]
+    fn observe(&self, cell: &mut AdaptiveCell, gradient: f64, row_norm: f64) {
+        let weight = if self.scale_free { row_norm } else { 1.0 };
+        cell.energy += gradient * gradient * weight;
+    }
+
+    #[inline]
+    fn factor(&self, cell: &AdaptiveCell) -> f64 {
+        let scale = if self.scale_free { cell.largest } else { 1.0 };
+        let divisor = scale * cell.energy.sqrt();
+        if divisor > 0.0 { self.start / divisor } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_by_hand() {
+        let at = |power, step| Schedule { start: 2.0, power }.at(step);
+        assert_eq!(at(0.0, 9), 2.0);
+        assert_eq!(at(0.5, 4), 1.0);
+        assert_eq!(at(1.0, 4), 0.5);
+        assert!((at(0.25, 16) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn adagrad_by_hand() {
+        let rate = Adaptive { start: 0.5, scale_free: false };
+        let mut cell = AdaptiveCell::default();
+        assert_eq!(rate.factor(&cell), 0.0);
+        rate.observe(&mut cell, 3.0, 7.0);
+        rate.observe(&mut cell, -4.0, 7.0);
+        assert_eq!(rate.factor(&cell), 0.1);
+    }
+
+    #[test]
+    fn auto_is_free_of_scale() {
+        let rate = Adaptive { start: 0.5, scale_free: true };
+        let step = |scale: f64| {
+            let mut cell = AdaptiveCell::default();
+            let mut weight = 0.0;
+            for (value, slope) in [(1.0, -0.5), (3.0, 0.25), (2.0, -0.125)] {
+                let norm = rate.see(&mut cell, value * scale);
+                rate.observe(&mut cell, slope * value * scale, norm);
+                weight -= rate.factor(&cell) * slope * value * scale;
+            }
+            weight * scale
+        };
+        assert!((step(1.0) - step(1000.0)).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,51 @@
+//! What can go wrong between a file and its rows.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::columnar::ColumnarError;
+use crate::parse::Problem;
+use crate::parse::columns::ColumnError;
+
+/// Reading failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum ReadError {
+    #[error("{}: {source}", path.display())]
+    Open { path: PathBuf, source: io::Error },
+    #[error("{file}: {source}")]
+    Io { file: String, source: io::Error },
+    #[error("{file}: the compressed data ends early or is damaged ({source})")]
+    Damaged { file: String, source: io::Error },
+    #[error("{file}: named as {named} but its content is not")]
+    NotCompressed { file: String, named: &'static str },
+    #[error("{file}: cannot tell the format by the name; use --format svm|vw|csv|tsv|jsonl|parquet|arrow|npz")]
+    UnknownFormat { file: String },
+    #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::EXTENSIONS)]
+    EmptyDirectory { path: PathBuf },
+    #[error("{pattern}: no file matches")]
+    NoMatch { pattern: String },
+    #[error("{pattern}: not a valid pattern: {reason}")]
+    BadPattern { pattern: String, reason: String },
+    #[error("{file}:{line}:{column}: {problem}")]
+    Line { file: String, line: u64, column: u32, problem: Problem },
+    #[error("{file}: {source}")]
+    Columns { file: String, source: ColumnError },
+    #[error("{file}: {source}")]
+    Columnar { file: String, source: ColumnarError },
+    #[error("{file}: the file is empty; expected a header line")]
+    NoHeader { file: String },
+    #[error("{file}:{line}: a line is longer than 1 GiB; is this really a text file of one row a line?")]
+    LongLine { file: String, line: u64 },
+    #[error("no rows in {files}")]
+    NoRows { files: String },
+    #[error(
+        "the pass cache cannot be {action}: {source}; --cache-dir names another place, --memory N keeps more in memory"
+    )]
+    Cache { action: &'static str, source: io::Error },
+    #[error("the pass cache is damaged (block {block} fails its checksum); run again")]
+    CacheDamaged { block: usize },
+}

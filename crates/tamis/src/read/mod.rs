@@ -1,0 +1,16 @@
+//! From files to rows: what to open, how to unpack it, where a bad line stands, and how to keep rows for another pass.
+//!
+//! [`expand`] turns what the user typed into [`Source`]s; a [`RowStream`] reads them as one stream, parsing blocks on
+//! several threads and handing them on in order; [`Held`] keeps rows for several passes, in memory or beyond it.
+
+mod blocks;
+mod error;
+mod held;
+mod open;
+mod source;
+mod stream;
+
+pub use error::ReadError;
+pub use held::{Held, HeldOptions, memory_of_this_machine};
+pub use source::{Compression, Format, Source, expand, recognise};
+pub use stream::{Block, ReadOptions, RowStream};

@@ -1,0 +1,113 @@
+//! Opening a source and unpacking it. The content's first bytes decide on the compression, the name only warns.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Compression, ReadError, Source};
+
+/// A reader that counts the bytes it takes from the file, for progress.
+struct Counted<R> {
+    inner: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        self.count.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+}
+
+/// A source opened and unpacked.
+pub(super) struct Opened {
+    pub reader: Box<dyn Read + Send>,
+    pub compression: Compression,
+}
+
+/// Opens a source; `count` grows with the bytes taken from disk.
+pub(super) fn open(source: &Source, count: Arc<AtomicU64>) -> Result<Opened, ReadError> {
+    let raw: Box<dyn Read + Send> = match &source.path {
+        None => Box::new(io::stdin()),
+        Some(path) => {
+            let failed = |source| ReadError::Open { path: path.clone(), source };
+            Box::new(File::open(path).map_err(failed)?)
+        }
+    };
+    let mut raw = Counted { inner: raw, count };
+    let mut magic = [0; 6];
+    let length = read_up_to(&mut raw, &mut magic).map_err(|error| io_error(source, Compression::None, error))?;
+    let compression = by_magic(&magic[..length]);
+    if source.compression != Compression::None && compression != source.compression {
+        return Err(ReadError::NotCompressed { file: source.name.clone(), named: source.compression.name() });
+    }
+    let whole = io::Cursor::new(magic[..length].to_vec()).chain(raw);
+    let reader: Box<dyn Read + Send> = match compression {
+        Compression::None => Box::new(whole),
+        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+        Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(whole)),
+        Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(whole)),
+        Compression::Zstd => {
+            let failed = |error| io_error(source, Compression::Zstd, error);
+            Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?)
+        }
+    };
+    Ok(Opened { reader, compression })
+}
+
+fn by_magic(magic: &[u8]) -> Compression {
+    match magic {
+        [0x1f, 0x8b, ..] => Compression::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+        _ => Compression::None,
+    }
+}
+
+/// Fills the buffer as far as the reader goes.
+pub(super) fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(length) => filled += length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// An error while reading: damaged data if there was compression, else the system's complaint.
+pub(super) fn io_error(source: &Source, compression: Compression, error: io::Error) -> ReadError {
+    let file = source.name.clone();
+    match compression {
+        Compression::None => ReadError::Io { file, source: error },
+        _ => ReadError::Damaged { file, source: error },
+    }
+}
+
+/// The source as a file that can be sought in: itself, or an unpacked copy without a name.
+pub(super) fn seekable(source: &Source, count: Arc<AtomicU64>) -> Result<File, ReadError> {
+    let opened = open(source, count)?;
+    if let (Some(path), Compression::None) = (&source.path, opened.compression) {
+        return File::open(path).map_err(|error| ReadError::Open { path: path.clone(), source: error });
+    }
+    let mut reader = opened.reader;
+    let spool = |action| move |source| ReadError::Cache { action, source };
+    let mut file = tempfile::tempfile().map_err(spool("made"))?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let length =
+            read_up_to(&mut reader, &mut buffer).map_err(|error| io_error(source, opened.compression, error))?;
+        if length == 0 {
+            break;
+        }
+        file.write_all(&buffer[..length]).map_err(spool("written"))?;
+    }
+    file.rewind().map_err(spool("read"))?;
+    Ok(file)
+}

@@ -1,0 +1,187 @@
+//! What the user typed, turned into files to open: names, directories, patterns, `-` for standard input.
+
+use std::path::{Path, PathBuf};
+
+use super::ReadError;
+
+/// A file format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named for the formats")]
+pub enum Format {
+    Svmlight,
+    VowpalWabbit,
+    Csv,
+    Tsv,
+    JsonLines,
+    Parquet,
+    Arrow,
+    Npz,
+}
+
+/// A compression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named for the compressions")]
+pub enum Compression {
+    None,
+    Gzip,
+    Zstd,
+    Bzip2,
+    Xz,
+}
+
+/// Extensions looked for in directories, for messages.
+pub(super) const EXTENSIONS: &str =
+    ".svm .libsvm .svmlight .vw .csv .tsv .jsonl .ndjson .parquet .arrow .feather .npz, each also .gz .zst .bz2 .xz";
+
+impl Format {
+    /// The format called `name` on the command line, which is also the extension.
+    pub fn from_name(name: &str) -> Option<Format> {
+        Some(match name {
+            "svm" | "libsvm" | "svmlight" => Format::Svmlight,
+            "vw" => Format::VowpalWabbit,
+            "csv" => Format::Csv,
+            "tsv" => Format::Tsv,
+            "jsonl" | "ndjson" => Format::JsonLines,
+            "parquet" => Format::Parquet,
+            "arrow" | "feather" | "ipc" => Format::Arrow,
+            "npz" => Format::Npz,
+            _ => return None,
+        })
+    }
+}
+
+impl Compression {
+    /// The compression an extension stands for.
+    pub fn from_extension(extension: &str) -> Option<Compression> {
+        Some(match extension {
+            "gz" => Compression::Gzip,
+            "zst" => Compression::Zstd,
+            "bz2" => Compression::Bzip2,
+            "xz" => Compression::Xz,
+            _ => return None,
+        })
+    }
+
+    /// What the extension stands for, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::None => "plain",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+        }
+    }
+}
+
+/// A file, or standard input, and how to read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// What it is called in messages.
+    pub name: String,
+    /// Where it is; `None` is standard input.
+    pub path: Option<PathBuf>,
+    /// What it holds.
+    pub format: Format,
+    /// What its name says of compression (its content decides).
+    pub compression: Compression,
+}
+
+/// Format and compression by a file's name.
+pub fn recognise(path: &Path) -> (Option<Format>, Compression) {
+    let extension = |path: &Path| path.extension().and_then(|e| e.to_str()).map(str::to_lowercase).unwrap_or_default();
+    match Compression::from_extension(&extension(path)) {
+        None => (Format::from_name(&extension(path)), Compression::None),
+        Some(compression) => (Format::from_name(&extension(&path.with_extension(""))), compression),
+    }
+}
+
+/// All files meant by `inputs`, in order: directories and patterns sorted by name.
+pub fn expand(inputs: &[String], format: Option<Format>) -> Result<Vec<Source>, ReadError> {
+    let mut sources = Vec::new();
+    for input in inputs {
+        match input.as_str() {
+            "-" => sources.push(standard_input(format)?),
+            _ if Path::new(input).is_dir() => sources.extend(directory(Path::new(input), format)?),
+            _ if !Path::new(input).exists() && input.contains(['*', '?', '[']) => {
+                sources.extend(pattern(input, format)?)
+            }
+            _ => sources.push(file(Path::new(input), format)?),
+        }
+    }
+    Ok(sources)
+}
+
+fn standard_input(format: Option<Format>) -> Result<Source, ReadError> {
+    let name = "<stdin>".to_string();
+    let format = format.ok_or_else(|| ReadError::UnknownFormat { file: name.clone() })?;
+    Ok(Source { name, path: None, format, compression: Compression::None })
+}
+
+fn file(path: &Path, format: Option<Format>) -> Result<Source, ReadError> {
+    let (by_name, compression) = recognise(path);
+    let name = path.display().to_string();
+    if let Err(source) = std::fs::metadata(path) {
+        return Err(ReadError::Open { path: path.to_path_buf(), source });
+    }
+    let format = format.or(by_name).ok_or_else(|| ReadError::UnknownFormat { file: name.clone() })?;
+    Ok(Source { name, path: Some(path.to_path_buf()), format, compression })
+}
+
+fn directory(path: &Path, format: Option<Format>) -> Result<Vec<Source>, ReadError> {
+    let entries = std::fs::read_dir(path).map_err(|source| ReadError::Open { path: path.to_path_buf(), source })?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|file| file.is_file() && recognise(file).0.is_some())
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(ReadError::EmptyDirectory { path: path.to_path_buf() });
+    }
+    files.iter().map(|path| file(path, format)).collect()
+}
+
+fn pattern(pattern: &str, format: Option<Format>) -> Result<Vec<Source>, ReadError> {
+    let bad = |error: glob::PatternError| ReadError::BadPattern { pattern: pattern.into(), reason: error.msg.into() };
+    let mut files: Vec<PathBuf> =
+        glob::glob(pattern).map_err(bad)?.filter_map(Result::ok).filter(|p| p.is_file()).collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(ReadError::NoMatch { pattern: pattern.to_string() });
+    }
+    files.iter().map(|path| file(path, format)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_format_and_compression() {
+        let told = |name: &str| recognise(Path::new(name));
+        assert_eq!(told("a/b.svm"), (Some(Format::Svmlight), Compression::None));
+        assert_eq!(told("b.tar.CSV.gz"), (Some(Format::Csv), Compression::Gzip));
+        assert_eq!(told("x.jsonl.zst"), (Some(Format::JsonLines), Compression::Zstd));
+        assert_eq!(told("x.txt"), (None, Compression::None));
+        assert_eq!(told("gz"), (None, Compression::None));
+    }
+
+    #[test]
+    fn directories_patterns_and_what_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let complaint = |input: String| expand(&[input], None).unwrap_err().to_string();
+        assert!(complaint(folder.path().display().to_string()).contains("no data files in this directory"));
+        for name in ["b.svm", "a.svm.gz", "notes.txt"] {
+            std::fs::write(at(name), "").unwrap();
+        }
+        let names = |inputs: &[String]| expand(inputs, None).unwrap().into_iter().map(|s| s.name).collect::<Vec<_>>();
+        assert_eq!(names(&[folder.path().display().to_string()]), [at("a.svm.gz"), at("b.svm")]);
+        assert_eq!(names(&[at("*.svm"), at("a.svm.gz")]), [at("b.svm"), at("a.svm.gz")]);
+        assert!(complaint(at("*.vw")).ends_with("no file matches"));
+        assert!(complaint(at("none.svm")).contains("No such file"));
+        assert!(complaint(at("notes.txt")).contains("use --format"));
+        assert!(complaint("-".into()).contains("use --format"));
+        assert_eq!(expand(&["-".into()], Some(Format::Csv)).unwrap()[0].name, "<stdin>");
+    }
+}

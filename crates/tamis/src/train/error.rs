@@ -1,0 +1,58 @@
+//! What can stop a training.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::learn::StateError;
+use crate::model::ModelError;
+use crate::read::ReadError;
+use crate::recipe::RecipeError;
+
+/// Training stopped.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum TrainError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error("{place}: the row has no label")]
+    NoLabel { place: String },
+    #[error("{place}: label {found} is not a number, and {reason}")]
+    NotANumber { place: String, found: String, reason: &'static str },
+    #[error("all {rows} rows have the label {label}; two are needed to learn a difference")]
+    OneClass { rows: u64, label: String },
+    #[error("{place}: a third label {found} where two are needed (already seen: {first}, {second}); {advice}")]
+    ThirdLabel { place: String, found: String, first: String, second: String, advice: &'static str },
+    #[error(
+        "{0} different labels; that is more classes than fit one model (at most 10000); use --task regression for numbers"
+    )]
+    TooManyClasses(usize),
+    #[error("{place}: feature {name:?} comes twice in one row")]
+    DuplicateName { place: String, name: String },
+    #[error("row {row}: the weight of {feature} is no longer a finite number; lower --learning-rate or scale the data")]
+    Diverged { row: u64, feature: String },
+    #[error("stopped after {rows} rows{}", match saved { Some(path) => format!("; go on with --resume {}", path.display()), None => String::new() })]
+    Interrupted { rows: u64, saved: Option<PathBuf> },
+    #[error("{}: {source}", path.display())]
+    CheckpointRead { path: PathBuf, source: io::Error },
+    #[error("{}: the checkpoint cannot be written: {source}; the one before is unchanged", path.display())]
+    CheckpointWrite { path: PathBuf, source: io::Error },
+    #[error("{}: not a tamis checkpoint: {reason}", path.display())]
+    NotACheckpoint { path: PathBuf, reason: String },
+    #[error("{}: damaged: its checksum does not fit", path.display())]
+    CheckpointDamaged { path: PathBuf },
+    #[error("{}: written by format {version}, this build reads up to {newest}; upgrade tamis", path.display())]
+    CheckpointNewer { path: PathBuf, version: u32, newest: u32 },
+    #[error("{}: {source}", path.display())]
+    CheckpointState { path: PathBuf, source: StateError },
+    #[error("{}: made with {was}, asked to go on with {now}; leave the option out", path.display())]
+    OtherRecipe { path: PathBuf, was: String, now: String },
+    #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]
+    OtherData { path: PathBuf, row: u64 },
+}

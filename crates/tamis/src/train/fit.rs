@@ -1,0 +1,300 @@
+//! The whole job: read, learn, choose, refit, hand over a model.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::TrainError;
+use super::bank::Bank;
+use super::checkpoint::{CheckpointPlan, Saved};
+use super::choose::{outputs, support};
+use super::head::{Decoder, Head, Plan, fingerprints};
+use super::progress::{Observer, Progressive};
+use super::task::{Targets, TaskKind};
+use super::trainer::Trainer;
+use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
+use crate::learn::Learner;
+use crate::model::{Model, Output, Seen};
+use crate::read::{Block, HeldOptions, ReadError, ReadOptions, RowStream, Source};
+use crate::recipe::{Method, Recipe};
+
+/// Where the rows come from and what to do on the way. What is learned is in the recipe.
+#[derive(Clone, Debug, Default)]
+pub struct FitOptions {
+    /// The data.
+    pub sources: Vec<Source>,
+    /// How to read it.
+    pub read: ReadOptions,
+    /// What the labels are.
+    pub task: TaskKind,
+    /// Bytes of rows that may stay in memory between passes.
+    pub memory: u64,
+    /// Where rows go beyond that.
+    pub cache_folder: Option<PathBuf>,
+    /// Whether and when to save.
+    pub checkpoint: Option<CheckpointPlan>,
+    /// Set from outside to stop after the rows in hand.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// A model and what it took.
+#[derive(Debug)]
+pub struct Fitted {
+    /// The model.
+    pub model: Model,
+    /// Rows learned, all passes counted.
+    pub rows_learned: u64,
+    /// Bytes of learner, names and scaling.
+    pub memory: usize,
+    /// The first few complaints about lines left out.
+    pub skipped: Vec<String>,
+}
+
+/// Learns a model. With `resume`, goes on from there: at the same row of the same data if the training was
+/// interrupted, or with new data if it was over.
+pub fn fit(
+    recipe: &Recipe,
+    options: &FitOptions,
+    resume: Option<Saved>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, TrainError> {
+    recipe.check()?;
+    if let Some(saved) = resume.as_ref().filter(|saved| saved.recipe() != recipe) {
+        let text = |recipe: &Recipe| serde_json::to_string(recipe).expect("plain data becomes JSON");
+        let (was, now) = (text(saved.recipe()), text(recipe));
+        return Err(TrainError::OtherRecipe { path: saved.path.clone(), was, now });
+    }
+    let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
+    let plan = Plan::of(recipe);
+    let (mut dictionary, mut scale) = (Dictionary::new(recipe.hash_bits), ColumnScale::new(recipe.scale));
+    if let Some(saved) = resume.as_ref().filter(|saved| saved.is_complete()) {
+        dictionary = saved.dictionary.clone();
+        scale.restore(saved.divisors.clone());
+    }
+    let held = HeldOptions {
+        memory: options.memory,
+        folder: options.cache_folder.clone(),
+        shuffle: plan.shuffle.then_some(recipe.seed),
+    };
+    let tick = |bytes| {
+        observer.tick(0, None, bytes);
+        match options.stop.load(Ordering::Relaxed) {
+            true => Err(TrainError::Interrupted { rows: 0, saved: None }),
+            false => Ok(()),
+        }
+    };
+    let mut head = Head::read(&mut stream, plan, held, &mut dictionary, &mut scale, tick)?;
+    if head.rows == 0 {
+        let files: Vec<&str> = options.sources.iter().map(|source| source.name.as_str()).collect();
+        return Err(ReadError::NoRows { files: files.join(", ") }.into());
+    }
+    scale.finish();
+    let targets = match &resume {
+        Some(saved) => Targets::from_parts(saved.position.loss, recipe, saved.position.kind.clone()),
+        None => head.labels.decide(recipe, options.task)?,
+    };
+    let passes = head.passes(recipe);
+    let mut trainer = Trainer::new(recipe, options, observer, (dictionary, scale, targets));
+    trainer.columns = stream.columns();
+    trainer.head_rows = head.rows;
+    trainer.fingerprint = (head.rows, head.fingerprint);
+    trainer.total = head.is_all.then(|| head.rows * u64::from(passes));
+    let resumed = resume.as_ref().map(|saved| saved.path.clone());
+    if let Some(saved) = resume {
+        restore(&mut trainer, saved, &head)?;
+    }
+    learn_head(&mut trainer, &mut head, passes)?;
+    let print = head.fingerprint;
+    let tail_rows = if head.is_all { 0 } else { learn_tail(&mut trainer, &mut stream, print, resumed.as_deref())? };
+    finish(trainer, head, passes, tail_rows, &stream)
+}
+
+/// Puts a saved state in place, after checking that the head is the one it was made from.
+fn restore(trainer: &mut Trainer<'_>, mut saved: Saved, head: &Head) -> Result<(), TrainError> {
+    let path = saved.path.clone();
+    let position = saved.position;
+    trainer.bank.grow(&trainer.targets);
+    let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
+    trainer.bank.load(&mut saved.state).map_err(misfit)?;
+    trainer.rows_before = position.rows_before;
+    if position.complete {
+        trainer.rows_before += position.fingerprint.0;
+        return Ok(());
+    }
+    let in_head = position.done < position.head_rows || head.is_all;
+    if position.head_rows != head.rows || (in_head && position.fingerprint.1 != head.fingerprint) {
+        return Err(TrainError::OtherData { path, row: head.rows.min(position.head_rows) });
+    }
+    trainer.progressive = position.progressive;
+    trainer.next_sweep = position.next_sweep;
+    trainer.resume_at(position.done);
+    if !in_head {
+        trainer.dictionary = saved.dictionary;
+        trainer.scale.restore(saved.divisors);
+        trainer.fingerprint = position.fingerprint;
+    }
+    Ok(())
+}
+
+/// All passes over the head, from wherever the trainer stands.
+fn learn_head(trainer: &mut Trainer<'_>, head: &mut Head, passes: u32) -> Result<(), TrainError> {
+    let texts = head.texts.clone();
+    let mut decoder = Decoder::new(&texts);
+    let first = trainer.done / head.rows;
+    let mut skip = trainer.done % head.rows;
+    for pass in first..u64::from(passes) {
+        trainer.pass = pass as u32 + 1;
+        head.held.pass(pass, |group| {
+            let now = skip.min(group.len() as u64);
+            skip -= now;
+            for example in group.examples().skip(now as usize) {
+                let target = decoder.target(example.target, &mut trainer.targets)?;
+                grow(trainer)?;
+                trainer.take(Example { target, ..example })?;
+            }
+            Ok::<bool, TrainError>(true)
+        })?;
+        trainer.flush()?;
+    }
+    Ok(())
+}
+
+/// A class that came late gets its learner before its first row is learned, and after all earlier ones.
+fn grow(trainer: &mut Trainer<'_>) -> Result<(), TrainError> {
+    if trainer.bank.learners().len() < trainer.targets.learners() {
+        trainer.flush()?;
+        trainer.bank.grow(&trainer.targets);
+    }
+    Ok(())
+}
+
+/// Rows beyond the head, once, as they come. After a resume, rows already learned are passed over, and must be those
+/// the checkpoint saw. Returns how many rows there were.
+fn learn_tail(
+    trainer: &mut Trainer<'_>,
+    stream: &mut RowStream,
+    head_print: u64,
+    resumed: Option<&Path>,
+) -> Result<u64, TrainError> {
+    let (mut rows, mut print) = (0, head_print);
+    let (saved_rows, saved_print) = trainer.fingerprint;
+    let mut skip = trainer.done - trainer.head_rows.min(trainer.done);
+    let other_data = |row| TrainError::OtherData { path: resumed.map(Path::to_path_buf).unwrap_or_default(), row };
+    while let Some(block) = stream.next_block()? {
+        trainer.bytes_read = stream.bytes_read();
+        let prints = fingerprints(&block.rows, print);
+        print = prints.last().copied().unwrap_or(print);
+        let passed = skip.min(prints.len() as u64) as usize;
+        skip -= passed as u64;
+        let reached = trainer.head_rows + rows + passed as u64;
+        if passed > 0 && reached == saved_rows && prints[passed - 1] != saved_print {
+            return Err(other_data(reached));
+        }
+        learn_block(trainer, block, passed, &prints)?;
+        rows += prints.len() as u64;
+        trainer.sweep()?;
+    }
+    if skip > 0 {
+        return Err(other_data(trainer.head_rows + rows + 1));
+    }
+    trainer.flush()?;
+    Ok(rows)
+}
+
+fn learn_block(trainer: &mut Trainer<'_>, block: Block, skip: usize, prints: &[u64]) -> Result<(), TrainError> {
+    if skip == block.rows.len() {
+        return Ok(());
+    }
+    let Block { rows, file, first_line } = block;
+    let lines = rows.lines.clone();
+    let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
+    let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
+    let (batch, labels): (Batch, _) = rows.intern(&mut trainer.dictionary).map_err(duplicate)?;
+    for (row, example) in batch.examples().enumerate().skip(skip) {
+        let target = trainer.targets.target(&labels[row], || place(row))?;
+        grow(trainer)?;
+        if trainer.scale.is_active() {
+            trainer.scale.observe(example.row);
+        }
+        trainer.fingerprint = (trainer.fingerprint.0 + 1, prints[row]);
+        trainer.take(Example { target, ..example })?;
+    }
+    Ok(())
+}
+
+/// Chooses the features, learns them again if asked, and makes the model.
+fn finish(
+    mut trainer: Trainer<'_>,
+    mut head: Head,
+    passes: u32,
+    tail_rows: u64,
+    stream: &RowStream,
+) -> Result<Fitted, TrainError> {
+    if trainer.bank.not_finite().is_some() {
+        return Err(trainer.diverged());
+    }
+    let recipe = trainer.recipe;
+    let chosen = support(&trainer.bank, recipe.k);
+    if let Some(k) = recipe.k.filter(|&k| chosen.len() < k) {
+        let seen = trainer.dictionary.len();
+        trainer.observer.note(&format!(
+            "{k} features were asked for, but only {} of the {seen} features seen have a non-zero weight",
+            chosen.len()
+        ));
+    }
+    let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen)?) } else { None };
+    let bank = refitted.as_ref().unwrap_or(&trainer.bank);
+    let outputs: Vec<Output> = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
+    let unit = trainer.targets.loss_unit();
+    let model = Model {
+        recipe: recipe.clone(),
+        loss: trainer.targets.loss,
+        row_scale: recipe.row_scaling(),
+        task: trainer.targets.task(),
+        columns: trainer.columns.clone(),
+        seen: Seen {
+            rows: trainer.rows_before + head.rows + tail_rows,
+            passes,
+            features: trainer.dictionary.len() as u64,
+            skipped: stream.skipped(),
+            progressive_loss: trainer.progressive.mean_loss() * unit,
+            progressive_error: trainer.is_classes().then(|| trainer.progressive.mean_error()),
+        },
+        outputs,
+    };
+    trainer.save(true)?;
+    let (rows_learned, memory) = (trainer.done, trainer.memory());
+    Ok(Fitted { model, rows_learned, memory, skipped: stream.first_skipped().to_vec() })
+}
+
+/// Learns the chosen features again, without penalty and without the others, over as many passes.
+fn refit(trainer: &mut Trainer<'_>, head: &mut Head, passes: u32, chosen: &[FeatureId]) -> Result<Bank, TrainError> {
+    let recipe = trainer.recipe;
+    let plain = Recipe { intercept: recipe.intercept, loss: recipe.loss, ..Recipe::new(Method::Ftrl) };
+    let mut bank = Bank::new(&plain.set("penalty", 0.0), &trainer.targets, trainer.options.read.threads);
+    let mut kept = vec![false; trainer.dictionary.span()];
+    chosen.iter().for_each(|&id| kept[id as usize] = true);
+    let texts = head.texts.clone();
+    let (mut decoder, mut seen) = (Decoder::new(&texts), Progressive::default());
+    let (mut batch, mut ids, mut values) = (Batch::new(), Vec::new(), Vec::new());
+    for pass in 0..u64::from(passes) {
+        head.held.pass(pass, |group| {
+            batch.clear();
+            for example in group.examples() {
+                let target = decoder.target(example.target, &mut trainer.targets)?;
+                let factor = trainer.row_factor(example.row);
+                ids.clear();
+                values.clear();
+                for (id, value) in example.row.iter().filter(|(id, _)| kept[*id as usize]) {
+                    ids.push(id);
+                    values.push(value * factor / trainer.scale.divisor(id));
+                }
+                batch.push(Example { row: Row { ids: &ids, values: &values }, target, ..example });
+            }
+            bank.learn(&batch, &trainer.targets, &mut seen);
+            Ok::<bool, TrainError>(true)
+        })?;
+    }
+    debug_assert!(bank.learners().iter().all(|learner| learner.bias().is_finite()));
+    Ok(bank)
+}

@@ -1,0 +1,190 @@
+//! The rows read before learning begins: from them come the task, the scaling and the order.
+
+use rustc_hash::FxHashMap;
+
+use super::TrainError;
+use super::task::{Kind, LabelSurvey, Targets};
+use crate::data::{ColumnScale, Dictionary, Example, Label, ParsedRows, ScaleKind};
+use crate::random::mix;
+use crate::read::{Block, Held, HeldOptions, RowStream};
+use crate::recipe::Recipe;
+
+/// Rows that are enough for one pass: smaller data is passed over until this many are learned, at most 20 times.
+const ENOUGH_ROWS: u64 = 200_000;
+const MOST_PASSES: u64 = 20;
+
+/// How much is read first, and in which order rows are learned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Plan {
+    /// Rows to read before learning.
+    pub(super) head: u64,
+    /// Whether rows of the head are learned in random order.
+    pub(super) shuffle: bool,
+}
+
+impl Plan {
+    pub(super) fn of(recipe: &Recipe) -> Self {
+        let everything = recipe.passes.is_some_and(|passes| passes > 1)
+            || recipe.scale == ScaleKind::UnitVariance
+            || recipe.refit
+            || recipe.shuffle == Some(true);
+        let head = match recipe.passes {
+            _ if everything => u64::MAX,
+            Some(_) => 1,
+            None => ENOUGH_ROWS,
+        };
+        Plan { head, shuffle: recipe.shuffle.unwrap_or(head > 1) }
+    }
+}
+
+/// The head of a stream.
+pub(super) struct Head {
+    pub(super) held: Held,
+    pub(super) labels: LabelSurvey,
+    pub(super) texts: Texts,
+    pub(super) rows: u64,
+    pub(super) fingerprint: u64,
+    /// Whether the stream ended within the head.
+    pub(super) is_all: bool,
+}
+
+impl Head {
+    /// Reads until the plan is met and labels differ, or the stream ends.
+    pub(super) fn read(
+        stream: &mut RowStream,
+        plan: Plan,
+        held: HeldOptions,
+        dictionary: &mut Dictionary,
+        scale: &mut ColumnScale,
+        mut tick: impl FnMut(u64) -> Result<(), TrainError>,
+    ) -> Result<Head, TrainError> {
+        let mut head = Head {
+            held: Held::new(held),
+            labels: LabelSurvey::default(),
+            texts: Texts::default(),
+            rows: 0,
+            fingerprint: 0,
+            is_all: false,
+        };
+        while head.rows < plan.head || !head.labels.has_variety() {
+            let Some(block) = stream.next_block()? else {
+                head.is_all = true;
+                break;
+            };
+            head.take(block, dictionary, scale)?;
+            tick(stream.bytes_read())?;
+        }
+        head.held.finish()?;
+        Ok(head)
+    }
+
+    fn take(&mut self, block: Block, dictionary: &mut Dictionary, scale: &mut ColumnScale) -> Result<(), TrainError> {
+        self.fingerprint = fingerprints(&block.rows, self.fingerprint).pop().unwrap_or(self.fingerprint);
+        let Block { rows, file, first_line } = block;
+        let lines = rows.lines.clone();
+        let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
+        let (batch, labels) =
+            rows.intern(dictionary).map_err(|(row, name)| TrainError::DuplicateName { place: place(row), name })?;
+        for (row, (example, label)) in batch.examples().zip(&labels).enumerate() {
+            if *label == Label::Absent {
+                return Err(TrainError::NoLabel { place: place(row) });
+            }
+            self.labels.observe(label);
+            if scale.is_active() {
+                scale.observe(example.row);
+            }
+            self.held.push(Example { target: self.texts.encode(label), ..example })?;
+        }
+        self.rows += labels.len() as u64;
+        Ok(())
+    }
+
+    /// The number of passes over the head.
+    pub(super) fn passes(&self, recipe: &Recipe) -> u32 {
+        match recipe.passes {
+            Some(passes) => passes,
+            None if !self.is_all => 1,
+            None => ENOUGH_ROWS.div_ceil(self.rows.max(1)).clamp(1, MOST_PASSES) as u32,
+        }
+    }
+}
+
+/// Labels that are not numbers, kept as numbered NaNs among the targets of held rows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Texts {
+    texts: Vec<Label>,
+    numbers: FxHashMap<Box<str>, u64>,
+}
+
+const TEXT: u64 = 0xfff8_0000_0000_0000;
+
+impl Texts {
+    fn encode(&mut self, label: &Label) -> f64 {
+        match label {
+            Label::Number(number) => *number,
+            Label::Absent => f64::NAN,
+            Label::Text(text) => {
+                let fresh = self.texts.len() as u64;
+                let number = *self.numbers.entry(text.clone()).or_insert(fresh);
+                if number == fresh {
+                    self.texts.push(label.clone());
+                }
+                f64::from_bits(TEXT | number)
+            }
+        }
+    }
+
+    fn decode(&self, encoded: f64) -> Label {
+        match encoded.is_nan() {
+            true => self.texts[(encoded.to_bits() & !TEXT) as usize].clone(),
+            false => Label::Number(encoded),
+        }
+    }
+}
+
+/// Turns encoded labels of held rows into targets, each kind of label worked out once.
+pub(super) struct Decoder<'a> {
+    texts: &'a Texts,
+    known: FxHashMap<u64, f64>,
+}
+
+impl<'a> Decoder<'a> {
+    pub(super) fn new(texts: &'a Texts) -> Self {
+        Decoder { texts, known: FxHashMap::default() }
+    }
+
+    pub(super) fn target(&mut self, encoded: f64, targets: &mut Targets) -> Result<f64, TrainError> {
+        if let Kind::Numbers { centre, spread } = targets.kind
+            && !encoded.is_nan()
+        {
+            return Ok((encoded - centre) / spread);
+        }
+        if let Some(&target) = self.known.get(&encoded.to_bits()) {
+            return Ok(target);
+        }
+        let target = targets.target(&self.texts.decode(encoded), || "the data".into())?;
+        self.known.insert(encoded.to_bits(), target);
+        Ok(target)
+    }
+}
+
+/// After each row, a number that depends on all rows so far: equal data, equal numbers.
+pub(super) fn fingerprints(rows: &ParsedRows, before: u64) -> Vec<u64> {
+    let mut print = before;
+    let label = |label: &Label| match label {
+        Label::Number(number) => number.to_bits(),
+        Label::Text(text) => crate::data::hash_name(text),
+        Label::Absent => 1,
+    };
+    let of_row = |row: usize| {
+        let (count, ends) = rows.edges(row);
+        let ends = ends.map_or(0, |(first, last)| mix(first.to_bits()) ^ last.to_bits());
+        mix(label(&rows.labels[row]) ^ mix(ends.wrapping_add(count as u64)))
+    };
+    (0..rows.len())
+        .map(|row| {
+            print = mix(print ^ of_row(row));
+            print
+        })
+        .collect()
+}

@@ -1,0 +1,21 @@
+//! Driving a learner over a stream: what the labels mean, how often rows are seen, when to report and to save.
+//!
+//! [`fit`] is the whole job. It reads a *head* of the stream before learning anything: as much as it takes to know
+//! what the labels are (streaming), or everything (several passes, scaling to unit variance, refitting). From the head
+//! come the task, the scaling and the order; rows beyond the head are learned as they come and not kept.
+
+mod bank;
+mod checkpoint;
+mod choose;
+mod error;
+mod fit;
+mod head;
+mod progress;
+mod task;
+mod trainer;
+
+pub use checkpoint::{CheckpointPlan, Saved};
+pub use error::TrainError;
+pub use fit::{FitOptions, Fitted, fit};
+pub use progress::{Observer, Progress};
+pub use task::TaskKind;

@@ -1,0 +1,73 @@
+//! What a training tells while it runs.
+
+use serde::{Deserialize, Serialize};
+
+/// A moment of a training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Rows learned, all passes counted.
+    pub rows: u64,
+    /// The pass, from 1.
+    pub pass: u32,
+    /// Mean loss so far, of predictions made before learning.
+    pub loss: f64,
+    /// Mean loss since the last report.
+    pub recent_loss: f64,
+    /// Share of wrong classes so far.
+    pub error: Option<f64>,
+    /// The last row's label.
+    pub label: String,
+    /// What was predicted for it.
+    pub prediction: String,
+    /// The last row's number of features.
+    pub row_features: usize,
+    /// Non-zero weights.
+    pub nonzeros: usize,
+    /// Bytes of the learner, the names and the scaling.
+    pub memory: usize,
+}
+
+/// Watches a training. All methods may do nothing.
+pub trait Observer {
+    /// At the rows 1, 2, 4, 8, …
+    fn report(&mut self, _progress: &Progress) {}
+    /// Often: rows learned, rows there are in all (if known), bytes read.
+    fn tick(&mut self, _rows: u64, _total: Option<u64>, _bytes: u64) {}
+    /// Something a user should know, in a sentence.
+    fn note(&mut self, _text: &str) {}
+}
+
+impl Observer for () {}
+
+/// Running sums of progressive validation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Progressive {
+    pub(super) weight: f64,
+    pub(super) loss: f64,
+    pub(super) wrong: f64,
+    pub(super) reported_weight: f64,
+    pub(super) reported_loss: f64,
+}
+
+impl Progressive {
+    pub(super) fn add(&mut self, loss: f64, wrong: bool, weight: f64) {
+        self.weight += weight;
+        self.loss += loss;
+        self.wrong += if wrong { weight } else { 0.0 };
+    }
+
+    pub(super) fn mean_loss(&self) -> f64 {
+        self.loss / self.weight.max(f64::MIN_POSITIVE)
+    }
+
+    pub(super) fn mean_error(&self) -> f64 {
+        self.wrong / self.weight.max(f64::MIN_POSITIVE)
+    }
+
+    /// The mean loss since the last time this was asked.
+    pub(super) fn recent_loss(&mut self) -> f64 {
+        let recent = (self.loss - self.reported_loss) / (self.weight - self.reported_weight).max(f64::MIN_POSITIVE);
+        (self.reported_weight, self.reported_loss) = (self.weight, self.loss);
+        recent
+    }
+}

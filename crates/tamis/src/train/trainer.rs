@@ -1,0 +1,219 @@
+//! Rows in, learned rows out: scaling, reports, checkpoints and the giving back of idle features.
+
+use super::TrainError;
+use super::bank::Bank;
+use super::checkpoint::{self, CheckpointPlan, Position};
+use super::fit::FitOptions;
+use super::progress::{Observer, Progress, Progressive};
+use super::task::{Kind, Targets};
+use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
+use crate::learn::State;
+use crate::parse::columns::KnownColumns;
+use crate::recipe::{Recipe, RowScale};
+
+use std::sync::atomic::Ordering;
+
+/// Rows learned in one go at most.
+const CHUNK: usize = 512;
+/// Idle features are first looked for at this many.
+const FIRST_SWEEP: usize = 1 << 16;
+
+/// The state of a training.
+pub(super) struct Trainer<'a> {
+    pub(super) recipe: &'a Recipe,
+    pub(super) options: &'a FitOptions,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) dictionary: Dictionary,
+    pub(super) scale: ColumnScale,
+    pub(super) targets: Targets,
+    pub(super) bank: Bank,
+    pub(super) progressive: Progressive,
+    pub(super) columns: Option<KnownColumns>,
+    /// Rows learned in this run, all passes counted.
+    pub(super) done: u64,
+    /// Rows expected in all, if known.
+    pub(super) total: Option<u64>,
+    pub(super) pass: u32,
+    pub(super) head_rows: u64,
+    pub(super) rows_before: u64,
+    /// Rows covered, and the fingerprint after them.
+    pub(super) fingerprint: (u64, u64),
+    pub(super) bytes_read: u64,
+    pub(super) next_sweep: usize,
+    row_scaling: RowScale,
+    scratch: Batch,
+    next_report: u64,
+    next_save: u64,
+}
+
+impl<'a> Trainer<'a> {
+    pub(super) fn new(
+        recipe: &'a Recipe,
+        options: &'a FitOptions,
+        observer: &'a mut dyn Observer,
+        (dictionary, scale, targets): (Dictionary, ColumnScale, Targets),
+    ) -> Self {
+        let bank = Bank::new(recipe, &targets, options.read.threads);
+        let every = options.checkpoint.as_ref().and_then(|plan| plan.every);
+        Trainer {
+            recipe,
+            options,
+            observer,
+            dictionary,
+            scale,
+            targets,
+            bank,
+            progressive: Progressive::default(),
+            columns: None,
+            done: 0,
+            total: None,
+            pass: 1,
+            head_rows: 0,
+            rows_before: 0,
+            fingerprint: (0, 0),
+            bytes_read: 0,
+            next_sweep: FIRST_SWEEP,
+            row_scaling: recipe.row_scaling(),
+            scratch: Batch::new(),
+            next_report: 1,
+            next_save: every.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Sets counters after a resume: reports and saves come at the same rows as without the interruption.
+    pub(super) fn resume_at(&mut self, done: u64) {
+        self.done = done;
+        self.next_report = (done + 1).next_power_of_two();
+        if let Some(every) = self.options.checkpoint.as_ref().and_then(|plan| plan.every) {
+            self.next_save = (done / every + 1) * every;
+        }
+    }
+
+    /// Takes a row whose target is ready; learns when enough have come.
+    #[inline]
+    pub(super) fn take(&mut self, example: Example<'_>) -> Result<(), TrainError> {
+        let factor = self.row_factor(example.row);
+        match (self.scale.is_active(), factor) {
+            (false, 1.0) => self.scratch.push_mapped(example, |_, value| value),
+            (false, factor) => self.scratch.push_mapped(example, |_, value| value * factor),
+            (true, factor) => self.scratch.push_mapped(example, |id, value| value * factor / self.scale.divisor(id)),
+        }
+        let rows = self.done + self.scratch.len() as u64;
+        if self.scratch.len() == CHUNK || rows == self.next_report || rows == self.next_save {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// What a row's values are multiplied with before they are scaled by column.
+    pub(super) fn row_factor(&self, row: Row<'_>) -> f64 {
+        match self.row_scaling {
+            RowScale::SqrtCount if !row.is_empty() => 1.0 / (row.len() as f64).sqrt(),
+            _ => 1.0,
+        }
+    }
+
+    /// Learns the rows taken so far.
+    pub(super) fn flush(&mut self) -> Result<(), TrainError> {
+        let rows = self.scratch.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let last = self.bank.learn(&self.scratch, &self.targets, &mut self.progressive);
+        self.done += rows as u64;
+        if !self.progressive.loss.is_finite() {
+            return Err(self.diverged());
+        }
+        if self.done == self.next_report {
+            self.next_report *= 2;
+            self.report(self.scratch.example(rows - 1).target, last, self.scratch.row(rows - 1).len());
+        }
+        self.scratch.clear();
+        self.observer.tick(self.done, self.total, self.bytes_read);
+        if self.done == self.next_save {
+            self.next_save += self.options.checkpoint.as_ref().and_then(|plan| plan.every).unwrap_or(0);
+            self.save(false)?;
+        }
+        if self.options.stop.load(Ordering::Relaxed) {
+            let saved = self.save(false)?;
+            return Err(TrainError::Interrupted { rows: self.done, saved });
+        }
+        Ok(())
+    }
+
+    pub(super) fn diverged(&self) -> TrainError {
+        let feature =
+            self.bank.not_finite().map_or("the intercept".into(), |id| format!("{:?}", self.dictionary.name(id)));
+        TrainError::Diverged { row: self.done, feature }
+    }
+
+    fn report(&mut self, target: f64, last: f64, row_features: usize) {
+        let text = |number: f64| match &self.targets.kind {
+            Kind::Numbers { centre, spread } => format!("{:.4}", centre + spread * number),
+            Kind::Classes { classes, .. } => classes[number as usize].to_string(),
+        };
+        let unit = self.targets.loss_unit();
+        let progress = Progress {
+            rows: self.done,
+            pass: self.pass,
+            loss: self.progressive.mean_loss() * unit,
+            recent_loss: self.progressive.recent_loss() * unit,
+            error: self.is_classes().then(|| self.progressive.mean_error()),
+            label: text(target),
+            prediction: text(last),
+            row_features,
+            nonzeros: self.bank.nonzeros(),
+            memory: self.memory(),
+        };
+        self.observer.report(&progress);
+    }
+
+    pub(super) fn is_classes(&self) -> bool {
+        matches!(self.targets.kind, Kind::Classes { .. })
+    }
+
+    /// Bytes of learner, names and scaling.
+    pub(super) fn memory(&self) -> usize {
+        self.bank.bytes() + self.dictionary.bytes() + self.scale.bytes()
+    }
+
+    /// Writes a checkpoint if one is asked for; returns its path.
+    pub(super) fn save(&mut self, complete: bool) -> Result<Option<std::path::PathBuf>, TrainError> {
+        let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint else { return Ok(None) };
+        let mut state = State::default();
+        self.bank.save(&mut state);
+        let position = Position {
+            version: 1,
+            recipe: self.recipe.clone(),
+            loss: self.targets.loss,
+            kind: self.targets.kind.clone(),
+            columns: self.columns.clone(),
+            complete,
+            done: self.done,
+            head_rows: self.head_rows,
+            fingerprint: self.fingerprint,
+            rows_before: self.rows_before,
+            progressive: self.progressive.clone(),
+            next_sweep: self.next_sweep,
+            free: Vec::new(),
+        };
+        checkpoint::write(path, &position, &self.dictionary, self.scale.divisors(), &state)?;
+        Ok(Some(path.clone()))
+    }
+
+    /// Gives back features that left no trace, so that memory follows the features alive. Only where forgetting one
+    /// changes nothing: a scaled column would lose its largest value.
+    pub(super) fn sweep(&mut self) -> Result<(), TrainError> {
+        if self.dictionary.len() < self.next_sweep || self.scale.is_active() {
+            return Ok(());
+        }
+        self.flush()?;
+        let idle: Vec<FeatureId> = self.dictionary.ids().filter(|&id| self.bank.is_idle(id)).collect();
+        for id in idle {
+            self.bank.forget(id);
+            self.dictionary.release(id);
+        }
+        self.next_sweep = FIRST_SWEEP.max(2 * self.dictionary.len());
+        Ok(())
+    }
+}
