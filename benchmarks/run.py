@@ -146,23 +146,30 @@ class Engine:
                 say(f"  FAILED {self.name}: {failure}")
 
     def tune(self, data, shelf, timeout):
-        """Chooses the grid point with the least error over the folds of the training data; ties go to the sparser."""
+        """The sparsest grid point within one standard error of the least error over folds of the training data."""
         grid = self.table.get("grid")
         if not grid:
             return
-        best = None
+        points = []
         for values in itertools.product(*grid.values()):
             choice = dict(zip(grid, values))
             judged = []
             for kept, held in shelf.folds(data["train"]):
                 execute(self.arguments(data | {"train": kept}, choice), timeout, WORK)
                 judged.append(self.peer.judge(self.model, held, shelf.run))
-            error = statistics.fmean(j["error"] for j in judged)
-            score = (error, statistics.fmean(j["nonzeros"] for j in judged))
-            if best is None or score < best:
-                best, self.choice = score, choice
-        self.answer |= {"choice": self.choice, "cv_error": best[0]}
-        say(f"  {self.name}: {self.choice} (error {best[0]:.4f} over {FOLDS} folds of the training data)")
+            errors = [j["error"] for j in judged]
+            points.append({
+                "choice": choice,
+                "error": statistics.fmean(errors),
+                "standard_error": statistics.stdev(errors) / FOLDS**0.5,
+                "nonzeros": statistics.fmean(j["nonzeros"] for j in judged),
+            })
+        best = min(points, key=lambda point: point["error"])
+        good = [point for point in points if point["error"] <= best["error"] + best["standard_error"]]
+        chosen = min(good, key=lambda point: (point["nonzeros"], point["error"]))
+        self.choice = chosen["choice"]
+        self.answer |= {"choice": self.choice, "grid": points}
+        say(f"  {self.name}: {self.choice} (error {chosen['error']:.4f} over {FOLDS} folds of the training data)")
 
     def once(self, data, timeout):
         outcome = execute(self.arguments(data, self.choice), timeout, WORK)

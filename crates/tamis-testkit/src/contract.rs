@@ -29,7 +29,7 @@ pub use memory::{bounded_memory, forgetting, forgetting_is_harmless, memory_belo
 pub use opt_outs::{OPT_OUTS, OptOut, opted_out};
 pub use rows::{entry_order, explicit_zero, late_and_vanishing};
 pub use weights::{
-    Pair, at_most_one_feature, closed_form_without_penalty, compare, counts_nonzeros, fast_equals_naive, huge_penalty,
+    Pair, closed_form_without_penalty, compare, counts_nonzeros, exactly_one_feature, fast_equals_naive, huge_penalty,
     no_penalty, returns_to_zero, stays_in_the_ball,
 };
 
@@ -92,7 +92,7 @@ impl Check {
             (Check::BoundedMemory, _) => memory_below_a_ceiling(case, kind),
             (Check::Forgetting, _) => forgetting_is_harmless(case, kind).map(|_| ()),
             (Check::NoPenalty, _) => closed_form_without_penalty(case, kind),
-            (Check::HugePenalty, Method::Tsgd | Method::Fofs | Method::Sofs) => at_most_one_feature(case, kind),
+            (Check::HugePenalty, Method::Tsgd | Method::Fofs | Method::Sofs) => exactly_one_feature(case, kind),
             (Check::HugePenalty, Method::SingleStage) => stays_in_the_ball(case, kind),
             _ => Ok(()),
         }
@@ -128,10 +128,6 @@ pub fn bits(learner: &AnyLearner) -> BTreeMap<String, Vec<u64>> {
 /// The weights of features `0..features`, zero for those never seen.
 pub fn weights(learner: &AnyLearner, features: usize) -> Vec<f64> {
     (0..features as FeatureId).map(|id| learner.weight(id)).collect()
-}
-
-fn weight_bits(learner: &AnyLearner, features: usize) -> Vec<u64> {
-    weights(learner, features).iter().map(|weight| weight.to_bits()).collect()
 }
 
 /// An error unless `got` is `expected` to `tolerance`, relative to 1 + |expected|. Not-a-number is never close.

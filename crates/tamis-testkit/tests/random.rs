@@ -26,6 +26,9 @@ prop_compose! {
         k in 1..12usize,
         radius in logarithmic(0.05, 5.0),
         decay in logarithmic(1e-3, 1.0),
+        // Not 2, its default: with hinge loss the intercept of rda is then often exactly on the kink, where the last
+        // bit decides.
+        gamma in logarithmic(0.5, 10.0),
         flags in any::<[bool; 2]>(),
     ) -> Recipe {
         let chosen = method.takes_rate().then_some(rate);
@@ -33,7 +36,7 @@ prop_compose! {
         let mut recipe = Recipe { intercept: flags[0], average: flags[1] && method.takes_average(), ..Recipe::new(method) };
         recipe.rate = chosen.filter(|_| !adaptive || method.takes_adaptive_rate());
         recipe = recipe.set("learning-rate", start).set("power", power).set("radius", radius).set("decay", decay);
-        recipe = recipe.set("period", f64::from(period)).set("spread", 1.0 / radius);
+        recipe = recipe.set("period", f64::from(period)).set("spread", 1.0 / radius).set("gamma", gamma);
         recipe = match method {
             Method::Rounding => recipe.set("threshold", threshold.min(1.0)),
             _ => recipe.set("threshold", threshold),

@@ -84,19 +84,19 @@ pub struct Adaptive {
 /// What [`Adaptive`] remembers of a weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AdaptiveCell {
-    /// Σ g_j² (times ‖x/s‖² if scale-free).
-    pub energy: f64,
-    /// s_j: the largest |x_j| so far.
-    pub largest: f64,
+    /// √(Σ g_j²), each term times ‖x/s‖² if scale-free: one root a touch, none to read the rate.
+    pub root: f64,
+    /// 1/s_j, s_j being the largest |x_j| so far; 0 before the first.
+    pub inverse: f64,
 }
 
 impl Packed for AdaptiveCell {
     const WIDTH: usize = 2;
     fn pack(&self, out: &mut Vec<f64>) {
-        out.extend([self.energy, self.largest]);
+        out.extend([self.root, self.inverse]);
     }
     fn unpack(fields: &[f64]) -> Self {
-        AdaptiveCell { energy: fields[0], largest: fields[1] }
+        AdaptiveCell { root: fields[0], inverse: fields[1] }
     }
 }
 
@@ -113,22 +113,24 @@ impl Rate for Adaptive {
         if !self.scale_free {
             return 0.0;
         }
-        cell.largest = cell.largest.max(value.abs());
-        let relative = value / cell.largest;
+        let relative = value.abs() * cell.inverse;
+        if cell.inverse == 0.0 || relative > 1.0 {
+            cell.inverse = 1.0 / value.abs();
+            return 1.0;
+        }
         relative * relative
     }
 
     #[inline]
     fn observe(&self, cell: &mut AdaptiveCell, gradient: f64, row_norm: f64) {
         let weight = if self.scale_free { row_norm } else { 1.0 };
-        cell.energy += gradient * gradient * weight;
+        cell.root = (cell.root * cell.root + gradient * gradient * weight).sqrt();
     }
 
     #[inline]
     fn factor(&self, cell: &AdaptiveCell) -> f64 {
-        let scale = if self.scale_free { cell.largest } else { 1.0 };
-        let divisor = scale * cell.energy.sqrt();
-        if divisor > 0.0 { self.start / divisor } else { 0.0 }
+        let start = if self.scale_free { self.start * cell.inverse } else { self.start };
+        if cell.root > 0.0 { start / cell.root } else { 0.0 }
     }
 }
 

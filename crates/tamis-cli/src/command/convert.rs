@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use tamis::columnar::{ColumnarKind, ColumnarWriter, writer};
@@ -19,6 +20,8 @@ pub fn run(args: ConvertArgs) -> Result<(), Failure> {
     }
     let (format, compression) = target(&args)?;
     let sources = args.reading.sources(std::slice::from_ref(&args.input))?;
+    let by_number = sources.iter().all(|source| matches!(source.format, Format::Svmlight | Format::Npz));
+    let columnar = sources.iter().any(|source| matches!(source.format, Format::Parquet | Format::Arrow));
     let mut stream = RowStream::open(sources, args.reading.options(false));
     let kind = match format {
         Format::Parquet => Some(ColumnarKind::Parquet),
@@ -32,7 +35,12 @@ pub fn run(args: ConvertArgs) -> Result<(), Failure> {
             let text = format!("{}: this format compresses itself; leave .{} out", args.output, compression.name());
             return Err(Failure::Text(text));
         }
-        Some(kind) => write_columnar(&mut stream, writer(kind, temporary.file()?).map_err(text_of)?)?,
+        Some(kind) => {
+            let writer = writer(kind, temporary.file()?).map_err(text_of)?;
+            // Text formats may bring names at any time, so their columns are made for names from the start.
+            let named = !by_number && !columnar && kind != ColumnarKind::Npz;
+            write_columnar(&mut stream, if named { writer.named() } else { writer })?
+        }
         None => write_text(&mut stream, format, compression, temporary.file()?)?,
     }
     temporary.keep()?;
@@ -57,11 +65,16 @@ fn target(args: &ConvertArgs) -> Result<(Format, Compression), Failure> {
 enum Pending {
     Named(tempfile::NamedTempFile, std::path::PathBuf),
     Direct(std::path::PathBuf),
+    Standard,
 }
 
 impl Pending {
     fn new(output: &str) -> Result<Self, Failure> {
-        let path = std::path::PathBuf::from(if output == "-" { "/dev/stdout" } else { output });
+        if output == "-" {
+            return Ok(Pending::Standard);
+        }
+        // A link stays a link: what it leads to is replaced.
+        let path = std::fs::canonicalize(output).unwrap_or_else(|_| output.into());
         if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
             return Ok(Pending::Direct(path));
         }
@@ -74,6 +87,7 @@ impl Pending {
         Ok(match self {
             Pending::Named(file, _) => file.as_file().try_clone()?,
             Pending::Direct(path) => File::options().write(true).open(path)?,
+            Pending::Standard => File::from(io::stdout().as_fd().try_clone_to_owned()?),
         })
     }
 

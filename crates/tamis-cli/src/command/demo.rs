@@ -12,7 +12,7 @@ use tamis::train::{FitOptions, fit};
 use super::{Failure, eval, fit::stop_on_signal, synth};
 use crate::args::{DemoArgs, ReadingArgs};
 use crate::output::progress::Screen;
-use crate::output::table;
+use crate::output::{print_line, table};
 
 const TEST_ROWS: usize = 20_000;
 
@@ -27,14 +27,14 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
     };
     let (prefix, truth) = make_data(folder, args.n)?;
     let model = learn(&prefix, truth.plan.k, folder)?;
-    compare(&truth, &model);
+    compare(&truth, &model)?;
     let reading = ReadingArgs::default();
     let mut test = RowStream::open(expand(&[format!("{prefix}.test.svm")], None)?, reading.options(true));
     let measures = eval::measure(&model, &mut test)?;
     let best = truth.bayes_error.map(|error| format!("; no model can beat {:.2} %", 100.0 * error)).unwrap_or_default();
-    println!("on {TEST_ROWS} new rows: {}{best}", table::measures(&measures));
+    print_line!("on {TEST_ROWS} new rows: {}{best}", table::measures(&measures))?;
     if args.keep.is_some() {
-        println!("data and model are in {}", folder.display());
+        print_line!("data and model are in {}", folder.display())?;
     }
     Ok(())
 }
@@ -47,13 +47,13 @@ fn make_data(folder: &Path, n: usize) -> Result<(String, Truth), Failure> {
     let (truth, rows) = generate(&plan).map_err(|error| error.to_string())?;
     let prefix = folder.join("stream").display().to_string();
     synth::write_all(&prefix, &truth, rows, n, TEST_ROWS)?;
-    println!(
+    print_line!(
         "made {} rows of {} possible features, {} of which matter ({:.1} s)",
         table::count(n as u64),
         table::count(plan.p as u64),
         plan.k,
         started.elapsed().as_secs_f64()
-    );
+    )?;
     Ok((prefix, truth))
 }
 
@@ -68,7 +68,7 @@ fn learn(prefix: &str, k: usize, folder: &Path) -> Result<Model, Failure> {
         stop: stop_on_signal(),
         ..FitOptions::default()
     };
-    println!("$ tamis fit {prefix}.svm --k {k} --passes 1");
+    print_line!("$ tamis fit {prefix}.svm --k {k} --passes 1")?;
     let started = Instant::now();
     let mut screen = Screen::new(false, &options.sources);
     let fitted = fit(&recipe, &options, None, &mut screen)?;
@@ -76,22 +76,22 @@ fn learn(prefix: &str, k: usize, folder: &Path) -> Result<Model, Failure> {
     let seconds = started.elapsed().as_secs_f64();
     let path = folder.join("model.json");
     fitted.model.save(&path)?;
-    println!(
+    print_line!(
         "learned in {seconds:.2} s: {} rows/s, {:.0} MB/s of text; {} features seen, {} of memory; the model is {}",
         table::count((fitted.rows_learned as f64 / seconds) as u64),
         size as f64 / 1e6 / seconds,
         table::count(fitted.model.seen.features),
         table::bytes(fitted.memory as u64),
         table::bytes(std::fs::metadata(&path)?.len()),
-    );
+    )?;
     Ok(fitted.model)
 }
 
 /// Planted features beside found ones.
-fn compare(truth: &Truth, model: &Model) {
+fn compare(truth: &Truth, model: &Model) -> Result<(), Failure> {
     let found: std::collections::BTreeMap<&str, f64> =
         model.outputs[0].features.iter().map(|feature| (feature.name.as_str(), feature.weight)).collect();
-    println!("\n{:<10} {:>9} {:>9} {:>11}  found", "feature", "planted", "learned", "in rows");
+    print_line!("\n{:<10} {:>9} {:>9} {:>11}  found", "feature", "planted", "learned", "in rows")?;
     let mut hits = 0;
     for feature in &truth.features {
         let learned = found.get(feature.id.to_string().as_str());
@@ -101,7 +101,8 @@ fn compare(truth: &Truth, model: &Model) {
             Some(weight) => (format!("{weight:.3}"), "wrong sign"),
             None => (String::new(), "missed"),
         };
-        println!("{:<10} {:>9.3} {text:>9} {:>10.3} %  {mark}", feature.id, feature.weight, 100.0 * feature.share);
+        print_line!("{:<10} {:>9.3} {text:>9} {:>10.3} %  {mark}", feature.id, feature.weight, 100.0 * feature.share)?;
     }
-    println!("\nfound {hits} of {} planted features, {} others", truth.features.len(), found.len() - hits);
+    print_line!("\nfound {hits} of {} planted features, {} others", truth.features.len(), found.len() - hits)?;
+    Ok(())
 }

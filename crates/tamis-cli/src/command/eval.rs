@@ -9,7 +9,7 @@ use tamis::read::RowStream;
 
 use super::{Failure, model_and_data, warn_of_skipped};
 use crate::args::EvalArgs;
-use crate::output::table;
+use crate::output::{print_line, table};
 
 pub fn run(args: EvalArgs) -> Result<(), Failure> {
     let (model, mut stream) = model_and_data(&args.model, &args.data, true)?;
@@ -18,9 +18,9 @@ pub fn run(args: EvalArgs) -> Result<(), Failure> {
     if args.json {
         let mut value = json!(measures);
         value["nonzeros"] = json!(model.nonzeros());
-        println!("{value}");
+        print_line!("{value}")?;
     } else {
-        println!("{}, {} features", table::measures(&measures), model.nonzeros());
+        print_line!("{}, {} features", table::measures(&measures), model.nonzeros())?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `tamis fit`: data in, model out.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -14,20 +15,23 @@ use tamis::train::{CheckpointPlan, FitOptions, Fitted, Saved, fit};
 use super::{Failure, eval, open_for, warn_of_skipped};
 use crate::args::FitArgs;
 use crate::output::progress::Screen;
-use crate::output::table;
+use crate::output::{print_line, table, tell};
 
 pub fn run(args: FitArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (recipe, resume) = recipe_or_resume(&args)?;
+    let outputs = [Some(&args.running.out), args.running.checkpoint.as_ref()];
+    outputs.into_iter().flatten().try_for_each(|path| can_be_written(path))?;
     let sources = args.data.reading.sources(&args.data.data)?;
     let validation =
-        args.running.validate.as_ref().map(|file| args.data.reading.sources(&[file.clone()])).transpose()?;
+        args.running.validate.as_ref().map(|file| args.data.reading.sources(std::slice::from_ref(file))).transpose()?;
     let options = FitOptions {
         sources,
         read: args.data.reading.options(true),
         task: args.running.task,
         memory: args.running.memory.unwrap_or_else(memory_of_this_machine),
         cache_folder: args.running.cache_dir.clone(),
+        model: Some(args.running.out.clone()),
         checkpoint: args
             .running
             .checkpoint
@@ -39,7 +43,6 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
     let mut screen = Screen::new(args.running.quiet, &options.sources);
     let fitted = fit(&recipe, &options, resume, &mut screen)?;
     screen.finish();
-    fitted.model.save(&args.running.out)?;
     let measures = match validation {
         Some(sources) => {
             Some(eval::measure(&fitted.model, &mut open_for(&fitted.model, sources, args.data.reading.options(true)))?)
@@ -47,6 +50,19 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
         None => None,
     };
     tell(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())
+}
+
+/// What would only show at the end of a long training is looked at first.
+fn can_be_written(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (path.is_dir(), folder.is_dir()) {
+        (true, _) => Err(Failure::Text(format!("{}: cannot be written: it is a directory", path.display()))),
+        (_, false) => {
+            let text = format!("{}: cannot be written: there is no directory {}", path.display(), folder.display());
+            Err(Failure::Text(text))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The recipe typed, or the checkpoint's: what is learned may not change half-way.
@@ -62,8 +78,8 @@ fn recipe_or_resume(args: &FitArgs) -> Result<(Recipe, Option<Saved>), Failure> 
     }
     if !args.running.quiet {
         match saved.is_complete() {
-            true => eprintln!("going on from {} with new data", path.display()),
-            false => eprintln!("going on from {} after {} rows", path.display(), saved.rows()),
+            true => tell!("going on from {} with new data", path.display()),
+            false => tell!("going on from {} after {} rows", path.display(), saved.rows()),
         }
     }
     Ok((saved.recipe().clone(), Some(saved)))
@@ -89,7 +105,7 @@ fn tell(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f
         warn_of_skipped(model.seen.skipped, &fitted.skipped);
     }
     if args.running.json {
-        println!("{}", summary(args, fitted, measures, seconds));
+        print_line!("{}", summary(args, fitted, measures, seconds))?;
         return Ok(());
     }
     if args.running.quiet {
@@ -97,7 +113,7 @@ fn tell(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f
     }
     let seen = &model.seen;
     let rate = fitted.rows_learned as f64 / seconds.max(1e-9);
-    println!(
+    print_line!(
         "{} rows, {} pass{}, {} features seen, {} kept; {:.2} s ({} rows/s), {} of memory",
         table::count(seen.rows),
         seen.passes,
@@ -107,14 +123,14 @@ fn tell(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f
         seconds,
         table::count(rate as u64),
         table::bytes(fitted.memory as u64),
-    );
-    println!("model: {}", args.running.out.display());
+    )?;
+    print_line!("model: {}", args.running.out.display())?;
     if let Some(measures) = measures {
-        println!("on {}: {}", args.running.validate.as_deref().unwrap_or_default(), table::measures(measures));
+        print_line!("on {}: {}", args.running.validate.as_deref().unwrap_or_default(), table::measures(measures))?;
     }
     let top = table::features(model, 10);
     if !top.is_empty() {
-        println!("\n{top}");
+        print_line!("\n{top}")?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use tamis::read::{ReadError, ReadOptions, RowStream};
 use tamis::train::TrainError;
 
 use crate::args::{Arguments, Commands, DataArgs};
+use crate::output::tell;
 
 /// Runs what was asked.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
@@ -92,7 +93,7 @@ fn open_for(model: &Model, sources: Vec<tamis::read::Source>, mut options: ReadO
 /// Tells of lines left out.
 fn warn_of_skipped(count: u64, first: &[String]) {
     if count > 0 {
-        eprintln!("tamis: {count} bad lines left out, the first of them:");
-        first.iter().for_each(|line| eprintln!("  {line}"));
+        tell!("tamis: {count} bad lines left out, the first of them:");
+        first.iter().for_each(|line| tell!("  {line}"));
     }
 }

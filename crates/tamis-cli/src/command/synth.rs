@@ -7,6 +7,7 @@ use tamis::synth::{Kind, Plan, Rows, Truth, generate, write_svmlight};
 
 use super::Failure;
 use crate::args::SynthArgs;
+use crate::output::print_line;
 
 pub fn run(args: SynthArgs) -> Result<(), Failure> {
     let plan = plan(&args)?;
@@ -15,11 +16,11 @@ pub fn run(args: SynthArgs) -> Result<(), Failure> {
     let mut truth = truth;
     truth.plan.n = rows;
     write_all(&args.out, &truth, stream, rows, kept)?;
-    println!("{}.svm: {rows} rows", args.out);
+    print_line!("{}.svm: {rows} rows", args.out)?;
     if kept > 0 {
-        println!("{}.test.svm: {kept} rows", args.out);
+        print_line!("{}.test.svm: {kept} rows", args.out)?;
     }
-    println!("{}.truth.json: {} features that matter", args.out, truth.features.len());
+    print_line!("{}.truth.json: {} features that matter", args.out, truth.features.len())?;
     Ok(())
 }
 

@@ -39,7 +39,7 @@ impl Screen {
 
     fn say(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| eprintln!("{text}"));
+            self.bar.suspend(|| tell!("{text}"));
         }
     }
 }

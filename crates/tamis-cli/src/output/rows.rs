@@ -33,7 +33,14 @@ pub struct RowWriter<W: Write> {
 #[derive(Default)]
 struct Table {
     columns: BTreeMap<String, usize>,
-    rows: Vec<(Label, f64, Vec<(usize, f64)>)>,
+    rows: Vec<TableRow>,
+}
+
+struct TableRow {
+    label: Label,
+    weight: f64,
+    /// Column and value.
+    cells: Vec<(usize, f64)>,
 }
 
 impl<W: Write> RowWriter<W> {
@@ -140,8 +147,8 @@ impl<W: Write> RowWriter<W> {
             let fresh = table.columns.len();
             (*table.columns.entry(name_of(key)).or_insert(fresh), value)
         });
-        let entries = entries.collect();
-        table.rows.push((rows.labels[row].clone(), rows.weight(row), entries));
+        let cells = entries.collect();
+        table.rows.push(TableRow { label: rows.labels[row].clone(), weight: rows.weight(row), cells });
     }
 
     /// Writes what waited; returns the inner writer.
@@ -156,7 +163,7 @@ impl<W: Write> RowWriter<W> {
     fn write_table(&mut self) -> Result<(), WriteError> {
         let comma = if self.format == Format::Tsv { "\t" } else { "," };
         let table = std::mem::take(&mut self.table);
-        let weighted = table.rows.iter().any(|(_, weight, _)| *weight != 1.0);
+        let weighted = table.rows.iter().any(|row| row.weight != 1.0);
         let mut names: Vec<(&String, usize)> = table.columns.iter().map(|(name, &at)| (name, at)).collect();
         names.sort_by_key(|(name, _)| match FeatureKey::from_name(name) {
             FeatureKey::Index(index) => (index, String::new()),
@@ -167,15 +174,15 @@ impl<W: Write> RowWriter<W> {
             write!(self.out, "{comma}{}", quoted(name))?;
         }
         writeln!(self.out)?;
-        for (label, weight, entries) in &table.rows {
+        for TableRow { label, weight, cells } in &table.rows {
             let label = if *label == Label::Absent { String::new() } else { quoted(&label.to_string()) };
             write!(self.out, "{label}")?;
             if weighted {
                 write!(self.out, "{comma}{weight}")?;
             }
-            let entries: BTreeMap<usize, f64> = entries.iter().copied().collect();
+            let cells: BTreeMap<usize, f64> = cells.iter().copied().collect();
             for (_, at) in &names {
-                write!(self.out, "{comma}{}", entries.get(at).copied().unwrap_or(0.0))?;
+                write!(self.out, "{comma}{}", cells.get(at).copied().unwrap_or(0.0))?;
             }
             writeln!(self.out)?;
         }

@@ -30,8 +30,11 @@ impl Case {
             Method::Rda => recipe.set("penalty", 0.0).set("l2", 0.0).set("rho", 0.0),
             Method::TruncatedGradient | Method::Sadmm => recipe.set("penalty", 0.0),
             Method::Tsgd | Method::Sofs => recipe,
-            // A decay so small that 1 − λη is 1 and the ball of radius 1/√λ is never left.
-            Method::Fofs => recipe.set("decay", 1e-300),
+            // A decay so small that 1 − λη is 1 and the ball of radius 1/√λ is never left; and a rate that needs no ball.
+            Method::Fofs => {
+                let start = first_step(recipe.rate_kind());
+                recipe.set("decay", 1e-300).set("learning-rate", start)
+            }
             Method::SingleStage => recipe.set("radius", 1e300),
         }
     }
@@ -49,9 +52,9 @@ impl Case {
         }
     }
 
-    /// Plain descent with the same rate.
+    /// Plain descent with the rate of [`Case::without_penalty`].
     pub fn plain_descent(&self) -> Recipe {
-        let recipe = &self.recipe;
+        let recipe = self.without_penalty();
         let plain = Recipe {
             method: Method::Sgd,
             rate: Some(recipe.rate_kind()),
@@ -165,7 +168,8 @@ fn selectors(cases: &mut Vec<Case>) {
         cases.push(case(Method::SingleStage, Some(rate), &[("radius", 0.6)]));
     }
     cases.push(case(Method::Tsgd, Some(RateKind::Constant), &[("k", 2.0), ("no-intercept", 1.0)]));
-    cases.push(case(Method::Fofs, Some(RateKind::Constant), &[("k", 12.0), ("decay", 0.9)]));
+    // Decay and rate so large that the ball of radius 1/√λ is reached again and again.
+    cases.push(case(Method::Fofs, Some(RateKind::Constant), &[("k", 12.0), ("decay", 0.9), ("learning-rate", 0.9)]));
     cases.push(case(Method::Sadmm, Some(RateKind::InverseSqrt), &[("penalty", 0.05), ("rho", 0.2)]));
     cases.push(case(Method::SingleStage, Some(RateKind::Constant), &[("radius", 0.2), ("no-intercept", 1.0)]));
     cases.push(case(Method::Sofs, None, &[("k", 8.0)]));

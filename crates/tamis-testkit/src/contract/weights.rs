@@ -42,7 +42,7 @@ pub fn huge_penalty(case: &Case, kind: LossKind) -> Verdict {
 }
 
 /// For learners whose penalty is k: with k = 1 one feature is left.
-pub fn at_most_one_feature(case: &Case, kind: LossKind) -> Verdict {
+pub fn exactly_one_feature(case: &Case, kind: LossKind) -> Verdict {
     let left = nonzeros_under_huge_penalty(case, kind);
     ensure(left == 1, || format!("{left} weights with k = 1"))
 }

@@ -44,8 +44,8 @@ impl Oracle for Rda {
         let g = self.task.slope(f, example);
         self.t += 1.0;
         let (t, pull) = (self.t, self.gamma / self.t.sqrt());
-        for j in 0..self.w.len() {
-            self.mean[j] = (t - 1.0) / t * self.mean[j] + g * x[j] / t;
+        for (j, x) in x.iter().enumerate() {
+            self.mean[j] = (t - 1.0) / t * self.mean[j] + g * x / t;
             self.w[j] = -soft(self.mean[j], self.l1 + pull * self.rho) / (self.l2 + pull);
         }
         self.bias_mean = (t - 1.0) / t * self.bias_mean + g / t;

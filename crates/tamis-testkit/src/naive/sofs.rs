@@ -1,7 +1,8 @@
-//! Second-order online feature selection (Wu, Hoi, Mei & Yu 2017) with a diagonal confidence Σ, starting at 1. Only on an
-//! error: β = 1/(r + xᵀΣx), w ← w − βℓ·sign(g)·Σx, Σ⁻¹_jj ← Σ⁻¹_jj + x_j²/r; then only the weights of the k smallest Σ_jj
-//! stay (of equals the smaller id), among those learned about at all (Σ < 1). An example's weight divides r. The
-//! intercept is one more coordinate, always 1 and always kept.
+//! Second-order online feature selection (Wu, Hoi, Mei & Yu 2017) with a diagonal confidence Σ, starting at 1. Only on
+//! an error, d being how far the margin is from costing nothing: β = 1/(r + xᵀΣx), w ← w − βd·sign(g)·Σx,
+//! Σ⁻¹_jj ← Σ⁻¹_jj + x_j²/r; then only the weights of the k smallest Σ_jj stay (of equals the smaller id), among those
+//! learned about at all (Σ < 1). An example's weight divides r. The intercept is one more coordinate, always 1 and
+//! always kept.
 
 use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
@@ -47,7 +48,7 @@ impl Oracle for Sofs {
         x.push(if self.task.intercept { 1.0 } else { 0.0 });
         let r = self.spread / example.weight;
         let variance: f64 = x.iter().zip(&self.certainty).map(|(x, c)| x * x / c).sum();
-        let step = self.task.loss.value(f, example.target) * slope.signum() / (r + variance);
+        let step = self.task.loss.shortfall(f, example.target) * slope.signum() / (r + variance);
         for (j, x) in x.iter().enumerate() {
             self.w[j] -= step * x / self.certainty[j];
             self.certainty[j] += x * x / r;

@@ -7,7 +7,7 @@
 //! | `rda` | w = −(Σ g)/(γ√t) |
 //! | `ftrl` | w_j ← w_j − g_j·α/(β + √(Σ g_j²)), the sum with the new g_j (McMahan 2011: FTRL-proximal is descent) |
 //! | `sadmm` | w ← w − g·η/(1 + ρη): z = w and u = 0 throughout; the intercept keeps η |
-//! | `sofs` | w ← w − ℓ·sign(g)·Σx/(r + xᵀΣx), Σ_jj = 1/(1 + Σ x_j²/r) over the errors, no weight dropped |
+//! | `sofs` | w ← w − d·sign(g)·Σx/(r + xᵀΣx), Σ_jj = 1/(1 + Σ x_j²/r) over the errors, no weight dropped |
 
 use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
@@ -61,9 +61,9 @@ impl Unpenalised {
         let r = spread / example.weight;
         let sigma: Vec<f64> = self.memory.iter().map(|sum| 1.0 / (1.0 + sum)).collect();
         let variance: f64 = x.iter().zip(&sigma).map(|(x, sigma)| x * x * sigma).sum();
-        let loss = self.task.loss.value(f, example.target);
+        let shortfall = self.task.loss.shortfall(f, example.target);
         for j in 0..x.len() {
-            self.w[j] -= loss * slope.signum() * sigma[j] * x[j] / (r + variance);
+            self.w[j] -= shortfall * slope.signum() * sigma[j] * x[j] / (r + variance);
             self.memory[j] += x[j] * x[j] / r;
         }
     }

@@ -1,7 +1,5 @@
 //! Record batches to rows.
 
-use std::collections::VecDeque;
-
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 
@@ -23,7 +21,8 @@ pub(super) struct Table {
     missing: Missing,
     needs_target: bool,
     batches: Batches,
-    slices: VecDeque<RecordBatch>,
+    /// The batch at hand and how many of its rows have been decoded.
+    rest: Option<(RecordBatch, usize)>,
     chunk: Option<Chunk>,
     next_row: u64,
 }
@@ -44,7 +43,7 @@ type Fault = (String, Problem);
 impl Table {
     pub fn new(kind: ColumnarKind, layout: Layout, options: &ColumnOptions, batches: Batches) -> Self {
         let (missing, needs_target) = (options.missing, options.needs_target);
-        Table { kind, layout, missing, needs_target, batches, slices: VecDeque::new(), chunk: None, next_row: 0 }
+        Table { kind, layout, missing, needs_target, batches, rest: None, chunk: None, next_row: 0 }
     }
 
     pub fn kind(&self) -> ColumnarKind {
@@ -87,13 +86,17 @@ impl Table {
         if self.chunk.is_some() {
             return Ok(self.chunk.take());
         }
-        while self.slices.is_empty() {
-            let Some(batch) = self.batches.next().transpose()? else { return Ok(None) };
-            let (rows, height) = (batch.num_rows(), self.height());
-            let starts = (0..rows).step_by(height);
-            self.slices.extend(starts.map(|start| batch.slice(start, height.min(rows - start))));
-        }
-        let slice = self.slices.pop_front().expect("the loop above found one");
+        let (batch, start) = loop {
+            match self.rest.take() {
+                Some((batch, start)) if start < batch.num_rows() => break (batch, start),
+                _ => match self.batches.next().transpose()? {
+                    Some(batch) => self.rest = Some((batch, 0)),
+                    None => return Ok(None),
+                },
+            }
+        };
+        let slice = batch.slice(start, self.height().min(batch.num_rows() - start));
+        self.rest = Some((batch, start + slice.num_rows()));
         let chunk = Chunk::new(&self.layout, &slice).map_err(|error| ColumnarError::damaged(self.kind, error))?;
         Ok(Some(chunk))
     }
@@ -215,7 +218,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::*;
-    use arrow::datatypes::Int8Type;
+    use arrow::datatypes::{DataType, Field, Int8Type, Schema};
 
     use super::*;
     use crate::columnar::ColumnarReader;
@@ -330,5 +333,15 @@ mod tests {
         let reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &Default::default()).unwrap();
         let heights: Vec<usize> = reader.map(|block| block.unwrap().len()).collect();
         assert_eq!(heights, [1048, 1048, 904]);
+    }
+
+    #[test]
+    fn a_batch_that_claims_many_rows_takes_no_memory() {
+        let schema = Schema::new(vec![Field::new("nothing", DataType::Null, true)]);
+        let nothing: ArrayRef = Arc::new(NullArray::new(1 << 60));
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![nothing]).unwrap();
+        let options = ColumnOptions { missing: Missing::Zero, ..Default::default() };
+        let mut reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
+        assert_eq!(reader.next().unwrap().unwrap().len(), BLOCK_ROWS);
     }
 }

@@ -1,9 +1,9 @@
 //! Tables of columns to rows and back: Parquet, Arrow IPC (file or stream) and scipy's npz.
 //!
 //! A dense table is read as CSV is: a column of numbers is a feature called by the column, a column of strings holds
-//! categories `column=value`. A table may hold sparse vectors instead: a column `struct<indices, values>` (also as Spark
-//! writes its vectors), or `struct<names, values>`, or two list columns `indices` and `values`. An npz is a CSR matrix;
-//! its column `j` is feature `j + 1`, as in the svmlight file of the same matrix.
+//! categories `column=value`. A table may hold sparse vectors instead: a column `struct<indices, values>` (also as
+//! Spark writes its vectors), or `struct<names, values>`, or two list columns `indices` and `values`. An npz is a CSR
+//! matrix; its column `j` is feature `j + 1`, as in the svmlight file of the same matrix.
 //!
 //! Memory is bounded: rows come in blocks of at most [`BLOCK_ROWS`] rows and about [`BLOCK_ENTRIES`] features.
 

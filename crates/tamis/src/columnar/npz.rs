@@ -243,68 +243,9 @@ fn add_up(entries: &mut Vec<(u32, f64)>) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek, Write};
-
-    use npyz::npz::NpzWriter;
-    use npyz::zip::write::FileOptions;
-    use npyz::{AutoSerialize, WriterBuilder};
-
     use super::*;
     use crate::columnar::ColumnarKind;
-    use crate::columnar::testing::{damage, file, read};
-
-    /// An npz in the making.
-    struct Npz(NpzWriter<std::io::Cursor<Vec<u8>>>);
-
-    impl Npz {
-        fn new(format: &str) -> Self {
-            let mut npz = Npz(NpzWriter::new(Default::default()));
-            npz.raw(
-                "format",
-                &format!("{{'descr': '|S{}', 'fortran_order': False, 'shape': ()}}", format.len()),
-                format.as_bytes(),
-            );
-            npz
-        }
-
-        /// 2 × 4: row 1 has columns 2 (twice) and 0, row 2 has column 3.
-        fn matrix() -> Self {
-            Npz::new("csr")
-                .array("shape", &[2_i64, 4])
-                .array("indptr", &[0_i32, 3, 4])
-                .array("indices", &[2_i32, 0, 2, 3])
-                .array("data", &[1.0_f32, 0.5, 2.0, 4.0])
-        }
-
-        fn array<T: AutoSerialize + Copy>(mut self, name: &str, numbers: &[T]) -> Self {
-            let options = FileOptions::default();
-            let mut array =
-                self.0.array(name, options).unwrap().default_dtype().shape(&[numbers.len() as u64]).begin_nd().unwrap();
-            array.extend(numbers.iter().copied()).unwrap();
-            array.finish().unwrap();
-            self
-        }
-
-        fn raw(&mut self, name: &str, header: &str, bytes: &[u8]) {
-            let zip = self.0.zip_writer();
-            zip.start_file(format!("{name}.npy"), FileOptions::default()).unwrap();
-            zip.write_all(b"\x93NUMPY\x01\x00").unwrap();
-            zip.write_all(&(header.len() as u16).to_le_bytes()).unwrap();
-            zip.write_all(header.as_bytes()).unwrap();
-            zip.write_all(bytes).unwrap();
-        }
-
-        fn bytes(mut self) -> Vec<u8> {
-            let mut cursor = self.0.zip_writer().finish().unwrap();
-            cursor.rewind().unwrap();
-            cursor.into_inner()
-        }
-
-        fn read(self, options: &ColumnOptions) -> Vec<String> {
-            let lines = read(file(&self.bytes()), ColumnarKind::Npz, options).unwrap_or_else(|error| vec![Err(error)]);
-            lines.into_iter().map(|line| line.unwrap_or_else(|error| error.to_string())).collect()
-        }
-    }
+    use crate::columnar::testing::{Npz, damage, file, read};
 
     fn labelled() -> ColumnOptions {
         ColumnOptions { needs_target: true, ..Default::default() }
@@ -342,7 +283,7 @@ mod tests {
     fn other_formats_are_refused() {
         let text = "the matrix is stored as \"csc\", not \"csr\"; convert with .tocsr() first";
         assert_eq!(Npz::new("csc").read(&labelled()), [text]);
-        let text = &Npz(NpzWriter::new(Default::default())).array("arr_0", &[1.0_f64]).read(&labelled())[0];
+        let text = &Npz::default().array("arr_0", &[1.0_f64]).read(&labelled())[0];
         assert!(text.starts_with("no array \"format\"; expected what scipy.sparse.save_npz writes"));
     }
 

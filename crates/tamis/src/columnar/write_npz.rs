@@ -1,11 +1,11 @@
 //! Rows to an npz that `scipy.sparse.load_npz` reads: a CSR matrix, and labels `y` and weights beside it.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 
 use npyz::npz::NpzWriter;
 use npyz::zip::write::FileOptions;
-use npyz::{AutoSerialize, DType, WriterBuilder};
+use npyz::{AutoSerialize, DType, WriteOptions, WriterBuilder};
 
 use super::ColumnarError;
 use super::write::distinct;
@@ -83,10 +83,13 @@ fn array<T: AutoSerialize>(
     name: &str,
     numbers: impl ExactSizeIterator<Item = T>,
 ) -> std::io::Result<()> {
-    let shape = [numbers.len() as u64];
-    let mut array = npz.array(name, FileOptions::default())?.default_dtype().shape(&shape).begin_nd()?;
+    let zip = npz.zip_writer();
+    zip.start_file(npyz::npz::file_name_from_array_name(name), FileOptions::default())?;
+    let (shape, mut bytes) = ([numbers.len() as u64], BufWriter::with_capacity(1 << 16, zip));
+    let mut array = WriteOptions::new().default_dtype().shape(&shape).writer(&mut bytes).begin_nd()?;
     array.extend(numbers)?;
-    array.finish()
+    array.finish()?;
+    bytes.flush()
 }
 
 #[cfg(test)]

@@ -85,17 +85,20 @@ impl Batch {
     }
 
     /// Row `i` without its target.
+    #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         let span = self.offsets[i]..self.offsets[i + 1];
         Row { ids: &self.ids[span.clone()], values: &self.values[span] }
     }
 
     /// Row `i` with its target and weight.
+    #[inline]
     pub fn example(&self, i: usize) -> Example<'_> {
         Example { row: self.row(i), target: self.targets[i], weight: self.weights[i] }
     }
 
     /// All rows in order.
+    #[inline]
     pub fn examples(&self) -> impl Iterator<Item = Example<'_>> {
         (0..self.len()).map(|i| self.example(i))
     }

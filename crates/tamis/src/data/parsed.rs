@@ -47,6 +47,14 @@ impl ParsedRows {
         Self::with_keys(Keys::Index(Vec::new()))
     }
 
+    /// No rows, features by number, with room for what `bytes` of text usually hold.
+    pub fn for_text(bytes: usize) -> Self {
+        let entries = bytes / 10;
+        let mut rows = Self::with_keys(Keys::Index(Vec::with_capacity(entries)));
+        rows.values.reserve(entries);
+        rows
+    }
+
     /// No rows, features by name.
     pub fn by_name() -> Self {
         Self::with_keys(Keys::Name { text: String::new(), ends: Vec::new() })
@@ -110,6 +118,15 @@ impl ParsedRows {
         }
     }
 
+    /// The numbers and values of all rows, to add to: the fast path of svmlight text. Zeros must be left out.
+    ///
+    /// # Panics
+    /// If features go by name.
+    pub fn index_columns(&mut self) -> (&mut Vec<u32>, &mut Vec<f64>) {
+        let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
+        (indices, &mut self.values)
+    }
+
     /// Adds a named feature, its name given in parts (column, `=`, category). A zero is dropped.
     ///
     /// # Panics
@@ -132,15 +149,46 @@ impl ParsedRows {
         self.weights.push(weight);
     }
 
+    /// Cuts off the rows from number `at` on and returns them.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    pub fn split_off(&mut self, at: usize) -> ParsedRows {
+        let cut = self.offsets[at];
+        let mut offsets = self.offsets.split_off(at);
+        offsets.iter_mut().for_each(|offset| *offset -= cut);
+        self.offsets.push(cut);
+        let keys = match &mut self.keys {
+            Keys::Index(indices) => Keys::Index(indices.split_off(cut)),
+            Keys::Name { text, ends } => {
+                let start = if cut == 0 { 0 } else { ends[cut - 1] };
+                let ends = ends.split_off(cut).into_iter().map(|end| end - start).collect();
+                Keys::Name { text: text.split_off(start), ends }
+            }
+        };
+        ParsedRows {
+            offsets,
+            keys,
+            values: self.values.split_off(cut),
+            labels: self.labels.split_off(at),
+            lines: self.lines.split_off(at),
+            tags: self.tags.split_off(at.min(self.tags.len())),
+            weights: self.weights.split_off(at),
+            weighted: self.weighted,
+            adds_duplicates: self.adds_duplicates,
+        }
+    }
+
     /// Values of row `i` with their keys, as written.
     pub fn entries(&self, i: usize) -> impl Iterator<Item = (FeatureKey<'_>, f64)> {
         (self.offsets[i]..self.offsets[i + 1]).map(|at| (self.key(at), self.values[at]))
     }
 
-    /// The number of entries of row `i`, and its first and last value: enough to tell rows apart quickly.
-    pub fn edges(&self, i: usize) -> (usize, Option<(f64, f64)>) {
-        let values = &self.values[self.offsets[i]..self.offsets[i + 1]];
-        (values.len(), values.first().copied().zip(values.last().copied()))
+    /// The number of entries of row `i`, and its first and last: enough to tell rows apart quickly.
+    pub fn edges(&self, i: usize) -> (usize, Option<[(FeatureKey<'_>, f64); 2]>) {
+        let (start, end) = (self.offsets[i], self.offsets[i + 1]);
+        let entry = |at: usize| (self.key(at), self.values[at]);
+        (end - start, (start < end).then(|| [entry(start), entry(end - 1)]))
     }
 
     fn key(&self, at: usize) -> FeatureKey<'_> {
@@ -286,6 +334,21 @@ mod tests {
         parsed.adds_duplicates = true;
         let (batch, _) = parsed.intern(&mut Dictionary::new(None)).unwrap();
         assert_eq!(batch.row(0).values, [3.0]);
+    }
+
+    #[test]
+    fn rows_can_be_cut_anywhere() {
+        let rows: [&[(&str, f64)]; 3] = [&[("a", 1.0), ("bc", 2.0)], &[], &[("7", 3.0)]];
+        for at in 0..=3 {
+            let mut first = named(&rows);
+            let second = first.split_off(at);
+            assert_eq!((first.len(), second.len()), (at, 3 - at));
+            let all = (0..at).map(|i| (&first, i)).chain((0..3 - at).map(|i| (&second, i)));
+            for ((part, i), row) in all.zip(rows) {
+                let keys: Vec<_> = row.iter().map(|&(name, value)| (FeatureKey::from_name(name), value)).collect();
+                assert_eq!(part.entries(i).collect::<Vec<_>>(), keys);
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{FeatureId, Row};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleKind {
-    /// The largest absolute value where values are not all alike, see [`ColumnScale`].
+    /// Not at all where columns are alike already, else to a largest absolute value of 1: see [`ColumnScale::finish`].
     Auto,
     /// Not at all.
     None,
@@ -37,6 +37,10 @@ impl ScaleKind {
     }
 }
 
+/// Columns that reach beyond this are scaled by [`ScaleKind::Auto`], as are data of which a tenth stays below `TINY`.
+const LARGE: f64 = 10.0;
+const TINY: f64 = 1.0 / 64.0;
+
 /// Statistics of each column over the rows seen, and the divisors they give.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnScale {
@@ -45,6 +49,8 @@ pub struct ColumnScale {
     largest: Vec<f64>,
     means: Vec<Moments>,
     rows: f64,
+    /// Columns before this one have weights that were learned with their divisor: it may not change.
+    restored: usize,
 }
 
 /// Welford's running mean and squared deviation over the non-zero values of a column.
@@ -58,7 +64,7 @@ struct Moments {
 impl ColumnScale {
     /// Statistics of nothing yet.
     pub fn new(kind: ScaleKind) -> Self {
-        ColumnScale { kind, largest: Vec::new(), means: Vec::new(), rows: 0.0 }
+        ColumnScale { kind, largest: Vec::new(), means: Vec::new(), rows: 0.0, restored: 0 }
     }
 
     /// Whether values are changed at all.
@@ -69,16 +75,22 @@ impl ColumnScale {
     /// Takes note of a row.
     pub fn observe(&mut self, row: Row<'_>) {
         self.rows += 1.0;
+        if self.kind != ScaleKind::UnitVariance {
+            for (id, value) in row.iter() {
+                match self.largest.get_mut(id as usize) {
+                    Some(largest) if *largest >= value.abs() => {}
+                    Some(largest) => *largest = value.abs(),
+                    None => {
+                        self.largest.resize(id as usize + 1, 0.0);
+                        self.largest[id as usize] = value.abs();
+                    }
+                }
+            }
+            return;
+        }
         let Some(&top) = row.ids.iter().max() else { return };
         if top as usize >= self.largest.len() {
             self.largest.resize(top as usize + 1, 0.0);
-        }
-        if self.kind != ScaleKind::UnitVariance {
-            for (id, value) in row.iter() {
-                let largest = &mut self.largest[id as usize];
-                *largest = largest.max(value.abs());
-            }
-            return;
         }
         self.means.resize(self.largest.len(), Moments::default());
         for (id, value) in row.iter() {
@@ -90,13 +102,27 @@ impl ColumnScale {
         }
     }
 
-    /// Ends the survey: divisors are fixed from here on.
+    /// Ends the survey: the kind of scaling is fixed from here on, and the divisors where all rows were surveyed.
     pub fn finish(&mut self) {
-        if self.kind != ScaleKind::UnitVariance {
-            return;
+        match self.kind {
+            ScaleKind::UnitVariance => self.take_deviations(),
+            ScaleKind::Auto if self.is_alike() => *self = ColumnScale::new(ScaleKind::None),
+            ScaleKind::Auto => self.kind = ScaleKind::MaxAbs,
+            ScaleKind::None | ScaleKind::MaxAbs => {}
         }
+    }
+
+    /// Whether columns can do without scaling: none is large, and few are tiny. Words, flags and normalised rows are.
+    fn is_alike(&self) -> bool {
+        let mut sizes: Vec<f64> = self.largest.iter().copied().filter(|&size| size > 0.0).collect();
+        sizes.sort_unstable_by(f64::total_cmp);
+        let Some(&largest) = sizes.last() else { return true };
+        largest <= LARGE && sizes[sizes.len() / 10] >= TINY
+    }
+
+    fn take_deviations(&mut self) {
         // The zeros join by the pairwise rule: mean and deviation of n−c zeros are 0.
-        for (largest, moments) in self.largest.iter_mut().zip(&self.means) {
+        for (largest, moments) in self.largest.iter_mut().zip(&self.means).skip(self.restored) {
             let zeros = self.rows - moments.count;
             let deviation = moments.deviation + moments.mean * moments.mean * moments.count * zeros / self.rows;
             *largest = (deviation / self.rows).sqrt();
@@ -134,6 +160,12 @@ impl ColumnScale {
 
     /// Sets the divisors from a checkpoint.
     pub fn restore(&mut self, divisors: Vec<f64>) {
+        self.kind = match self.kind {
+            ScaleKind::Auto if divisors.is_empty() => ScaleKind::None,
+            ScaleKind::Auto => ScaleKind::MaxAbs,
+            kind => kind,
+        };
+        self.restored = divisors.len();
         self.largest = divisors;
     }
 
@@ -175,6 +207,32 @@ mod tests {
         let scale = survey(ScaleKind::UnitVariance, &[(&[0], &[5.0]), (&[0], &[5.0])]);
         assert_eq!(scale.divisor(0), 1.0);
         assert_eq!(scale.divisor(7), 1.0);
+    }
+
+    #[test]
+    fn a_restored_deviation_stays() {
+        let mut scale = ColumnScale::new(ScaleKind::UnitVariance);
+        scale.restore(vec![3.0]);
+        for value in [1.0, 5.0] {
+            scale.observe(Row { ids: &[0, 1], values: &[value, value] });
+        }
+        scale.finish();
+        assert_eq!([0, 1].map(|id| scale.divisor(id)), [3.0, 2.0]);
+    }
+
+    #[test]
+    fn auto_leaves_alike_columns_alone() {
+        let words = survey(ScaleKind::Auto, &[(&[0, 1], &[1.0, 0.25]), (&[1], &[3.0])]);
+        assert!(!words.is_active() && words.divisors().is_empty());
+        let mixed = survey(ScaleKind::Auto, &[(&[0, 1], &[1.0, 0.25]), (&[1], &[3000.0])]);
+        assert_eq!([0, 1].map(|id| mixed.divisor(id)), [1.0, 3000.0]);
+        let tiny = survey(ScaleKind::Auto, &[(&[0, 1], &[1.0, 1e-4])]);
+        assert_eq!(tiny.divisor(1), 1e-4);
+        for scale in [words, mixed] {
+            let mut restored = ColumnScale::new(ScaleKind::Auto);
+            restored.restore(scale.divisors().to_vec());
+            assert_eq!(restored.is_active(), scale.is_active());
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | B | `radius` | 10 | ours, on scaled rows and targets; 004 tunes it |
+//! | B | `radius` | 100 | ours, on scaled rows and targets; 004 tunes it |
 //! | η | `rate` | c/√t | 004 Figure 1 |
 //!
 //! Departures: none. The intercept is outside the ball.

@@ -14,9 +14,9 @@
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | η | [`Rate`] | `auto`; `inverse-sqrt` for `fobos` | ours; Duchi & Singer as in 000 section 6.2 |
+//! | η | [`Rate`] | `auto` from 0.5; `inverse-sqrt` from 1 for `fobos` | ours; Duchi & Singer as in 000 section 6.2 |
 //! | g | [`crate::shrink::Gravity::gravity`] | 1e-4 | ours, on scaled rows |
-//! | θ | [`crate::shrink::Gravity::threshold`] | ∞ | 001: the L1 limit |
+//! | θ | [`crate::shrink::Gravity::threshold`] | ∞; 0.01 for `rounding` | 001: the L1 limit; ours |
 //! | K | [`crate::shrink::Gravity::period`] | 1 | ours: smooth, and free when lazy; 000 uses 5, 001 leaves it open |
 //! | λ₁, λ₂ | [`crate::shrink::Elastic`] | 1e-4, 0 | ours |
 //!
@@ -29,7 +29,7 @@
 //! 8 bytes a weight, 8 to 24 for the mark, 16 for an adaptive rate.
 
 use super::mean::{EPOCH, Mean, MeanCell};
-use super::{Learner, Packed, State, StateError, Step};
+use super::{Learner, Packed, State, StateError, Step, touch};
 use crate::data::{Example, FeatureId, Row};
 use crate::loss::{AnyLoss, Loss};
 use crate::rate::Rate;
@@ -93,9 +93,12 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
     fn settle_row(&mut self, row: Row<'_>) -> (f64, f64) {
         let now = self.shrink.now();
         let (mut margin, mut norm) = (self.bias, 1.0);
+        touch(row, |id| self.cells[id as usize].weight);
         for (id, value) in row.iter() {
             let cell = &mut self.cells[id as usize];
-            cell.weight = self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate));
+            if cell.weight != 0.0 {
+                cell.weight = self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate));
+            }
             cell.mark = now;
             norm += self.rate.see(&mut cell.rate, value);
             margin += cell.weight * value;

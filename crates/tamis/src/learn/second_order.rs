@@ -13,7 +13,8 @@
 //! | k | `k` | all | 003: told |
 //! | r | `spread` | 1 | Wu et al. |
 //!
-//! Departures: any loss serves; with slope s the update is w ← w − β·ℓ·sign(s)·Σx, which is the source's for the hinge.
+//! Departures: any loss serves; with slope s the update is w ← w − β·d·sign(s)·Σx, where d is how far the margin is
+//! from costing nothing ([`Loss::shortfall`]), which is ℓ for the hinge; the squared loss itself would diverge.
 //! An example's weight c divides r (an example twice as important is twice as certain). The intercept is one more
 //! coordinate that is always kept. Ties in Σ go to the smaller id.
 //!
@@ -62,13 +63,13 @@ impl SecondOrder {
         ((1.0 / self.certainty[id as usize]).to_bits(), id)
     }
 
-    fn update(&mut self, row: Row<'_>, loss: f64, slope: f64, weight: f64) {
+    fn update(&mut self, row: Row<'_>, shortfall: f64, slope: f64, weight: f64) {
         let spread = self.spread / weight;
         let mut variance = if self.intercept { 1.0 / self.bias_certainty } else { 0.0 };
         for (id, value) in row.iter() {
             variance += value * value / self.certainty[id as usize];
         }
-        let step = loss * slope.signum() / (spread + variance);
+        let step = shortfall * slope.signum() / (spread + variance);
         for (id, value) in row.iter() {
             let key = self.key(id);
             self.kept.remove(&key);
@@ -104,7 +105,7 @@ impl Learner for SecondOrder {
         let loss = self.loss.value(margin, example.target);
         let slope = self.loss.slope(margin, example.target);
         if slope != 0.0 && example.weight > 0.0 {
-            self.update(row, loss, slope, example.weight);
+            self.update(row, self.loss.shortfall(margin, example.target), slope, example.weight);
         }
         Step { margin, loss: loss * example.weight }
     }

@@ -17,6 +17,10 @@ impl Loss for ClippedSquared {
         miss * miss + 2.0 * miss * (margin - clipped)
     }
 
+    fn shortfall(&self, margin: f64, target: f64) -> f64 {
+        (margin.clamp(0.0, 1.0) - target).abs()
+    }
+
     fn slope(&self, margin: f64, target: f64) -> f64 {
         2.0 * (margin.clamp(0.0, 1.0) - target)
     }

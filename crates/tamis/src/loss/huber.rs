@@ -19,6 +19,10 @@ impl Loss for Huber {
         }
     }
 
+    fn shortfall(&self, margin: f64, target: f64) -> f64 {
+        (margin - target).abs()
+    }
+
     fn slope(&self, margin: f64, target: f64) -> f64 {
         (margin - target).clamp(-self.threshold, self.threshold)
     }

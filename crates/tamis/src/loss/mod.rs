@@ -27,6 +27,10 @@ pub trait Loss: Copy {
     fn value(&self, margin: f64, target: f64) -> f64;
     /// ∂ℓ/∂f.
     fn slope(&self, margin: f64, target: f64) -> f64;
+    /// How far the margin is from costing nothing, in units of the margin: for the hinge that is the loss itself.
+    fn shortfall(&self, margin: f64, target: f64) -> f64 {
+        self.value(margin, target)
+    }
     /// What is told to the user instead of the margin: a probability, or the number itself.
     fn response(&self, margin: f64) -> f64 {
         margin
@@ -132,6 +136,9 @@ impl Loss for AnyLoss {
     fn slope(&self, margin: f64, target: f64) -> f64 {
         each_loss!(self, loss => loss.slope(margin, target))
     }
+    fn shortfall(&self, margin: f64, target: f64) -> f64 {
+        each_loss!(self, loss => loss.shortfall(margin, target))
+    }
     fn response(&self, margin: f64) -> f64 {
         each_loss!(self, loss => loss.response(margin))
     }
@@ -171,6 +178,19 @@ mod tests {
                 let chord = share * loss.value(a, target) + (1.0 - share) * loss.value(b, target);
                 prop_assert!(middle >= 0.0 && middle <= chord + 1e-9);
             }
+        }
+    }
+
+    #[test]
+    fn shortfalls_are_distances() {
+        for (kind, margin, target, distance) in [
+            (LossKind::Hinge, -0.5, 1.0, 1.5),
+            (LossKind::SquaredHinge, -1.0, 1.0, 2.0),
+            (LossKind::Squared, 3.0, 1.0, 2.0),
+            (LossKind::Huber, 7.0, 1.0, 6.0),
+            (LossKind::ClippedSquared, 0.25, 1.0, 0.75),
+        ] {
+            assert_eq!(kind.build(1.0).shortfall(margin, target), distance, "{kind:?}");
         }
     }
 

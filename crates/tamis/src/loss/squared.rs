@@ -11,6 +11,10 @@ impl Loss for Squared {
         (margin - target) * (margin - target)
     }
 
+    fn shortfall(&self, margin: f64, target: f64) -> f64 {
+        (margin - target).abs()
+    }
+
     fn slope(&self, margin: f64, target: f64) -> f64 {
         2.0 * (margin - target)
     }

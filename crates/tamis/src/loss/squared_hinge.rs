@@ -12,6 +12,10 @@ impl Loss for SquaredHinge {
         shortfall * shortfall
     }
 
+    fn shortfall(&self, margin: f64, target: f64) -> f64 {
+        (1.0 - target * margin).max(0.0)
+    }
+
     fn slope(&self, margin: f64, target: f64) -> f64 {
         -2.0 * target * (1.0 - target * margin).max(0.0)
     }

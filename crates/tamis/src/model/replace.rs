@@ -10,6 +10,8 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
         // A device or pipe: there is nothing to keep and nothing to rename.
         return File::options().write(true).open(path)?.write_all(content);
     }
+    // A link stays a link: what it leads to is replaced.
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -51,6 +53,18 @@ mod tests {
         replace_file(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, link] = ["model.json", "latest.json"].map(|name| folder.path().join(name));
+        replace_file(&path, b"one").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        replace_file(&link, b"two").unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
     }
 
     #[test]

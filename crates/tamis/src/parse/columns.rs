@@ -84,8 +84,9 @@ impl Columns {
         is_numeric: impl Fn(usize) -> bool,
         options: &ColumnOptions,
     ) -> Result<Columns, ColumnError> {
-        if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-            return Err(ColumnError::Twice { name: names[at].clone() });
+        let mut met = std::collections::BTreeSet::new();
+        if let Some(name) = names.iter().find(|name| !met.insert(name.as_str())) {
+            return Err(ColumnError::Twice { name: name.clone() });
         }
         let named = [&options.ignore, &options.categorical].into_iter().flatten();
         if let Some(name) = named.chain(&options.weight).find(|name| !names.contains(name)) {

@@ -3,7 +3,7 @@
 //! Numeric columns are features called by the column, categories are features `column=value` of value 1. How a column
 //! looks is judged from the first block of the first file; a model remembers it.
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
 use super::columns::{Columns, Role};
 use super::{Missing, ParseError, Problem, number, shown};
@@ -40,7 +40,8 @@ struct Record<'a> {
 
 impl<'a> Records<'a> {
     fn new(block: &'a [u8], delimiter: u8) -> Self {
-        let reader = ReaderBuilder::new().delimiter(delimiter).build();
+        // Only \n ends a record: blocks are cut there, and lines are counted there. A \r before it is trimmed as a blank.
+        let reader = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
         Records { reader, block, at: 0, fields: vec![0; 1024], ends: vec![0; 64] }
     }
 
@@ -127,6 +128,9 @@ impl Table {
 
     fn row(&self, record: &Record<'_>, line: u32, rows: &mut ParsedRows) -> Result<Outcome, (usize, Problem)> {
         let expected = self.columns.names.len();
+        if expected > 1 && matches!(record.fields[..], [blank] if blank.trim_ascii().is_empty()) {
+            return Ok(Outcome::LeftOut);
+        }
         if record.fields.len() != expected {
             let found = record.fields.len();
             return Err((found.min(expected).saturating_sub(1), Problem::Ragged { expected, found }));
@@ -228,6 +232,14 @@ mod tests {
         assert_eq!(rows.labels, [Label::Text("yes".into()), Label::Text("no".into())]);
         assert_eq!(features(&rows, 0), ["Name(\"age\") 30", "Name(\"town=St. John's, NL\") 1"]);
         assert_eq!(features(&rows, 1), ["Name(\"town=a \\\"b\\\"\\nc\") 1"], "a zero is absent");
+        assert_eq!(rows.lines, [0, 2]);
+    }
+
+    #[test]
+    fn windows_line_ends_are_no_part_of_the_data() {
+        let (rows, errors) = parse("age,class\r\n30,yes\r\n\r\n40,\"no\"\r\n", Missing::Error);
+        assert_eq!(errors, []);
+        assert_eq!(rows.labels, [Label::Text("yes".into()), Label::Text("no".into())]);
         assert_eq!(rows.lines, [0, 2]);
     }
 

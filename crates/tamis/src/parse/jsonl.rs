@@ -78,6 +78,11 @@ impl LineParser for JsonLines {
             let reason = reason.split(" at line").next().unwrap_or_default().to_string();
             (error.column().saturating_sub(1), Problem::Json { reason })
         })?;
+        if let Some(name) = duplicate(&parsed.x.0) {
+            let quoted = format!("\"{name}\"");
+            let at = memchr::memmem::rfind(line, quoted.as_bytes()).unwrap_or(0);
+            return Err((at, Problem::DuplicateName { name: name.to_string() }));
+        }
         let mark = rows.mark();
         for (name, value) in &parsed.x.0 {
             match value {
@@ -113,6 +118,13 @@ impl LineParser for JsonLines {
         }
         Ok(())
     }
+}
+
+/// A name that comes twice.
+fn duplicate<'a>(pairs: &'a [(Cow<'_, str>, Scalar<'_>)]) -> Option<&'a str> {
+    let mut names: Vec<&str> = pairs.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 #[cfg(test)]
@@ -151,6 +163,13 @@ mod tests {
         assert!(told(r#"{"y":1,"x":{"a":null}}"#).contains("--missing zero"));
         assert!(told(r#"{"y":1,"weight":-1,"x":{}}"#).contains("importance weight"));
         assert!(told(r#"{"y":1,"x":{"a":1e999}}"#).contains("out of range"));
+    }
+
+    #[test]
+    fn a_name_comes_once() {
+        let (rows, errors) = parse("{\"y\":1,\"x\":{\"a\":1,\"b\":2,\"a\":3}}\n{\"x\":{}}\n", Missing::Error);
+        assert_eq!((rows.len(), errors[0].column), (1, 25));
+        assert_eq!(errors[0].problem.to_string(), "feature \"a\" comes twice");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod columns;
 pub mod csv;
 pub mod jsonl;
+pub mod nan;
 pub mod number;
 pub mod svmlight;
 pub mod vw;

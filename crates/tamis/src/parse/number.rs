@@ -10,7 +10,7 @@ const TENS: [f64; 23] = [
 ///
 /// A mantissa below 2^53 and a power of ten up to 22 are both exact doubles, so one division rounds correctly
 /// (Clinger's fast path); anything else goes to `fast-float2`.
-#[inline]
+#[inline(always)]
 pub fn prefix(text: &[u8]) -> Option<(f64, usize)> {
     let mut at = 0;
     let negative = matches!(text.first(), Some(b'-'));

@@ -17,11 +17,19 @@ impl LineParser for Svmlight {
             return Ok(());
         }
         let label = label(line, &mut at)?;
+        self.features(line, at, rows)?;
+        rows.end_row(Label::Number(label), 1.0, number);
+        Ok(())
+    }
+}
+
+impl Svmlight {
+    fn features(&self, line: &[u8], mut at: usize, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
+        let (indices, values) = rows.index_columns();
         let mut before: Option<u32> = None;
         loop {
             at = skip_blanks(line, at);
             if ends(line, at) {
-                rows.end_row(Label::Number(label), 1.0, number);
                 return Ok(());
             }
             if before.is_none() && line[at..].starts_with(b"qid:") {
@@ -33,13 +41,14 @@ impl LineParser for Svmlight {
                 return Err((at, order_problem(index, before)));
             }
             before = Some(index);
-            rows.push_index(index, value);
+            if value != 0.0 {
+                indices.push(index);
+                values.push(value);
+            }
             at = next;
         }
     }
-}
 
-impl Svmlight {
     #[inline]
     fn feature(&self, line: &[u8], start: usize) -> Result<(u32, f64, usize), (usize, Problem)> {
         let mut at = start;

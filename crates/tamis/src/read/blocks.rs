@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::open::read_up_to;
 
 /// Bytes of a block. Fixed, so that what is judged from the first block never depends on threads or memory.
-pub(super) const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = 1 << 18;
 const LONGEST_LINE: usize = 1 << 30;
 
 /// Cuts at line ends; in tables only at those outside quotes.

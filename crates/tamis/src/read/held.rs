@@ -130,6 +130,12 @@ impl Held {
         Ok(())
     }
 
+    /// Gives back memory and disk; no rows remain.
+    pub fn clear(&mut self) {
+        (self.blocks, self.unpacked, self.file) = (Vec::new(), None, None);
+        (self.memory_used, self.file_used, self.rows) = (0, 0, 0);
+    }
+
     fn close(&mut self, hand: usize) -> Result<(), ReadError> {
         if self.open[hand].is_empty() {
             return Ok(());

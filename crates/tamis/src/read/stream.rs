@@ -17,6 +17,7 @@ use crate::data::ParsedRows;
 use crate::parse::columns::{ColumnOptions, Columns, KnownColumns};
 use crate::parse::csv::{Table, header, numeric_columns};
 use crate::parse::jsonl::JsonLines;
+use crate::parse::nan::WithMissing;
 use crate::parse::svmlight::Svmlight;
 use crate::parse::vw::VowpalWabbit;
 use crate::parse::{ParseError, parse_lines};
@@ -80,9 +81,13 @@ type Outcome = Result<ParsedBlock, ReadError>;
 struct ParsedBlock {
     rows: ParsedRows,
     errors: Vec<ParseError>,
+    /// Bad rows of a columnar file that are to be left out, in words.
+    left_out: Vec<String>,
     lines: u64,
     file: usize,
     header_lines: u64,
+    /// The first line, where the file knows it.
+    first_line: Option<u64>,
 }
 
 /// Blocks that may be taken ahead of the consumer.
@@ -131,8 +136,11 @@ impl RowStream {
             (self.file, self.line) = (block.file, 1);
         }
         let file: Arc<str> = self.shared.input().sources[block.file].name.as_str().into();
-        let first_line = self.line + block.header_lines;
+        let first_line = block.first_line.unwrap_or(self.line + block.header_lines);
         self.line = first_line + block.lines;
+        self.skipped += block.left_out.len() as u64;
+        let room = 5_usize.saturating_sub(self.first_skipped.len());
+        self.first_skipped.extend(block.left_out.into_iter().take(room));
         for error in block.errors {
             let line = first_line + u64::from(error.line);
             let told = ReadError::Line { file: file.to_string(), line, column: error.column, problem: error.problem };
@@ -226,8 +234,8 @@ impl Shared {
 /// How the blocks of the open file are parsed.
 #[derive(Clone)]
 enum TextParser {
-    Svmlight(Svmlight),
-    VowpalWabbit,
+    Svmlight(WithMissing<Svmlight>),
+    VowpalWabbit(WithMissing<VowpalWabbit>),
     Table(Arc<Table>),
     JsonLines(JsonLines),
 }
@@ -241,19 +249,21 @@ struct Job {
 
 enum Work {
     Text(Vec<u8>, TextParser),
-    Done(ParsedRows),
+    /// Rows, the file's row with line 0, and complaints about rows left out.
+    Done(ParsedRows, u64, Vec<String>),
 }
 
 impl Job {
     fn run(self) -> Outcome {
         let mut errors = Vec::new();
+        let (mut left_out, mut first_line) = (Vec::new(), None);
         let (rows, lines) = match self.work {
-            Work::Done(rows) => {
-                let lines = rows.lines.last().map_or(0, |&line| u64::from(line) + 1);
-                (rows, lines)
+            Work::Done(rows, first, complaints) => {
+                (left_out, first_line) = (complaints, Some(first));
+                (rows, 0)
             }
             Work::Text(bytes, TextParser::Svmlight(parser)) => {
-                let mut rows = ParsedRows::by_index();
+                let mut rows = ParsedRows::for_text(bytes.len());
                 let lines = parse_lines(&bytes, &parser, &mut rows, &mut errors);
                 (rows, lines.into())
             }
@@ -262,12 +272,13 @@ impl Job {
                 let lines = match parser {
                     TextParser::Table(table) => table.parse(&bytes, &mut rows, &mut errors),
                     TextParser::JsonLines(parser) => parse_lines(&bytes, &parser, &mut rows, &mut errors),
-                    _ => parse_lines(&bytes, &VowpalWabbit, &mut rows, &mut errors),
+                    TextParser::VowpalWabbit(parser) => parse_lines(&bytes, &parser, &mut rows, &mut errors),
+                    TextParser::Svmlight(_) => unreachable!("its rows go by number"),
                 };
                 (rows, lines.into())
             }
         };
-        Ok(ParsedBlock { rows, errors, lines, file: self.file, header_lines: self.header_lines })
+        Ok(ParsedBlock { rows, errors, left_out, lines, file: self.file, header_lines: self.header_lines, first_line })
     }
 }
 
@@ -297,7 +308,7 @@ impl Input {
             let file = self.next_file.wrapping_sub(1);
             let source = self.sources.get(file);
             match (&mut self.open, source) {
-                (Some(open), Some(source)) => match open.next(source) {
+                (Some(open), Some(source)) => match open.next(source, self.options.skip_bad) {
                     Ok(Some((work, header_lines))) => return Some(Ok(Job { file, header_lines, work })),
                     Ok(None) => self.open = None,
                     Err(error) => return Some(Err(error)),
@@ -347,7 +358,7 @@ impl Input {
         let mut cutter = BlockCutter::new(opened.reader, is_table);
         let mut ahead = None;
         let parser = match source.format {
-            Format::VowpalWabbit => TextParser::VowpalWabbit,
+            Format::VowpalWabbit => TextParser::VowpalWabbit(WithMissing { parser: VowpalWabbit, missing }),
             Format::JsonLines => TextParser::JsonLines(JsonLines { missing }),
             _ if is_table => {
                 let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
@@ -359,7 +370,10 @@ impl Input {
                 ahead = Some((block[start..].to_vec(), lines));
                 TextParser::Table(Arc::new(table))
             }
-            _ => TextParser::Svmlight(Svmlight { zero_based: self.options.zero_based }),
+            _ => {
+                let parser = Svmlight { zero_based: self.options.zero_based };
+                TextParser::Svmlight(WithMissing { parser, missing })
+            }
         };
         Ok(Some(OpenFile::Text { cutter, compression, parser, ahead }))
     }
@@ -381,7 +395,7 @@ impl Input {
 
 impl OpenFile {
     /// The next piece of work, with the lines of a header before it.
-    fn next(&mut self, source: &Source) -> Result<Option<(Work, u64)>, ReadError> {
+    fn next(&mut self, source: &Source, skip_bad: bool) -> Result<Option<(Work, u64)>, ReadError> {
         match self {
             OpenFile::Text { parser, ahead: ahead @ Some(_), .. } => {
                 let (block, lines) = ahead.take().expect("just seen");
@@ -394,11 +408,23 @@ impl OpenFile {
                     Cut::LongLine => Err(ReadError::LongLine { file: source.name.clone(), line: 0 }),
                 }
             }
-            OpenFile::Columnar(reader) => match reader.next() {
-                None => Ok(None),
-                Some(Ok(rows)) => Ok(Some((Work::Done(rows), 0))),
-                Some(Err(error)) => Err(ReadError::Columnar { file: source.name.clone(), source: error }),
-            },
+            OpenFile::Columnar(reader) => {
+                let mut complaints = Vec::new();
+                loop {
+                    let error = match reader.next() {
+                        None if complaints.is_empty() => return Ok(None),
+                        None => return Ok(Some((Work::Done(ParsedRows::by_name(), 1, complaints), 0))),
+                        Some(Ok(rows)) => return Ok(Some((Work::Done(rows, reader.first_row() + 1, complaints), 0))),
+                        Some(Err(error)) => error,
+                    };
+                    let is_row = error.is_row();
+                    let error = ReadError::Columnar { file: source.name.clone(), source: error };
+                    match skip_bad && is_row {
+                        true => complaints.push(error.to_string()),
+                        false => return Err(error),
+                    }
+                }
+            }
         }
     }
 }

@@ -25,15 +25,11 @@ pub use rounding::Rounding;
 use crate::learn::Packed;
 
 /// sign(w)·max(|w| − amount, 0): the soft threshold every sparse learner is built on (000 eq. 5).
+///
+/// Without branches: which weights are zero is not to be guessed, and a wrong guess costs more than the sum.
 #[inline]
 pub fn soft_threshold(weight: f64, amount: f64) -> f64 {
-    if weight > amount {
-        weight - amount
-    } else if weight < -amount {
-        weight + amount
-    } else {
-        0.0
-    }
+    (weight.abs() - amount).max(0.0).copysign(weight)
 }
 
 /// A rule that pulls weights towards zero, with its clock.

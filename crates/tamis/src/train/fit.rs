@@ -1,5 +1,6 @@
 //! The whole job: read, learn, choose, refit, hand over a model.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,10 @@ pub struct FitOptions {
     pub memory: u64,
     /// Where rows go beyond that.
     pub cache_folder: Option<PathBuf>,
-    /// Whether and when to save.
+    /// Where the model goes, if this is to save it. It is saved before the checkpoint that says the training is over:
+    /// killed between the two, a resumed training ends in the same model instead of learning the data again.
+    pub model: Option<PathBuf>,
+    /// Whether and when to save the state.
     pub checkpoint: Option<CheckpointPlan>,
     /// Set from outside to stop after the rows in hand.
     pub stop: Arc<AtomicBool>,
@@ -64,10 +68,14 @@ pub fn fit(
         let (was, now) = (text(saved.recipe()), text(recipe));
         return Err(TrainError::OtherRecipe { path: saved.path.clone(), was, now });
     }
-    let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
+    let mut read = options.read.clone();
+    if let Some(saved) = &resume {
+        read.columns.known = saved.position.columns.clone();
+    }
+    let mut stream = RowStream::open(options.sources.clone(), read);
     let plan = Plan::of(recipe);
     let (mut dictionary, mut scale) = (Dictionary::new(recipe.hash_bits), ColumnScale::new(recipe.scale));
-    if let Some(saved) = resume.as_ref().filter(|saved| saved.is_complete()) {
+    if let Some(saved) = &resume {
         dictionary = saved.dictionary.clone();
         scale.restore(saved.divisors.clone());
     }
@@ -104,8 +112,10 @@ pub fn fit(
         restore(&mut trainer, saved, &head)?;
     }
     learn_head(&mut trainer, &mut head, passes)?;
-    let print = head.fingerprint;
-    let tail_rows = if head.is_all { 0 } else { learn_tail(&mut trainer, &mut stream, print, resumed.as_deref())? };
+    let tail_rows = match head.is_all {
+        true => 0,
+        false => learn_tail(&mut trainer, &mut stream, &mut head, resumed.as_deref())?,
+    };
     finish(trainer, head, passes, tail_rows, &stream)
 }
 
@@ -162,55 +172,79 @@ fn learn_head(trainer: &mut Trainer<'_>, head: &mut Head, passes: u32) -> Result
 /// A class that came late gets its learner before its first row is learned, and after all earlier ones.
 fn grow(trainer: &mut Trainer<'_>) -> Result<(), TrainError> {
     if trainer.bank.learners().len() < trainer.targets.learners() {
-        trainer.flush()?;
+        trainer.learn_taken()?;
         trainer.bank.grow(&trainer.targets);
     }
     Ok(())
 }
+
+/// Rows between two looks for idle features: counted from the head on, so that how the input is cut leaves no trace.
+const SWEEP_EVERY: u64 = 4096;
 
 /// Rows beyond the head, once, as they come. After a resume, rows already learned are passed over, and must be those
 /// the checkpoint saw. Returns how many rows there were.
 fn learn_tail(
     trainer: &mut Trainer<'_>,
     stream: &mut RowStream,
-    head_print: u64,
+    head: &mut Head,
     resumed: Option<&Path>,
 ) -> Result<u64, TrainError> {
-    let (mut rows, mut print) = (0, head_print);
+    head.held.clear();
+    let (mut rows, mut print) = (0, head.fingerprint);
     let (saved_rows, saved_print) = trainer.fingerprint;
-    let mut skip = trainer.done - trainer.head_rows.min(trainer.done);
+    let learned = trainer.done.max(head.rows) - head.rows;
     let other_data = |row| TrainError::OtherData { path: resumed.map(Path::to_path_buf).unwrap_or_default(), row };
-    while let Some(block) = stream.next_block()? {
+    let mut waiting = head.rest.take().map(|block| pieces(block, rows)).unwrap_or_default();
+    loop {
+        if waiting.is_empty()
+            && let Some(block) = stream.next_block()?
+        {
+            waiting = if trainer.scale.is_active() { [block].into() } else { pieces(block, rows) };
+        }
+        let Some(mut block) = waiting.pop_front() else { break };
         trainer.bytes_read = stream.bytes_read();
         let prints = fingerprints(&block.rows, print);
-        print = prints.last().copied().unwrap_or(print);
-        let passed = skip.min(prints.len() as u64) as usize;
-        skip -= passed as u64;
-        let reached = trainer.head_rows + rows + passed as u64;
-        if passed > 0 && reached == saved_rows && prints[passed - 1] != saved_print {
-            return Err(other_data(reached));
+        let length = prints.len() as u64;
+        let passed = (learned - learned.min(rows)).min(length);
+        if passed > 0 && head.rows + rows + passed == saved_rows && prints[passed as usize - 1] != saved_print {
+            return Err(other_data(saved_rows));
         }
-        learn_block(trainer, block, passed, &prints)?;
-        rows += prints.len() as u64;
-        trainer.sweep()?;
+        print = prints.last().copied().unwrap_or(print);
+        rows += length;
+        if passed < length {
+            block.rows = block.rows.split_off(passed as usize);
+            learn_block(trainer, block, &prints[passed as usize..])?;
+        }
+        if rows.is_multiple_of(SWEEP_EVERY) && rows >= learned {
+            trainer.sweep()?;
+        }
     }
-    if skip > 0 {
-        return Err(other_data(trainer.head_rows + rows + 1));
+    if rows < learned {
+        return Err(other_data(head.rows + rows + 1));
     }
     trainer.flush()?;
     Ok(rows)
 }
 
-fn learn_block(trainer: &mut Trainer<'_>, block: Block, skip: usize, prints: &[u64]) -> Result<(), TrainError> {
-    if skip == block.rows.len() {
-        return Ok(());
+/// Pieces of the block that end where idle features are looked for, `rows` rows being behind.
+fn pieces(mut block: Block, rows: u64) -> VecDeque<Block> {
+    let mut pieces = VecDeque::new();
+    let first = (SWEEP_EVERY - rows % SWEEP_EVERY) as usize;
+    for at in (first..block.rows.len()).step_by(SWEEP_EVERY as usize).rev() {
+        let rows = block.rows.split_off(at);
+        pieces.push_front(Block { rows, file: block.file.clone(), first_line: block.first_line });
     }
+    pieces.push_front(block);
+    pieces
+}
+
+fn learn_block(trainer: &mut Trainer<'_>, block: Block, prints: &[u64]) -> Result<(), TrainError> {
     let Block { rows, file, first_line } = block;
     let lines = rows.lines.clone();
     let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
     let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
     let (batch, labels): (Batch, _) = rows.intern(&mut trainer.dictionary).map_err(duplicate)?;
-    for (row, example) in batch.examples().enumerate().skip(skip) {
+    for (row, example) in batch.examples().enumerate() {
         let target = trainer.targets.target(&labels[row], || place(row))?;
         grow(trainer)?;
         if trainer.scale.is_active() {
@@ -262,6 +296,9 @@ fn finish(
         },
         outputs,
     };
+    if let Some(path) = &trainer.options.model {
+        model.save(path)?;
+    }
     trainer.save(true)?;
     let (rows_learned, memory) = (trainer.done, trainer.memory());
     Ok(Fitted { model, rows_learned, memory, skipped: stream.first_skipped().to_vec() })

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::TrainError;
 use super::task::{Kind, LabelSurvey, Targets};
-use crate::data::{ColumnScale, Dictionary, Example, Label, ParsedRows, ScaleKind};
+use crate::data::{ColumnScale, Dictionary, Example, FeatureKey, Label, ParsedRows, ScaleKind};
 use crate::random::mix;
 use crate::read::{Block, Held, HeldOptions, RowStream};
 use crate::recipe::Recipe;
@@ -12,6 +12,8 @@ use crate::recipe::Recipe;
 /// Rows that are enough for one pass: smaller data is passed over until this many are learned, at most 20 times.
 const ENOUGH_ROWS: u64 = 200_000;
 const MOST_PASSES: u64 = 20;
+/// Rows from which a stream learned in one pass is judged.
+const JUDGED_ROWS: u64 = 4096;
 
 /// How much is read first, and in which order rows are learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,10 +32,10 @@ impl Plan {
             || recipe.shuffle == Some(true);
         let head = match recipe.passes {
             _ if everything => u64::MAX,
-            Some(_) => 1,
+            Some(_) => JUDGED_ROWS,
             None => ENOUGH_ROWS,
         };
-        Plan { head, shuffle: recipe.shuffle.unwrap_or(head > 1) }
+        Plan { head, shuffle: recipe.shuffle.unwrap_or(everything || recipe.passes.is_none()) }
     }
 }
 
@@ -46,10 +48,13 @@ pub(super) struct Head {
     pub(super) fingerprint: u64,
     /// Whether the stream ended within the head.
     pub(super) is_all: bool,
+    /// The block in which the head ended, without the head's rows.
+    pub(super) rest: Option<Block>,
 }
 
 impl Head {
-    /// Reads until the plan is met and labels differ, or the stream ends.
+    /// Reads until the plan is met and labels differ, or the stream ends. Rows are counted one by one: how the input is
+    /// cut into files or blocks leaves no trace.
     pub(super) fn read(
         stream: &mut RowStream,
         plan: Plan,
@@ -65,37 +70,51 @@ impl Head {
             rows: 0,
             fingerprint: 0,
             is_all: false,
+            rest: None,
         };
         while head.rows < plan.head || !head.labels.has_variety() {
             let Some(block) = stream.next_block()? else {
                 head.is_all = true;
                 break;
             };
-            head.take(block, dictionary, scale)?;
+            head.take(block, plan.head, dictionary, scale)?;
             tick(stream.bytes_read())?;
         }
         head.held.finish()?;
         Ok(head)
     }
 
-    fn take(&mut self, block: Block, dictionary: &mut Dictionary, scale: &mut ColumnScale) -> Result<(), TrainError> {
-        self.fingerprint = fingerprints(&block.rows, self.fingerprint).pop().unwrap_or(self.fingerprint);
+    fn take(
+        &mut self,
+        block: Block,
+        enough: u64,
+        dictionary: &mut Dictionary,
+        scale: &mut ColumnScale,
+    ) -> Result<(), TrainError> {
+        let prints = fingerprints(&block.rows, self.fingerprint);
         let Block { rows, file, first_line } = block;
+        let mut copy = (self.rows + rows.len() as u64 > enough).then(|| rows.clone());
         let lines = rows.lines.clone();
         let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
         let (batch, labels) =
             rows.intern(dictionary).map_err(|(row, name)| TrainError::DuplicateName { place: place(row), name })?;
         for (row, (example, label)) in batch.examples().zip(&labels).enumerate() {
+            if self.rows >= enough && self.labels.has_variety() {
+                let rest = copy.as_mut().map(|rows| rows.split_off(row));
+                self.rest = rest.map(|rows| Block { rows, file: file.clone(), first_line });
+                break;
+            }
             if *label == Label::Absent {
                 return Err(TrainError::NoLabel { place: place(row) });
             }
-            self.labels.observe(label);
+            self.labels.observe(label, || place(row));
             if scale.is_active() {
                 scale.observe(example.row);
             }
             self.held.push(Example { target: self.texts.encode(label), ..example })?;
+            self.fingerprint = prints[row];
+            self.rows += 1;
         }
-        self.rows += labels.len() as u64;
         Ok(())
     }
 
@@ -176,9 +195,13 @@ pub(super) fn fingerprints(rows: &ParsedRows, before: u64) -> Vec<u64> {
         Label::Text(text) => crate::data::hash_name(text),
         Label::Absent => 1,
     };
+    let entry = |(key, value): (FeatureKey<'_>, f64)| match key {
+        FeatureKey::Index(index) => value.to_bits().wrapping_add(u64::from(index)),
+        FeatureKey::Name(name) => value.to_bits() ^ crate::data::hash_name(name),
+    };
     let of_row = |row: usize| {
         let (count, ends) = rows.edges(row);
-        let ends = ends.map_or(0, |(first, last)| mix(first.to_bits()) ^ last.to_bits());
+        let ends = ends.map_or(0, |[first, last]| mix(entry(first)) ^ entry(last));
         mix(label(&rows.labels[row]) ^ mix(ends.wrapping_add(count as u64)))
     };
     (0..rows.len())

@@ -46,8 +46,10 @@ const MOST_CLASSES: usize = 10_000;
 /// What the labels of the head looked like.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelSurvey {
-    /// Distinct labels, up to a few more than any class list has.
-    distinct: BTreeMap<LabelKey, Label>,
+    /// Distinct labels, up to a few more than any class list has, and where each was first seen.
+    distinct: BTreeMap<LabelKey, (Label, String)>,
+    /// The third distinct label, and the two before it.
+    third: Option<(Label, [Label; 2])>,
     rows: u64,
     mean: f64,
     deviation: f64,
@@ -72,10 +74,15 @@ fn key(label: &Label) -> LabelKey {
 }
 
 impl LabelSurvey {
-    pub(super) fn observe(&mut self, label: &Label) {
+    pub(super) fn observe(&mut self, label: &Label, place: impl Fn() -> String) {
         self.rows += 1;
-        if self.distinct.len() <= MOST_CLASSES {
-            self.distinct.entry(key(label)).or_insert_with(|| label.clone());
+        let key = key(label);
+        if self.distinct.len() <= MOST_CLASSES && !self.distinct.contains_key(&key) {
+            let before: Vec<Label> = self.labels().take(3).cloned().collect();
+            if let Ok(two) = before.try_into() {
+                self.third = Some((label.clone(), two));
+            }
+            self.distinct.insert(key, (label.clone(), place()));
         }
         if let Label::Number(number) = label {
             let shift = number - self.mean;
@@ -89,14 +96,18 @@ impl LabelSurvey {
         self.distinct.len() > 1
     }
 
+    fn labels(&self) -> impl Iterator<Item = &Label> {
+        self.distinct.values().map(|(label, _)| label)
+    }
+
     fn all_numbers(&self) -> bool {
-        self.distinct.values().all(|label| matches!(label, Label::Number(_)))
+        self.labels().all(|label| matches!(label, Label::Number(_)))
     }
 
     /// Whole numbers close together are names of classes; anything else numeric is a quantity.
     fn looks_like_classes(&self) -> bool {
         let numbers: Vec<f64> =
-            self.distinct.values().filter_map(|l| if let Label::Number(n) = l { Some(*n) } else { None }).collect();
+            self.labels().filter_map(|l| if let Label::Number(n) = l { Some(*n) } else { None }).collect();
         let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return true };
         let count = numbers.len() as f64;
         let close = last - first + 1.0 <= 2.0 * count && numbers.iter().all(|number| number.fract() == 0.0);
@@ -112,12 +123,11 @@ impl LabelSurvey {
             TaskKind::Binary | TaskKind::Multiclass => false,
             TaskKind::Auto => self.all_numbers() && !only_classes && (only_numbers || !self.looks_like_classes()),
         };
-        let first = || self.distinct.values().next().map(ToString::to_string).unwrap_or_default();
-        if numeric && !self.all_numbers() {
-            let found = self.distinct.values().find(|label| !matches!(label, Label::Number(_)));
-            let found = found.map(ToString::to_string).unwrap_or_default();
+        let first = || self.labels().next().map(ToString::to_string).unwrap_or_default();
+        let text = self.distinct.values().find(|(label, _)| !matches!(label, Label::Number(_)));
+        if let Some((label, place)) = text.filter(|_| numeric) {
             let reason = "numbers are to be predicted; leave --task regression out for classes";
-            return Err(TrainError::NotANumber { place: "the data".into(), found, reason });
+            return Err(TrainError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
         let loss = recipe.loss.unwrap_or(if numeric { LossKind::Squared } else { LossKind::Logistic });
         let built = loss.build(recipe.number("huber"));
@@ -128,17 +138,14 @@ impl LabelSurvey {
             0 | 1 => Err(TrainError::OneClass { rows: self.rows, label: first() }),
             n if n > MOST_CLASSES => Err(TrainError::TooManyClasses(n)),
             n => {
-                let classes: Vec<Label> = self.distinct.values().cloned().collect();
-                if n > 2 && kind == TaskKind::Binary {
-                    let text = |at: usize| classes[at].to_string();
-                    let advice = "leave --task binary out for more classes";
-                    let place = "the data".to_string();
+                let classes: Vec<Label> = self.labels().cloned().collect();
+                if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
                     return Err(TrainError::ThirdLabel {
-                        place,
-                        found: text(2),
-                        first: text(0),
-                        second: text(1),
-                        advice,
+                        place: self.distinct[&key(found)].1.clone(),
+                        found: found.to_string(),
+                        first: first.to_string(),
+                        second: second.to_string(),
+                        advice: "leave --task binary out for more classes",
                     });
                 }
                 let single = n == 2 && kind != TaskKind::Multiclass;
@@ -257,7 +264,7 @@ mod tests {
 
     fn decide(labels: &[Label], recipe: &Recipe, kind: TaskKind) -> Result<Targets, TrainError> {
         let mut survey = LabelSurvey::default();
-        (0..40).for_each(|_| labels.iter().for_each(|label| survey.observe(label)));
+        (0..40).for_each(|_| labels.iter().for_each(|label| survey.observe(label, || "f:1".into())));
         survey.decide(recipe, kind)
     }
 

@@ -113,8 +113,25 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Learns the rows taken so far.
+    /// Learns the rows taken so far, then saves if it is time and stops if that is asked for.
     pub(super) fn flush(&mut self) -> Result<(), TrainError> {
+        if self.scratch.is_empty() {
+            return Ok(());
+        }
+        self.learn_taken()?;
+        if self.done == self.next_save {
+            self.next_save += self.options.checkpoint.as_ref().and_then(|plan| plan.every).unwrap_or(0);
+            self.save(false)?;
+        }
+        if self.options.stop.load(Ordering::Relaxed) {
+            let saved = self.save(false)?;
+            return Err(TrainError::Interrupted { rows: self.done, saved });
+        }
+        Ok(())
+    }
+
+    /// Learns the rows taken so far.
+    pub(super) fn learn_taken(&mut self) -> Result<(), TrainError> {
         let rows = self.scratch.len();
         if rows == 0 {
             return Ok(());
@@ -130,14 +147,6 @@ impl<'a> Trainer<'a> {
         }
         self.scratch.clear();
         self.observer.tick(self.done, self.total, self.bytes_read);
-        if self.done == self.next_save {
-            self.next_save += self.options.checkpoint.as_ref().and_then(|plan| plan.every).unwrap_or(0);
-            self.save(false)?;
-        }
-        if self.options.stop.load(Ordering::Relaxed) {
-            let saved = self.save(false)?;
-            return Err(TrainError::Interrupted { rows: self.done, saved });
-        }
         Ok(())
     }
 

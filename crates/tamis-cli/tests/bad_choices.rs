@@ -1,0 +1,266 @@
+//! Choices that make no sense, models that are not what they should be, and places that cannot be written.
+
+mod common;
+
+use std::process::Stdio;
+
+use common::{Folder, line_csv, rows, svm};
+
+/// A folder with data and a good model.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("d.svm", svm(&rows(200, 30, 5, 2, 1)));
+    folder.ok("fit d.svm --quiet --out model.json");
+    folder
+}
+
+/// Fits with `line`; returns the complaint, after making sure that the model did not change.
+fn refused(folder: &Folder, line: &str) -> String {
+    let (names, model) = (folder.names(), folder.read("model.json"));
+    let run = folder.run(&format!("fit d.svm --out model.json {line}"));
+    assert_eq!(run.code, Some(2), "{line}: {}", run.err);
+    assert_eq!((folder.names(), folder.read("model.json")), (names, model), "{line}");
+    run.err
+}
+
+#[test]
+fn numbers_out_of_range_are_told_with_their_interval() {
+    let folder = folder();
+    for (flags, complaint) in [
+        ("--penalty -1", "penalty must be a number of at least 0, got -1"),
+        ("--penalty nan", "penalty must be a number of at least 0, got NaN"),
+        ("--learning-rate 0", "learning-rate must be a number above 0, got 0"),
+        ("--power 2", "power must be a number of at least 0 and at most 1, got 2"),
+        ("--period 0.5", "period must be a number of at least 1"),
+        ("--k 0", "--k must be at least 1"),
+        ("--passes 0", "--passes must be at least 1"),
+        ("--hash-bits 40", "--hash-bits must lie between 1 and 31"),
+    ] {
+        let told = refused(&folder, flags);
+        assert!(told.starts_with(&format!("tamis: {complaint}")), "{flags}: {told}");
+    }
+}
+
+#[test]
+fn choices_that_clash_are_told_with_advice() {
+    let folder = folder();
+    for (flags, complaint) in [
+        ("--k 5 --penalty 1", "--k and --penalty both say how sparse the model is: give one of them"),
+        ("--method rda --average", "rda cannot average its weights: use sgd"),
+        ("--method rda --rate constant", "rda has a step size of its own: leave --rate out"),
+        ("--method tsgd --k 5 --rate auto", "tsgd needs one rate for all weights"),
+        ("--method sgd --l2 1", "sgd has no --l2: use ftrl, fobos or rda"),
+        ("--method sgd --refit", "--refit needs something chosen first: give --k or --penalty"),
+        ("--method sadmm --rho 0", "sadmm needs --rho above 0"),
+    ] {
+        let told = refused(&folder, flags);
+        assert!(told.starts_with(&format!("tamis: {complaint}")), "{flags}: {told}");
+    }
+}
+
+#[test]
+fn words_that_are_not_known_are_told_with_those_that_are() {
+    let folder = folder();
+    for (flags, complaint) in [
+        ("--method magic", "truncated-gradient"),
+        ("--loss magic", "squared-hinge"),
+        ("--task magic", "one of auto, binary, multiclass, regression"),
+        ("--format magic", "one of svm, vw, csv"),
+        ("--missing magic", "one of error, zero, skip-row"),
+        ("--memory much", "a number of bytes like 500M or 2G"),
+        ("--shuffle --no-shuffle", "cannot be used with"),
+        ("--every 5", "--checkpoint"),
+        ("--no-such-flag", "--no-such-flag"),
+    ] {
+        let told = refused(&folder, flags);
+        assert!(told.contains(complaint), "{flags}: {told}");
+    }
+    let told = folder.run("synth magic -o x");
+    assert!(told.err.contains("unknown kind \"magic\"; there are") && told.err.contains("double-ring"));
+}
+
+#[test]
+fn a_rate_that_diverges_is_told_with_row_and_advice() {
+    let folder = folder();
+    let names = folder.names();
+    folder.write("line.csv", line_csv(500));
+    for flags in
+        ["--method sgd --rate constant --learning-rate 50", "--method tsgd --k 2 --rate constant --learning-rate 9"]
+    {
+        let run = folder.run(&format!("fit line.csv {flags} --out new.json"));
+        let told = run.complaint();
+        assert!(told.starts_with("row ") && told.contains("is no longer a finite number"), "{told}");
+        assert!(told.ends_with("; lower --learning-rate or scale the data"), "{told}");
+    }
+    assert_eq!(folder.names().len(), names.len() + 1, "no model was written");
+}
+
+#[test]
+fn a_model_must_be_one() {
+    let folder = folder();
+    let text = folder.text("model.json");
+    let told = |content: &str| {
+        folder.write("m.json", content);
+        let complaints = ["predict m.json d.svm", "eval m.json d.svm", "inspect m.json"].map(|line| folder.run(line));
+        assert!(complaints.iter().all(|run| run.complaint() == complaints[0].complaint() && run.out.is_empty()));
+        complaints[0].complaint().to_string()
+    };
+    assert_eq!(
+        told(&text.replace("\"version\":1", "\"version\":9")),
+        "m.json: written by format 9, this build reads up to 1; upgrade tamis"
+    );
+    assert!(told(&text.replace("\"rows\":200", "\"rows\":201")).starts_with("m.json: damaged: the checksum is"));
+    assert!(told("1 1:1\n").starts_with("m.json: not a tamis model: "));
+    assert!(told("").starts_with("m.json: not a tamis model: "));
+    assert!(told("{\"weights\": [1]}").starts_with("m.json: not a tamis model: "));
+    assert!(told(&text[..text.len() / 2]).starts_with("m.json: not a tamis model: "));
+    let run = folder.run("predict none.json d.svm");
+    assert!(run.complaint().starts_with("none.json: No such file"));
+}
+
+#[test]
+fn no_flipped_bit_of_a_model_goes_unnoticed() {
+    let folder = folder();
+    let (bytes, expected) = (folder.read("model.json"), folder.ok("predict model.json d.svm --output margin"));
+    for at in (0..bytes.len()).step_by(bytes.len() / 40) {
+        let mut bad = bytes.clone();
+        bad[at] ^= 4;
+        folder.write("flipped.json", bad);
+        let run = folder.run("predict flipped.json d.svm --output margin");
+        assert!(run.code == Some(2) || run.out == expected, "byte {at}");
+        assert!(at < 80 || run.complaint().starts_with("flipped.json: "), "byte {at}");
+    }
+}
+
+#[test]
+fn labels_a_model_does_not_know_are_told_with_their_line() {
+    let folder = folder();
+    folder.write("new.svm", "0 1:1\n# more\n7 2:1\n");
+    let told = folder.run("eval model.json new.svm");
+    assert_eq!(told.complaint(), "new.svm:3: label 7 is not one the model knows (0, 1)");
+    folder.write("none.vw", "| 1\n");
+    assert_eq!(folder.run("eval model.json none.vw").complaint(), "none.vw:1: the row has no label");
+    folder.write("line.csv", line_csv(100)).ok("fit line.csv --quiet --out line.json");
+    folder.write("text.csv", "a,b,c,y\n1,2,3,high\n");
+    assert!(folder.run("eval line.json text.csv").complaint().starts_with("text.csv:2: label high is not a number"));
+}
+
+#[test]
+fn where_the_model_goes_is_looked_at_before_learning() {
+    let folder = folder();
+    folder.write("sub/x", "");
+    for flags in ["--out none/model.json", "--out sub", "--checkpoint none/c.tamis"] {
+        let run = folder.run(&format!("fit d.svm {flags}"));
+        assert!(run.complaint().contains("cannot be written: "), "{flags}");
+        assert_eq!(run.err.lines().count(), 1, "{flags}: nothing was learned first");
+    }
+}
+
+/// A shell line under which files may grow to one block of 1024 bytes, as if the disk were full.
+fn on_a_full_disk(line: &str) -> String {
+    format!("ulimit -f 1; trap '' XFSZ; exec $TAMIS {line}")
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_model_and_no_rubbish() {
+    let folder = folder();
+    let (names, model) = (folder.names(), folder.read("model.json"));
+    assert!(model.len() > 1024);
+    let run = folder.shell(&on_a_full_disk("fit d.svm --quiet --seed 1 --out model.json"));
+    let told = run.complaint();
+    assert!(told.starts_with("model.json: cannot be written: File too large"), "{told}");
+    assert!(told.ends_with("what was there before is unchanged"), "{told}");
+    assert_eq!((folder.names(), folder.read("model.json")), (names, model));
+    let run = folder.run("fit d.svm --quiet --out /dev/full");
+    assert!(run.complaint().starts_with("/dev/full: cannot be written: No space left on device"));
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_checkpoint() {
+    let folder = folder();
+    folder.ok("fit d.svm --quiet --out m.json --checkpoint c.tamis");
+    let (names, checkpoint) = (folder.names(), folder.read("c.tamis"));
+    let run = folder.shell(&on_a_full_disk("fit d.svm --quiet --out m.json --checkpoint c.tamis --every 50"));
+    assert!(run.complaint().starts_with("c.tamis: the checkpoint cannot be written: File too large"));
+    assert_eq!((folder.names(), folder.read("c.tamis")), (names, checkpoint));
+}
+
+#[test]
+fn a_full_disk_while_rows_wait_for_the_next_pass_is_told() {
+    let folder = folder();
+    let run = folder.shell(&on_a_full_disk("fit d.svm --quiet --passes 2 --memory 0 --cache-dir . --out model.json"));
+    let told = run.complaint();
+    assert!(told.starts_with("the pass cache cannot be written: File too large"), "{told}");
+    assert!(told.contains("--cache-dir names another place"), "{told}");
+    let run = folder.run("fit d.svm --quiet --passes 2 --memory 0 --cache-dir none --out model.json");
+    assert!(run.complaint().starts_with("the pass cache cannot be made: "));
+}
+
+#[test]
+fn a_full_disk_is_told_by_every_command_that_writes() {
+    let folder = folder();
+    for (line, complaint) in [
+        ("predict model.json d.svm > /dev/full", "output: No space left on device"),
+        ("eval model.json d.svm > /dev/full", "output: No space left on device"),
+        ("inspect model.json > /dev/full", "output: No space left on device"),
+        ("convert d.svm - --to vw > /dev/full", "output: No space left on device"),
+    ] {
+        let run = folder.shell(&format!("$TAMIS {line}"));
+        assert!(run.complaint().starts_with(complaint), "{line}: {}", run.err);
+    }
+    let names = folder.names();
+    for name in ["c.vw", "c.csv", "c.parquet", "c.npz"] {
+        let run = folder.shell(&on_a_full_disk(&format!("convert d.svm {name}")));
+        assert!(run.complaint().contains("File too large"), "{name}: {}", run.err);
+    }
+    assert_eq!(folder.names(), names, "no half a file remains");
+}
+
+/// Standard output, or standard error, that nobody reads.
+fn nobody_reads() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = folder();
+    for line in [
+        "predict model.json d.svm",
+        "eval model.json d.svm",
+        "eval model.json d.svm --json",
+        "inspect model.json",
+        "inspect model.json --csv",
+        "convert d.svm - --to vw",
+        "fit d.svm --out n.json",
+        "fit d.svm --out n.json --json",
+        "synth xor -o x --n 10",
+    ] {
+        let mut process = folder.process(line);
+        let output = process.stdout(nobody_reads()).stderr(Stdio::piped()).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {told}");
+        assert!(!told.contains("panicked") && !told.contains("tamis:"), "{line}: {told}");
+    }
+    let run = folder.shell("set -o pipefail; $TAMIS predict model.json d.svm | head -1");
+    assert_eq!((run.code, run.out.lines().count()), (Some(0), 1));
+}
+
+#[test]
+fn learning_goes_on_when_nobody_reads_its_progress() {
+    let folder = folder();
+    let mut process = folder.process("fit d.svm --out unwatched.json");
+    let status = process.stdout(nobody_reads()).stderr(nobody_reads()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(folder.read("unwatched.json"), folder.read("model.json"));
+}
+
+#[test]
+fn standard_output_may_be_a_file() {
+    let folder = folder();
+    folder.ok("convert d.svm direct.vw");
+    let run = folder.shell("echo first > out.vw; $TAMIS convert d.svm - --to vw >> out.vw");
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(folder.text("out.vw"), format!("first\n{}", folder.text("direct.vw")));
+}

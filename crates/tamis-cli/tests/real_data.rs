@@ -1,0 +1,108 @@
+//! Real data with nothing set: a sensible model comes out. The thresholds are floors, far from the best possible.
+//!
+//! The data sets lie in the folder `TAMIS_DATA`, or else in `../shared/data` beside the workspace; without them the
+//! tests say so and pass.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::Folder;
+use serde_json::Value;
+
+/// The path of a data set, or a loud word that it is missing.
+fn data(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("TAMIS_DATA").map_or_else(beside, PathBuf::from);
+    let path = folder.join(format!("{name}.svm.zst"));
+    if !path.exists() {
+        eprintln!("SKIPPED: {} is not there; set TAMIS_DATA to the folder with the data sets", path.display());
+        return None;
+    }
+    Some(path.canonicalize().expect("it exists"))
+}
+
+/// Fits on one file with nothing set and measures on another.
+fn fit_and_measure(folder: &Folder, name: &str, train: &str, test: &str) -> Value {
+    let told = folder.json(&format!("fit {train} --quiet --json --out {name}.json"));
+    let measured = folder.json(&format!("eval {name}.json {test} --json"));
+    eprintln!(
+        "{name}: {measured}, {} of {} features, progressive {}, {:.2} s",
+        told["nonzeros"],
+        told["n_features"],
+        told["progressive_loss"],
+        told["seconds"].as_f64().unwrap()
+    );
+    measured
+}
+
+/// Trains on a set's own training file, measures on its test file.
+fn given_split(name: &str, train: &str, test: &str) -> Option<Value> {
+    let (train, test) = (data(train)?, data(test)?);
+    Some(fit_and_measure(&Folder::new(), name, train.to_str()?, test.to_str()?))
+}
+
+/// Every fifth row is for testing, the others for training.
+fn hold_out(name: &str) -> Option<Value> {
+    let bytes = zstd::decode_all(std::fs::File::open(data(name)?).unwrap()).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let part = |test: bool| -> String {
+        let lines = text.split_inclusive('\n').filter(|line| !line.starts_with('#')).enumerate();
+        lines.filter(|(row, _)| row.is_multiple_of(5) == test).map(|(_, line)| line).collect()
+    };
+    let folder = Folder::new();
+    folder.write("train.svm", part(false)).write("test.svm", part(true));
+    Some(fit_and_measure(&folder, name, "train.svm", "test.svm"))
+}
+
+fn error_below(measured: Option<Value>, floor: f64) {
+    if let Some(measured) = measured {
+        assert!(measured["error"].as_f64().unwrap() <= floor, "error of at most {floor}: {measured}");
+    }
+}
+
+fn r2_above(measured: Option<Value>, floor: f64) {
+    if let Some(measured) = measured {
+        assert!(measured["r2"].as_f64().unwrap() >= floor, "R² of at least {floor}: {measured}");
+    }
+}
+
+#[test]
+fn dexter() {
+    error_below(given_split("dexter", "dexter_train", "dexter_valid"), 0.12);
+}
+
+#[test]
+fn rcv1() {
+    error_below(given_split("rcv1", "rcv1sub_train", "rcv1sub_test"), 0.05);
+}
+
+#[test]
+fn sms_spam() {
+    error_below(hold_out("sms_spam"), 0.03);
+}
+
+#[test]
+fn spambase_sorted_by_class() {
+    error_below(hold_out("spambase"), 0.11);
+}
+
+#[test]
+fn magic04_sorted_by_class() {
+    error_below(hold_out("magic04"), 0.23);
+}
+
+#[test]
+fn digits_have_ten_classes() {
+    error_below(hold_out("digits8x8"), 0.10);
+}
+
+#[test]
+fn housing_prices() {
+    r2_above(hold_out("housing"), 0.5);
+}
+
+#[test]
+fn california_prices() {
+    r2_above(hold_out("california"), 0.5);
+}

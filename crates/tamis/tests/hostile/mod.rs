@@ -1,0 +1,99 @@
+//! What every parser and loader promises about any bytes at all. The fuzz targets and the ordinary tests share this.
+
+use std::io::{Seek, Write};
+use std::path::Path;
+
+use tamis::columnar::{ColumnarKind, ColumnarReader};
+use tamis::data::{Dictionary, ParsedRows};
+use tamis::model::Model;
+use tamis::parse::columns::{ColumnOptions, Columns};
+use tamis::parse::csv::{Table, header, numeric_columns};
+use tamis::parse::jsonl::JsonLines;
+use tamis::parse::svmlight::Svmlight;
+use tamis::parse::vw::VowpalWabbit;
+use tamis::parse::{LineParser, Missing, parse_lines};
+use tamis::train::Saved;
+
+/// Rows hold finite numbers that are not zero, weights are not negative, and what was parsed can be given ids.
+fn rows_are_sound(rows: ParsedRows, lines: u32) {
+    assert!(rows.len() <= lines as usize, "no more rows than lines");
+    for row in 0..rows.len() {
+        assert!(rows.entries(row).all(|(_, value)| value.is_finite() && value != 0.0));
+        assert!(rows.weight(row) >= 0.0);
+        assert!(rows.lines[row] < lines);
+    }
+    let mut dictionary = Dictionary::new(None);
+    if let Ok((batch, _)) = rows.clone().intern(&mut dictionary) {
+        assert_eq!(batch.len(), rows.len());
+        assert_eq!(rows.lookup(&dictionary).len(), rows.len());
+    }
+    rows.intern(&mut Dictionary::new(Some(4))).expect("buckets add up");
+}
+
+fn lines_are_sound(bytes: &[u8], parser: &impl LineParser, mut rows: ParsedRows) {
+    let mut errors = Vec::new();
+    let lines = parse_lines(bytes, parser, &mut rows, &mut errors);
+    assert!(errors.iter().all(|error| error.line < lines && !error.problem.to_string().is_empty()));
+    rows_are_sound(rows, lines);
+}
+
+/// svmlight text.
+pub fn svmlight(bytes: &[u8]) {
+    lines_are_sound(bytes, &Svmlight { zero_based: false }, ParsedRows::by_index());
+    lines_are_sound(bytes, &Svmlight { zero_based: true }, ParsedRows::by_index());
+}
+
+/// Vowpal Wabbit text.
+pub fn vowpal_wabbit(bytes: &[u8]) {
+    lines_are_sound(bytes, &VowpalWabbit, ParsedRows::by_name());
+}
+
+/// JSON lines.
+pub fn json_lines(bytes: &[u8]) {
+    for missing in [Missing::Error, Missing::Zero, Missing::SkipRow] {
+        lines_are_sound(bytes, &JsonLines { missing }, ParsedRows::by_name());
+    }
+}
+
+/// Tables.
+pub fn csv(bytes: &[u8]) {
+    let Ok((names, start)) = header(bytes, b',') else { return };
+    let looks = numeric_columns(&bytes[start..], b',', names.len());
+    let Ok(columns) = Columns::resolve(names, |at| looks[at], &ColumnOptions::default()) else { return };
+    for missing in [Missing::Error, Missing::Zero, Missing::SkipRow] {
+        let table = Table { columns: columns.clone(), delimiter: b',', missing, needs_target: false };
+        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+        let lines = table.parse(&bytes[start..], &mut rows, &mut errors);
+        rows_are_sound(rows, lines);
+    }
+}
+
+/// Model files: refused, or whole and equal to what they write.
+pub fn model(bytes: &[u8]) {
+    if let Ok(model) = Model::from_bytes(bytes, Path::new("fuzz")) {
+        let again = Model::from_bytes(model.to_text().as_bytes(), Path::new("fuzz")).expect("our own text");
+        assert_eq!(again, model);
+    }
+}
+
+/// Checkpoints: refused or loaded, never a panic.
+pub fn checkpoint(bytes: &[u8]) {
+    if let Ok(saved) = Saved::from_bytes(bytes, Path::new("fuzz")) {
+        saved.recipe().check().ok();
+    }
+}
+
+/// Columnar files of every kind.
+pub fn columnar(bytes: &[u8]) {
+    let mut file = tempfile::tempfile().expect("a temporary file");
+    file.write_all(bytes).expect("it can be written");
+    for kind in [ColumnarKind::Parquet, ColumnarKind::Ipc, ColumnarKind::Npz] {
+        file.rewind().expect("it can be rewound");
+        let copy = file.try_clone().expect("it can be shared");
+        let Ok(reader) = ColumnarReader::open(copy, kind, &ColumnOptions::default()) else { continue };
+        for rows in reader.take(1000).map_while(Result::ok) {
+            let lines = rows.lines.iter().max().map_or(0, |line| line + 1);
+            rows_are_sound(rows, lines);
+        }
+    }
+}
