@@ -226,7 +226,7 @@ impl Args for RecipeArgs {
                     .long("k")
                     .value_name("N")
                     .value_parser(clap::value_parser!(u64))
-                    .help("Exactly this many features"),
+                    .help("Exactly this many features (with --refit their weights are learned alone)"),
             )
             .arg(choice(
                 "rate",

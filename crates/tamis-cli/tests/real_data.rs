@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use common::Folder;
@@ -16,7 +17,10 @@ fn data(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("TAMIS_DATA").map_or_else(beside, PathBuf::from);
     let path = folder.join(format!("{name}.svm.zst"));
     if !path.exists() {
-        eprintln!("SKIPPED: {} is not there; set TAMIS_DATA to the folder with the data sets", path.display());
+        // Not eprintln!, which is kept from sight when a test passes.
+        let mut loud = std::io::stderr();
+        writeln!(loud, "SKIPPED: {} is not there; set TAMIS_DATA to the folder with the data sets", path.display())
+            .ok();
         return None;
     }
     Some(path.canonicalize().expect("it exists"))

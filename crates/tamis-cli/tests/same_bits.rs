@@ -118,6 +118,15 @@ fn any_cut_changes_nothing_when_features_are_given_back() {
 }
 
 #[test]
+fn any_cut_of_long_data_changes_nothing() {
+    let folder = Folder::new();
+    let text = svm(&rows(205_000, 30, 2, 2, 5));
+    folder.write("whole.svm", &text);
+    let parts = write_parts(&folder, "p", "svm", &cut(&text, &[123, 199_000, 4000]));
+    all_alike(&folder, &["whole.svm --threads 1", "whole.svm --threads 2", &parts].map(String::from));
+}
+
+#[test]
 fn any_cut_of_a_table_changes_nothing() {
     let folder = Folder::new();
     let text = csv(&rows(3000, 30, 5, 3, 4), 30);

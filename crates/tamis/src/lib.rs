@@ -8,6 +8,28 @@
 //! names and scaling, [`loss`], [`rate`], [`shrink`] and [`project`] are the parts of the learners in [`learn`],
 //! [`train`] drives a learner over the stream, [`model`] is what remains, [`eval`] judges it, [`synth`] makes data whose
 //! truth is known. A [`recipe`] says what to do, as plain data. Nothing here prints.
+//!
+//! From a file to 25 features and their predictions:
+//! ```no_run
+//! use tamis::model::Predictor;
+//! use tamis::read::{ReadOptions, RowStream, expand};
+//! use tamis::recipe::{Method, Recipe};
+//! use tamis::train::{FitOptions, fit};
+//!
+//! let recipe = Recipe { k: Some(25), ..Recipe::new(Method::Ftrl) };
+//! let options = FitOptions { sources: expand(&["train.svm.gz".into()], None)?, ..FitOptions::default() };
+//! let model = fit(&recipe, &options, None, &mut ())?.model;
+//! model.save("model.json".as_ref())?;
+//!
+//! let predictor = Predictor::new(&model);
+//! let mut stream = RowStream::open(expand(&["new.svm".into()], None)?, ReadOptions::default());
+//! while let Some(block) = stream.next_block()? {
+//!     for prediction in predictor.predict(&block.rows) {
+//!         assert!(prediction.response.is_finite());
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod columnar;
 pub mod data;

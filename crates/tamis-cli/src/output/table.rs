@@ -153,9 +153,9 @@ pub fn features_csv(model: &Model, top: usize) -> String {
     text
 }
 
-/// A CSV field.
+/// A field of a table, be it separated by commas or tabs.
 pub fn quoted(field: &str) -> String {
-    match field.contains(['"', ',', '\n', '\r']) {
+    match field.contains(['"', ',', '\t', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field.to_string(),
     }

@@ -6,6 +6,7 @@
 mod blocks;
 mod error;
 mod held;
+mod input;
 mod open;
 mod source;
 mod stream;

@@ -4,291 +4,17 @@
 //! number stands in one table ([`PARAMETERS`]) with its default, its interval and its help; checks, command-line flags
 //! and documentation are read from there.
 
+mod choices;
+mod parameters;
+
+pub use choices::{Method, RateKind, RowScale};
+pub use parameters::{PARAMETERS, Parameter};
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::data::ScaleKind;
 use crate::loss::LossKind;
-
-/// How to learn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Stochastic gradient descent.
-    Sgd,
-    /// Shrink by gravity every K steps, only weights within ±θ.
-    TruncatedGradient,
-    /// Zero weights below θ every K steps.
-    Rounding,
-    /// Forward-backward splitting (L1 or elastic net).
-    Fobos,
-    /// Regularised dual averaging (L1 or elastic net).
-    Rda,
-    /// FTRL-proximal.
-    Ftrl,
-    /// Keep the k largest weights after each step.
-    Tsgd,
-    /// First-order online feature selection.
-    Fofs,
-    /// Second-order online feature selection.
-    Sofs,
-    /// Stochastic ADMM.
-    Sadmm,
-    /// Projection on an ℓ₁ ball after each step.
-    SingleStage,
-}
-
-impl Method {
-    /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 11] = [
-        Method::Sgd,
-        Method::TruncatedGradient,
-        Method::Rounding,
-        Method::Fobos,
-        Method::Rda,
-        Method::Ftrl,
-        Method::Tsgd,
-        Method::Fofs,
-        Method::Sofs,
-        Method::Sadmm,
-        Method::SingleStage,
-    ];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Sgd => "sgd",
-            Method::TruncatedGradient => "truncated-gradient",
-            Method::Rounding => "rounding",
-            Method::Fobos => "fobos",
-            Method::Rda => "rda",
-            Method::Ftrl => "ftrl",
-            Method::Tsgd => "tsgd",
-            Method::Fofs => "fofs",
-            Method::Sofs => "sofs",
-            Method::Sadmm => "sadmm",
-            Method::SingleStage => "single-stage",
-        }
-    }
-
-    /// One line for the help.
-    pub fn about(self) -> &'static str {
-        match self {
-            Method::Sgd => "plain stochastic gradient descent, no sparsity",
-            Method::TruncatedGradient => "gravity pulls small weights to zero (Langford, Li & Zhang)",
-            Method::Rounding => "small weights are zeroed now and then",
-            Method::Fobos => "soft threshold after each step; --l2 makes it an elastic net",
-            Method::Rda => "regularised dual averaging; --l2 makes it an elastic net",
-            Method::Ftrl => "FTRL-proximal, a step size for each weight: the default",
-            Method::Tsgd => "keeps the k largest weights at each step (needs --k)",
-            Method::Fofs => "first-order online feature selection (needs --k)",
-            Method::Sofs => "second-order online feature selection: keeps the k surest weights (needs --k)",
-            Method::Sadmm => "stochastic ADMM for L1; costs O(features) a row",
-            Method::SingleStage => "projection on an l1 ball (--radius) at each step",
-        }
-    }
-
-    /// Whether the number of features is a part of the algorithm and not a cut at the end.
-    pub fn keeps_k(self) -> bool {
-        matches!(self, Method::Tsgd | Method::Fofs | Method::Sofs)
-    }
-
-    /// Whether its rate is a free choice.
-    pub fn takes_rate(self) -> bool {
-        !matches!(self, Method::Rda | Method::Ftrl | Method::Sofs)
-    }
-
-    /// Whether its rate may differ between weights.
-    pub fn takes_adaptive_rate(self) -> bool {
-        matches!(self, Method::Sgd | Method::TruncatedGradient | Method::Rounding | Method::Fobos)
-    }
-
-    /// Whether its weights can be averaged over time.
-    pub fn takes_average(self) -> bool {
-        self.takes_adaptive_rate() || self == Method::Ftrl
-    }
-}
-
-/// Which rule makes the step sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RateKind {
-    /// Free of scale: see [`crate::rate`].
-    Auto,
-    /// c.
-    Constant,
-    /// c/√t.
-    InverseSqrt,
-    /// c/t.
-    Inverse,
-    /// c/t^q.
-    Power,
-    /// c/√(Σ g²), each weight its own.
-    Adagrad,
-}
-
-impl RateKind {
-    /// All rates, in the order of the documentation.
-    pub const ALL: [RateKind; 6] = [
-        RateKind::Auto,
-        RateKind::Constant,
-        RateKind::InverseSqrt,
-        RateKind::Inverse,
-        RateKind::Power,
-        RateKind::Adagrad,
-    ];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            RateKind::Auto => "auto",
-            RateKind::Constant => "constant",
-            RateKind::InverseSqrt => "inverse-sqrt",
-            RateKind::Inverse => "inverse",
-            RateKind::Power => "power",
-            RateKind::Adagrad => "adagrad",
-        }
-    }
-}
-
-/// What is done to each row before anything else.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowScale {
-    /// Nothing.
-    #[default]
-    None,
-    /// Values are divided by √(number of non-zeros) (001 section 3, caveat 1).
-    SqrtCount,
-}
-
-/// A number of a recipe: its name, default, interval and meaning.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter {
-    /// The name, as a flag and in the recipe.
-    pub name: &'static str,
-    /// The value if nothing is said; NaN where the method decides.
-    pub default: f64,
-    /// The smallest value.
-    pub low: f64,
-    /// Whether `low` itself is allowed.
-    pub closed: bool,
-    /// The largest value, allowed.
-    pub high: f64,
-    /// What it does, in a line.
-    pub help: &'static str,
-}
-
-const INF: f64 = f64::INFINITY;
-const BY_METHOD: f64 = f64::NAN;
-
-/// Every number a recipe may carry.
-pub const PARAMETERS: [Parameter; 13] = [
-    Parameter {
-        name: "penalty",
-        default: BY_METHOD,
-        low: 0.0,
-        closed: true,
-        high: INF,
-        help: "strength of the pull to zero (λ₁, gravity g); more is sparser",
-    },
-    Parameter {
-        name: "l2",
-        default: 0.0,
-        low: 0.0,
-        closed: true,
-        high: INF,
-        help: "ridge strength (λ₂) of ftrl, fobos, rda",
-    },
-    Parameter {
-        name: "learning-rate",
-        default: BY_METHOD,
-        low: 0.0,
-        closed: false,
-        high: INF,
-        help: "size of the first step (c; α of ftrl)",
-    },
-    Parameter {
-        name: "power",
-        default: 0.5,
-        low: 0.0,
-        closed: true,
-        high: 1.0,
-        help: "how fast the rate `power` falls: c/t^q",
-    },
-    Parameter {
-        name: "period",
-        default: 1.0,
-        low: 1.0,
-        closed: true,
-        high: 1e9,
-        help: "steps between two truncations (K)",
-    },
-    Parameter {
-        name: "threshold",
-        default: BY_METHOD,
-        low: 0.0,
-        closed: true,
-        high: INF,
-        help: "θ: gravity acts on weights within ±θ; rounding zeroes those below it",
-    },
-    Parameter {
-        name: "beta",
-        default: 1.0,
-        low: 0.0,
-        closed: true,
-        high: INF,
-        help: "β of ftrl: steps below it are damped",
-    },
-    Parameter {
-        name: "gamma",
-        default: 2.0,
-        low: 0.0,
-        closed: false,
-        high: INF,
-        help: "γ of rda: the inverse of a learning rate",
-    },
-    Parameter {
-        name: "rho",
-        default: BY_METHOD,
-        low: 0.0,
-        closed: true,
-        high: INF,
-        help: "ρ: extra early sparsity of rda; stiffness of sadmm",
-    },
-    Parameter {
-        name: "decay",
-        default: 0.01,
-        low: 0.0,
-        closed: false,
-        high: 1.0,
-        help: "λ of fofs: decay, and ball of radius 1/√λ",
-    },
-    Parameter {
-        name: "spread",
-        default: 1.0,
-        low: 0.0,
-        closed: false,
-        high: INF,
-        help: "r of sofs: how much one example may change",
-    },
-    Parameter {
-        name: "radius",
-        default: 10.0,
-        low: 0.0,
-        closed: false,
-        high: INF,
-        help: "B of single-stage: the largest ‖w‖₁ (scaled units)",
-    },
-    Parameter {
-        name: "huber",
-        default: 1.345,
-        low: 0.0,
-        closed: false,
-        high: INF,
-        help: "δ of the Huber loss, in standard deviations of the target",
-    },
-];
 
 /// What is wrong with a recipe.
 #[derive(Debug, Error, PartialEq)]
@@ -404,7 +130,7 @@ impl Recipe {
             ("learning-rate", _) if self.rate_kind() == RateKind::Inverse => 1.0,
             ("learning-rate", _) => 0.5,
             ("threshold", Method::Rounding) => 0.01,
-            ("threshold", _) => INF,
+            ("threshold", _) => f64::INFINITY,
             ("rho", Method::Sadmm) => 1.0,
             ("rho", _) => 0.0,
             _ => unreachable!("only parameters without a default ask the method"),
@@ -481,18 +207,6 @@ impl Recipe {
             return clash("--passes must be at least 1".into());
         }
         Ok(())
-    }
-}
-
-impl Parameter {
-    fn check(&self, value: f64) -> Result<(), RecipeError> {
-        let above = if self.closed { value >= self.low } else { value > self.low };
-        if above && value <= self.high {
-            return Ok(());
-        }
-        let upper = if self.high.is_finite() { format!(" and at most {}", self.high) } else { String::new() };
-        let lower = if self.closed { "of at least" } else { "above" };
-        Err(RecipeError::Range { name: self.name, range: format!("{lower} {}{upper}", self.low), value })
     }
 }
 
