@@ -159,7 +159,7 @@ pub struct RunningArgs {
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
     /// Rows between two saves
-    #[arg(long, value_name = "N", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
     /// Go on from a checkpoint: same data if it was interrupted, new data if it was finished
     #[arg(long, value_name = "CHECKPOINT")]

@@ -198,8 +198,10 @@ fn many_classes_have_a_model_each() {
     let measured = folder.json("eval m.json b.svm --json");
     assert!(measured["error"].as_f64().unwrap() < 0.5, "four classes guessed would be wrong on 75 %: {measured}");
     let shown = folder.json("inspect m.json --json");
-    let classes: Vec<&Value> = shown["outputs"].as_array().unwrap().iter().map(|output| &output["class"]).collect();
+    let mut classes: Vec<&Value> = shown["features"].as_array().unwrap().iter().map(|one| &one["class"]).collect();
+    classes.dedup();
     assert_eq!(classes, [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(shown["intercept"].as_array().unwrap().len(), 4);
     let labels: BTreeSet<String> = folder.ok("predict m.json b.svm").lines().map(String::from).collect();
     assert_eq!(labels, ["0", "1", "2", "3"].map(String::from).into());
     assert!(folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,stability\n0,"));

@@ -67,6 +67,9 @@ fn can_be_written(path: &Path) -> Result<(), Failure> {
 
 /// The recipe typed, or the checkpoint's: what is learned may not change half-way.
 fn recipe_or_resume(args: &FitArgs) -> Result<(Recipe, Option<Saved>), Failure> {
+    if args.running.every.is_some() && args.running.checkpoint.is_none() && args.running.resume.is_none() {
+        return Err(Failure::Text("--every: where to? name a file with --checkpoint".into()));
+    }
     let Some(path) = &args.running.resume else { return Ok((args.recipe.recipe.clone(), None)) };
     let saved = Saved::load(path)?;
     if let Some(flag) = args.recipe.given.first()
@@ -93,6 +96,7 @@ pub fn stop_on_signal() -> Arc<AtomicBool> {
         if raised.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
+        tell!("tamis: stopping after the rows in hand; Ctrl-C again stops at once");
     };
     // A handler can be set once a process; without one Ctrl-C simply ends the program.
     ctrlc::set_handler(handler).ok();

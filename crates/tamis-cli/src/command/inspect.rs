@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write, stdout};
 
 use serde_json::{Value, json};
+use tamis::data::Label;
 use tamis::model::{Feature, Model, Output};
 
 use super::Failure;
@@ -26,13 +27,18 @@ pub fn run(args: InspectArgs) -> Result<(), Failure> {
 }
 
 fn as_json(model: &Model, top: usize) -> Value {
-    let feature = |feature: &Feature| {
+    // With more than two classes each feature says whose it is, and there is an intercept a class.
+    let feature = |class: &Option<Label>, feature: &Feature| {
         let (name, weight, scale) = (&feature.name, feature.weight, feature.scale);
-        json!({"name": name, "weight": weight, "scale": scale, "stability": feature.stability})
+        let mut value = json!({"name": name, "weight": weight, "scale": scale, "stability": feature.stability});
+        if class.is_some() {
+            value["class"] = json!(class);
+        }
+        value
     };
-    let features = |output: &Output| output.features.iter().take(top).map(feature).collect::<Vec<_>>();
-    let output =
-        |output: &Output| json!({"class": output.class, "intercept": output.intercept, "features": features(output)});
+    let of_output =
+        |output: &Output| output.features.iter().take(top).map(|one| feature(&output.class, one)).collect::<Vec<_>>();
+    let features: Vec<Value> = model.outputs.iter().flat_map(of_output).collect();
     let mut value = json!({
         "method": model.recipe.method.name(),
         "loss": model.loss.name(),
@@ -42,12 +48,10 @@ fn as_json(model: &Model, top: usize) -> Value {
         "seen": model.seen,
         "recipe": model.recipe,
     });
-    match &model.outputs[..] {
-        [single] => {
-            value["intercept"] = json!(single.intercept);
-            value["features"] = json!(features(single));
-        }
-        many => value["outputs"] = many.iter().map(output).collect(),
-    }
+    value["intercept"] = match &model.outputs[..] {
+        [single] => json!(single.intercept),
+        many => many.iter().map(|output| output.intercept).collect(),
+    };
+    value["features"] = json!(features);
     value
 }

@@ -13,7 +13,7 @@
 //! |---|---|---|---|
 //! | α | `alpha` | 0.5 | ours, by cross-validation on nine sets scaled to a largest value of 1; Vowpal Wabbit 0.005 |
 //! | β | `beta` | 1 | the source, section 3.1 |
-//! | λ₁ | `l1` | 1 | ours |
+//! | λ₁ | `l1` | 3 | ours, as α: the sparsest within a standard error of the best |
 //! | λ₂ | `l2` | 0 | ours |
 //!
 //! Departures: √n is kept in place of n (one root a touch instead of two). The intercept is an ordinary weight with

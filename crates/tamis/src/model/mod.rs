@@ -74,7 +74,7 @@ pub struct Seen {
     pub rows: u64,
     /// Passes over them.
     pub passes: u32,
-    /// Different features.
+    /// Different features known at the end: those that left no trace and were given back are not counted.
     pub features: u64,
     /// Bad lines left out.
     pub skipped: u64,

@@ -16,11 +16,14 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut file = tempfile::Builder::new().prefix(".tamis-").tempfile_in(folder)?;
-    file.write_all(content)?;
-    file.as_file().sync_all()?;
-    set_usual_permissions(file.as_file(), path)?;
-    file.persist(path).map_err(|error| error.error)?;
+    // One name for each file: what a killed run leaves behind is overwritten by the next and does not pile up.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = folder.join(format!(".{name}.partial"));
+    let written = write_whole(&partial, path, content).and_then(|()| std::fs::rename(&partial, path));
+    if let Err(error) = written {
+        std::fs::remove_file(&partial).ok();
+        return Err(error);
+    }
     // The rename itself must reach the disk; folders that cannot be synced (some network disks) are let off.
     File::open(folder).and_then(|folder| folder.sync_all()).or_else(|error| match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => Ok(()),
@@ -28,7 +31,14 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Temporary files are private; the result should be as readable as the file it replaces, or as any new file.
+fn write_whole(partial: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(partial)?;
+    file.write_all(content)?;
+    set_usual_permissions(&file, path)?;
+    file.sync_all()
+}
+
+/// The result should be as readable as the file it replaces, or as any new file.
 #[cfg(unix)]
 fn set_usual_permissions(file: &File, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -52,6 +62,15 @@ mod tests {
         replace_file(&path, b"one").unwrap();
         replace_file(&path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.json");
+        std::fs::write(folder.path().join(".model.json.partial"), "half a mod").unwrap();
+        replace_file(&path, b"one").unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

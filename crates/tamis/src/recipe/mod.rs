@@ -123,7 +123,7 @@ impl Recipe {
         match (name, self.method) {
             ("penalty", Method::Sgd | Method::Rounding) => 0.0,
             ("penalty", _) if self.k.is_some() => 0.0,
-            ("penalty", Method::Ftrl) => 1.0,
+            ("penalty", Method::Ftrl) => 3.0,
             ("penalty", _) => 1e-4,
             ("learning-rate", Method::Fofs) => 0.2,
             ("learning-rate", Method::Fobos) => 1.0,
