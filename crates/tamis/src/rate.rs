@@ -25,6 +25,8 @@ use crate::learn::Packed;
 pub trait Rate {
     /// What a weight remembers for its own part of the rate.
     type Cell: Copy + Default + PartialEq + Packed;
+    /// How a weight's state is laid out: [`CacheLine`] keeps larger states from straddling two lines.
+    type Line: Copy + Default + PartialEq;
     /// Whether rates differ between weights.
     const PER_WEIGHT: bool;
     /// h_t for step t = 1, 2, …
@@ -49,8 +51,14 @@ pub struct Schedule {
     pub power: f64,
 }
 
+/// Nothing, aligned to half a cache line: states of 32 bytes then take one line each, not two for every other one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(32))]
+pub struct CacheLine;
+
 impl Rate for Schedule {
     type Cell = ();
+    type Line = ();
     const PER_WEIGHT: bool = false;
 
     fn at(&self, step: u64) -> f64 {
@@ -102,6 +110,7 @@ impl Packed for AdaptiveCell {
 
 impl Rate for Adaptive {
     type Cell = AdaptiveCell;
+    type Line = CacheLine;
     const PER_WEIGHT: bool = true;
 
     fn at(&self, _step: u64) -> f64 {

@@ -41,7 +41,7 @@ pub struct Descent<S: Shrink, R: Rate> {
     loss: AnyLoss,
     rate: R,
     shrink: S,
-    cells: Vec<Cell<S::Mark, R::Cell>>,
+    cells: Vec<Cell<S::Mark, R::Cell, R::Line>>,
     bias: f64,
     bias_rate: R::Cell,
     intercept: bool,
@@ -51,13 +51,14 @@ pub struct Descent<S: Shrink, R: Rate> {
 
 /// A weight, the clock when it was last settled, and what its rate remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Cell<M, C> {
+struct Cell<M, C, L = ()> {
     weight: f64,
     mark: M,
     rate: C,
+    line: L,
 }
 
-impl<M: Packed, C: Packed> Packed for Cell<M, C> {
+impl<M: Packed, C: Packed, L: Default> Packed for Cell<M, C, L> {
     const WIDTH: usize = 1 + M::WIDTH + C::WIDTH;
     fn pack(&self, out: &mut Vec<f64>) {
         out.push(self.weight);
@@ -65,7 +66,12 @@ impl<M: Packed, C: Packed> Packed for Cell<M, C> {
         self.rate.pack(out);
     }
     fn unpack(fields: &[f64]) -> Self {
-        Cell { weight: fields[0], mark: M::unpack(&fields[1..]), rate: C::unpack(&fields[1 + M::WIDTH..]) }
+        Cell {
+            weight: fields[0],
+            mark: M::unpack(&fields[1..]),
+            rate: C::unpack(&fields[1 + M::WIDTH..]),
+            line: L::default(),
+        }
     }
 }
 
@@ -85,7 +91,7 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
         }
     }
 
-    fn settled(&self, cell: &Cell<S::Mark, R::Cell>) -> f64 {
+    fn settled(&self, cell: &Cell<S::Mark, R::Cell, R::Line>) -> f64 {
         self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate))
     }
 
@@ -96,9 +102,7 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
         touch(row, |id| self.cells[id as usize].weight);
         for (id, value) in row.iter() {
             let cell = &mut self.cells[id as usize];
-            if cell.weight != 0.0 {
-                cell.weight = self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate));
-            }
+            cell.weight = self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate));
             cell.mark = now;
             norm += self.rate.see(&mut cell.rate, value);
             margin += cell.weight * value;
@@ -181,7 +185,7 @@ impl<S: Shrink, R: Rate> Learner for Descent<S, R> {
         let row = example.row;
         if let Some(&largest) = row.ids.iter().max() {
             let span = self.cells.len().max(largest as usize + 1);
-            self.cells.resize(span, Cell { weight: 0.0, mark: S::Mark::default(), rate: R::Cell::default() });
+            self.cells.resize(span, Cell::default());
         }
         let told = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
@@ -222,7 +226,7 @@ impl<S: Shrink, R: Rate> Learner for Descent<S, R> {
 
     fn forget(&mut self, id: FeatureId) {
         if let Some(cell) = self.cells.get_mut(id as usize) {
-            *cell = Cell { weight: 0.0, mark: S::Mark::default(), rate: R::Cell::default() };
+            *cell = Cell::default();
         }
         if let Some(mean_cell) = self.mean.as_mut().and_then(|mean| mean.cells.get_mut(id as usize)) {
             *mean_cell = MeanCell { sum: 0.0, since: (self.steps + 1) as f64 };
@@ -231,12 +235,12 @@ impl<S: Shrink, R: Rate> Learner for Descent<S, R> {
 
     fn bytes(&self) -> usize {
         let mean = self.mean.as_ref().map_or(0, |mean| mean.cells.capacity() * std::mem::size_of::<MeanCell>());
-        self.cells.capacity() * std::mem::size_of::<Cell<S::Mark, R::Cell>>() + mean
+        self.cells.capacity() * std::mem::size_of::<Cell<S::Mark, R::Cell, R::Line>>() + mean
     }
 
     fn save(&self, state: &mut State) {
         state.put_all("cells", &self.cells);
-        state.put_all("bias", &[Cell { weight: self.bias, mark: (), rate: self.bias_rate }]);
+        state.put_all("bias", &[Cell { weight: self.bias, mark: (), rate: self.bias_rate, line: () }]);
         state.put_count("steps", self.steps);
         state.put("clock", self.shrink.save());
         if let Some(mean) = &self.mean {

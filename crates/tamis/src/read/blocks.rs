@@ -4,8 +4,11 @@ use std::io::{self, Read};
 
 use super::open::read_up_to;
 
-/// Bytes of a block. Fixed, so that what is judged from the first block never depends on threads or memory.
-pub(super) const BLOCK: usize = 1 << 18;
+/// Bytes of a block. Small enough that its rows are learned before they leave the cache.
+const BLOCK: usize = 1 << 16;
+/// Bytes of a block of a table: what columns look like is judged from the first. Fixed, so that it never depends on
+/// threads or memory.
+const TABLE_BLOCK: usize = 1 << 20;
 const LONGEST_LINE: usize = 1 << 30;
 
 /// Cuts at line ends; in tables only at those outside quotes.
@@ -13,6 +16,7 @@ pub(super) struct BlockCutter {
     reader: Box<dyn Read + Send>,
     rest: Vec<u8>,
     quotes: bool,
+    size: usize,
     ended: bool,
 }
 
@@ -25,17 +29,18 @@ pub(super) enum Cut {
 
 impl BlockCutter {
     pub(super) fn new(reader: Box<dyn Read + Send>, quotes: bool) -> Self {
-        BlockCutter { reader, rest: Vec::new(), quotes, ended: false }
+        let size = if quotes { TABLE_BLOCK } else { BLOCK };
+        BlockCutter { reader, rest: Vec::new(), quotes, size, ended: false }
     }
 
     pub(super) fn next(&mut self) -> io::Result<Cut> {
         let mut block = std::mem::take(&mut self.rest);
         while !self.ended {
             let start = block.len();
-            block.resize(start + BLOCK, 0);
+            block.resize(start + self.size, 0);
             let length = read_up_to(&mut self.reader, &mut block[start..])?;
             block.truncate(start + length);
-            self.ended = length < BLOCK;
+            self.ended = length < self.size;
             match self.last_line_end(&block) {
                 _ if self.ended => break,
                 Some(end) => {
