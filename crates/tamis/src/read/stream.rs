@@ -42,6 +42,7 @@ pub struct Block {
 pub struct RowStream {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
+    names: Vec<Arc<str>>,
     next: u64,
     file: usize,
     line: u64,
@@ -65,9 +66,11 @@ struct Finished {
     consumed: u64,
     end: Option<u64>,
     stop: bool,
+    /// Threads that wait for a change: nobody is woken where nobody sleeps.
+    waiting: usize,
 }
 
-/// Blocks that may be taken ahead of the consumer.
+/// Blocks that may be taken ahead of the consumer. A thread that ran so far ahead sleeps until half are consumed.
 const AHEAD: u64 = 8;
 
 impl RowStream {
@@ -75,6 +78,7 @@ impl RowStream {
     pub fn open(sources: Vec<Source>, options: ReadOptions) -> Self {
         let bytes = Arc::new(AtomicU64::new(0));
         let (threads, skip_bad) = (options.threads, options.skip_bad);
+        let names = sources.iter().map(|source| source.name.as_str().into()).collect();
         let shared = Arc::new(Shared {
             input: Mutex::new(Input::new(sources, options, bytes.clone())),
             finished: Mutex::default(),
@@ -83,7 +87,7 @@ impl RowStream {
         });
         let worker = |shared: Arc<Shared>| move || while shared.work(true) {};
         let workers = (1..threads).map(|_| std::thread::spawn(worker(shared.clone()))).collect();
-        RowStream { shared, workers, next: 0, file: 0, line: 1, skipped: 0, first_skipped: Vec::new(), skip_bad }
+        RowStream { shared, workers, names, next: 0, file: 0, line: 1, skipped: 0, first_skipped: Vec::new(), skip_bad }
     }
 
     /// The next block, in order, or `None` at the end.
@@ -93,13 +97,15 @@ impl RowStream {
             if let Some(outcome) = finished.blocks.remove(&self.next) {
                 finished.consumed += 1;
                 self.next += 1;
-                drop(finished);
-                self.shared.changed.notify_all();
+                match finished.taken <= finished.consumed + AHEAD / 2 {
+                    true => self.shared.wake(finished),
+                    false => drop(finished),
+                }
                 return self.hand_on(outcome?).map(Some);
             }
             match finished.end {
                 Some(end) if end <= self.next => return Ok(None),
-                Some(_) => drop(self.shared.changed.wait(finished).expect("no thread panicked")),
+                Some(_) => drop(self.shared.sleep(finished)),
                 None => {
                     drop(finished);
                     self.shared.work(false);
@@ -112,7 +118,7 @@ impl RowStream {
         if block.file != self.file {
             (self.file, self.line) = (block.file, 1);
         }
-        let file: Arc<str> = self.shared.input().sources[block.file].name.as_str().into();
+        let file = self.names[block.file].clone();
         let first_line = block.first_line.unwrap_or(self.line + block.header_lines);
         self.line = first_line + block.lines;
         self.skipped += block.left_out.len() as u64;
@@ -172,11 +178,27 @@ impl Shared {
         self.finished.lock().expect("no thread panicked while handing on")
     }
 
+    /// Waits for a change.
+    fn sleep<'a>(&self, mut finished: MutexGuard<'a, Finished>) -> MutexGuard<'a, Finished> {
+        finished.waiting += 1;
+        finished = self.changed.wait(finished).expect("no thread panicked");
+        finished.waiting -= 1;
+        finished
+    }
+
+    /// Wakes whoever waits for a change.
+    fn wake(&self, finished: MutexGuard<'_, Finished>) {
+        if finished.waiting > 0 {
+            drop(finished);
+            self.changed.notify_all();
+        }
+    }
+
     /// Takes a block, parses it, puts it in its place. False when there is nothing left to do.
     fn work(&self, wait_for_room: bool) -> bool {
         let mut finished = self.finished();
         while wait_for_room && !finished.stop && finished.end.is_none() && finished.taken >= finished.consumed + AHEAD {
-            finished = self.changed.wait(finished).expect("no thread panicked");
+            finished = self.sleep(finished);
         }
         if finished.stop || finished.end.is_some() {
             return false;
@@ -191,8 +213,9 @@ impl Shared {
             (number, job)
         };
         let Some(job) = job else {
-            self.finished().end.get_or_insert(number);
-            self.changed.notify_all();
+            let mut finished = self.finished();
+            finished.end.get_or_insert(number);
+            self.wake(finished);
             return false;
         };
         let outcome = job.and_then(Job::run);
@@ -202,8 +225,7 @@ impl Shared {
         if failed {
             finished.end.get_or_insert(number + 1);
         }
-        drop(finished);
-        self.changed.notify_all();
+        self.wake(finished);
         !failed
     }
 }
