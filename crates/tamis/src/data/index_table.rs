@@ -20,6 +20,9 @@ pub struct IndexTable {
 }
 
 impl IndexTable {
+    /// No id: what [`IndexTable::peek`] gives where it does not know.
+    pub const EMPTY: u32 = EMPTY;
+
     /// The id stored for `index`.
     #[inline]
     pub fn get(&self, index: u32) -> Option<u32> {
@@ -29,6 +32,12 @@ impl IndexTable {
             None if self.strays.is_empty() => None,
             None => self.strays.get(&index).copied(),
         }
+    }
+
+    /// The id stored for `index` in the plain table, or [`IndexTable::EMPTY`] where that does not know.
+    #[inline]
+    pub fn peek(&self, index: u32) -> u32 {
+        self.table.get(index as usize).copied().unwrap_or(EMPTY)
     }
 
     /// Stores `id` for `index`.

@@ -113,12 +113,19 @@ impl Dictionary {
         }
     }
 
-    /// The id of a numbered feature, new if need be: the fast path of svmlight input.
-    #[inline]
-    pub fn intern_index(&mut self, index: u32) -> FeatureId {
-        match (self.hash_bits, self.by_index.get(index)) {
-            (None, Some(id)) => id,
-            _ => self.intern(FeatureKey::Index(index)),
+    /// Puts ids in the place of numbers, new ones as they come: the fast path of svmlight input.
+    ///
+    /// Numbers are looked up many at a time before any is judged: a lookup misses the cache as a rule, and a wrong guess
+    /// whether the feature is new would wait for the miss and throw away those behind it.
+    pub fn intern_indices(&mut self, indices: &mut [u32]) {
+        let mut found = [IndexTable::EMPTY; 256];
+        for chunk in indices.chunks_mut(found.len()) {
+            if self.hash_bits.is_none() {
+                found.iter_mut().zip(&*chunk).for_each(|(id, &index)| *id = self.by_index.peek(index));
+            }
+            for (index, &id) in chunk.iter_mut().zip(&found) {
+                *index = if id == IndexTable::EMPTY { self.intern(FeatureKey::Index(*index)) } else { id };
+            }
         }
     }
 
@@ -274,6 +281,19 @@ mod tests {
         assert_eq!(dictionary.intern(FeatureKey::from_name("17")), id);
         assert_ne!(dictionary.intern(FeatureKey::from_name("017")), id);
         assert_eq!(FeatureKey::from_name("4294967296"), FeatureKey::Name("4294967296"));
+    }
+
+    #[test]
+    fn many_at_a_time_are_one_by_one() {
+        let numbers: Vec<u32> = (0..5000u32).map(|i| i.wrapping_mul(2_654_435_761) >> (i % 25)).collect();
+        for bits in [None, Some(8)] {
+            let (mut one, mut many) = (Dictionary::new(bits), Dictionary::new(bits));
+            let expected: Vec<u32> = numbers.iter().map(|&number| one.intern(FeatureKey::Index(number))).collect();
+            let mut ids = numbers.clone();
+            many.intern_indices(&mut ids);
+            assert_eq!(ids, expected);
+            assert_eq!(many.export(), one.export());
+        }
     }
 
     #[test]

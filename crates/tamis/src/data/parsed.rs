@@ -211,7 +211,7 @@ impl ParsedRows {
     pub fn intern(mut self, dictionary: &mut Dictionary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         if let Keys::Index(indices) = &mut self.keys {
             let mut indices = std::mem::take(indices);
-            indices.iter_mut().for_each(|index| *index = dictionary.intern_index(*index));
+            dictionary.intern_indices(&mut indices);
             if dictionary.hash_bits().is_none() {
                 let targets = vec![0.0; self.labels.len()];
                 let batch = Batch::from_parts(self.offsets, indices, self.values, targets, self.weights);
