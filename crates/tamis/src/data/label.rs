@@ -24,20 +24,6 @@ impl Label {
             _ => Label::Text(text.into()),
         }
     }
-
-    /// The order in which classes are numbered: numbers by value, then texts by their bytes.
-    pub fn rank(&self, other: &Label) -> std::cmp::Ordering {
-        use std::cmp::Ordering::{Equal, Greater, Less};
-        match (self, other) {
-            (Label::Number(a), Label::Number(b)) => a.total_cmp(b),
-            (Label::Number(_), _) => Less,
-            (_, Label::Number(_)) => Greater,
-            (Label::Text(a), Label::Text(b)) => a.cmp(b),
-            (Label::Text(_), Label::Absent) => Less,
-            (Label::Absent, Label::Text(_)) => Greater,
-            (Label::Absent, Label::Absent) => Equal,
-        }
-    }
 }
 
 impl fmt::Display for Label {

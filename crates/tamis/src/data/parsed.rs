@@ -29,7 +29,6 @@ pub struct ParsedRows {
     /// What each row is called (Vowpal Wabbit tags); empty if no row is.
     pub tags: Vec<Box<str>>,
     weights: Vec<f64>,
-    weighted: bool,
     /// Whether a name twice in a row is added up (Vowpal Wabbit) and not an error.
     pub adds_duplicates: bool,
 }
@@ -69,7 +68,6 @@ impl ParsedRows {
             lines: Vec::new(),
             tags: Vec::new(),
             weights: Vec::new(),
-            weighted: false,
             adds_duplicates: false,
         }
     }
@@ -145,7 +143,6 @@ impl ParsedRows {
         self.offsets.push(self.values.len());
         self.labels.push(label);
         self.lines.push(line);
-        self.weighted |= weight != 1.0;
         self.weights.push(weight);
     }
 
@@ -174,7 +171,6 @@ impl ParsedRows {
             lines: self.lines.split_off(at),
             tags: self.tags.split_off(at.min(self.tags.len())),
             weights: self.weights.split_off(at),
-            weighted: self.weighted,
             adds_duplicates: self.adds_duplicates,
         }
     }

@@ -138,14 +138,6 @@ impl ColumnScale {
         }
     }
 
-    /// Divides a row's values in place.
-    #[inline]
-    pub fn apply(&self, ids: &[FeatureId], values: &mut [f64]) {
-        for (&id, value) in ids.iter().zip(values) {
-            *value /= self.divisor(id);
-        }
-    }
-
     /// Forgets a column whose id will be given to another.
     pub fn forget(&mut self, id: FeatureId) {
         if let Some(largest) = self.largest.get_mut(id as usize) {
@@ -238,8 +230,6 @@ mod tests {
     #[test]
     fn max_abs() {
         let scale = survey(ScaleKind::MaxAbs, &[(&[0], &[-5.0]), (&[0], &[2.0])]);
-        let mut values = [2.0];
-        scale.apply(&[0], &mut values);
-        assert_eq!(values, [0.4]);
+        assert_eq!(2.0 / scale.divisor(0), 0.4);
     }
 }

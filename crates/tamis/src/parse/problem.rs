@@ -56,8 +56,6 @@ pub enum Problem {
     NotUtf8,
     #[error("not a JSON object {{\"y\": …, \"x\": {{name: value}}}}: {reason}")]
     Json { reason: String },
-    #[error("a quote is opened and never closed")]
-    OpenQuote,
     #[error("{0}")]
     Other(String),
 }

@@ -38,8 +38,8 @@ pub enum ReadError {
     Columnar { file: String, source: ColumnarError },
     #[error("{file}: the file is empty; expected a header line")]
     NoHeader { file: String },
-    #[error("{file}:{line}: a line is longer than 1 GiB; is this really a text file of one row a line?")]
-    LongLine { file: String, line: u64 },
+    #[error("{file}: a line is longer than 1 GiB; is this really a text file of one row a line?")]
+    LongLine { file: String },
     #[error("no rows in {files}")]
     NoRows { files: String },
     #[error(

@@ -86,7 +86,7 @@ impl Job {
 
 /// The sources and the one that is open.
 pub(super) struct Input {
-    pub(super) sources: Vec<Source>,
+    sources: Vec<Source>,
     options: ReadOptions,
     bytes: Arc<AtomicU64>,
     open: Option<OpenFile>,
@@ -120,7 +120,7 @@ impl Input {
                     Some(source) => {
                         self.next_file += 1;
                         match self.open_file(&source) {
-                            Ok(open) => self.open = open,
+                            Ok(open) => self.open = Some(open),
                             Err(error) => return Some(Err(error)),
                         }
                     }
@@ -129,7 +129,7 @@ impl Input {
         }
     }
 
-    fn open_file(&mut self, source: &Source) -> Result<Option<OpenFile>, ReadError> {
+    fn open_file(&mut self, source: &Source) -> Result<OpenFile, ReadError> {
         let kind = match source.format {
             Format::Parquet => ColumnarKind::Parquet,
             Format::Arrow => ColumnarKind::Ipc,
@@ -143,7 +143,7 @@ impl Input {
         if let Some(columns) = reader.columns() {
             self.known.get_or_insert(columns.known());
         }
-        Ok(Some(OpenFile::Columnar(Box::new(reader))))
+        Ok(OpenFile::Columnar(Box::new(reader)))
     }
 
     /// What the user said, and what the first table of the stream looked like.
@@ -153,7 +153,7 @@ impl Input {
         options
     }
 
-    fn open_text(&mut self, source: &Source) -> Result<Option<OpenFile>, ReadError> {
+    fn open_text(&mut self, source: &Source) -> Result<OpenFile, ReadError> {
         let opened = open(source, self.bytes.clone())?;
         let (compression, missing) = (opened.compression, self.options.columns.missing);
         let is_table = matches!(source.format, Format::Csv | Format::Tsv);
@@ -177,7 +177,7 @@ impl Input {
                 TextParser::Svmlight(WithMissing { parser, missing })
             }
         };
-        Ok(Some(OpenFile::Text { cutter, compression, parser, ahead }))
+        Ok(OpenFile::Text { cutter, compression, parser, ahead })
     }
 
     fn table(&mut self, source: &Source, block: &[u8]) -> Result<(Table, usize), ReadError> {
@@ -207,7 +207,7 @@ impl OpenFile {
                 match cutter.next().map_err(|error| io_error(source, *compression, error))? {
                     Cut::Block(block) => Ok(Some((Work::Text(block, parser.clone()), 0))),
                     Cut::End => Ok(None),
-                    Cut::LongLine => Err(ReadError::LongLine { file: source.name.clone(), line: 0 }),
+                    Cut::LongLine => Err(ReadError::LongLine { file: source.name.clone() }),
                 }
             }
             OpenFile::Columnar(reader) => {

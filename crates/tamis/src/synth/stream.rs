@@ -8,6 +8,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
 use super::Plan;
+use crate::random::mix;
 
 /// The place of the stream that plants the truth, far from any row.
 const SETUP: u64 = u64::MAX;
@@ -64,14 +65,6 @@ impl Stream {
     pub(super) fn draw<D: Distribution<f64>>(&mut self, distribution: &D) -> f64 {
         distribution.sample(&mut self.0)
     }
-}
-
-/// The finalizer of SplitMix64: a bijection that scatters neighbours (Steele, Lea & Flood, OOPSLA 2014).
-fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(super) struct LabelSurvey {
     deviation: f64,
 }
 
-/// Labels in the order of [`Label::rank`].
+/// The order in which classes are numbered: numbers by value, then texts by their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum LabelKey {
     Number(u64),
