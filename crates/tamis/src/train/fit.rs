@@ -28,6 +28,8 @@ pub struct FitOptions {
     pub read: ReadOptions,
     /// What the labels are.
     pub task: TaskKind,
+    /// The seed of the random order of rows, where it is not the recipe's: the same learner sees the rows in another order.
+    pub order: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
     /// Where rows go beyond that.
@@ -82,7 +84,7 @@ pub fn fit(
     let held = HeldOptions {
         memory: options.memory,
         folder: options.cache_folder.clone(),
-        shuffle: plan.shuffle.then_some(recipe.seed),
+        shuffle: plan.shuffle.then_some(options.order.unwrap_or(recipe.seed)),
     };
     let tick = |bytes| {
         observer.tick(0, None, bytes);
@@ -123,9 +125,10 @@ pub fn fit(
 fn restore(trainer: &mut Trainer<'_>, mut saved: Saved, head: &Head) -> Result<(), TrainError> {
     let path = saved.path.clone();
     let position = saved.position;
-    trainer.bank.grow(&trainer.targets);
+    let crew = trainer.lane.crew_mut();
+    crew.bank.grow(&trainer.targets);
     let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
-    trainer.bank.load(&mut saved.state).map_err(misfit)?;
+    crew.bank.load(&mut saved.state).map_err(misfit)?;
     trainer.rows_before = position.rows_before;
     if position.complete {
         trainer.rows_before += position.fingerprint.0;
@@ -135,7 +138,7 @@ fn restore(trainer: &mut Trainer<'_>, mut saved: Saved, head: &Head) -> Result<(
     if position.head_rows != head.rows || (in_head && position.fingerprint.1 != head.fingerprint) {
         return Err(TrainError::OtherData { path, row: head.rows.min(position.head_rows) });
     }
-    trainer.progressive = position.progressive;
+    trainer.lane.crew_mut().progressive = position.progressive;
     trainer.next_sweep = position.next_sweep;
     trainer.resume_at(position.done);
     if !in_head {
@@ -171,9 +174,10 @@ fn learn_head(trainer: &mut Trainer<'_>, head: &mut Head, passes: u32) -> Result
 
 /// A class that came late gets its learner before its first row is learned, and after all earlier ones.
 fn grow(trainer: &mut Trainer<'_>) -> Result<(), TrainError> {
-    if trainer.bank.learners().len() < trainer.targets.learners() {
+    if trainer.learners < trainer.targets.learners() {
         trainer.learn_taken()?;
-        trainer.bank.grow(&trainer.targets);
+        trainer.lane.crew_mut().bank.grow(&trainer.targets);
+        trainer.learners = trainer.targets.learners();
     }
     Ok(())
 }
@@ -264,11 +268,11 @@ fn finish(
     tail_rows: u64,
     stream: &RowStream,
 ) -> Result<Fitted, TrainError> {
-    if trainer.bank.not_finite().is_some() {
+    if trainer.lane.crew().bank.not_finite().is_some() {
         return Err(trainer.diverged());
     }
     let recipe = trainer.recipe;
-    let chosen = support(&trainer.bank, recipe.k);
+    let chosen = support(&trainer.lane.crew().bank, recipe.k);
     if let Some(k) = recipe.k.filter(|&k| chosen.len() < k) {
         let seen = trainer.dictionary.len();
         trainer.observer.note(&format!(
@@ -277,7 +281,7 @@ fn finish(
         ));
     }
     let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen)?) } else { None };
-    let bank = refitted.as_ref().unwrap_or(&trainer.bank);
+    let bank = refitted.as_ref().unwrap_or(&trainer.lane.crew().bank);
     let outputs: Vec<Output> = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
     let unit = trainer.targets.loss_unit();
     let model = Model {
@@ -291,8 +295,8 @@ fn finish(
             passes,
             features: trainer.dictionary.len() as u64,
             skipped: stream.skipped(),
-            progressive_loss: trainer.progressive.mean_loss() * unit,
-            progressive_error: trainer.is_classes().then(|| trainer.progressive.mean_error()),
+            progressive_loss: trainer.lane.crew().progressive.mean_loss() * unit,
+            progressive_error: trainer.is_classes().then(|| trainer.lane.crew().progressive.mean_error()),
         },
         outputs,
     };

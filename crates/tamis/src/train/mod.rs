@@ -10,6 +10,7 @@ mod choose;
 mod error;
 mod fit;
 mod head;
+mod lane;
 mod progress;
 mod task;
 mod trainer;

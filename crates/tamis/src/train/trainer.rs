@@ -4,7 +4,8 @@ use super::TrainError;
 use super::bank::Bank;
 use super::checkpoint::{self, CheckpointPlan, Position};
 use super::fit::FitOptions;
-use super::progress::{Observer, Progress, Progressive};
+use super::lane::{Crew, Lane};
+use super::progress::{Observer, Progress};
 use super::task::{Kind, Targets};
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::State;
@@ -26,8 +27,9 @@ pub(super) struct Trainer<'a> {
     pub(super) dictionary: Dictionary,
     pub(super) scale: ColumnScale,
     pub(super) targets: Targets,
-    pub(super) bank: Bank,
-    pub(super) progressive: Progressive,
+    pub(super) lane: Lane,
+    /// How many learners there are.
+    pub(super) learners: usize,
     pub(super) columns: Option<KnownColumns>,
     /// Rows learned in this run, all passes counted.
     pub(super) done: u64,
@@ -42,6 +44,8 @@ pub(super) struct Trainer<'a> {
     pub(super) next_sweep: usize,
     row_scaling: RowScale,
     scratch: Batch,
+    /// The target and the number of features of the last row sent.
+    last_row: (f64, usize),
     next_report: u64,
     next_save: u64,
 }
@@ -53,7 +57,8 @@ impl<'a> Trainer<'a> {
         observer: &'a mut dyn Observer,
         (dictionary, scale, targets): (Dictionary, ColumnScale, Targets),
     ) -> Self {
-        let bank = Bank::new(recipe, &targets, options.read.threads);
+        let threads = options.read.threads;
+        let bank = Bank::new(recipe, &targets, threads);
         let every = options.checkpoint.as_ref().and_then(|plan| plan.every);
         Trainer {
             recipe,
@@ -61,9 +66,9 @@ impl<'a> Trainer<'a> {
             observer,
             dictionary,
             scale,
+            learners: targets.learners(),
             targets,
-            bank,
-            progressive: Progressive::default(),
+            lane: Lane::new(bank, threads),
             columns: None,
             done: 0,
             total: None,
@@ -75,6 +80,7 @@ impl<'a> Trainer<'a> {
             next_sweep: FIRST_SWEEP,
             row_scaling: recipe.row_scaling(),
             scratch: Batch::new(),
+            last_row: (0.0, 0),
             next_report: 1,
             next_save: every.unwrap_or(u64::MAX),
         }
@@ -83,6 +89,7 @@ impl<'a> Trainer<'a> {
     /// Sets counters after a resume: reports and saves come at the same rows as without the interruption.
     pub(super) fn resume_at(&mut self, done: u64) {
         self.done = done;
+        self.lane.crew_mut().rows = done;
         self.next_report = (done + 1).next_power_of_two();
         if let Some(every) = self.options.checkpoint.as_ref().and_then(|plan| plan.every) {
             self.next_save = (done / every + 1) * every;
@@ -99,8 +106,11 @@ impl<'a> Trainer<'a> {
             (true, factor) => self.scratch.push_mapped(example, |id, value| value * factor / self.scale.divisor(id)),
         }
         let rows = self.done + self.scratch.len() as u64;
-        if self.scratch.len() == CHUNK || rows == self.next_report || rows == self.next_save {
-            self.flush()?;
+        if rows == self.next_report || rows == self.next_save {
+            return self.flush();
+        }
+        if self.scratch.len() == CHUNK {
+            self.send()?;
         }
         Ok(())
     }
@@ -113,66 +123,86 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Learns the rows taken so far, then saves if it is time and stops if that is asked for.
+    /// Learns the rows taken so far, then saves if it is time.
     pub(super) fn flush(&mut self) -> Result<(), TrainError> {
-        if self.scratch.is_empty() {
-            return Ok(());
-        }
         self.learn_taken()?;
         if self.done == self.next_save {
             self.next_save += self.options.checkpoint.as_ref().and_then(|plan| plan.every).unwrap_or(0);
             self.save(false)?;
         }
+        Ok(())
+    }
+
+    /// Learns the rows taken so far, and waits until they are learned.
+    pub(super) fn learn_taken(&mut self) -> Result<(), TrainError> {
+        self.send()?;
+        self.settle()
+    }
+
+    /// Lets the rows taken so far be learned while the next are taken; stops if that is asked for.
+    fn send(&mut self) -> Result<(), TrainError> {
+        let rows = self.scratch.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        self.done += rows as u64;
+        self.last_row = (self.scratch.example(rows - 1).target, self.scratch.row(rows - 1).len());
+        self.scratch = self.lane.learn(std::mem::take(&mut self.scratch), &self.targets);
+        self.observer.tick(self.done, self.total, self.bytes_read);
+        if self.lane.has_failed() {
+            return self.settle();
+        }
         if self.options.stop.load(Ordering::Relaxed) {
+            self.settle()?;
             let saved = self.save(false)?;
             return Err(TrainError::Interrupted { rows: self.done, saved });
         }
         Ok(())
     }
 
-    /// Learns the rows taken so far.
-    pub(super) fn learn_taken(&mut self) -> Result<(), TrainError> {
-        let rows = self.scratch.len();
-        if rows == 0 {
-            return Ok(());
-        }
-        let last = self.bank.learn(&self.scratch, &self.targets, &mut self.progressive);
-        self.done += rows as u64;
-        if !self.progressive.loss.is_finite() {
+    /// Waits for the learners, and looks at what became of the rows.
+    fn settle(&mut self) -> Result<(), TrainError> {
+        self.lane.call_home();
+        if !self.lane.crew().progressive.loss.is_finite() {
             return Err(self.diverged());
         }
         if self.done == self.next_report {
             self.next_report *= 2;
-            self.report(self.scratch.example(rows - 1).target, last, self.scratch.row(rows - 1).len());
+            self.report();
         }
-        self.scratch.clear();
-        self.observer.tick(self.done, self.total, self.bytes_read);
         Ok(())
     }
 
     pub(super) fn diverged(&self) -> TrainError {
-        let feature =
-            self.bank.not_finite().map_or("the intercept".into(), |id| format!("{:?}", self.dictionary.name(id)));
-        TrainError::Diverged { row: self.done, feature }
+        let feature = self
+            .lane
+            .crew()
+            .bank
+            .not_finite()
+            .map_or("the intercept".into(), |id| format!("{:?}", self.dictionary.name(id)));
+        TrainError::Diverged { row: self.lane.crew().rows, feature }
     }
 
-    fn report(&mut self, target: f64, last: f64, row_features: usize) {
+    fn report(&mut self) {
+        let (target, row_features) = self.last_row;
         let text = |number: f64| match &self.targets.kind {
             Kind::Numbers { centre, spread } => format!("{:.4}", centre + spread * number),
             Kind::Classes { classes, .. } => classes[number as usize].to_string(),
         };
         let unit = self.targets.loss_unit();
+        let (classes, memory) = (self.is_classes(), self.memory());
+        let Crew { bank, progressive, last, .. } = self.lane.crew_mut();
         let progress = Progress {
             rows: self.done,
             pass: self.pass,
-            loss: self.progressive.mean_loss() * unit,
-            recent_loss: self.progressive.recent_loss() * unit,
-            error: self.is_classes().then(|| self.progressive.mean_error()),
+            loss: progressive.mean_loss() * unit,
+            recent_loss: progressive.recent_loss() * unit,
+            error: classes.then(|| progressive.mean_error()),
             label: text(target),
-            prediction: text(last),
+            prediction: text(*last),
             row_features,
-            nonzeros: self.bank.nonzeros(),
-            memory: self.memory(),
+            nonzeros: bank.nonzeros(),
+            memory,
         };
         self.observer.report(&progress);
     }
@@ -183,14 +213,14 @@ impl<'a> Trainer<'a> {
 
     /// Bytes of learner, names and scaling.
     pub(super) fn memory(&self) -> usize {
-        self.bank.bytes() + self.dictionary.bytes() + self.scale.bytes()
+        self.lane.crew().bank.bytes() + self.dictionary.bytes() + self.scale.bytes()
     }
 
     /// Writes a checkpoint if one is asked for; returns its path.
     pub(super) fn save(&mut self, complete: bool) -> Result<Option<std::path::PathBuf>, TrainError> {
         let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint else { return Ok(None) };
         let mut state = State::default();
-        self.bank.save(&mut state);
+        self.lane.crew().bank.save(&mut state);
         let position = Position {
             version: 1,
             recipe: self.recipe.clone(),
@@ -202,7 +232,7 @@ impl<'a> Trainer<'a> {
             head_rows: self.head_rows,
             fingerprint: self.fingerprint,
             rows_before: self.rows_before,
-            progressive: self.progressive.clone(),
+            progressive: self.lane.crew().progressive.clone(),
             next_sweep: self.next_sweep,
             free: Vec::new(),
         };
@@ -217,9 +247,9 @@ impl<'a> Trainer<'a> {
             return Ok(());
         }
         self.flush()?;
-        let idle: Vec<FeatureId> = self.dictionary.ids().filter(|&id| self.bank.is_idle(id)).collect();
+        let idle: Vec<FeatureId> = self.dictionary.ids().filter(|&id| self.lane.crew().bank.is_idle(id)).collect();
         for id in idle {
-            self.bank.forget(id);
+            self.lane.crew_mut().bank.forget(id);
             self.dictionary.release(id);
         }
         self.next_sweep = FIRST_SWEEP.max(2 * self.dictionary.len());
