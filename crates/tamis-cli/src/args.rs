@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand};
 use tamis::data::ScaleKind;
+use tamis::learn::stabilized::paper::Settings;
 use tamis::loss::LossKind;
 use tamis::parse::Missing;
 use tamis::parse::columns::ColumnOptions;
@@ -12,6 +13,12 @@ use tamis::recipe::{Method, PARAMETERS, RateKind, Recipe};
 use tamis::train::TaskKind;
 
 use crate::command::Failure;
+use crate::command::moments::MomentsArgs;
+use crate::command::recut::RecutArgs;
+use crate::command::reproduce::ReproduceArgs;
+use crate::command::solve::SolveArgs;
+use crate::command::stability::StabilityArgs;
+use crate::command::tune::TuneArgs;
 
 /// Press a stream of wide data through a sieve; keep the few features that matter.
 #[derive(Parser)]
@@ -31,10 +38,22 @@ pub enum Commands {
     Eval(EvalArgs),
     /// Show what a model uses
     Inspect(InspectArgs),
+    /// Another number of features from the same training, without the data
+    Recut(RecutArgs),
     /// Write data in another format, or a model as a table
     Convert(ConvertArgs),
     /// Make data whose truth is known
     Synth(SynthArgs),
+    /// Running averages of data: one pass, then models of any sparsity with solve
+    Moments(Box<MomentsArgs>),
+    /// Make a sparse model of running averages, without the data
+    Solve(Box<SolveArgs>),
+    /// Choose settings by cross-validation, then learn with them; any number or name of the recipe may be a list
+    Tune(Box<TuneArgs>),
+    /// Learn many times: how much do the selected features agree?
+    Stability(Box<StabilityArgs>),
+    /// Run a paper's experiments and put its numbers beside ours
+    Reproduce(ReproduceArgs),
     /// See it work: a million features, a few that matter
     Demo(DemoArgs),
 }
@@ -117,6 +136,7 @@ impl ReadingArgs {
             zero_based: self.zero_based,
             skip_bad: self.on_error == "skip",
             threads: self.threads(),
+            rows: Vec::new(),
         }
     }
 
@@ -172,7 +192,7 @@ pub struct RunningArgs {
     pub quiet: bool,
 }
 
-fn task_parser(text: &str) -> Result<TaskKind, String> {
+pub fn task_parser(text: &str) -> Result<TaskKind, String> {
     let found = TaskKind::ALL.into_iter().find(|task| task.name() == text);
     found.ok_or_else(|| format!("one of {}", TaskKind::ALL.map(TaskKind::name).join(", ")))
 }
@@ -212,8 +232,8 @@ impl Args for RecipeArgs {
         let command = command
             .next_help_heading("Learning")
             .arg(
-                choice("method", Method::ALL.map(Method::name).into(), "How to learn [default: ftrl]".into())
-                    .long_help(format!("How to learn [default: ftrl]\n{}", methods.join("\n")))
+                choice("method", Method::ALL.map(Method::name).into(), "How to learn [default: stabilized]".into())
+                    .long_help(format!("How to learn [default: stabilized]\n{}", methods.join("\n")))
                     .hide_possible_values(true),
             )
             .arg(choice(
@@ -238,6 +258,26 @@ impl Args for RecipeArgs {
                 ScaleKind::ALL.map(ScaleKind::name).into(),
                 "How columns are scaled; the model takes raw values all the same [default: auto]".into(),
             ))
+            .arg(
+                Arg::new("key")
+                    .long("key")
+                    .value_name("COLUMN")
+                    .help("Column that tells rows apart; halves are drawn by it [default: a row's content]"),
+            )
+            .arg(choice(
+                "preset",
+                vec!["paper"],
+                "paper: the stabilized learner as it was published, to check the paper, not to get a model".into(),
+            ))
+            .arg(
+                Arg::new("paper")
+                    .long("paper")
+                    .value_name("NAME=VALUE")
+                    .requires("preset")
+                    .action(clap::ArgAction::Append)
+                    .value_delimiter(',')
+                    .help("A number or switch of --preset paper, such as burst=5, cutoff=0.7, count=present"),
+            )
             .arg(flag("refit", "Learn the chosen features again without penalty"))
             .arg(flag("average", "Average the weights over all steps"))
             .arg(flag("no-intercept", "Leave the intercept out"))
@@ -287,6 +327,26 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(clap::ArgAction::SetTrue).help(help)
 }
 
+/// The numbers of `--preset paper`: its defaults with what `--paper` says put in.
+fn paper_settings(matches: &ArgMatches) -> Result<Option<Settings>, clap::Error> {
+    if matches.get_one::<String>("preset").is_none() {
+        return Ok(None);
+    }
+    let wrong = |text: String| clap::Error::raw(clap::error::ErrorKind::ValueValidation, text + "\n");
+    let mut fields = serde_json::to_value(Settings::default()).expect("plain data becomes JSON");
+    for word in matches.get_many::<String>("paper").into_iter().flatten() {
+        let (name, text) =
+            word.split_once('=').ok_or_else(|| wrong(format!("--paper {word}: NAME=VALUE is expected")))?;
+        let known: Vec<String> = fields.as_object().expect("fields").keys().cloned().collect();
+        if !known.iter().any(|one| one == name) {
+            return Err(wrong(format!("--paper {name}: no such number; there are {}", known.join(", "))));
+        }
+        fields[name] = serde_json::from_str(text).unwrap_or_else(|_| text.into());
+    }
+    let settings = serde_json::from_value(fields).map_err(|error| wrong(format!("--paper: {error}")))?;
+    Ok(Some(settings))
+}
+
 impl FromArgMatches for RecipeArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = Vec::new();
@@ -319,6 +379,12 @@ impl FromArgMatches for RecipeArgs {
         if let Some(&bits) = matches.get_one::<u32>("hash-bits") {
             recipe.hash_bits = Some(bits);
             given.push("hash-bits");
+        }
+        recipe.key = matches.get_one::<String>("key").cloned();
+        given.extend(recipe.key.is_some().then_some("key"));
+        if let Some(settings) = paper_settings(matches)? {
+            recipe.paper = Some(settings);
+            given.push("preset");
         }
         let mut on = |flag: &'static str| {
             let on = matches.get_flag(flag);

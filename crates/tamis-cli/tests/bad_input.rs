@@ -119,10 +119,10 @@ fn labels_must_fit_the_task() {
 fn a_third_label_late_in_a_stream_is_told_with_its_line() {
     let mut text = svm(&rows(6000, 50, 5, 2, 1));
     text.push_str("2 1:1\n");
-    let told = refused_file("t.svm", &text, "--passes 1");
+    let told = refused_file("t.svm", &text, "--method ftrl --passes 1");
     assert!(told.starts_with("t.svm:6001: a third label 2 where two are needed (already seen: 0, 1); use"), "{told}");
     let folder = folder();
-    folder.write("t.svm", &text).ok("fit t.svm --passes 2 --quiet --out all.json");
+    folder.write("t.svm", &text).ok("fit t.svm --method ftrl --passes 2 --quiet --out all.json");
     let classes = folder.json("inspect all.json --json")["classes"].clone();
     assert_eq!(classes, serde_json::json!([0.0, 1.0, 2.0]), "reading everything first, three classes are no surprise");
 }

@@ -72,7 +72,7 @@ fn new_data_may_lack_the_label_and_have_its_columns_in_any_order() {
 #[test]
 fn inspecting_shows_the_same_features_three_ways() {
     let folder = shop();
-    folder.ok("fit train.csv --target buys --quiet --out shop.json");
+    folder.ok("fit train.csv --target buys --method ftrl --quiet --out shop.json");
     let json = folder.json("inspect shop.json --top 0 --json");
     let weights = weights_of(&json);
     for key in ["name", "weight", "stability"] {
@@ -83,7 +83,7 @@ fn inspecting_shows_the_same_features_three_ways() {
     assert_eq!(json["classes"], serde_json::json!(["no", "yes"]));
     let csv = folder.ok("inspect shop.json --top 0 --csv");
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!((lines[0], lines.len()), ("name,weight,scale,stability", weights.len() + 1));
+    assert_eq!((lines[0], lines.len()), ("name,weight,scale,stability,evidence,evidence_spread", weights.len() + 1));
     if weights.contains_key("town=St. John's, NL") {
         assert!(csv.contains("\"town=St. John's, NL\","), "quoted: {csv}");
     }
@@ -104,7 +104,7 @@ fn fitting_tells_scripts_what_was_promised() {
     }
     assert_eq!(
         (&told["model"], &told["n_examples"], &told["method"]),
-        (&"shop.json".into(), &1000.into(), &"ftrl".into())
+        (&"shop.json".into(), &1000.into(), &"stabilized".into())
     );
     assert_eq!(told["validation"]["n"], 500);
     let mut measured = folder.json("eval shop.json test.csv --json");
@@ -118,7 +118,14 @@ fn a_file_holds_exactly_the_features_that_are_told() {
     let folder = Folder::new();
     folder.ok("synth zipf -o z --n 3000 --p 5000 --nonzeros 30");
     folder.write("five.svm", svm(&rows(2000, 300, 8, 5, 3)));
-    for line in ["z.svm", "z.svm --method fobos", "z.svm --penalty 20", "z.svm --penalty 1e9", "five.svm --penalty 3"] {
+    for line in [
+        "z.svm",
+        "five.svm",
+        "z.svm --method fobos",
+        "z.svm --method ftrl --penalty 20",
+        "z.svm --method ftrl --penalty 1e9",
+        "five.svm --method ftrl --penalty 3",
+    ] {
         let told = folder.json(&format!("fit {line} --quiet --json --out m.json"));
         let body: Value = serde_json::from_slice::<Value>(&folder.read("m.json")).unwrap()["body"].take();
         let outputs = body["outputs"].as_array().unwrap();
@@ -179,7 +186,7 @@ fn numbers_are_predicted_well_with_nothing_set() {
     let measured = folder.json("eval c.json c.test.svm --json");
     assert!(measured["r2"].as_f64().unwrap() > 0.9, "{measured}");
     assert!(measured["rmse"].is_f64() && measured.get("error").is_none() && measured.get("auc").is_none());
-    let told = folder.json("fit c.svm --k 10 --refit --quiet --json --out k.json");
+    let told = folder.json("fit c.svm --k 10 --quiet --json --out k.json");
     assert_eq!(told["task"], "regression");
     let truth: Value = serde_json::from_slice(&folder.read("c.truth.json")).unwrap();
     let planted: BTreeSet<String> =
@@ -204,7 +211,9 @@ fn many_classes_have_a_model_each() {
     assert_eq!(shown["intercept"].as_array().unwrap().len(), 4);
     let labels: BTreeSet<String> = folder.ok("predict m.json b.svm").lines().map(String::from).collect();
     assert_eq!(labels, ["0", "1", "2", "3"].map(String::from).into());
-    assert!(folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,stability\n0,"));
+    assert!(
+        folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,stability,evidence,evidence_spread\n0,")
+    );
     let two =
         folder.write("two.svm", svm(&rows(500, 60, 12, 2, 3))).json("fit two.svm --task multiclass --quiet --json");
     assert_eq!((&two["n_examples"], &two["progressive_error"].is_f64()), (&500.into(), &true));
@@ -267,7 +276,7 @@ fn quiet_means_quiet_and_progress_has_its_column() {
     let folder = shop();
     let run = folder.run("fit train.csv --target buys --quiet --out m.json");
     assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""));
-    let run = folder.run("fit train.csv --target buys --json --out m.json");
+    let run = folder.run("fit train.csv --target buys --method ftrl --json --out m.json");
     one_json_line(&run.out);
     let table: Vec<&str> = run.err.lines().collect();
     assert!(table[0].contains("non-") && table[1].contains("zeros"), "{}", run.err);

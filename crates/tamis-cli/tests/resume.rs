@@ -102,6 +102,8 @@ fn several_shuffled_passes_survive_kill_9() {
     folder.write("d.svm", svm(&rows(4000, 2000, 15, 2, 5)));
     std::fs::create_dir(folder.path("cache")).unwrap();
     survives_kills(&folder, "d.svm --passes 6 --method ftrl");
+    survives_kills(&folder, "d.svm");
+    survives_kills(&folder, "d.svm --k 7 --passes 4");
     survives_kills(&folder, "d.svm --passes 6 --method truncated-gradient --average --memory 0 --cache-dir cache");
     survives_kills(&folder, "d.svm --passes 4 --scale unit-variance --method fobos --k 30 --refit");
     assert_eq!(names_in(&folder.path("cache")), [] as [&str; 0], "killed or not, the pass cache is gone");
@@ -111,7 +113,7 @@ fn several_shuffled_passes_survive_kill_9() {
 fn many_classes_survive_kill_9() {
     let folder = Folder::new();
     folder.write("d.svm", svm(&rows(15_000, 1000, 12, 5, 5)));
-    survives_kills(&folder, "d.svm --passes 1");
+    survives_kills(&folder, "d.svm --passes 1 --method ftrl");
     survives_kills(&folder, "d.svm --passes 3 --method fobos");
 }
 
@@ -123,7 +125,7 @@ fn classes_that_come_late_survive_kill_9() {
         row.label = row.label.min(2 + at as u64 / 5000);
     }
     folder.write("d.svm", svm(&data));
-    survives_kills(&folder, "d.svm --passes 1");
+    survives_kills(&folder, "d.svm --passes 1 --method ftrl");
     assert_eq!(folder.json("inspect fitted.json --json")["classes"].as_array().unwrap().len(), 5);
 }
 
@@ -137,8 +139,8 @@ fn tables_with_categories_and_text_labels_survive_kill_9() {
         text.push_str(&format!("c{colour},{},{kind}\n", size * other as f64));
     }
     folder.write("d.csv", text);
-    survives_kills(&folder, "d.csv --target kind --passes 3");
-    survives_kills(&folder, "d.csv --target kind --passes 1 --hash-bits 5");
+    survives_kills(&folder, "d.csv --target kind --passes 3 --method ftrl");
+    survives_kills(&folder, "d.csv --target kind --passes 1 --hash-bits 5 --method ftrl");
 }
 
 #[test]
@@ -162,7 +164,7 @@ fn ctrl_c_and_a_polite_end_save_and_say_how_to_go_on() {
 /// Whether the training could be stopped with a signal; if so, it saved its state and went on to the same model.
 fn stops_and_goes_on(folder: &Folder, signal: &str) -> bool {
     for passes in [40, 200, 1000] {
-        let flags = format!("d.svm --passes {passes}");
+        let flags = format!("d.svm --method ftrl --passes {passes}");
         let _ = ["i.json", "c.tamis"].map(|name| std::fs::remove_file(folder.path(name)));
         let mut child = start(folder, &format!("{flags} --quiet --out i.json --checkpoint c.tamis --every 5000"));
         wait_for_saves(folder, &mut child, 1);
@@ -189,7 +191,7 @@ fn stops_and_goes_on(folder: &Folder, signal: &str) -> bool {
 fn ctrl_c_without_a_checkpoint_just_stops() {
     let folder = Folder::new();
     folder.write("d.svm", svm(&rows(3000, 500, 10, 2, 5))).write("old.json", "old");
-    let mut child = start(&folder, "d.svm --passes 4000000 --out old.json");
+    let mut child = start(&folder, "d.svm --method ftrl --passes 4000000 --out old.json");
     let mut told = BufReader::new(child.stderr.take().unwrap());
     let mut text = String::new();
     told.read_line(&mut text).unwrap();
@@ -217,10 +219,10 @@ fn interrupted(flags: &str) -> Folder {
 
 #[test]
 fn a_bad_line_can_be_mended_and_the_training_resumed() {
-    let folder = interrupted("--passes 1");
+    let folder = interrupted("--method ftrl --passes 1");
     let run = folder.run("fit d.svm --resume c.tamis --out m.json");
     assert!(run.err.starts_with("going on from c.tamis after 6000 rows\n"), "{}", run.err);
-    assert_eq!(folder.read("m.json"), folder.model("d.svm --passes 1"));
+    assert_eq!(folder.read("m.json"), folder.model("d.svm --method ftrl --passes 1"));
 }
 
 #[test]
@@ -229,15 +231,15 @@ fn rows_beyond_those_passed_over_twice_are_resumed_too() {
     let text = svm(&rows(270_000, 20, 2, 2, 5));
     let at = text.match_indices('\n').nth(265_000).unwrap().0 + 1;
     folder.write("d.svm", &text).write("cut.svm", format!("{}1 broken\n", &text[..at]));
-    let run = folder.run("fit cut.svm --quiet --out m.json --checkpoint c.tamis --every 203000");
+    let run = folder.run("fit cut.svm --method ftrl --quiet --out m.json --checkpoint c.tamis --every 203000");
     assert!(run.complaint().starts_with("cut.svm:265002:3: "), "{}", run.err);
     folder.ok("fit d.svm --quiet --resume c.tamis --out m.json");
-    assert_eq!(folder.read("m.json"), folder.model("d.svm"));
+    assert_eq!(folder.read("m.json"), folder.model("d.svm --method ftrl"));
 }
 
 #[test]
 fn other_data_are_refused() {
-    let folder = interrupted("--passes 1");
+    let folder = interrupted("--method ftrl --passes 1");
     let text = folder.text("d.svm");
     let lines: Vec<&str> = text.lines().collect();
     let told = |lines: &[&str]| {
@@ -275,7 +277,7 @@ fn the_recipe_may_not_change_half_way() {
 
 #[test]
 fn a_damaged_checkpoint_is_refused() {
-    let folder = interrupted("--passes 1");
+    let folder = interrupted("--method ftrl --passes 1");
     let bytes = folder.read("c.tamis");
     let told = |content: &[u8]| {
         folder.write("bad.tamis", content);
@@ -330,7 +332,11 @@ fn going_on_with_new_data_survives_kill_9_too() {
     let all = svm(&rows(12_000, 800, 12, 2, 5));
     let cut = all.match_indices('\n').nth(5999).unwrap().0 + 1;
     folder.write("a.svm", &all[..cut]).write("b.svm", &all[cut..]);
-    for flags in ["--passes 1", "--passes 3 --scale unit-variance", "--passes 2 --method fobos --scale max-abs"] {
+    for flags in [
+        "--method ftrl --passes 1",
+        "--method ftrl --passes 3 --scale unit-variance",
+        "--passes 2 --method fobos --scale max-abs",
+    ] {
         folder.ok(&format!("fit a.svm {flags} --quiet --out a.json --checkpoint first.tamis"));
         folder.ok("fit b.svm --quiet --resume first.tamis --out whole.json");
         let mut killed = false;
@@ -357,7 +363,7 @@ fn known_columns_keep_their_meaning_when_going_on() {
     let folder = Folder::new();
     folder.write("a.csv", "zip,age,y\n7001,30,no\n7002,40,yes\n7001,35,no\n7002,45,yes\n");
     folder.write("b.csv", "zip,age,y\n7003,20,no\n7002,60,yes\n");
-    folder.ok("fit a.csv --categorical zip --quiet --penalty 0 --out a.json --checkpoint c.tamis");
+    folder.ok("fit a.csv --categorical zip --quiet --method ftrl --penalty 0 --out a.json --checkpoint c.tamis");
     folder.ok("fit b.csv --quiet --resume c.tamis --out b.json");
     let names: Vec<String> = folder.weights("b.json").into_keys().collect();
     assert_eq!(names, ["age", "zip=7001", "zip=7002", "zip=7003"]);

@@ -28,7 +28,7 @@ fn threads_change_nothing() {
         "two.svm --passes 1",
         "two.csv --passes 3",
         "five.vw --passes 1 --method truncated-gradient",
-        "five.svm --passes 3 --k 20 --refit",
+        "five.svm --method ftrl --passes 3 --k 20 --refit",
         "five.vw --passes 2 --method fobos --average",
     ] {
         all_alike(&folder, &[1, 2, 3].map(|threads| format!("{line} --threads {threads}")));
@@ -173,7 +173,7 @@ fn rows_on_disk_and_rows_in_memory_are_the_same_rows() {
     let folder = Folder::new();
     folder.write("d.svm", svm(&rows(9000, 300, 40, 2, 4)));
     std::fs::create_dir(folder.path("cache")).unwrap();
-    for flags in ["--passes 4", "--passes 2 --no-shuffle", "--passes 2 --refit --scale unit-variance"] {
+    for flags in ["--passes 4", "--passes 2 --no-shuffle", "--method ftrl --passes 2 --refit --scale unit-variance"] {
         let memories = ["1G", "500K", "0"];
         all_alike(&folder, &memories.map(|memory| format!("d.svm {flags} --memory {memory} --cache-dir cache")));
     }
@@ -185,7 +185,7 @@ fn the_pass_cache_never_has_a_name() {
     let folder = Folder::new();
     folder.write("d.svm", svm(&rows(9000, 300, 40, 2, 4)));
     std::fs::create_dir(folder.path("cache")).unwrap();
-    let line = "fit d.svm --passes 2000000 --memory 0 --cache-dir cache --out m.json";
+    let line = "fit d.svm --method ftrl --passes 2000000 --memory 0 --cache-dir cache --out m.json";
     let mut child = folder.process(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stderr.take().unwrap()), &mut line).unwrap();
@@ -238,7 +238,7 @@ fn all_formats_tell_the_same_data() {
         folder.ok(&format!("convert d.{format} back.svm"));
         assert_eq!(folder.text("back.svm"), folder.text("d.svm"), "there and back by {format}");
     }
-    for flags in ["--passes 1", "--method fobos --scale unit-variance", "--k 10 --refit"] {
+    for flags in ["--passes 1", "--method fobos --scale unit-variance", "--k 10", "--method ftrl --k 10 --refit"] {
         let weights = formats.map(|format| {
             folder.ok(&format!("fit d.{format} {flags} --quiet --out {format}.json"));
             folder.weights(&format!("{format}.json"))

@@ -6,8 +6,9 @@
 //! ```
 //! [`read`] opens files and cuts them into blocks, [`parse`] and [`columnar`] turn blocks into rows, [`data`] holds rows,
 //! names and scaling, [`loss`], [`rate`], [`shrink`] and [`project`] are the parts of the learners in [`learn`],
-//! [`train`] drives a learner over the stream, [`model`] is what remains, [`eval`] judges it, [`synth`] makes data whose
-//! truth is known. A [`recipe`] says what to do, as plain data. Nothing here prints.
+//! [`train`] drives a learner over the stream, [`model`] is what remains, [`eval`] judges it, [`tune`] chooses settings
+//! and says how stable the choice of features is, [`synth`] makes data whose truth is known. A [`recipe`] says what to do,
+//! as plain data. Nothing here prints.
 //!
 //! From a file to 25 features and their predictions:
 //! ```no_run
@@ -37,6 +38,7 @@ pub mod eval;
 pub mod learn;
 pub mod loss;
 pub mod model;
+pub mod moments;
 pub mod parse;
 pub mod project;
 pub mod random;
@@ -44,5 +46,7 @@ pub mod rate;
 pub mod read;
 pub mod recipe;
 pub mod shrink;
+pub mod solve;
 pub mod synth;
 pub mod train;
+pub mod tune;

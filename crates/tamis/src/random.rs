@@ -12,6 +12,8 @@ pub enum Purpose {
     Deal,
     /// The order of rows in a pass.
     Pass,
+    /// The order of rows on a path.
+    Path,
 }
 
 /// A generator for one purpose and number (of a pass, a path, …).

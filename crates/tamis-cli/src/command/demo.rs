@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tamis::model::Model;
 use tamis::read::{RowStream, expand, memory_of_this_machine};
-use tamis::recipe::{Method, Recipe};
+use tamis::recipe::Recipe;
 use tamis::synth::{Kind, Plan, Truth, generate};
 use tamis::train::{FitOptions, fit};
 
@@ -26,7 +26,7 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
         None => temporary.path(),
     };
     let (prefix, truth) = make_data(folder, args.n)?;
-    let model = learn(&prefix, truth.plan.k, folder)?;
+    let model = learn(&prefix, folder)?;
     compare(&truth, &model)?;
     let reading = ReadingArgs::default();
     let mut test = RowStream::open(expand(&[format!("{prefix}.test.svm")], None)?, reading.options(true));
@@ -57,10 +57,10 @@ fn make_data(folder: &Path, n: usize) -> Result<(String, Truth), Failure> {
     Ok((prefix, truth))
 }
 
-fn learn(prefix: &str, k: usize, folder: &Path) -> Result<Model, Failure> {
+fn learn(prefix: &str, folder: &Path) -> Result<Model, Failure> {
     let file = format!("{prefix}.svm");
     let size = std::fs::metadata(&file)?.len();
-    let recipe = Recipe { k: Some(k), passes: Some(1), ..Recipe::new(Method::Ftrl) };
+    let recipe = Recipe::default();
     let options = FitOptions {
         sources: expand(&[file], None)?,
         read: ReadingArgs::default().options(true),
@@ -68,7 +68,7 @@ fn learn(prefix: &str, k: usize, folder: &Path) -> Result<Model, Failure> {
         stop: stop_on_signal(),
         ..FitOptions::default()
     };
-    print_line!("$ tamis fit {prefix}.svm --k {k} --passes 1")?;
+    print_line!("$ tamis fit {prefix}.svm")?;
     let started = Instant::now();
     let mut screen = Screen::new(false, &options.sources);
     let fitted = fit(&recipe, &options, None, &mut screen)?;

@@ -15,7 +15,7 @@ use tamis::train::{CheckpointPlan, FitOptions, Fitted, Saved, fit};
 use super::{Failure, eval, open_for, warn_of_skipped};
 use crate::args::FitArgs;
 use crate::output::progress::Screen;
-use crate::output::{print_line, table, tell};
+use crate::output::{ladder, print_line, table, tell};
 
 pub fn run(args: FitArgs) -> Result<(), Failure> {
     let started = Instant::now();
@@ -29,6 +29,7 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
         sources,
         read: args.data.reading.options(true),
         task: args.running.task,
+        order: None,
         memory: args.running.memory.unwrap_or_else(memory_of_this_machine),
         cache_folder: args.running.cache_dir.clone(),
         model: Some(args.running.out.clone()),
@@ -40,7 +41,7 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
             .map(|path| CheckpointPlan { path, every: args.running.every }),
         stop: stop_on_signal(),
     };
-    let mut screen = Screen::new(args.running.quiet, &options.sources);
+    let mut screen = Screen::new(args.running.quiet, &options.sources).with_loss(recipe.loss);
     let fitted = fit(&recipe, &options, resume, &mut screen)?;
     screen.finish();
     let measures = match validation {
@@ -53,7 +54,7 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
 }
 
 /// What would only show at the end of a long training is looked at first.
-fn can_be_written(path: &Path) -> Result<(), Failure> {
+pub fn can_be_written(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match (path.is_dir(), folder.is_dir()) {
         (true, _) => Err(Failure::Text(format!("{}: cannot be written: it is a directory", path.display()))),
@@ -132,6 +133,9 @@ fn tell(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f
     if let Some(measures) = measures {
         print_line!("on {}: {}", args.running.validate.as_deref().unwrap_or_default(), table::measures(measures))?;
     }
+    if let Some(text) = ladder::taken(model, &args.running.out.display().to_string()) {
+        print_line!("{text}")?;
+    }
     let top = table::features(model, 10);
     if !top.is_empty() {
         print_line!("\n{top}")?;
@@ -143,7 +147,7 @@ fn summary(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds
     let Model { recipe, seen, loss, .. } = &fitted.model;
     let mut value = json!({
         "model": args.running.out,
-        "method": recipe.method.name(),
+        "method": recipe.method_name(),
         "loss": loss.name(),
         "task": table::task_name(&fitted.model),
         "n_examples": seen.rows,

@@ -1,4 +1,4 @@
-//! `tamis inspect`: what a model uses, as a table with bars, as JSON or as CSV.
+//! `tamis inspect`: what a model uses and which ladder it stands on, as tables, as JSON or as CSV.
 
 use std::io::{BufWriter, Write, stdout};
 
@@ -8,7 +8,7 @@ use tamis::model::{Feature, Model, Output};
 
 use super::Failure;
 use crate::args::InspectArgs;
-use crate::output::table;
+use crate::output::{ladder, table};
 
 pub fn run(args: InspectArgs) -> Result<(), Failure> {
     let model = Model::load(&args.model)?;
@@ -21,6 +21,12 @@ pub fn run(args: InspectArgs) -> Result<(), Failure> {
     } else {
         writeln!(out, "{}", table::about(&model))?;
         writeln!(out, "\n{}", table::features(&model, top))?;
+        if let Some(selection) = &model.selection {
+            let path = args.model.display().to_string();
+            writeln!(out, "{}", table::legend(selection.paths))?;
+            writeln!(out, "\n{}", ladder::table(&model, selection, &path))?;
+            writeln!(out, "\n{}", ladder::chance(&model, selection))?;
+        }
     }
     out.flush()?;
     Ok(())
@@ -29,8 +35,14 @@ pub fn run(args: InspectArgs) -> Result<(), Failure> {
 fn as_json(model: &Model, top: usize) -> Value {
     // With more than two classes each feature says whose it is, and there is an intercept a class.
     let feature = |class: &Option<Label>, feature: &Feature| {
-        let (name, weight, scale) = (&feature.name, feature.weight, feature.scale);
-        let mut value = json!({"name": name, "weight": weight, "scale": scale, "stability": feature.stability});
+        let mut value = json!({
+            "name": feature.name,
+            "weight": feature.weight,
+            "scale": feature.scale,
+            "stability": feature.stability,
+            "evidence": feature.evidence.map(|[mean, _]| mean),
+            "evidence_spread": feature.evidence.map(|[_, spread]| spread),
+        });
         if class.is_some() {
             value["class"] = json!(class);
         }
@@ -40,7 +52,7 @@ fn as_json(model: &Model, top: usize) -> Value {
         |output: &Output| output.features.iter().take(top).map(|one| feature(&output.class, one)).collect::<Vec<_>>();
     let features: Vec<Value> = model.outputs.iter().flat_map(of_output).collect();
     let mut value = json!({
-        "method": model.recipe.method.name(),
+        "method": model.recipe.method_name(),
         "loss": model.loss.name(),
         "task": table::task_name(model),
         "classes": model.classes(),
@@ -53,5 +65,13 @@ fn as_json(model: &Model, top: usize) -> Value {
         many => many.iter().map(|output| output.intercept).collect(),
     };
     value["features"] = json!(features);
+    value["ladder"] = json!(model.selection.as_ref().map(ladder::as_json));
+    value["stable"] = json!(model.selection.as_ref().map(|selection| {
+        json!({
+            "cutoff": ladder::CUTOFF,
+            "features": ladder::stable_features(model, ladder::CUTOFF),
+            "false_selections": selection.false_selections(ladder::CUTOFF),
+        })
+    }));
     value
 }

@@ -5,16 +5,26 @@ mod demo;
 mod eval;
 mod fit;
 mod inspect;
+pub mod moments;
 mod predict;
+pub mod recut;
+pub mod reproduce;
+pub mod solve;
+pub mod stability;
 mod synth;
+pub mod tune;
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
+use tamis::eval::JudgeError;
 use tamis::model::{Model, ModelError};
+use tamis::moments::MomentsError;
 use tamis::read::{ReadError, ReadOptions, RowStream};
+use tamis::solve::SolveError;
 use tamis::train::TrainError;
+use tamis::tune::TuneError;
 
 use crate::args::{Arguments, Commands, DataArgs};
 use crate::output::tell;
@@ -26,8 +36,14 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Commands::Predict(args) => predict::run(args),
         Commands::Eval(args) => eval::run(args),
         Commands::Inspect(args) => inspect::run(args),
+        Commands::Recut(args) => recut::run(args),
         Commands::Convert(args) => convert::run(args),
         Commands::Synth(args) => synth::run(args),
+        Commands::Moments(args) => moments::run(*args),
+        Commands::Solve(args) => solve::run(*args),
+        Commands::Tune(args) => tune::run(*args),
+        Commands::Stability(args) => stability::run(*args),
+        Commands::Reproduce(args) => reproduce::run(args),
         Commands::Demo(args) => demo::run(args),
     }
 }
@@ -36,6 +52,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
 #[derive(Debug)]
 pub enum Failure {
     Train(TrainError),
+    Tune(TuneError),
+    Judge(JudgeError),
+    Moments(MomentsError),
+    Solve(SolveError),
     Read(ReadError),
     Model(ModelError),
     Output(io::Error),
@@ -50,7 +70,12 @@ impl Failure {
 
     /// 2 for errors, 130 after Ctrl-C.
     pub fn exit_code(&self) -> u8 {
-        if matches!(self, Failure::Train(TrainError::Interrupted { .. })) { 130 } else { 2 }
+        match self {
+            Failure::Train(TrainError::Interrupted { .. }) => 130,
+            Failure::Moments(MomentsError::Interrupted { .. }) => 130,
+            Failure::Tune(TuneError::Train(TrainError::Interrupted { .. })) => 130,
+            _ => 2,
+        }
     }
 }
 
@@ -58,6 +83,10 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Train(error) => error.fmt(f),
+            Failure::Tune(error) => error.fmt(f),
+            Failure::Judge(error) => error.fmt(f),
+            Failure::Moments(error) => error.fmt(f),
+            Failure::Solve(error) => error.fmt(f),
             Failure::Read(error) => error.fmt(f),
             Failure::Model(error) => error.fmt(f),
             Failure::Output(error) => write!(f, "output: {error}"),
@@ -75,7 +104,7 @@ macro_rules! failure_from {
         })*
     };
 }
-failure_from!(TrainError => Train, ReadError => Read, ModelError => Model, io::Error => Output, String => Text);
+failure_from!(TrainError => Train, TuneError => Tune, JudgeError => Judge, MomentsError => Moments, SolveError => Solve, ReadError => Read, ModelError => Model, io::Error => Output, String => Text);
 
 /// The model, and its data opened the way the model was taught.
 fn model_and_data(model: &Path, data: &DataArgs, needs_target: bool) -> Result<(Model, RowStream), Failure> {

@@ -18,6 +18,8 @@ macro_rules! tell {
 
 pub(crate) use {print_line, tell};
 
+pub mod fits;
+pub mod ladder;
 pub mod progress;
 pub mod rows;
 pub mod table;

@@ -4,8 +4,11 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tamis::loss::LossKind;
 use tamis::read::Source;
-use tamis::train::{Observer, Progress};
+use tamis::train::{Observer, Progress, RungReport};
+
+use super::table::count;
 
 /// Shows a training while it runs.
 pub struct Screen {
@@ -13,6 +16,8 @@ pub struct Screen {
     headed: bool,
     bar: ProgressBar,
     bytes: Option<u64>,
+    /// Whether the loss of numbers is squared, so that its root is what people know.
+    squared: bool,
 }
 
 const HEAD: &str = "\
@@ -30,7 +35,13 @@ impl Screen {
         let style = ProgressStyle::with_template("{bar:32} {percent:>3} % {msg} {elapsed}");
         bar.set_style(style.expect("the template is right").progress_chars("█▉▊▋▌▍▎▏ "));
         bar.enable_steady_tick(Duration::from_millis(250));
-        Screen { quiet, headed: false, bar, bytes }
+        Screen { quiet, headed: false, bar, bytes, squared: true }
+    }
+
+    /// Says which loss was asked for.
+    pub fn with_loss(mut self, loss: Option<LossKind>) -> Self {
+        self.squared = loss.is_none_or(|loss| loss == LossKind::Squared);
+        self
     }
 
     pub fn finish(&self) {
@@ -93,13 +104,30 @@ impl Observer for Screen {
         }
     }
 
+    fn rung(&mut self, report: &RungReport) {
+        if self.quiet {
+            return;
+        }
+        let (name, worth) = match report.error {
+            Some(error) => ("error", format!("{:.2} %", 100.0 * error)),
+            None if self.squared => ("RMSE", number(report.loss.max(0.0).sqrt())),
+            None => ("", String::new()),
+        };
+        if !self.headed {
+            self.say(&format!("features   {name:<10} loss       (on rows the features were chosen without)"));
+            self.headed = true;
+        }
+        self.say(&format!("{:<10} {worth:<10} {}", count(report.size as u64), number(report.loss)));
+        self.bar.set_message(format!("{} features, {name} {worth}", count(report.size as u64)));
+    }
+
     fn note(&mut self, text: &str) {
         self.say(&format!("note: {text}"));
     }
 }
 
 /// Seven characters or so of a loss of any size.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 1e5 || (size < 1e-4 && size > 0.0) => format!("{value:.2e}"),
         size if size >= 100.0 => format!("{value:.2}"),

@@ -65,7 +65,7 @@ pub fn about(model: &Model) -> String {
                 format!("{} classes ({}{more})", classes.len(), names.join(", "))
             }
         },
-        model.recipe.method.name(),
+        model.recipe.method_name(),
         model.loss.name(),
         count(seen.rows),
         seen.passes,
@@ -73,7 +73,9 @@ pub fn about(model: &Model) -> String {
         count(seen.features),
         count(model.nonzeros() as u64),
     );
-    if let Some(error) = seen.progressive_error {
+    if let Some(selection) = &model.selection {
+        write!(text, "\n{}", super::ladder::standing(model, selection)).expect("text grows");
+    } else if let Some(error) = seen.progressive_error {
         write!(text, "\nwrong on {:.2} % of rows before learning them", 100.0 * error).expect("text grows");
     }
     if seen.skipped > 0 {
@@ -83,7 +85,7 @@ pub fn about(model: &Model) -> String {
 }
 
 /// The columns a terminal has, 80 if it does not say.
-fn width() -> usize {
+pub fn width() -> usize {
     std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(80)
 }
 
@@ -105,29 +107,69 @@ pub fn features(model: &Model, top: usize) -> String {
     text
 }
 
+/// A name, numbers that fit the terminal, and a bar. Evidence goes first, then stability, where there is no room.
 fn bars(features: &[Feature]) -> String {
     let effect = |feature: &Feature| feature.weight * feature.scale;
     let largest = features.iter().map(|feature| effect(feature).abs()).fold(0.0, f64::max);
-    let stable = features.iter().any(|feature| feature.stability.is_some());
-    let names = features.iter().map(|feature| feature.name.chars().count()).max().unwrap_or(0);
-    let names = names.clamp(7, (width() / 2).max(12));
-    let room = width().saturating_sub(names + 32).clamp(4, 40);
-    let mut text = String::new();
-    writeln!(text, "{:<names$}  {:>12}  {:<10} effect", "feature", "weight", if stable { "stability" } else { "" })
-        .expect("text grows");
-    for feature in features {
-        let share = if largest > 0.0 { effect(feature).abs() / largest } else { 0.0 };
-        let bar = if effect(feature) < 0.0 { "−" } else { "+" }.to_string()
-            + &"█".repeat((share * room as f64).ceil() as usize);
-        let stability = feature.stability.map(|share| format!("{:.0} %", 100.0 * share)).unwrap_or_default();
-        writeln!(text, "{:<names$}  {:>12.6}  {stability:<10} {bar}", clipped(&feature.name, names), feature.weight)
-            .expect("text grows");
+    let mut columns = vec![column("weight", features, |feature| Some(format!("{:12.6}", feature.weight)))];
+    columns.push(column("stability", features, |feature| Some(format!("{:.0} %", 100.0 * feature.stability?))));
+    columns.push(column("evidence", features, |feature| {
+        feature.evidence.map(|[mean, spread]| format!("{mean:.1} ± {spread:.1}"))
+    }));
+    columns.retain(|column| column.iter().skip(1).any(|cell| !cell.trim().is_empty()));
+    let taken = |columns: &[Vec<String>]| columns.iter().map(|column| 2 + column[0].chars().count()).sum::<usize>();
+    let mut left_out = Vec::new();
+    while columns.len() > 1 && SHORTEST_NAME + taken(&columns) + 2 + SHORTEST_BAR > width() {
+        left_out.extend(columns.pop().map(|column| column[0].trim().to_string()));
     }
-    text
+    let names = features.iter().map(|feature| feature.name.chars().count()).max().unwrap_or(0);
+    let rest = width().saturating_sub(taken(&columns) + 3);
+    let names = names.clamp(SHORTEST_NAME, rest.saturating_sub(SHORTEST_BAR).clamp(SHORTEST_NAME, width().max(24) / 2));
+    let room = rest.saturating_sub(names).clamp(SHORTEST_BAR, 40);
+    let bar = |feature: &Feature| {
+        let share = if largest > 0.0 { effect(feature).abs() / largest } else { 0.0 };
+        let sign = if effect(feature) < 0.0 { "−" } else { "+" };
+        sign.to_string() + &"█".repeat((share * room as f64).ceil() as usize)
+    };
+    let line = |number: usize, name: &str, end: &str| {
+        let cells: String = columns.iter().map(|column| format!("  {}", column[number])).collect();
+        format!("{:<names$}{cells}  {end}\n", clipped(name, names))
+    };
+    let mut text = line(0, "feature", "effect");
+    features.iter().enumerate().for_each(|(number, one)| text += &line(number + 1, &one.name, &bar(one)));
+    text + &want_of_room(&left_out)
+}
+
+/// A name of fewer characters, or a bar of fewer blocks, says too little.
+const SHORTEST_NAME: usize = 7;
+const SHORTEST_BAR: usize = 4;
+
+/// A heading and a cell for each feature, all of one width, to the right.
+fn column(head: &str, features: &[Feature], cell: impl Fn(&Feature) -> Option<String>) -> Vec<String> {
+    let cells = features.iter().map(|feature| cell(feature).unwrap_or_default());
+    let cells: Vec<String> = std::iter::once(head.to_string()).chain(cells).collect();
+    let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    cells.iter().map(|cell| format!("{cell:>width$}")).collect()
+}
+
+/// What was left out of a table, if anything.
+pub fn want_of_room(columns: &[String]) -> String {
+    match columns {
+        [] => String::new(),
+        columns => format!("(no room for {}; see --json)\n", columns.join(", ")),
+    }
+}
+
+/// What the columns of a stabilized model mean.
+pub fn legend(paths: usize) -> String {
+    format!(
+        "stability Π: how many of {paths} paths select the feature; evidence: its mean ± spread over the paths,\n\
+         in standard errors of the gradient"
+    )
 }
 
 /// A name on one line, control characters made visible, cut to fit.
-fn clipped(name: &str, width: usize) -> String {
+pub fn clipped(name: &str, width: usize) -> String {
     let safe: String = name.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
     match safe.char_indices().nth(width.saturating_sub(1)) {
         Some((end, _)) if safe.chars().count() > width => format!("{}…", &safe[..end]),
@@ -138,17 +180,36 @@ fn clipped(name: &str, width: usize) -> String {
 /// Features as CSV: output by output, quoted where needed.
 pub fn features_csv(model: &Model, top: usize) -> String {
     let many = model.outputs.len() > 1;
-    let mut text =
-        String::from(if many { "class,name,weight,scale,stability\n" } else { "name,weight,scale,stability\n" });
+    let mut text = String::from(if many { "class," } else { "" });
+    text.push_str("name,weight,scale,stability,evidence,evidence_spread\n");
     for output in &model.outputs {
         for feature in output.features.iter().take(top) {
             if let Some(class) = output.class.as_ref().filter(|_| many) {
                 write!(text, "{},", quoted(&class.to_string())).expect("text grows");
             }
-            let stability = feature.stability.map(|share| share.to_string()).unwrap_or_default();
-            writeln!(text, "{},{},{},{stability}", quoted(&feature.name), feature.weight, feature.scale)
+            let Feature { weight, scale, evidence, .. } = feature;
+            let numbers = [feature.stability, evidence.map(|[mean, _]| mean), evidence.map(|[_, spread]| spread)];
+            let [stability, mean, spread] = numbers.map(|one| one.map(|one| one.to_string()).unwrap_or_default());
+            writeln!(text, "{},{weight},{scale},{stability},{mean},{spread}", quoted(&feature.name))
                 .expect("text grows");
         }
+    }
+    text
+}
+
+/// Rows of cells in columns, the last to the left and all others to the right, each row a line.
+pub fn aligned(rows: &[Vec<&str>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cell = |(column, cell): (usize, &&str)| {
+            let room = " ".repeat(widths[column] - cell.chars().count());
+            if column + 1 == columns { format!("{cell}{room}") } else { format!("{room}{cell}") }
+        };
+        let line = row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ");
+        writeln!(text, "{}", line.trim_end()).expect("text grows");
     }
     text
 }
@@ -169,6 +230,12 @@ mod tests {
     fn counts_and_bytes() {
         assert_eq!(["7", "1,000", "12,345,678"], [7, 1000, 12_345_678].map(count));
         assert_eq!(bytes(5 << 20), "5.0 MiB");
+    }
+
+    #[test]
+    fn cells_stand_in_columns() {
+        let rows = [vec!["a", "κ", "mark"], vec!["10", "0.25 %", ""]];
+        assert_eq!(aligned(&rows), " a       κ  mark\n10  0.25 %\n");
     }
 
     #[test]

@@ -36,6 +36,7 @@ impl Case {
                 recipe.set("decay", 1e-300).set("learning-rate", start)
             }
             Method::SingleStage => recipe.set("radius", 1e300),
+            Method::Stabilized => unreachable!("not an online learner"),
         }
     }
 
@@ -49,6 +50,7 @@ impl Case {
             Method::Fobos | Method::Rda | Method::Ftrl | Method::Sadmm => recipe.set("penalty", 1e9),
             Method::Tsgd | Method::Fofs | Method::Sofs => Recipe { k: Some(1), ..recipe },
             Method::SingleStage => recipe.set("radius", 1e-6),
+            Method::Stabilized => unreachable!("not an online learner"),
         }
     }
 

@@ -7,6 +7,8 @@ mod fobos;
 mod fofs;
 mod ftrl;
 mod mean;
+pub mod moments;
+mod paper;
 mod rates;
 mod rda;
 mod rounding;
@@ -14,10 +16,12 @@ mod sadmm;
 mod sgd;
 mod single_stage;
 mod sofs;
+pub mod stabilized;
 mod truncated_gradient;
 mod tsgd;
 mod unpenalised;
 
+pub use paper::{PaperRun, PaperStage, paper};
 pub use unpenalised::unpenalised;
 
 use tamis::data::{Example, Row};
@@ -51,6 +55,9 @@ pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
         Method::Sofs => Box::new(sofs::Sofs::new(task, recipe)),
         Method::Sadmm => Box::new(sadmm::Sadmm::new(task, recipe)),
         Method::SingleStage => Box::new(single_stage::SingleStage::new(task, recipe)),
+        Method::Stabilized => {
+            panic!("stabilized is not learned row by row: its literal version is `naive::stabilized`")
+        }
     };
     if recipe.average { Box::new(mean::Averaged::new(plain, p)) } else { plain }
 }

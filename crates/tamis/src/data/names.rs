@@ -209,6 +209,16 @@ impl Dictionary {
         }
     }
 
+    /// A hash of what a feature is called, the same whatever id it got.
+    pub fn name_hash(&self, id: FeatureId) -> u64 {
+        match &self.entries[id as usize] {
+            Entry::Index(index) => crate::random::mix(u64::from(*index)),
+            Entry::Name(name) => hash_name(name),
+            Entry::Bucket { bucket, .. } => crate::random::mix(u64::from(*bucket)),
+            Entry::Free => 0,
+        }
+    }
+
     /// The bucket of a hashed feature.
     pub fn bucket(&self, id: FeatureId) -> Option<u32> {
         match &self.entries[id as usize] {

@@ -175,6 +175,34 @@ impl ParsedRows {
         }
     }
 
+    /// The rows that are wanted, in their order; lines, labels, weights and tags go with them.
+    pub fn keep(&self, wanted: impl Fn(usize) -> bool) -> ParsedRows {
+        let keys = match &self.keys {
+            Keys::Index(_) => Keys::Index(Vec::new()),
+            Keys::Name { .. } => Keys::Name { text: String::new(), ends: Vec::new() },
+        };
+        let mut kept = ParsedRows { adds_duplicates: self.adds_duplicates, ..Self::with_keys(keys) };
+        for row in (0..self.len()).filter(|&row| wanted(row)) {
+            let span = self.offsets[row]..self.offsets[row + 1];
+            match (&mut kept.keys, &self.keys) {
+                (Keys::Index(to), Keys::Index(from)) => to.extend_from_slice(&from[span.clone()]),
+                (Keys::Name { text: to, ends }, Keys::Name { text: from, ends: old }) => {
+                    let mut start = if span.start == 0 { 0 } else { old[span.start - 1] };
+                    for &end in &old[span.clone()] {
+                        to.push_str(&from[start..end]);
+                        ends.push(to.len());
+                        start = end;
+                    }
+                }
+                _ => unreachable!("made of the same kind"),
+            }
+            kept.values.extend_from_slice(&self.values[span]);
+            kept.tags.extend(self.tags.get(row).cloned());
+            kept.end_row(self.labels[row].clone(), self.weights[row], self.lines[row]);
+        }
+        kept
+    }
+
     /// Values of row `i` with their keys, as written.
     pub fn entries(&self, i: usize) -> impl Iterator<Item = (FeatureKey<'_>, f64)> {
         (self.offsets[i]..self.offsets[i + 1]).map(|at| (self.key(at), self.values[at]))
@@ -345,6 +373,27 @@ mod tests {
                 assert_eq!(part.entries(i).collect::<Vec<_>>(), keys);
             }
         }
+    }
+
+    #[test]
+    fn rows_can_be_picked() {
+        let mut parsed = named(&[&[("a", 1.0), ("bc", 2.0)], &[], &[("7", 3.0)], &[("a", 4.0)]]);
+        parsed.tags = ["p", "q", "r", "s"].map(Into::into).into();
+        let kept = parsed.keep(|row| row != 1);
+        assert_eq!((kept.lines.as_slice(), kept.labels.len()), ([0, 2, 3].as_slice(), 3));
+        assert_eq!(kept.tags.concat(), "prs");
+        for (row, old) in [0, 2, 3].into_iter().enumerate() {
+            assert_eq!(kept.entries(row).collect::<Vec<_>>(), parsed.entries(old).collect::<Vec<_>>());
+        }
+        assert_eq!(parsed.keep(|_| true), parsed);
+        let mut numbered = ParsedRows::by_index();
+        for row in 0..3 {
+            (0..=row).for_each(|index| numbered.push_index(index, 1.0 + f64::from(row)));
+            numbered.end_row(Label::Absent, 2.0, row);
+        }
+        let kept = numbered.keep(|row| row == 1);
+        assert_eq!(kept.entries(0).collect::<Vec<_>>(), [(FeatureKey::Index(0), 2.0), (FeatureKey::Index(1), 2.0)]);
+        assert_eq!(kept.weight(0), 2.0);
     }
 
     #[test]

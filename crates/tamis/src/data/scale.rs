@@ -20,11 +20,15 @@ pub enum ScaleKind {
     UnitVariance,
     /// To a largest absolute value of 1.
     MaxAbs,
+    /// Half-way between none and variance 1: divided by the root of the standard deviation. Columns of which at least
+    /// half is not zero are centred and brought to variance 1 (needs all rows before learning).
+    Half,
 }
 
 impl ScaleKind {
     /// All kinds, in the order of the documentation.
-    pub const ALL: [ScaleKind; 4] = [ScaleKind::Auto, ScaleKind::None, ScaleKind::UnitVariance, ScaleKind::MaxAbs];
+    pub const ALL: [ScaleKind; 5] =
+        [ScaleKind::Auto, ScaleKind::None, ScaleKind::UnitVariance, ScaleKind::MaxAbs, ScaleKind::Half];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -33,6 +37,7 @@ impl ScaleKind {
             ScaleKind::None => "none",
             ScaleKind::UnitVariance => "unit-variance",
             ScaleKind::MaxAbs => "max-abs",
+            ScaleKind::Half => "half",
         }
     }
 }
@@ -40,6 +45,8 @@ impl ScaleKind {
 /// Columns that reach beyond this are scaled by [`ScaleKind::Auto`], as are data of which a tenth stays below `TINY`.
 const LARGE: f64 = 10.0;
 const TINY: f64 = 1.0 / 64.0;
+/// Columns with this share of non-zeros are dense: centring them fills in few zeros.
+const DENSE: f64 = 0.5;
 
 /// Statistics of each column over the rows seen, and the divisors they give.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +58,8 @@ pub struct ColumnScale {
     rows: f64,
     /// Columns before this one have weights that were learned with their divisor: it may not change.
     restored: usize,
+    /// The means of restored columns.
+    centres: Vec<f64>,
 }
 
 /// Welford's running mean and squared deviation over the non-zero values of a column.
@@ -64,7 +73,7 @@ struct Moments {
 impl ColumnScale {
     /// Statistics of nothing yet.
     pub fn new(kind: ScaleKind) -> Self {
-        ColumnScale { kind, largest: Vec::new(), means: Vec::new(), rows: 0.0, restored: 0 }
+        ColumnScale { kind, largest: Vec::new(), means: Vec::new(), rows: 0.0, restored: 0, centres: Vec::new() }
     }
 
     /// Whether values are changed at all.
@@ -75,7 +84,7 @@ impl ColumnScale {
     /// Takes note of a row.
     pub fn observe(&mut self, row: Row<'_>) {
         self.rows += 1.0;
-        if self.kind != ScaleKind::UnitVariance {
+        if !matches!(self.kind, ScaleKind::UnitVariance | ScaleKind::Half) {
             for (id, value) in row.iter() {
                 match self.largest.get_mut(id as usize) {
                     Some(largest) if *largest >= value.abs() => {}
@@ -106,6 +115,10 @@ impl ColumnScale {
     pub fn finish(&mut self) {
         match self.kind {
             ScaleKind::UnitVariance => self.take_deviations(),
+            ScaleKind::Half => {
+                self.take_deviations();
+                self.go_halfway();
+            }
             ScaleKind::Auto if self.is_alike() => *self = ColumnScale::new(ScaleKind::None),
             ScaleKind::Auto => self.kind = ScaleKind::MaxAbs,
             ScaleKind::None | ScaleKind::MaxAbs => {}
@@ -120,12 +133,27 @@ impl ColumnScale {
         largest <= LARGE && sizes[sizes.len() / 10] >= TINY
     }
 
+    /// Sparse columns go half-way to variance 1: divided by √(s·S), S being the mean deviation of sparse columns. So
+    /// the unit of the data leaves no trace.
+    fn go_halfway(&mut self) {
+        let sparse = |moments: &Moments| moments.count > 0.0 && moments.count < DENSE * self.rows;
+        let columns = || self.largest.iter().zip(&self.means).filter(|(_, moments)| sparse(moments));
+        let mean = columns().map(|(spread, _)| spread).sum::<f64>() / columns().count().max(1) as f64;
+        for (spread, moments) in self.largest.iter_mut().zip(&self.means).skip(self.restored) {
+            if moments.count > 0.0 && moments.count < DENSE * self.rows {
+                *spread = (*spread * mean).sqrt();
+            }
+        }
+    }
+
     fn take_deviations(&mut self) {
         // The zeros join by the pairwise rule: mean and deviation of n−c zeros are 0.
         for (largest, moments) in self.largest.iter_mut().zip(&self.means).skip(self.restored) {
             let zeros = self.rows - moments.count;
             let deviation = moments.deviation + moments.mean * moments.mean * moments.count * zeros / self.rows;
-            *largest = (deviation / self.rows).sqrt();
+            let spread = (deviation / self.rows).sqrt();
+            // A spread beyond all bounds must not turn the column into zeros: what follows then says that it is too large.
+            *largest = if spread.is_finite() { spread } else { f64::MAX.sqrt() };
         }
     }
 
@@ -135,6 +163,19 @@ impl ColumnScale {
         match self.largest.get(id as usize) {
             Some(&largest) if largest > 0.0 && self.is_active() => largest,
             _ => 1.0,
+        }
+    }
+
+    /// The mean of a column that is centred, 0 for one that is not.
+    pub fn centre(&self, id: FeatureId) -> f64 {
+        if let Some(&centre) = self.centres.get(id as usize) {
+            return centre;
+        }
+        match self.means.get(id as usize) {
+            Some(moments) if self.kind == ScaleKind::Half && moments.count >= DENSE * self.rows => {
+                moments.mean * moments.count / self.rows
+            }
+            _ => 0.0,
         }
     }
 
@@ -159,6 +200,11 @@ impl ColumnScale {
         };
         self.restored = divisors.len();
         self.largest = divisors;
+    }
+
+    /// Sets the means of columns that were centred before, or not: their weights were learned with these.
+    pub fn restore_centres(&mut self, centres: Vec<f64>) {
+        self.centres = centres;
     }
 
     /// Bytes held.

@@ -1,5 +1,9 @@
-//! How good predictions are.
+//! How good predictions are, and how much selected sets agree.
 
+mod judge;
 mod measures;
+mod stability;
 
+pub use judge::{JudgeError, Strangers, measure};
 pub use measures::{Measures, Scored, auc};
+pub use stability::{deviation, kappa, mean, mean_kappa};

@@ -41,6 +41,7 @@ impl AnyLearner {
         let k = recipe.k.unwrap_or(usize::MAX);
         let intercept = recipe.intercept;
         match recipe.method {
+            Method::Stabilized => panic!("the stabilized learner takes stages, not single rows"),
             Method::Sgd | Method::TruncatedGradient | Method::Rounding | Method::Fobos => Self::descent(recipe, loss),
             Method::Rda => Self::DualAveraging(DualAveraging::new(loss, penalty, l2, number("gamma"), rho, intercept)),
             Method::Ftrl => {

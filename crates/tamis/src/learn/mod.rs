@@ -12,6 +12,7 @@
 //! | `second_order.rs` | `sofs`: keep the k most certain weights |
 //! | `admm.rs` | `sadmm` |
 //! | `ball.rs` | `single-stage`: projection on an ℓ₁ ball |
+//! | `stabilized/paper/` | stabilized truncated SGD to the letter of its paper, for checking it |
 
 mod admm;
 mod any;
@@ -22,6 +23,7 @@ mod ftrl;
 mod keep_largest;
 mod mean;
 mod second_order;
+pub mod stabilized;
 mod state;
 
 pub use admm::Admm;

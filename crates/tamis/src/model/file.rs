@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Model, Task, replace_file};
+use super::{Model, Output, Selection, Task, replace_file};
 
 /// The version this build writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -79,6 +79,12 @@ impl Model {
         }
         if let Some(columns) = &self.columns {
             writeln!(text, "\"columns\":{},", json(columns)).expect("text grows");
+        }
+        if let Some(Selection { paths, chosen, ladder }) = &self.selection {
+            let steps: Vec<String> = ladder.iter().map(|step| format!("\n{}", json(step))).collect();
+            let steps = steps.join(",");
+            writeln!(text, "\"selection\":{{\"paths\":{paths},\"chosen\":{chosen},\"ladder\":[{steps}]}},")
+                .expect("text grows");
         }
         text.push_str("\"outputs\":[");
         for (number, output) in self.outputs.iter().enumerate() {
@@ -146,23 +152,36 @@ impl Model {
             Task::Classes(classes) if classes.len() == 2 && self.outputs.len() == 1 => 1,
             Task::Classes(classes) => classes.len(),
         };
-        if self.outputs.len() != expected {
-            return Some(format!("{} outputs where the task needs {expected}", self.outputs.len()));
+        if let Some(problem) = outputs_problem(&self.outputs, expected) {
+            return Some(problem);
         }
-        for output in &self.outputs {
-            let finite = |feature: &super::Feature| {
-                feature.weight.is_finite() && feature.scale.is_finite() && feature.scale > 0.0
-            };
-            if !output.intercept.is_finite() || !output.features.iter().all(finite) {
-                return Some("a weight is not finite".into());
-            }
-            let names: std::collections::BTreeSet<_> = output.features.iter().map(|f| (&f.name, f.bucket)).collect();
-            if names.len() != output.features.len() {
-                return Some("a feature comes twice".into());
-            }
+        let selection = self.selection.as_ref()?;
+        if selection.chosen >= selection.ladder.len() {
+            return Some(format!("rung {} of a ladder of {}", selection.chosen, selection.ladder.len()));
         }
-        None
+        let kept = selection.ladder.iter().filter(|step| !step.outputs.is_empty());
+        kept.filter_map(|step| outputs_problem(&step.outputs, expected)).next()
     }
+}
+
+/// What is wrong with the outputs of a model, or of a rung of its ladder.
+fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
+    if outputs.len() != expected {
+        return Some(format!("{} outputs where the task needs {expected}", outputs.len()));
+    }
+    for output in outputs {
+        let finite = |feature: &super::Feature| {
+            feature.weight.is_finite() && feature.scale.is_finite() && feature.scale > 0.0 && feature.centre.is_finite()
+        };
+        if !output.intercept.is_finite() || !output.features.iter().all(finite) {
+            return Some("a weight is not finite".into());
+        }
+        let names: std::collections::BTreeSet<_> = output.features.iter().map(|f| (&f.name, f.bucket)).collect();
+        if names.len() != output.features.len() {
+            return Some("a feature comes twice".into());
+        }
+    }
+    None
 }
 
 fn checksum(body: &str) -> String {
@@ -190,10 +209,17 @@ mod tests {
     use crate::recipe::{Recipe, RowScale};
 
     pub(super) fn model() -> Model {
-        let feature =
-            |name: &str, weight| Feature { name: name.into(), weight, scale: 2.0, stability: None, bucket: None };
+        let feature = |name: &str, weight| Feature {
+            name: name.into(),
+            weight,
+            scale: 2.0,
+            stability: None,
+            centre: 0.0,
+            evidence: None,
+            bucket: None,
+        };
         Model {
-            recipe: Recipe::default(),
+            recipe: Recipe::default().into(),
             loss: LossKind::Logistic,
             row_scale: RowScale::None,
             task: Task::Classes(vec![Label::Text("ham".into()), Label::Text("spam".into())]),
@@ -204,6 +230,7 @@ mod tests {
                 intercept: 0.1 + 0.2,
                 features: vec![feature("a \"b\"\n</script>", 1.0 / 3.0), feature("é", -5e-324)],
             }],
+            selection: None,
         }
     }
 

@@ -3,18 +3,20 @@
 mod file;
 mod predict;
 mod replace;
+mod selection;
 
 pub use file::{FORMAT_VERSION, ModelError};
 pub(crate) use predict::best_class;
 pub use predict::{Prediction, Predictor};
 pub use replace::replace_file;
+pub use selection::{Cut, CutError, Selection, Step};
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::Label;
 use crate::loss::LossKind;
 use crate::parse::columns::KnownColumns;
-use crate::recipe::{Recipe, RowScale};
+use crate::recipe::{Origin, RowScale};
 
 /// What is predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,9 +39,15 @@ pub struct Feature {
     /// What raw values were divided by while learning: `weight · scale` compares features of different units.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub scale: f64,
+    /// The mean that was taken off raw values while learning, 0 for sparse columns; the intercept accounts for it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub centre: f64,
     /// The share of paths that selected it, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability: Option<f64>,
+    /// Mean and spread over paths of the evidence for it, in standard errors of its gradient sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<[f64; 2]>,
     /// The bucket it was hashed to, with `--hash-bits`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<u32>,
@@ -51,6 +59,10 @@ fn one() -> f64 {
 
 fn is_one(number: &f64) -> bool {
     *number == 1.0
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// One linear function: intercept + Σ weight · value.
@@ -78,7 +90,7 @@ pub struct Seen {
     pub features: u64,
     /// Bad lines left out.
     pub skipped: u64,
-    /// Mean loss of predictions made before learning each row.
+    /// Mean loss of predictions made before learning each row; of a solved model, its mean squared error on its rows.
     pub progressive_loss: f64,
     /// Share of those predictions that named the wrong class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +102,7 @@ pub struct Seen {
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// How it was made.
-    pub recipe: Recipe,
+    pub recipe: Origin,
     /// The loss in force.
     pub loss: LossKind,
     /// How rows are scaled before the weights apply.
@@ -105,6 +117,9 @@ pub struct Model {
     pub seen: Seen,
     /// The linear functions.
     pub outputs: Vec<Output>,
+    /// How its features were chosen, and what other choices there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
 }
 
 impl Model {

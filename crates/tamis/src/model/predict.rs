@@ -1,7 +1,9 @@
 //! A model at work on raw rows of any format.
 
+use std::collections::BTreeMap;
+
 use super::{Model, Task};
-use crate::data::{Batch, Dictionary, FeatureKey, ParsedRows, Row};
+use crate::data::{Batch, Dictionary, FeatureId, FeatureKey, ParsedRows, Row};
 use crate::loss::{AnyLoss, Loss};
 use crate::recipe::RowScale;
 
@@ -11,6 +13,8 @@ pub struct Predictor {
     /// Weights of feature `id` at `id·outputs ..`.
     weights: Vec<f64>,
     intercepts: Vec<f64>,
+    /// Products of two features, and the weights of each.
+    products: Vec<(FeatureId, FeatureId, Vec<f64>)>,
     loss: AnyLoss,
     row_scale: RowScale,
     classes: usize,
@@ -31,10 +35,16 @@ impl Predictor {
     /// Lays a model out.
     pub fn new(model: &Model) -> Self {
         let outputs = model.outputs.len();
-        let mut dictionary = Dictionary::new(model.recipe.hash_bits);
+        let mut dictionary = Dictionary::new(model.recipe.hash_bits());
         let mut weights = Vec::new();
+        let mut products: BTreeMap<(FeatureId, FeatureId), Vec<f64>> = BTreeMap::new();
         for (number, output) in model.outputs.iter().enumerate() {
             for feature in &output.features {
+                if let Some([a, b]) = model.recipe.factors(&feature.name) {
+                    let [a, b] = [a, b].map(|name| dictionary.intern(FeatureKey::from_name(name)));
+                    products.entry((a, b)).or_insert_with(|| vec![0.0; outputs])[number] = feature.weight;
+                    continue;
+                }
                 let id = match feature.bucket {
                     Some(bucket) => dictionary.insert_bucket(bucket, &feature.name),
                     None => dictionary.intern(FeatureKey::from_name(&feature.name)),
@@ -43,8 +53,10 @@ impl Predictor {
                 weights[id * outputs + number] = feature.weight;
             }
         }
+        weights.resize(weights.len().max(dictionary.span() * outputs), 0.0);
         Predictor {
             dictionary,
+            products: products.into_iter().map(|((a, b), weights)| (a, b, weights)).collect(),
             weights,
             intercepts: model.outputs.iter().map(|output| output.intercept).collect(),
             loss: model.loss.build(1.0),
@@ -80,6 +92,9 @@ impl Predictor {
             let weights = &self.weights[id as usize * outputs..(id as usize + 1) * outputs];
             margins.iter_mut().zip(weights).for_each(|(margin, weight)| *margin += weight * value * factor);
         }
+        if !self.products.is_empty() {
+            self.add_products(row, factor, &mut margins);
+        }
         let (response, class) = match (self.classes, &margins[..]) {
             (0, [margin]) => (*margin, None),
             (2, [margin]) => (self.loss.response(*margin), Some(usize::from(*margin > self.loss.boundary()))),
@@ -89,6 +104,15 @@ impl Predictor {
             }
         };
         Prediction { margins, response, class }
+    }
+
+    fn add_products(&self, row: Row<'_>, factor: f64, margins: &mut [f64]) {
+        let mut values = vec![0.0; self.dictionary.span()];
+        row.iter().for_each(|(id, value)| values[id as usize] = value * factor);
+        for (a, b, weights) in &self.products {
+            let product = values[*a as usize] * values[*b as usize];
+            margins.iter_mut().zip(weights).for_each(|(margin, weight)| *margin += weight * product);
+        }
     }
 }
 
@@ -110,7 +134,9 @@ mod tests {
             name: name.into(),
             weight,
             scale: 1.0,
+            centre: 0.0,
             stability: None,
+            evidence: None,
             bucket: None,
         };
         Output { class: class.map(Label::Number), intercept, features: weights.iter().map(feature).collect() }
@@ -122,8 +148,8 @@ mod tests {
             _ => Task::Classes(classes.iter().map(|&class| Label::Number(class)).collect()),
         };
         let row_scale = if loss == LossKind::ClippedSquared { RowScale::SqrtCount } else { RowScale::None };
-        let (recipe, seen) = (Recipe::default(), Seen::default());
-        let model = Model { recipe, loss, row_scale, task, columns: None, seen, outputs };
+        let (recipe, seen) = (Recipe::default().into(), Seen::default());
+        let model = Model { recipe, loss, row_scale, task, columns: None, seen, outputs, selection: None };
         let mut rows = ParsedRows::by_name();
         row.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
         rows.end_row(Label::Absent, 1.0, 0);

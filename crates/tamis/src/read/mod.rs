@@ -4,6 +4,7 @@
 //! several threads and handing them on in order; [`Held`] keeps rows for several passes, in memory or beyond it.
 
 mod blocks;
+mod choice;
 mod error;
 mod held;
 mod input;
@@ -11,6 +12,7 @@ mod open;
 mod source;
 mod stream;
 
+pub use choice::{RowChoice, fold_of};
 pub use error::ReadError;
 pub use held::{Held, HeldOptions, memory_of_this_machine};
 pub use source::{Compression, Format, Source, expand, recognise};

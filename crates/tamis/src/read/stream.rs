@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use super::input::{Input, Job, Outcome, ParsedBlock};
-use super::{ReadError, Source};
+use super::{ReadError, RowChoice, Source};
 use crate::data::ParsedRows;
 use crate::parse::columns::{ColumnOptions, KnownColumns};
 
@@ -25,6 +25,8 @@ pub struct ReadOptions {
     pub skip_bad: bool,
     /// Threads that parse, the consumer included; 0 counts as 1.
     pub threads: usize,
+    /// The rows to hand on: those that every choice takes.
+    pub rows: Vec<RowChoice>,
 }
 
 /// Rows of one block, and where they stand.
@@ -49,6 +51,9 @@ pub struct RowStream {
     skipped: u64,
     first_skipped: Vec<String>,
     skip_bad: bool,
+    choices: Vec<RowChoice>,
+    /// Rows of the stream so far, chosen or not.
+    rows: u64,
 }
 
 struct Shared {
@@ -77,7 +82,7 @@ impl RowStream {
     /// Opens the stream. Files are opened one by one as the stream reaches them.
     pub fn open(sources: Vec<Source>, options: ReadOptions) -> Self {
         let bytes = Arc::new(AtomicU64::new(0));
-        let (threads, skip_bad) = (options.threads, options.skip_bad);
+        let (threads, skip_bad, choices) = (options.threads, options.skip_bad, options.rows.clone());
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
         let shared = Arc::new(Shared {
             input: Mutex::new(Input::new(sources, options, bytes.clone())),
@@ -87,11 +92,39 @@ impl RowStream {
         });
         let worker = |shared: Arc<Shared>| move || while shared.work(true) {};
         let workers = (1..threads).map(|_| std::thread::spawn(worker(shared.clone()))).collect();
-        RowStream { shared, workers, names, next: 0, file: 0, line: 1, skipped: 0, first_skipped: Vec::new(), skip_bad }
+        RowStream {
+            shared,
+            workers,
+            names,
+            next: 0,
+            file: 0,
+            line: 1,
+            skipped: 0,
+            first_skipped: Vec::new(),
+            skip_bad,
+            choices,
+            rows: 0,
+        }
     }
 
-    /// The next block, in order, or `None` at the end.
+    /// The next block, in order, or `None` at the end. Blocks of which no row is chosen are passed over: how the input
+    /// is cut leaves no trace.
     pub fn next_block(&mut self) -> Result<Option<Block>, ReadError> {
+        if self.choices.is_empty() {
+            return self.next_whole_block();
+        }
+        while let Some(mut block) = self.next_whole_block()? {
+            let first = self.rows;
+            self.rows += block.rows.len() as u64;
+            block.rows = block.rows.keep(|row| self.choices.iter().all(|choice| choice.takes(first + row as u64)));
+            if !block.rows.is_empty() {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_whole_block(&mut self) -> Result<Option<Block>, ReadError> {
         loop {
             let mut finished = self.shared.finished();
             if let Some(outcome) = finished.blocks.remove(&self.next) {

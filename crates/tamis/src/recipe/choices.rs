@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
+    /// Many paths on halves of the rows, stability selection down a ladder of sizes.
+    Stabilized,
     /// Stochastic gradient descent.
     Sgd,
     /// Shrink by gravity every K steps, only weights within ±θ.
@@ -32,7 +34,8 @@ pub enum Method {
 
 impl Method {
     /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 11] = [
+    pub const ALL: [Method; 12] = [
+        Method::Stabilized,
         Method::Sgd,
         Method::TruncatedGradient,
         Method::Rounding,
@@ -49,6 +52,7 @@ impl Method {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Method::Stabilized => "stabilized",
             Method::Sgd => "sgd",
             Method::TruncatedGradient => "truncated-gradient",
             Method::Rounding => "rounding",
@@ -66,12 +70,13 @@ impl Method {
     /// One line for the help.
     pub fn about(self) -> &'static str {
         match self {
+            Method::Stabilized => "many paths agree on few features (Ma & Zheng, improved): the default",
             Method::Sgd => "plain stochastic gradient descent, no sparsity",
             Method::TruncatedGradient => "gravity pulls small weights to zero (Langford, Li & Zhang)",
             Method::Rounding => "small weights are zeroed now and then",
             Method::Fobos => "soft threshold after each step; --l2 makes it an elastic net",
             Method::Rda => "regularised dual averaging; --l2 makes it an elastic net",
-            Method::Ftrl => "FTRL-proximal, a step size for each weight: the default",
+            Method::Ftrl => "FTRL-proximal, a step size for each weight",
             Method::Tsgd => "keeps the k largest weights at each step (needs --k)",
             Method::Fofs => "first-order online feature selection (needs --k)",
             Method::Sofs => "second-order online feature selection: keeps the k surest weights (needs --k)",
@@ -82,12 +87,17 @@ impl Method {
 
     /// Whether the number of features is a part of the algorithm and not a cut at the end.
     pub fn keeps_k(self) -> bool {
-        matches!(self, Method::Tsgd | Method::Fofs | Method::Sofs)
+        matches!(self, Method::Stabilized | Method::Tsgd | Method::Fofs | Method::Sofs)
+    }
+
+    /// Whether it learns one row at a time ([`crate::learn::AnyLearner`]) and not in stages over held rows.
+    pub fn is_online(self) -> bool {
+        self != Method::Stabilized
     }
 
     /// Whether its rate is a free choice.
     pub fn takes_rate(self) -> bool {
-        !matches!(self, Method::Rda | Method::Ftrl | Method::Sofs)
+        !matches!(self, Method::Stabilized | Method::Rda | Method::Ftrl | Method::Sofs)
     }
 
     /// Whether its rate may differ between weights.
@@ -152,4 +162,14 @@ pub enum RowScale {
     None,
     /// Values are divided by √(number of non-zeros) (001 section 3, caveat 1).
     SqrtCount,
+}
+
+impl RowScale {
+    /// What the values of a row with so many non-zeros are multiplied with.
+    pub fn factor(self, count: usize) -> f64 {
+        match self {
+            RowScale::SqrtCount if count > 0 => 1.0 / (count as f64).sqrt(),
+            _ => 1.0,
+        }
+    }
 }

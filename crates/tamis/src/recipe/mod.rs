@@ -6,14 +6,17 @@
 
 mod choices;
 mod parameters;
+mod solving;
 
 pub use choices::{Method, RateKind, RowScale};
 pub use parameters::{PARAMETERS, Parameter};
+pub use solving::{Criterion, Origin, SolveRecipe, Solver};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::data::ScaleKind;
+use crate::learn::stabilized::paper::Settings as PaperSettings;
 use crate::loss::LossKind;
 
 /// What is wrong with a recipe.
@@ -71,12 +74,19 @@ pub struct Recipe {
     pub hash_bits: Option<u32>,
     /// The seed of all randomness.
     pub seed: u64,
+    /// The column (or feature) that tells rows apart: the halves of `stabilized` are drawn by it. `None` takes the whole
+    /// content of a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// `stabilized` as it was published, with these numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<PaperSettings>,
 }
 
 impl Default for Recipe {
     fn default() -> Self {
         Recipe {
-            method: Method::Ftrl,
+            method: Method::Stabilized,
             loss: None,
             rate: None,
             k: None,
@@ -90,6 +100,8 @@ impl Default for Recipe {
             refit: false,
             hash_bits: None,
             seed: 0,
+            key: None,
+            paper: None,
         }
     }
 }
@@ -146,6 +158,15 @@ impl Recipe {
         })
     }
 
+    /// The column scaling in force: the stabilized learner has a standard of its own.
+    pub fn scaling(&self) -> ScaleKind {
+        match (self.scale, self.method) {
+            (ScaleKind::Auto, Method::Stabilized) if self.paper.is_some() => ScaleKind::UnitVariance,
+            (ScaleKind::Auto, Method::Stabilized) => ScaleKind::Half,
+            (scale, _) => scale,
+        }
+    }
+
     /// The row scaling in force.
     pub fn row_scaling(&self) -> RowScale {
         let by_loss = if self.loss == Some(LossKind::ClippedSquared) { RowScale::SqrtCount } else { RowScale::None };
@@ -173,6 +194,13 @@ impl Recipe {
         }
         if self.refit && self.k.is_none() && self.number("penalty") == 0.0 && self.method != Method::Rounding {
             return clash("--refit needs something chosen first: give --k or --penalty".into());
+        }
+        if self.method == Method::Stabilized {
+            self.check_stabilized()?;
+        } else if self.paper.is_some() {
+            return clash(format!("--preset paper is a form of stabilized: leave --method {method} out"));
+        } else if self.key.is_some() {
+            return clash(format!("{method} has no use for --key: only stabilized draws halves of the rows"));
         }
         if self.rate.is_some() && !self.method.takes_rate() {
             return clash(format!("{method} has a step size of its own: leave --rate out"));
@@ -205,6 +233,28 @@ impl Recipe {
         }
         if self.passes == Some(0) {
             return clash("--passes must be at least 1".into());
+        }
+        Ok(())
+    }
+}
+
+impl Recipe {
+    fn check_stabilized(&self) -> Result<(), RecipeError> {
+        let clash = |text: &str| Err(RecipeError::Clash(text.into()));
+        if self.numbers.contains_key("penalty") {
+            return clash("stabilized has no --penalty: give --k, or nothing to let the data choose");
+        }
+        if let Some(settings) = &self.paper {
+            if self.k.is_some() {
+                return clash("--preset paper finds its own size: leave --k out");
+            }
+            settings.check().map_err(|error| RecipeError::Clash(error.to_string()))?;
+        }
+        if self.refit {
+            return clash("stabilized needs no --refit: without its gravity the weights get worse");
+        }
+        if self.loss == Some(LossKind::ClippedSquared) {
+            return clash("stabilized does not take the clipped-squared loss: use truncated-gradient");
         }
         Ok(())
     }

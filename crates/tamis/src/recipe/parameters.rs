@@ -36,7 +36,7 @@ const INF: f64 = f64::INFINITY;
 const BY_METHOD: f64 = f64::NAN;
 
 /// Every number a recipe may carry.
-pub const PARAMETERS: [Parameter; 13] = [
+pub const PARAMETERS: [Parameter; 15] = [
     Parameter {
         name: "penalty",
         default: BY_METHOD,
@@ -140,5 +140,21 @@ pub const PARAMETERS: [Parameter; 13] = [
         closed: false,
         high: INF,
         help: "δ of the Huber loss, in standard deviations of the target",
+    },
+    Parameter {
+        name: "paths",
+        default: 0.0,
+        low: 0.0,
+        closed: true,
+        high: 1024.0,
+        help: "paths of the stabilized learner; 0 takes 32, and fewer for many classes",
+    },
+    Parameter {
+        name: "forget",
+        default: 0.0,
+        low: 0.0,
+        closed: true,
+        high: 1.0,
+        help: "share of its evidence the stabilized learner forgets when it goes on with new data",
     },
 ];

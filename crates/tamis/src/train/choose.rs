@@ -47,7 +47,15 @@ pub(super) fn outputs(
             let (divisor, weight) = (scale.divisor(id), learner.weight(id));
             let raw = weight * spread / divisor;
             let (name, bucket) = (dictionary.name(id), dictionary.bucket(id));
-            (raw != 0.0).then_some(Feature { name, weight: raw, scale: divisor, stability: None, bucket })
+            (raw != 0.0).then_some(Feature {
+                name,
+                weight: raw,
+                scale: divisor,
+                centre: 0.0,
+                stability: None,
+                evidence: None,
+                bucket,
+            })
         };
         let mut features: Vec<Feature> = support.iter().filter_map(feature).collect();
         let effect = |feature: &Feature| (feature.weight * feature.scale).abs();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::learn::StateError;
+use crate::learn::stabilized::paper::PaperError;
 use crate::model::ModelError;
 use crate::read::ReadError;
 use crate::recipe::RecipeError;
@@ -19,6 +20,8 @@ pub enum TrainError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Recipe(#[from] RecipeError),
+    #[error(transparent)]
+    Paper(#[from] PaperError),
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("{place}: the row has no label")]
@@ -37,6 +40,13 @@ pub enum TrainError {
     DuplicateName { place: String, name: String },
     #[error("row {row}: the weight of {feature} is no longer a finite number; lower --learning-rate or scale the data")]
     Diverged { row: u64, feature: String },
+    #[error(
+        "{features} features need {} for the paths of the stabilized learner, and {} are allowed; give fewer --paths, \
+         more --memory, --hash-bits, or --method ftrl",
+        size(*needed),
+        size(*memory)
+    )]
+    TooManyFeatures { features: usize, needed: u64, memory: u64 },
     #[error("stopped after {rows} rows{}", match saved { Some(path) => format!("; go on with --resume {}", path.display()), None => String::new() })]
     Interrupted { rows: u64, saved: Option<PathBuf> },
     #[error("{}: {source}", path.display())]
@@ -55,4 +65,8 @@ pub enum TrainError {
     OtherRecipe { path: PathBuf, was: String, now: String },
     #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]
     OtherData { path: PathBuf, row: u64 },
+}
+
+fn size(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
 }

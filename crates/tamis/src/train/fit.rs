@@ -11,13 +11,14 @@ use super::checkpoint::{CheckpointPlan, Saved};
 use super::choose::{outputs, support};
 use super::head::{Decoder, Head, Plan, fingerprints};
 use super::progress::{Observer, Progressive};
+use super::stabilized;
 use super::task::{Targets, TaskKind};
 use super::trainer::Trainer;
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::Learner;
 use crate::model::{Model, Output, Seen};
 use crate::read::{Block, HeldOptions, ReadError, ReadOptions, RowStream, Source};
-use crate::recipe::{Method, Recipe};
+use crate::recipe::{Method, Recipe, RecipeError};
 
 /// Where the rows come from and what to do on the way. What is learned is in the recipe.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +77,7 @@ pub fn fit(
     }
     let mut stream = RowStream::open(options.sources.clone(), read);
     let plan = Plan::of(recipe);
-    let (mut dictionary, mut scale) = (Dictionary::new(recipe.hash_bits), ColumnScale::new(recipe.scale));
+    let (mut dictionary, mut scale) = (Dictionary::new(recipe.hash_bits), ColumnScale::new(recipe.scaling()));
     if let Some(saved) = &resume {
         dictionary = saved.dictionary.clone();
         scale.restore(saved.divisors.clone());
@@ -103,6 +104,28 @@ pub fn fit(
         Some(saved) => Targets::from_parts(saved.position.loss, recipe, saved.position.kind.clone()),
         None => head.labels.decide(recipe, options.task)?,
     };
+    if recipe.paper.is_some() && (options.checkpoint.is_some() || resume.is_some()) {
+        return Err(RecipeError::Clash("--preset paper cannot be saved half-way: leave --checkpoint out".into()).into());
+    }
+    if recipe.method == Method::Stabilized {
+        let Head { held, texts, rows, fingerprint, .. } = head;
+        let (columns, skipped) = (stream.columns(), (stream.skipped(), stream.first_skipped().to_vec()));
+        let job = stabilized::Job {
+            recipe,
+            options,
+            dictionary,
+            scale,
+            targets,
+            texts,
+            rows,
+            fingerprint,
+            columns,
+            skipped,
+            rows_before: 0,
+            paths_before: None,
+        };
+        return stabilized::learn(job, held, resume, observer);
+    }
     let passes = head.passes(recipe);
     let mut trainer = Trainer::new(recipe, options, observer, (dictionary, scale, targets));
     trainer.columns = stream.columns();
@@ -285,7 +308,7 @@ fn finish(
     let outputs: Vec<Output> = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
     let unit = trainer.targets.loss_unit();
     let model = Model {
-        recipe: recipe.clone(),
+        recipe: recipe.clone().into(),
         loss: trainer.targets.loss,
         row_scale: recipe.row_scaling(),
         task: trainer.targets.task(),
@@ -299,6 +322,7 @@ fn finish(
             progressive_error: trainer.is_classes().then(|| trainer.lane.crew().progressive.mean_error()),
         },
         outputs,
+        selection: None,
     };
     if let Some(path) = &trainer.options.model {
         model.save(path)?;

@@ -27,8 +27,9 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn of(recipe: &Recipe) -> Self {
         let everything = recipe.passes.is_some_and(|passes| passes > 1)
-            || recipe.scale == ScaleKind::UnitVariance
+            || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::Half)
             || recipe.refit
+            || recipe.method == crate::recipe::Method::Stabilized
             || recipe.shuffle == Some(true);
         let head = match recipe.passes {
             _ if everything => u64::MAX,

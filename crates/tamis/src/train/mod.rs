@@ -12,11 +12,13 @@ mod fit;
 mod head;
 mod lane;
 mod progress;
+mod stabilized;
 mod task;
 mod trainer;
 
 pub use checkpoint::{CheckpointPlan, Saved};
 pub use error::TrainError;
 pub use fit::{FitOptions, Fitted, fit};
-pub use progress::{Observer, Progress};
+pub use progress::{Observer, Progress, RungReport};
 pub use task::TaskKind;
+pub(crate) use task::{Kind, LabelSurvey, Targets};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learn::stabilized::Rung;
+
 /// A moment of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
@@ -27,12 +29,31 @@ pub struct Progress {
     pub memory: usize,
 }
 
+/// A rung of the stabilized learner's ladder, as it is finished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RungReport {
+    /// Features.
+    pub size: usize,
+    /// Mean loss on rows its features were chosen without.
+    pub loss: f64,
+    /// Share of wrong classes among them.
+    pub error: Option<f64>,
+}
+
+impl RungReport {
+    pub(super) fn of(rung: &Rung, unit: f64) -> Self {
+        RungReport { size: rung.active.len(), loss: rung.verdict.loss * unit, error: rung.verdict.error }
+    }
+}
+
 /// Watches a training. All methods may do nothing.
 pub trait Observer {
     /// At the rows 1, 2, 4, 8, …
     fn report(&mut self, _progress: &Progress) {}
     /// Often: rows learned, rows there are in all (if known), bytes read.
     fn tick(&mut self, _rows: u64, _total: Option<u64>, _bytes: u64) {}
+    /// When the stabilized learner has finished a rung of its ladder.
+    fn rung(&mut self, _report: &RungReport) {}
     /// Something a user should know, in a sentence.
     fn note(&mut self, _text: &str) {}
 }

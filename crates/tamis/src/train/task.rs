@@ -45,7 +45,7 @@ const MOST_CLASSES: usize = 10_000;
 
 /// What the labels of the head looked like.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LabelSurvey {
+pub(crate) struct LabelSurvey {
     /// Distinct labels, up to a few more than any class list has, and where each was first seen.
     distinct: BTreeMap<LabelKey, (Label, String)>,
     /// The third distinct label, and the two before it.
@@ -74,7 +74,7 @@ fn key(label: &Label) -> LabelKey {
 }
 
 impl LabelSurvey {
-    pub(super) fn observe(&mut self, label: &Label, place: impl Fn() -> String) {
+    pub(crate) fn observe(&mut self, label: &Label, place: impl Fn() -> String) {
         self.rows += 1;
         let key = key(label);
         if self.distinct.len() <= MOST_CLASSES && !self.distinct.contains_key(&key) {
@@ -92,7 +92,7 @@ impl LabelSurvey {
     }
 
     /// Whether labels differ yet: without that, nothing can be decided.
-    pub(super) fn has_variety(&self) -> bool {
+    pub(crate) fn has_variety(&self) -> bool {
         self.distinct.len() > 1
     }
 
@@ -115,7 +115,7 @@ impl LabelSurvey {
     }
 
     /// Decides what is to be learned.
-    pub(super) fn decide(&self, recipe: &Recipe, kind: TaskKind) -> Result<Targets, TrainError> {
+    pub(crate) fn decide(&self, recipe: &Recipe, kind: TaskKind) -> Result<Targets, TrainError> {
         let only_classes = recipe.loss.is_some_and(LossKind::needs_classes);
         let only_numbers = matches!(recipe.loss, Some(LossKind::Squared | LossKind::Huber));
         let numeric = match kind {
@@ -164,14 +164,14 @@ impl LabelSurvey {
 
 /// How labels become targets.
 #[derive(Clone, Debug)]
-pub(super) struct Targets {
-    pub(super) loss: LossKind,
-    pub(super) built: AnyLoss,
-    pub(super) kind: Kind,
+pub(crate) struct Targets {
+    pub(crate) loss: LossKind,
+    pub(crate) built: AnyLoss,
+    pub(crate) kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Targets are (label − centre)/spread.
     Numbers { centre: f64, spread: f64 },
     /// Targets are class numbers. `single`: one learner tells two classes apart.
@@ -179,8 +179,13 @@ pub(super) enum Kind {
 }
 
 impl Targets {
+    /// Whether targets are numbers.
+    pub(super) fn is_numbers(&self) -> bool {
+        matches!(self.kind, Kind::Numbers { .. })
+    }
+
     /// The number of learners needed.
-    pub(super) fn learners(&self) -> usize {
+    pub(crate) fn learners(&self) -> usize {
         match &self.kind {
             Kind::Numbers { .. } | Kind::Classes { single: true, .. } => 1,
             Kind::Classes { classes, .. } => classes.len(),
@@ -188,7 +193,7 @@ impl Targets {
     }
 
     /// The target of a label: a scaled number or a class number. A class not seen before is added where that is possible.
-    pub(super) fn target(&mut self, label: &Label, place: impl Fn() -> String) -> Result<f64, TrainError> {
+    pub(crate) fn target(&mut self, label: &Label, place: impl Fn() -> String) -> Result<f64, TrainError> {
         if *label == Label::Absent {
             return Err(TrainError::NoLabel { place: place() });
         }
@@ -228,7 +233,7 @@ impl Targets {
 
     /// The loss's own target for learner `learner`, from a target of [`Targets::target`].
     #[inline]
-    pub(super) fn code(&self, target: f64, learner: usize) -> f64 {
+    pub(crate) fn code(&self, target: f64, learner: usize) -> f64 {
         match &self.kind {
             Kind::Numbers { .. } => target,
             Kind::Classes { single: true, .. } => self.built.codes()[usize::from(target == 1.0)],
@@ -237,7 +242,7 @@ impl Targets {
     }
 
     /// What a model needs to know.
-    pub(super) fn task(&self) -> Task {
+    pub(crate) fn task(&self) -> Task {
         match &self.kind {
             Kind::Numbers { .. } => Task::Regression,
             Kind::Classes { classes, .. } => Task::Classes(classes.clone()),
@@ -245,7 +250,7 @@ impl Targets {
     }
 
     /// What losses are multiplied with to be in the label's own units.
-    pub(super) fn loss_unit(&self) -> f64 {
+    pub(crate) fn loss_unit(&self) -> f64 {
         match &self.kind {
             Kind::Numbers { spread, .. } => spread * spread,
             Kind::Classes { .. } => 1.0,
@@ -253,7 +258,7 @@ impl Targets {
     }
 
     /// Restores the loss after loading.
-    pub(super) fn from_parts(loss: LossKind, recipe: &Recipe, kind: Kind) -> Self {
+    pub(crate) fn from_parts(loss: LossKind, recipe: &Recipe, kind: Kind) -> Self {
         Targets { loss, built: loss.build(recipe.number("huber")), kind }
     }
 }

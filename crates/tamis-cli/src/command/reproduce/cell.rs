@@ -1,0 +1,267 @@
+//! One cell of a table: what it takes to get our number. Test rows are used once, for the number itself.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tamis::eval::{Strangers, measure};
+use tamis::model::Model;
+use tamis::read::{ReadOptions, RowChoice, RowStream, Source, expand, memory_of_this_machine};
+use tamis::recipe::Recipe;
+use tamis::train::{FitOptions, fit};
+use tamis::tune::{
+    CrossOptions, Curve, Measure, Point, RepeatOptions, Setting, Survey, Variation, choose, cross_validate,
+    default_axes, repeat, settings, survey,
+};
+
+use super::plan::{Cell, DataSet, Experiment, Protocol, ProtocolName, RowPlan, RunPlan};
+use crate::command::Failure;
+use crate::output::fits::Fits;
+
+/// Where things are and how they run.
+pub struct Lab<'a> {
+    pub experiment: &'a Experiment,
+    pub folder: PathBuf,
+    pub threads: usize,
+    pub quiet: bool,
+    pub stop: Arc<AtomicBool>,
+    /// Baselines by row: cells of a row share them.
+    pub baselines: RefCell<BTreeMap<String, Baseline>>,
+}
+
+/// What a baseline is worth.
+#[derive(Clone, Copy)]
+pub struct Baseline {
+    /// What is measured.
+    measure: Measure,
+    /// Its least value by cross-validation.
+    least: f64,
+    /// Its value on the test rows, a share of errors in per cent.
+    test: f64,
+}
+
+/// A cell that was measured, or why it was not.
+pub enum Outcome {
+    Measured(Cell),
+    Missing(String),
+}
+
+/// Training and test rows of a data set.
+struct Rows {
+    fit: FitOptions,
+    test: (Vec<Source>, Vec<RowChoice>),
+    about: Survey,
+}
+
+impl Lab<'_> {
+    /// Measures a cell. What goes wrong is the cell's answer; only an interruption ends the table.
+    pub fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
+        match self.try_cell(name, row, column) {
+            Err(failure) if failure.exit_code() == 2 => Ok(Outcome::Missing(failure.to_string())),
+            outcome => outcome,
+        }
+    }
+
+    fn try_cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
+        let data = &self.experiment.data[&row.data];
+        let Some(rows) = self.rows(data)? else {
+            let text = data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());
+            return Ok(Outcome::Missing(text));
+        };
+        if name == ProtocolName::Describe {
+            return Ok(Outcome::Measured(self.describe(data, &rows)?));
+        }
+        let run = &self.experiment.runs[column];
+        let recipe = match self.recipe(run, row) {
+            Ok(recipe) => recipe,
+            Err(reason) => {
+                let reason = reason.split([';', ',']).next().unwrap_or_default();
+                return Ok(Outcome::Missing(format!("not in this build: {reason}")));
+            }
+        };
+        let what = format!("{}, {}", row.title.as_deref().unwrap_or(&data.title), run.title);
+        match name {
+            ProtocolName::TuneThenOrderings => self.tune_then_orderings(&what, data, &rows, run, &recipe),
+            _ => self.sparsest_within(&what, &rows, run, &recipe, row),
+        }
+    }
+
+    fn recipe(&self, run: &RunPlan, row: &RowPlan) -> Result<Recipe, String> {
+        let recipe = run.recipe(&self.experiment.recipe, &row.set, self.protocol().seed)?;
+        recipe.check().map_err(|error| error.to_string())?;
+        Ok(recipe)
+    }
+
+    fn protocol(&self) -> &Protocol {
+        &self.experiment.protocol
+    }
+
+    /// Hyper-parameters by cross-validation on the training rows, then B orderings of them, the test rows once each.
+    fn tune_then_orderings(
+        &self,
+        what: &str,
+        data: &DataSet,
+        rows: &Rows,
+        run: &RunPlan,
+        recipe: &Recipe,
+    ) -> Result<Outcome, Failure> {
+        let setting = self.tuned(what, rows, run, recipe)?;
+        let columns = data.columns.unwrap_or(rows.about.features);
+        let plan = RepeatOptions {
+            runs: self.protocol().runs,
+            by: Variation::Order,
+            seed: self.protocol().seed,
+            columns: Some(columns),
+            measure: None,
+            validation: Some(rows.test.clone()),
+        };
+        let screen = Fits::new(self.quiet, &format!("{what}: orderings"));
+        let found = repeat(&setting.recipe, &rows.about, &rows.fit, &plan, &|done, of| screen.watch(done, of))?;
+        screen.finish();
+        let per_cent = |(mean, deviation): (f64, f64), of: f64| vec![100.0 * mean / of, 100.0 * deviation / of];
+        let error = match found.measure {
+            Measure::Error => per_cent(found.error, 1.0),
+            _ => vec![found.error.0, found.error.1],
+        };
+        let values = [
+            (found.measure.name().to_string(), error),
+            ("nonzero".into(), per_cent(found.nonzeros, columns as f64)),
+            ("kappa".into(), vec![found.kappa]),
+        ];
+        Ok(Outcome::Measured(Cell { setting: setting.name(), values: values.into() }))
+    }
+
+    /// The sparsest setting whose performance, by cross-validation, is at most a little below the baseline's.
+    fn sparsest_within(
+        &self,
+        what: &str,
+        rows: &Rows,
+        run: &RunPlan,
+        recipe: &Recipe,
+        row: &RowPlan,
+    ) -> Result<Outcome, Failure> {
+        let (base, within) = (self.baseline(rows, row)?, self.protocol().within);
+        let limit = match base.measure {
+            Measure::Error => 1.0 - (1.0 - within) * (1.0 - base.least),
+            _ => base.least * (1.0 + within),
+        };
+        let curve = self.curve(what, rows, run, recipe)?;
+        let Some(chosen) = curve.sparsest_within(limit) else {
+            let least = curve.best().map_or(f64::NAN, |point| point.mean);
+            return Ok(Outcome::Missing(format!(
+                "no setting comes near the baseline: {least:.4} against {:.4}",
+                base.least
+            )));
+        };
+        let point = &curve.points[chosen];
+        let (model, test) = self.learn_and_test(rows, point)?;
+        let kept = 100.0 * model.nonzeros() as f64 / rows.about.features.max(1) as f64;
+        let values =
+            [("kept".to_string(), vec![kept]), ("test".into(), vec![test]), ("baseline".into(), vec![base.test])];
+        Ok(Outcome::Measured(Cell { setting: point.setting.name(), values: values.into() }))
+    }
+
+    /// The best the baseline can do on a row's data.
+    fn baseline(&self, rows: &Rows, row: &RowPlan) -> Result<Baseline, Failure> {
+        let name = self.protocol().baseline.as_ref().ok_or_else(|| "sparsest-within needs a baseline".to_string())?;
+        let key = row.key(name);
+        if let Some(&known) = self.baselines.borrow().get(&key) {
+            return Ok(known);
+        }
+        let run = &self.experiment.runs[name];
+        let title = row.title.as_deref().unwrap_or(&self.experiment.data[&row.data].title);
+        let curve = self.curve(&format!("{title}, {}", run.title), rows, run, &self.recipe(run, row)?)?;
+        let best = curve.best().expect("a curve without any value is an error");
+        let (_, test) = self.learn_and_test(rows, best)?;
+        let found = Baseline { measure: curve.measure, least: best.mean, test };
+        self.baselines.borrow_mut().insert(key, found);
+        Ok(found)
+    }
+
+    /// What the files hold.
+    fn describe(&self, data: &DataSet, rows: &Rows) -> Result<Cell, Failure> {
+        let (sources, choices) = &rows.test;
+        let read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
+        let test = survey(sources, &read, None)?;
+        let columns = data.columns.unwrap_or(rows.about.features);
+        let density = 100.0 * rows.about.nonzeros as f64 / (rows.about.rows as f64 * columns as f64);
+        let values = [
+            ("columns".to_string(), vec![columns as f64]),
+            ("features".into(), vec![rows.about.features as f64]),
+            ("density".into(), vec![density]),
+            ("train".into(), vec![rows.about.rows as f64]),
+            ("test".into(), vec![test.rows as f64]),
+        ];
+        Ok(Cell { setting: String::new(), values: values.into() })
+    }
+
+    /// The setting that cross-validation chooses; with a single one there is nothing to choose.
+    fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
+        let mut all = self.settings(rows, run, recipe)?;
+        if all.len() == 1 {
+            return Ok(all.remove(0));
+        }
+        let curve = self.curve(what, rows, run, recipe)?;
+        let chosen = choose(&curve, self.protocol().rule()?).expect("a curve without any value is an error");
+        Ok(all.remove(chosen))
+    }
+
+    fn settings(&self, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Vec<Setting>, Failure> {
+        let axes = run.axes().unwrap_or_else(|| default_axes(recipe, &[], rows.about.features));
+        Ok(settings(recipe, &axes)?)
+    }
+
+    fn curve(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Curve, Failure> {
+        let protocol = self.protocol();
+        let cross = CrossOptions { folds: protocol.folds, seed: protocol.seed, measure: None };
+        let screen = Fits::new(self.quiet, &format!("{what}: tuning"));
+        let all = self.settings(rows, run, recipe)?;
+        let curve = cross_validate(&all, &rows.about, &rows.fit, &cross, &|done, of| screen.watch(done, of))?;
+        screen.finish();
+        Ok(curve)
+    }
+
+    /// The model of a setting, learned from all training rows, and its error (%) or RMSE on the test rows.
+    fn learn_and_test(&self, rows: &Rows, point: &Point) -> Result<(Model, f64), Failure> {
+        let model = fit(&point.setting.recipe, &rows.fit, None, &mut ())?.model;
+        let (sources, choices) = &rows.test;
+        let mut read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
+        read.columns.known = model.columns.clone();
+        let measures = measure(&model, &mut RowStream::open(sources.clone(), read), Strangers::Wrong)?;
+        let value = measures.rmse.or(measures.error.map(|error| 100.0 * error)).unwrap_or(f64::NAN);
+        Ok((model, value))
+    }
+
+    /// The rows of a data set; nothing if a file is not there.
+    fn rows(&self, data: &DataSet) -> Result<Option<Rows>, Failure> {
+        let found = |name: &String| find(&self.folder, name);
+        let (Some(train), Some(test)) = (found(&data.train), data.test.as_ref().map_or(found(&data.train), found))
+        else {
+            return Ok(None);
+        };
+        let sources = |path: PathBuf| expand(&[path.display().to_string()], None);
+        let mut read = ReadOptions { threads: self.threads, ..ReadOptions::default() };
+        let mut test = (sources(test)?, Vec::new());
+        if data.test.is_none() {
+            let held = RowChoice::held_out(data.hold_out.unwrap_or(4), self.protocol().seed);
+            read.rows.push(held.turned(false));
+            test.1.push(held);
+        }
+        let sources = sources(train)?;
+        let about = survey(&sources, &read, None)?;
+        let (task, memory) = (data.task()?, memory_of_this_machine());
+        let fit = FitOptions { sources, read, task, memory, stop: self.stop.clone(), ..FitOptions::default() };
+        Ok(Some(Rows { fit, test, about }))
+    }
+}
+
+/// A file, or the same compressed.
+fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+    let endings = ["", ".zst", ".gz", ".xz", ".bz2"];
+    endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
+}
+
+/// The cells measured so far in this run of the program: tables share them.
+pub type Done = BTreeMap<String, Result<Cell, String>>;

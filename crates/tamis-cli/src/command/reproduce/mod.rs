@@ -1,0 +1,203 @@
+//! `tamis reproduce`: a paper's tables beside ours.
+
+mod cell;
+mod page;
+mod plan;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value;
+use tamis::model::replace_file;
+
+use self::cell::{Done, Lab, Outcome};
+use self::page::Line;
+use self::plan::{Experiment, ProtocolName, Recorded, RowPlan, TablePlan};
+use super::Failure;
+use super::fit::stop_on_signal;
+use crate::output::{print_line, tell};
+
+#[derive(Args)]
+pub struct ReproduceArgs {
+    /// The paper, a folder of experiments (its first letters are enough), and one of its tables
+    #[arg(value_name = "PAPER[/TABLE]")]
+    pub what: String,
+    /// The folder with the data sets [default: TAMIS_DATA, or else ../shared/data]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// The folder with the experiments
+    #[arg(long, value_name = "DIR", default_value = "experiments")]
+    pub experiments: PathBuf,
+    /// Where pages of results go
+    #[arg(long, value_name = "DIR", default_value = "docs/results")]
+    pub out: PathBuf,
+    /// Only these data sets; nothing is written then
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// So many orderings instead of the experiment's; nothing is written then
+    #[arg(long, value_name = "N")]
+    pub runs: Option<u64>,
+    /// Keep our values in recorded.toml, to be shown beside those of later runs
+    #[arg(long)]
+    pub record: bool,
+    /// Threads [default: all]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print the tables as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but the result
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
+    let (paper, table) = match args.what.split_once('/') {
+        Some((paper, table)) => (paper, Some(table)),
+        None => (args.what.as_str(), None),
+    };
+    let folder = find_paper(&args.experiments, paper)?;
+    let mut experiment = plan::load(&folder.join("expected.toml"))?;
+    if let Some(runs) = args.runs {
+        experiment.protocol.runs = runs;
+    }
+    if let Some(name) = args.only.iter().find(|name| !experiment.data.contains_key(*name)) {
+        let names: Vec<&str> = experiment.data.keys().map(String::as_str).collect();
+        return Err(Failure::Text(format!("--only {name}: the data sets are {}", names.join(", "))));
+    }
+    let names = tables(&experiment, table)?;
+    let mut known = plan::recorded(&folder.join("recorded.toml"))?;
+    let lab = Lab {
+        experiment: &experiment,
+        folder: data_folder(args.data.as_deref()),
+        threads: args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1),
+        quiet: args.quiet,
+        stop: stop_on_signal(),
+        baselines: Default::default(),
+    };
+    let (mut done, mut machine) = (Done::new(), Vec::new());
+    for name in names {
+        let table = &experiment.tables[name];
+        let lines = lines(&lab, &args, &folder, table, &known, &mut done)?;
+        match args.json {
+            true => machine.push(page::as_json(name, table, &lines)),
+            false => print_line!("table {name}: {}\n\n{}", table.title, page::text(table, &lines))?,
+        }
+        if args.only.is_empty() && args.runs.is_none() {
+            let file = args.out.join(format!("{}-{name}.md", folder.file_name().unwrap_or_default().to_string_lossy()));
+            write(&file, &page::markdown(&experiment, name, table, &lines), args.quiet)?;
+        }
+    }
+    if args.record {
+        known.extend(done.into_iter().filter_map(|(key, cell)| Some((key, cell.ok()?))));
+        let text = toml::to_string(&known).map_err(|error| error.to_string())?;
+        write(&folder.join("recorded.toml"), &text, args.quiet)?;
+    }
+    if args.json {
+        print_line!("{}", Value::from(machine))?;
+    }
+    Ok(())
+}
+
+fn write(file: &Path, content: &str, quiet: bool) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", file.display());
+    let folder = file.parent().expect("a file in a folder");
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    replace_file(file, content.as_bytes()).map_err(failed)?;
+    if !quiet {
+        tell!("written: {}", file.display());
+    }
+    Ok(())
+}
+
+/// The folder of a paper, by its name or the beginning of it.
+fn find_paper(experiments: &Path, paper: &str) -> Result<PathBuf, Failure> {
+    let entries = std::fs::read_dir(experiments).map_err(|error| {
+        format!("{}: {error}; --experiments names the folder with the experiments", experiments.display())
+    })?;
+    let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut folders: Vec<PathBuf> = folders.filter(|path| path.join("expected.toml").is_file()).collect();
+    folders.sort();
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().to_string();
+    let meant: Vec<&PathBuf> = folders.iter().filter(|path| name(path).starts_with(paper)).collect();
+    match meant.iter().find(|path| name(path) == paper).or(meant.first().filter(|_| meant.len() == 1)) {
+        Some(path) => Ok(path.to_path_buf()),
+        None => {
+            let all: Vec<String> = folders.iter().map(name).collect();
+            Err(Failure::Text(format!("{paper}: expected one of {}", all.join(", "))))
+        }
+    }
+}
+
+fn data_folder(asked: Option<&Path>) -> PathBuf {
+    let told = std::env::var_os("TAMIS_DATA").map(PathBuf::from);
+    asked.map(Path::to_path_buf).or(told).unwrap_or_else(|| "../shared/data".into())
+}
+
+/// The tables meant.
+fn tables<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<Vec<&'a str>, Failure> {
+    let all: Vec<&str> = experiment.tables.keys().map(String::as_str).collect();
+    match asked {
+        None => Ok(all),
+        Some(name) if all.contains(&name) => Ok(vec![name]),
+        Some(name) => Err(Failure::Text(format!("table {name}: expected one of {}", all.join(", ")))),
+    }
+}
+
+/// All cells of a table, those that tables share worked out once.
+fn lines(
+    lab: &Lab<'_>,
+    args: &ReproduceArgs,
+    folder: &Path,
+    table: &TablePlan,
+    known: &Recorded,
+    done: &mut Done,
+) -> Result<Vec<Line>, Failure> {
+    let protocol = table.protocol.unwrap_or(lab.experiment.protocol.name);
+    let mut lines = Vec::new();
+    for row in table.rows.iter().filter(|row| args.only.is_empty() || args.only.contains(&row.data)) {
+        for column in &table.columns {
+            lines.push(line(lab, folder, (table, row, column), protocol, known, done)?);
+        }
+    }
+    Ok(lines)
+}
+
+fn line(
+    lab: &Lab<'_>,
+    folder: &Path,
+    (table, row, column): (&TablePlan, &RowPlan, &str),
+    protocol: ProtocolName,
+    known: &Recorded,
+    done: &mut Done,
+) -> Result<Line, Failure> {
+    let describes = protocol == ProtocolName::Describe;
+    let (key, measure) = if describes { (row.key("files"), column) } else { (row.key(column), table.measure.as_str()) };
+    let run = lab.experiment.runs.get(column).filter(|_| !describes);
+    if !done.contains_key(&key) {
+        let outcome = match run.and_then(|run| run.measured.as_ref()) {
+            Some(file) => plan::recorded(&folder.join(file))?
+                .remove(&key)
+                .ok_or_else(|| format!("not yet measured: see {}", folder.join(file).display())),
+            None => match lab.cell(protocol, row, column)? {
+                Outcome::Measured(cell) => Ok(cell),
+                Outcome::Missing(reason) => Err(reason),
+            },
+        };
+        done.insert(key.clone(), outcome);
+    }
+    let cell = &done[&key];
+    Ok(Line {
+        row: row.title.clone().unwrap_or_else(|| lab.experiment.data[&row.data].title.clone()),
+        column: run.map_or_else(|| column.to_string(), |run| run.title.clone()),
+        paper: row.paper.get(column).cloned(),
+        ours: cell.as_ref().map_err(Clone::clone).and_then(|cell| page::value_of(cell, measure)),
+        before: known.get(&key).and_then(|cell| cell.values.get(measure).cloned()),
+        setting: cell
+            .as_ref()
+            .ok()
+            .filter(|_| measure != "baseline")
+            .map(|cell| cell.setting.clone())
+            .unwrap_or_default(),
+    })
+}

@@ -1,0 +1,293 @@
+//! An experiment as data: `experiments/<paper>/expected.toml`.
+//!
+//! ```toml
+//! paper = "Author, Title, year"
+//! about = "what is reproduced, and how our protocol differs"
+//!
+//! [protocol]                     # what a cell of a table is, unless the table says otherwise
+//! name = "tune-then-orderings"   # or sparsest-within, describe
+//! folds = 5                      # of the cross-validation, on training rows only
+//! rule = "min"                   # or one-se
+//! runs = 10                      # orderings
+//!
+//! [recipe]                       # fields of every recipe
+//! scale = "unit-variance"
+//!
+//! [data.dexter]                  # files in the folder of --data; without `test`, one row in `hold_out` is for testing
+//! title = "Dexter"
+//! train = "dexter_train.svm"     # .zst, .gz … are looked for too
+//! test = "dexter_valid.svm"
+//! columns = 20000                # p, also those that never occur
+//!
+//! [runs.rda]                     # a column of the tables
+//! title = "RDA"
+//! recipe = { method = "rda" }
+//! grid = { penalty = [1e-4, 1e-3] }   # without a grid, the program's own for the method; {} tries nothing
+//!
+//! [tables.2]
+//! title = "test error (%)"
+//! measure = "error"              # error (%), rmse, nonzero (% of columns), kappa; kept (% of features), test, baseline
+//! columns = ["rda"]
+//! tolerance = 1.0
+//! why = "why this tolerance"
+//! rows = [{ data = "dexter", title = "Dexter, hinge", set = { loss = "hinge" }, paper = { rda = [11.42, 0.59] } }]
+//! ```
+//! A table that measures the same cells in another way says `rows_of = "2"` instead of listing rows again.
+//! The paper's values stand as `[value]` or `[mean, standard deviation]`. What we measured last stands in `recorded.toml`
+//! beside it, in [`Recorded`] form, and so do the results of other programs (`measured = "peers.toml"` in a run).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tamis::recipe::Recipe;
+use tamis::train::TaskKind;
+use tamis::tune::{Axis, Rule, overlay};
+
+/// A whole experiment.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    pub paper: String,
+    pub about: String,
+    pub protocol: Protocol,
+    #[serde(default)]
+    pub recipe: Fields,
+    pub data: BTreeMap<String, DataSet>,
+    #[serde(default)]
+    pub runs: BTreeMap<String, RunPlan>,
+    pub tables: BTreeMap<String, TablePlan>,
+}
+
+/// Fields of a recipe.
+type Fields = BTreeMap<String, serde_json::Value>;
+
+/// What is done for a cell.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Protocol {
+    pub name: ProtocolName,
+    #[serde(default = "five")]
+    pub folds: u32,
+    #[serde(default = "min")]
+    pub rule: String,
+    #[serde(default = "ten")]
+    pub runs: u64,
+    #[serde(default)]
+    pub seed: u64,
+    /// The run that others are compared with (sparsest-within).
+    pub baseline: Option<String>,
+    /// The share of its performance that may be lost (sparsest-within).
+    #[serde(default = "one_per_cent")]
+    pub within: f64,
+}
+
+fn five() -> u32 {
+    5
+}
+
+fn ten() -> u64 {
+    10
+}
+
+fn min() -> String {
+    "min".into()
+}
+
+fn one_per_cent() -> f64 {
+    0.01
+}
+
+impl Protocol {
+    pub fn rule(&self) -> Result<Rule, String> {
+        let found = Rule::ALL.into_iter().find(|rule| rule.name() == self.rule);
+        found.ok_or_else(|| format!("rule {:?}: one of one-se, min", self.rule))
+    }
+}
+
+/// The protocols there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtocolName {
+    /// Settings by cross-validation on the training rows, then several orderings of all of them, each tested once.
+    TuneThenOrderings,
+    /// The sparsest setting that loses little of the baseline's performance, by cross-validation; then tested once.
+    SparsestWithin,
+    /// What the files hold.
+    Describe,
+}
+
+/// Files.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSet {
+    pub title: String,
+    pub train: String,
+    pub test: Option<String>,
+    /// Without a test file: one row in this many, by hash, is for testing.
+    pub hold_out: Option<u32>,
+    pub columns: Option<u64>,
+    #[serde(default)]
+    pub task: String,
+    /// What to say where the files are not there.
+    pub unavailable: Option<String>,
+    /// What sets these files apart from the paper's.
+    pub note: Option<String>,
+}
+
+impl DataSet {
+    pub fn task(&self) -> Result<TaskKind, String> {
+        if self.task.is_empty() {
+            return Ok(TaskKind::Auto);
+        }
+        let found = TaskKind::ALL.into_iter().find(|kind| kind.name() == self.task);
+        found.ok_or_else(|| format!("task {:?}: one of {}", self.task, TaskKind::ALL.map(TaskKind::name).join(", ")))
+    }
+}
+
+/// A method with its grid.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunPlan {
+    pub title: String,
+    #[serde(default)]
+    pub recipe: Fields,
+    pub grid: Option<BTreeMap<String, Vec<serde_json::Value>>>,
+    /// Measured by another program, in this file.
+    pub measured: Option<String>,
+}
+
+impl RunPlan {
+    /// The recipe of this run: the experiment's fields, then the run's, then the row's.
+    pub fn recipe(&self, all: &Fields, row: &Fields, seed: u64) -> Result<Recipe, String> {
+        let fields = [all, &self.recipe, row].into_iter().flatten();
+        let base = Recipe { seed, ..Recipe::default() };
+        overlay(&base, fields.map(|(name, value)| (name.clone(), value.clone())))
+    }
+
+    /// The values to try, if the run names them.
+    pub fn axes(&self) -> Option<Vec<Axis>> {
+        let axis = |(name, values): (&String, &Vec<serde_json::Value>)| Axis::new(name, values.iter().map(text));
+        Some(self.grid.as_ref()?.iter().map(axis).collect())
+    }
+}
+
+/// A value as it is written on the command line.
+fn text(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+/// A table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TablePlan {
+    pub title: String,
+    /// What the numbers are; with `describe` the columns say it.
+    #[serde(default)]
+    pub measure: String,
+    pub protocol: Option<ProtocolName>,
+    pub columns: Vec<String>,
+    /// The largest difference that counts as the same.
+    pub tolerance: Option<f64>,
+    pub why: Option<String>,
+    #[serde(default)]
+    pub rows: Vec<RowPlan>,
+    /// The table whose rows these are too: other measures of the same cells.
+    pub rows_of: Option<String>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowPlan {
+    pub data: String,
+    pub title: Option<String>,
+    /// Fields of every recipe of this row.
+    #[serde(default)]
+    pub set: Fields,
+    /// What the paper prints, by column.
+    #[serde(default)]
+    pub paper: BTreeMap<String, Vec<f64>>,
+}
+
+impl RowPlan {
+    /// The name of a cell among the recorded ones.
+    pub fn key(&self, column: &str) -> String {
+        let set: Vec<String> = self.set.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
+        let parts = std::iter::once(self.data.as_str()).chain(set.iter().map(String::as_str)).chain([column]);
+        parts.collect::<Vec<_>>().join("/")
+    }
+}
+
+/// What was measured for a cell: by measure, `[value]` or `[mean, standard deviation]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    #[serde(default)]
+    pub setting: String,
+    #[serde(flatten)]
+    pub values: BTreeMap<String, Vec<f64>>,
+}
+
+/// Cells by name.
+pub type Recorded = BTreeMap<String, Cell>;
+
+/// Reads an experiment and looks for names that lead nowhere.
+pub fn load(path: &Path) -> Result<Experiment, String> {
+    let named = |error: String| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
+    let mut experiment: Experiment = toml::from_str(&text).map_err(|error| named(error.to_string()))?;
+    check(&experiment).map_err(named)?;
+    share_rows(&mut experiment).map_err(named)?;
+    Ok(experiment)
+}
+
+fn check(experiment: &Experiment) -> Result<(), String> {
+    experiment.protocol.rule()?;
+    experiment.data.values().try_for_each(|data| data.task().map(drop))?;
+    let run_is_known = |name: &str, place: &str| match experiment.runs.contains_key(name) {
+        true => Ok(()),
+        false => Err(format!("{place}: there is no run {name:?}")),
+    };
+    if let Some(baseline) = &experiment.protocol.baseline {
+        run_is_known(baseline, "protocol")?;
+    }
+    for (name, table) in &experiment.tables {
+        let place = format!("table {name}");
+        if table.protocol.unwrap_or(experiment.protocol.name) != ProtocolName::Describe {
+            table.columns.iter().try_for_each(|column| run_is_known(column, &place))?;
+        }
+        for row in &table.rows {
+            if !experiment.data.contains_key(&row.data) {
+                return Err(format!("{place}: there is no data {:?}", row.data));
+            }
+            if let Some(column) = row.paper.keys().find(|column| !table.columns.contains(column)) {
+                return Err(format!("{place}, row {}: {column:?} is not one of its columns", row.data));
+            }
+            if row.paper.values().any(|value| !(1..=2).contains(&value.len())) {
+                return Err(format!("{place}, row {}: expected [value] or [mean, standard deviation]", row.data));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives tables without rows those of the table they name.
+fn share_rows(experiment: &mut Experiment) -> Result<(), String> {
+    let names: Vec<(String, String)> =
+        experiment.tables.iter().filter_map(|(name, table)| Some((name.clone(), table.rows_of.clone()?))).collect();
+    for (name, other) in names {
+        let rows = experiment.tables.get(&other).ok_or_else(|| format!("table {name}: there is no table {other:?}"))?;
+        let rows = rows.rows.iter().map(|row| RowPlan { paper: BTreeMap::new(), ..row.clone() }).collect();
+        experiment.tables.get_mut(&name).expect("just seen").rows = rows;
+    }
+    Ok(())
+}
+
+/// Reads recorded cells; none if there is no file.
+pub fn recorded(path: &Path) -> Result<Recorded, String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Recorded::new()),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}

@@ -1,0 +1,188 @@
+//! `tamis solve`: moments in, a model of any sparsity out.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::{Value, json};
+use tamis::moments::Moments;
+use tamis::recipe::{Criterion, SolveRecipe, Solver};
+use tamis::solve::{PathPoint, SolveOptions, Solved, solve};
+
+use super::Failure;
+use super::fit::can_be_written;
+use crate::output::{print_line, table, tell};
+
+#[derive(Args)]
+pub struct SolveArgs {
+    /// Moments, made with `tamis moments`
+    pub moments: PathBuf,
+    /// ols, ridge, ols-th, ofsa, lasso, elastic-net, mcp or scad
+    #[arg(long, value_name = "NAME", default_value = "ofsa", value_parser = solver_parser, long_help = solvers())]
+    pub method: Solver,
+    /// Exactly this many features
+    #[arg(long, value_name = "N")]
+    pub k: Option<usize>,
+    /// Strength of the penalty (λ, in units of the target, on standardised columns)
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub penalty: Option<f64>,
+    /// Choose the size by bic, aic, ebic or cv (cross-validation, needs moments made with --folds)
+    #[arg(long, value_name = "CRITERION", value_parser = criterion_parser)]
+    pub choose: Option<Criterion>,
+    /// Refit the chosen features without penalty (ols-th and ofsa always do)
+    #[arg(long)]
+    pub refit: bool,
+    /// The lasso's share of the elastic net
+    #[arg(long, value_name = "X", default_value_t = 0.5, allow_hyphen_values = true)]
+    pub l1_share: f64,
+    /// How soon mcp (above 1) and scad (above 2) stop to shrink [default: 3, 3.7]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub concavity: Option<f64>,
+    /// The column to predict, if moments were made with --more-targets
+    #[arg(long, value_name = "COLUMN")]
+    pub target: Option<String>,
+    /// Show the whole path: sizes, criteria, cross-validated errors, which features enter when
+    #[arg(long)]
+    pub path: bool,
+    /// Where the model goes
+    #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
+    pub out: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but the result
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Threads [default: all]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+fn solver_parser(text: &str) -> Result<Solver, String> {
+    let found = Solver::ALL.into_iter().find(|solver| solver.name() == text);
+    found.ok_or_else(|| format!("one of {}", Solver::ALL.map(Solver::name).join(", ")))
+}
+
+fn criterion_parser(text: &str) -> Result<Criterion, String> {
+    let found = Criterion::ALL.into_iter().find(|criterion| criterion.name() == text);
+    found.ok_or_else(|| format!("one of {}", Criterion::ALL.map(Criterion::name).join(", ")))
+}
+
+fn solvers() -> String {
+    let lines = Solver::ALL.map(|solver| format!("  {:<12} {}", solver.name(), solver.about()));
+    format!("How to solve\n{}", lines.join("\n"))
+}
+
+pub fn run(args: SolveArgs) -> Result<(), Failure> {
+    let started = Instant::now();
+    let recipe = SolveRecipe {
+        target: args.target.clone(),
+        k: args.k,
+        penalty: args.penalty,
+        choose: args.choose,
+        refit: args.refit,
+        l1_share: args.l1_share,
+        concavity: args.concavity,
+        ..SolveRecipe::new(args.method)
+    };
+    recipe.check().map_err(|error| Failure::Text(error.to_string()))?;
+    can_be_written(&args.out)?;
+    let moments = Moments::load(&args.moments)?;
+    let options = SolveOptions { path: args.path, threads: args.threads.unwrap_or(0) };
+    let solved = solve(&moments, &recipe, options)?;
+    solved.model.save(&args.out)?;
+    if !args.quiet {
+        solved.notes.iter().for_each(|note| tell!("note: {note}"));
+    }
+    show(&args, &solved, started.elapsed().as_secs_f64())
+}
+
+fn show(args: &SolveArgs, solved: &Solved, seconds: f64) -> Result<(), Failure> {
+    if args.json {
+        print_line!("{}", summary(args, solved, seconds))?;
+        return Ok(());
+    }
+    if args.path {
+        print_line!("{}", path_table(solved, args.choose))?;
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    let point = &solved.path[solved.chosen];
+    let penalty = point.penalty.map(|penalty| format!(", λ {penalty:.6}")).unwrap_or_default();
+    print_line!(
+        "{}: {} of {} features{penalty}, R² {:.4} on {} rows; {seconds:.2} s",
+        args.method.name(),
+        table::count(point.size as u64),
+        table::count(solved.model.seen.features),
+        point.r2,
+        table::count(solved.model.seen.rows),
+    )?;
+    print_line!("model: {}", args.out.display())?;
+    print_line!("\n{}", table::features(&solved.model, 10))?;
+    Ok(())
+}
+
+fn summary(args: &SolveArgs, solved: &Solved, seconds: f64) -> Value {
+    let point = &solved.path[solved.chosen];
+    let mut value = json!({
+        "model": args.out,
+        "method": args.method.name(),
+        "k": args.k.unwrap_or(point.size),
+        "nonzeros": solved.model.nonzeros(),
+        "penalty": point.penalty,
+        "choose": args.choose.map(Criterion::name),
+        "criterion": args.choose.and_then(|criterion| point.value(criterion)),
+        "r2": point.r2,
+        "aic": point.aic,
+        "bic": point.bic,
+        "ebic": point.ebic,
+        "cv_error": point.cv_error,
+        "n_examples": solved.model.seen.rows,
+        "n_features": solved.model.seen.features,
+        "seconds": seconds,
+    });
+    if args.path {
+        value["path"] = json!(solved.path);
+        value["chosen"] = json!(solved.chosen);
+    }
+    value
+}
+
+/// The path as a table, an arrow at the model taken.
+fn path_table(solved: &Solved, choose: Option<Criterion>) -> String {
+    let criterion = choose.filter(|criterion| *criterion != Criterion::Cv).unwrap_or(Criterion::Bic);
+    let folds = solved.path.iter().any(|point| point.cv_error.is_some());
+    let head = if folds { "  cross-validated error" } else { "" };
+    let mut text =
+        format!("  {:>12} {:>8} {:>8} {:>14}{head}  entering", "penalty", "features", "R²", criterion.name());
+    for (at, point) in solved.path.iter().enumerate() {
+        let mark = if at == solved.chosen { "→" } else { " " };
+        let penalty = point.penalty.map(|penalty| format!("{penalty:.6}")).unwrap_or_default();
+        let value = point.value(criterion).unwrap_or(f64::NAN);
+        let line = format!("\n{mark} {penalty:>12} {:>8} {:>8.4} {value:>14.2}", point.size, point.r2);
+        write!(text, "{line}{}  {}", folds_of(point, folds), names(point)).expect("text grows");
+        text.truncate(text.trim_end().len());
+    }
+    text
+}
+
+fn folds_of(point: &PathPoint, folds: bool) -> String {
+    match (point.cv_error, point.cv_deviation) {
+        (Some(error), Some(deviation)) => format!("  {:<21}", format!("{error:.5} ± {deviation:.5}")),
+        _ if folds => " ".repeat(23),
+        _ => String::new(),
+    }
+}
+
+/// Names that enter, the first few of them, and those that leave.
+fn names(point: &PathPoint) -> String {
+    let some = |sign: char, names: &[String]| {
+        let shown: Vec<String> =
+            names.iter().take(5).map(|name| format!("{sign}{}", table::clipped(name, 24))).collect();
+        let more = names.len().saturating_sub(5);
+        if more > 0 { format!("{} {sign}{more} more", shown.join(" ")) } else { shown.join(" ") }
+    };
+    format!("{} {}", some('+', &point.entered), some('−', &point.left)).trim().to_string()
+}

@@ -1,0 +1,208 @@
+//! `tamis stability`: one recipe learned many times: are the features the same?
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::json;
+use tamis::read::memory_of_this_machine;
+use tamis::train::{FitOptions, TaskKind};
+use tamis::tune::{Measure, RepeatOptions, Repeated, Survey, Variation, repeat, survey};
+
+use super::Failure;
+use super::fit::stop_on_signal;
+use super::tune::{measure_parser, value};
+use crate::args::{DataArgs, RecipeArgs, bytes_parser, task_parser};
+use crate::output::fits::Fits;
+use crate::output::{print_line, table, tell};
+
+#[derive(Args)]
+pub struct StabilityArgs {
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+    #[command(flatten)]
+    pub repeating: RepeatingArgs,
+}
+
+/// What is repeated, and what is shown.
+#[derive(Args)]
+#[command(next_help_heading = "Repeating")]
+pub struct RepeatingArgs {
+    /// How often to learn
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub runs: u64,
+    /// What differs between runs: subsample (each has a share of the rows) or order (the same rows, shuffled anew)
+    #[arg(long, default_value = "subsample", value_parser = ["order", "subsample"])]
+    pub by: String,
+    /// The share of the rows in a subsample
+    #[arg(long, value_name = "X", default_value_t = 0.9)]
+    pub share: f64,
+    /// Labelled data to measure on [default: the rows left out of the subsample; a fifth, kept from all orderings]
+    #[arg(long, value_name = "FILE")]
+    pub validate: Option<String>,
+    /// What is measured: error, log-loss or rmse [default: error of classes, rmse of numbers]
+    #[arg(long, value_parser = measure_parser)]
+    pub measure: Option<Measure>,
+    /// The number of columns, also those that never occur, that κ is taken over [default: features seen]
+    #[arg(long, value_name = "P")]
+    pub columns: Option<u64>,
+    /// Show this many features, 0 for all
+    #[arg(long, default_value_t = 20)]
+    pub top: usize,
+    /// What the labels are: auto, binary, multiclass or regression
+    #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
+    pub task: TaskKind,
+    /// Memory for rows between passes, e.g. 500M or 2G [default: half of the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub memory: Option<u64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print every feature any run used as CSV: name, share of runs, mean weight
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Say nothing but the result
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+pub fn run(args: StabilityArgs) -> Result<(), Failure> {
+    let started = Instant::now();
+    let StabilityArgs { data, recipe, repeating } = &args;
+    let recipe = &recipe.recipe;
+    recipe.check().map_err(|error| error.to_string())?;
+    let options = FitOptions {
+        sources: data.reading.sources(&data.data)?,
+        read: data.reading.options(true),
+        task: repeating.task,
+        memory: repeating.memory.unwrap_or_else(memory_of_this_machine),
+        stop: stop_on_signal(),
+        ..FitOptions::default()
+    };
+    let other = repeating.validate.as_ref().map(|file| data.reading.sources(std::slice::from_ref(file))).transpose()?;
+    let plan = RepeatOptions {
+        runs: repeating.runs,
+        by: if repeating.by == "order" { Variation::Order } else { Variation::Subsample(repeating.share) },
+        seed: recipe.seed,
+        columns: repeating.columns,
+        measure: repeating.measure,
+        validation: other.map(|sources| (sources, Vec::new())),
+    };
+    let about = survey(&options.sources, &options.read, recipe.hash_bits)?;
+    let screen = Fits::new(repeating.quiet, "repeating");
+    let found = repeat(recipe, &about, &options, &plan, &|done, of| screen.watch(done, of))?;
+    screen.finish();
+    let seconds = started.elapsed().as_secs_f64();
+    if repeating.json {
+        print_line!("{}", as_json(&args, &about, &found, seconds))?;
+        return Ok(());
+    }
+    if repeating.csv {
+        print_line!("{}", as_csv(&found))?;
+        return Ok(());
+    }
+    print_line!("{}", as_text(&args, &about, &found))?;
+    if !repeating.quiet {
+        tell!("{seconds:.1} s");
+    }
+    Ok(())
+}
+
+/// The features to show.
+fn shown(top: usize, found: &Repeated) -> usize {
+    if top == 0 { found.selected.len() } else { top.min(found.selected.len()) }
+}
+
+fn as_json(args: &StabilityArgs, about: &Survey, found: &Repeated, seconds: f64) -> serde_json::Value {
+    let repeating = &args.repeating;
+    let mut result = json!({
+        "method": args.recipe.recipe.method.name(),
+        "by": repeating.by,
+        "measure": found.measure.name(),
+        "kappa": found.kappa,
+        "mean_error": found.error.0,
+        "sd_error": found.error.1,
+        "mean_nonzeros": found.nonzeros.0,
+        "sd_nonzeros": found.nonzeros.1,
+        "n_examples": about.rows,
+        "n_features": about.features,
+        "columns": found.columns,
+        "runs": found.runs,
+        "features": found.selected[..shown(repeating.top, found)],
+        "seconds": seconds,
+    });
+    if repeating.by == "subsample" {
+        result["share"] = json!(repeating.share);
+    }
+    result
+}
+
+fn as_csv(found: &Repeated) -> String {
+    let mut text = String::from("name,share,weight");
+    for one in &found.selected {
+        let weight = one.weight.map(|weight| weight.to_string()).unwrap_or_default();
+        write!(text, "\n{},{},{weight}", table::quoted(&one.name), one.share).expect("text grows");
+    }
+    text
+}
+
+fn as_text(args: &StabilityArgs, about: &Survey, found: &Repeated) -> String {
+    let repeating = &args.repeating;
+    let how = match repeating.by.as_str() {
+        "order" => "orderings".to_string(),
+        _ => format!("subsamples of {} %", 100.0 * repeating.share),
+    };
+    let on = match (&repeating.validate, repeating.by.as_str()) {
+        (Some(file), _) => format!("on {file}"),
+        (None, "order") => "on a fifth of the rows, kept from all runs".into(),
+        _ => "on the rows left out".into(),
+    };
+    let (mean, deviation) = found.error;
+    let at_least = |share: f64| table::count(found.selected.iter().filter(|one| one.share >= share).count() as u64);
+    format!(
+        "{} by {}: {how} of {} rows, {} features\n\
+         κ         {:.4} over {} columns, mean of all pairs of runs\n\
+         {:<9} {} ± {} {on}\n\
+         features  {:.1} ± {:.1}; in all runs {}, in half of them {}, in any {}\n\n{}",
+        count_of_runs(repeating.runs),
+        args.recipe.recipe.method.name(),
+        table::count(about.rows),
+        table::count(about.features),
+        found.kappa,
+        table::count(found.columns),
+        found.measure.name(),
+        value(found.measure, mean),
+        value(found.measure, deviation),
+        found.nonzeros.0,
+        found.nonzeros.1,
+        at_least(1.0),
+        at_least(0.5),
+        at_least(0.0),
+        features(repeating.top, found),
+    )
+}
+
+fn count_of_runs(runs: u64) -> String {
+    format!("{} runs", table::count(runs))
+}
+
+fn features(top: usize, found: &Repeated) -> String {
+    let shown = shown(top, found);
+    let texts: Vec<[String; 3]> = found.selected[..shown]
+        .iter()
+        .map(|one| {
+            let weight = one.weight.map(|weight| format!("{weight:.6}")).unwrap_or_default();
+            [format!("{:.0} %", 100.0 * one.share), weight, table::clipped(&one.name, 60)]
+        })
+        .collect();
+    let mut rows = vec![vec!["runs", "mean weight", "feature"]];
+    rows.extend(texts.iter().map(|line| line.iter().map(String::as_str).collect::<Vec<_>>()));
+    let mut text = table::aligned(&rows);
+    if shown < found.selected.len() {
+        write!(text, "… and {} more", table::count((found.selected.len() - shown) as u64)).expect("text grows");
+    }
+    text.truncate(text.trim_end().len());
+    text
+}

@@ -1,0 +1,200 @@
+//! `tamis reproduce`: an experiment as data, run and written beside the paper's numbers.
+
+mod common;
+
+use common::{Folder, rows, svm};
+
+const EXPECTED: &str = r#"
+paper = "Nobody, A paper, 2000."
+about = "A test."
+
+[protocol]
+name = "tune-then-orderings"
+folds = 3
+runs = 3
+
+[data.small]
+title = "Small"
+train = "train.svm"
+test = "test.svm"
+columns = 100
+
+[data.whole]
+title = "Whole"
+train = "train.svm"
+hold_out = 4
+
+[data.lost]
+title = "Lost"
+train = "lost.svm"
+unavailable = "data unavailable here"
+
+[runs.ftrl]
+title = "FTRL"
+recipe = { method = "ftrl", passes = 2 }
+grid = { penalty = [1, 3] }
+
+[runs.later]
+title = "Later"
+recipe = { method = "not-yet" }
+
+[runs.peer]
+title = "Peer"
+measured = "peers.toml"
+
+[tables.1]
+title = "sizes"
+protocol = "describe"
+columns = ["train", "test"]
+rows = [{ data = "small", paper = { train = [240], test = [81] } }]
+
+[tables.2]
+title = "errors"
+measure = "error"
+columns = ["ftrl", "later", "peer"]
+tolerance = 100.0
+why = "Anything goes."
+rows = [
+  { data = "small", title = "Small, hinge", set = { loss = "hinge" }, paper = { ftrl = [5.0, 0.5], peer = [7.0] } },
+  { data = "whole" },
+  { data = "lost", paper = { ftrl = [1.0] } },
+]
+
+[tables.3]
+title = "sizes of models"
+measure = "nonzero"
+columns = ["ftrl"]
+rows_of = "2"
+"#;
+
+const PEERS: &str = "[\"small/loss=hinge/peer\"]\nsetting = \"C 1\"\nerror = [6.5, 0.25]\n";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("data/train.svm", svm(&rows(240, 40, 6, 2, 3))).write("data/test.svm", svm(&rows(80, 40, 6, 2, 4)));
+    folder.write("experiments/nobody2000/expected.toml", EXPECTED).write("experiments/nobody2000/peers.toml", PEERS);
+    folder
+}
+
+#[test]
+fn tables_stand_beside_the_papers() {
+    let folder = folder();
+    let shown = folder.ok("reproduce nobody --data data --quiet --record");
+    assert!(shown.contains("table 1: sizes") && shown.contains("table 3: sizes of models"), "{shown}");
+    let page = folder.text("docs/results/nobody2000-2.md");
+    let line =
+        |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}\n{page}"));
+    assert!(line("| Small, hinge | FTRL | 5.00 ± 0.50 |").contains("✓") && page.contains("Anything goes."), "{page}");
+    assert!(
+        line("| Small, hinge | FTRL").ends_with("| penalty 1 |")
+            || line("| Small, hinge | FTRL").ends_with("| penalty 3 |")
+    );
+    assert!(line("| Small, hinge | Later").contains("not in this build"));
+    assert_eq!(line("| Small, hinge | Peer"), "| Small, hinge | Peer | 7.00 | 6.50 ± 0.25 | -0.50 ✓ |  | C 1 |");
+    assert!(line("| Whole | Peer").contains("not yet measured"));
+    assert_eq!(line("| Lost | FTRL"), "| Lost | FTRL | 1.00 | – |  |  | data unavailable here |");
+    assert!(folder.text("docs/results/nobody2000-1.md").contains("| Small | test | 81 | 80 | -1 |"));
+    // What was recorded is shown the next time, and is the same.
+    let told = folder.json("reproduce nobody2000/2 --data data --quiet --json --threads 1");
+    let first = &told[0]["lines"][0];
+    assert_eq!((&first["ours"], first["row"].as_str()), (&first["recorded"], Some("Small, hinge")));
+    assert!(folder.text("experiments/nobody2000/recorded.toml").contains("[\"small/loss=hinge/ftrl\"]"));
+}
+
+#[test]
+fn the_number_is_that_of_the_commands_it_stands_for() {
+    let folder = folder();
+    let told = folder.json("reproduce nobody/2 --data data --quiet --json --only small");
+    let line = &told[0]["lines"][0];
+    let tuned = folder.json("tune data/train.svm --method ftrl --passes 2 --loss hinge --penalty 1,3 --folds 3 --rule min --json --quiet --no-fit");
+    let penalty = tuned["chosen"]["setting"]["penalty"].to_string();
+    assert_eq!(line["setting"], format!("penalty {penalty}"));
+    let stable = folder.json(&format!(
+        "stability data/train.svm --method ftrl --passes 2 --loss hinge --penalty {penalty} --by order --runs 3 \
+         --validate data/test.svm --columns 100 --json --quiet"
+    ));
+    let ours = line["ours"].as_array().unwrap();
+    let close = |value: &serde_json::Value, key: &str| {
+        assert!((value.as_f64().unwrap() - 100.0 * stable[key].as_f64().unwrap()).abs() < 1e-9, "{value} {stable}");
+    };
+    close(&ours[0], "mean_error");
+    close(&ours[1], "sd_error");
+    assert!(!folder.names().contains(&"docs".to_string()), "a part is not written");
+}
+
+#[test]
+fn the_sparsest_within_a_share_of_the_baseline() {
+    let folder = folder();
+    folder.write(
+        "experiments/sparse/expected.toml",
+        r#"
+paper = "P."
+about = "A."
+[protocol]
+name = "sparsest-within"
+folds = 3
+baseline = "sgd"
+within = 0.5
+[data.d]
+title = "D"
+train = "train.svm"
+hold_out = 4
+[runs.sgd]
+title = "SGD"
+recipe = { method = "sgd" }
+grid = { learning-rate = [0.1, 0.5] }
+[runs.ftrl]
+title = "FTRL"
+recipe = { method = "ftrl" }
+grid = { penalty = [0.1, 1, 10, 1000] }
+[tables.kept]
+title = "kept"
+measure = "kept"
+columns = ["ftrl"]
+rows = [{ data = "d" }]
+[tables.test]
+title = "test"
+measure = "test"
+columns = ["ftrl"]
+rows_of = "kept"
+"#,
+    );
+    let told = folder.json("reproduce sparse --data data --quiet --json");
+    // Half of the performance may go: the model without features, right on every other row, is within.
+    assert_eq!(told[0]["lines"][0]["ours"], serde_json::json!([0.0]));
+    let wrong = told[1]["lines"][0]["ours"][0].as_f64().unwrap();
+    assert!(wrong > 20.0 && wrong < 80.0, "{told}");
+}
+
+#[test]
+fn the_papers_own_experiments_can_be_read() {
+    let experiments =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").canonicalize().unwrap();
+    let folder = Folder::new();
+    folder.write("empty/readme", "no data");
+    for paper in
+        common::names_in(&experiments).iter().filter(|name| experiments.join(name).join("expected.toml").is_file())
+    {
+        let line = format!("reproduce {paper} --experiments {} --data empty --quiet --json", experiments.display());
+        let told = folder.json(&line);
+        assert!(told.as_array().unwrap().iter().all(|table| !table["lines"].as_array().unwrap().is_empty()), "{told}");
+        let all = told.as_array().unwrap().iter().flat_map(|table| table["lines"].as_array().unwrap());
+        let missing = all.filter(|line| line["missing"].is_string()).count();
+        assert!(missing > 20, "without data nothing is measured");
+    }
+}
+
+#[test]
+fn complaints_say_what_to_do() {
+    let folder = folder();
+    let told = |line: &str| folder.run(line).complaint().to_string();
+    assert_eq!(told("reproduce somebody --data data"), "somebody: expected one of nobody2000");
+    assert_eq!(told("reproduce nobody/9 --data data"), "table 9: expected one of 1, 2, 3");
+    assert!(told("reproduce nobody --only x --data data").contains("--only x: the data sets are lost, small, whole"));
+    assert!(told("reproduce nobody --experiments nowhere").contains("--experiments names the folder"));
+    folder.write(
+        "experiments/broken/expected.toml",
+        EXPECTED.replace("columns = [\"ftrl\", \"later\"", "columns = [\"frtl\", \"later\""),
+    );
+    assert!(told("reproduce broken").contains("table 2: there is no run \"frtl\""), "{}", told("reproduce broken"));
+}

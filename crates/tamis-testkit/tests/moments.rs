@@ -1,0 +1,277 @@
+//! Running averages against plain loops over the rows: moments, models, cross-validation.
+
+use proptest::prelude::*;
+use tamis::moments::{Column, Gatherer, Moments, Sums};
+use tamis::random::mix;
+use tamis::recipe::{Criterion, SolveRecipe, Solver};
+use tamis::solve::{Penalty, SolveError, SolveOptions, Solved, solve};
+use tamis_testkit::naive::moments::Table;
+
+/// `rows` rows of `columns` correlated features around `level`, three of which matter.
+fn table(rows: usize, columns: usize, level: f64, seed: u64) -> Table {
+    let mut table = Table::default();
+    for row in 0..rows as u64 {
+        let x = |salt: u64| mix(mix(seed) ^ (row * 1000 + salt)) as f64 / u64::MAX as f64 - 0.5;
+        let cells: Vec<f64> = (0..columns as u64).map(|j| level + x(j) + 0.5 * x(900)).collect();
+        table.targets.push(3.0 * cells[0] - 2.0 * cells[2] + cells[4] + 0.4 * x(901) - 2.0 * level);
+        table.rows.push(cells);
+        table.weights.push(1.0);
+    }
+    table
+}
+
+/// The moments of a table; row i goes to fold i mod `folds`.
+fn moments(table: &Table, folds: usize) -> Moments {
+    let columns = table.rows.first().map_or(0, Vec::len) + 1;
+    let mut gatherers = vec![Gatherer::new(0.0); folds];
+    for row in 0..table.rows.len() {
+        let cells = std::iter::once(table.targets[row]).chain(table.rows[row].iter().copied());
+        let entries = (0..).zip(cells).filter(|entry| entry.1 != 0.0);
+        gatherers[row % folds].push(entries, table.weights[row], columns);
+    }
+    let names = (1..columns).map(|j| Column::Feature(format!("x{j}")));
+    let columns: Vec<Column> = [Column::Target("y".into())].into_iter().chain(names).collect();
+    let folds = gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
+    Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds }
+}
+
+fn solved(moments: &Moments, recipe: SolveRecipe) -> Solved {
+    solve(moments, &recipe, SolveOptions { path: true, threads: 2 }).unwrap()
+}
+
+/// Intercept and weights of a model by the number of the feature.
+fn line(solved: &Solved, columns: usize) -> (f64, Vec<f64>) {
+    let mut weights = vec![0.0; columns];
+    for feature in &solved.model.outputs[0].features {
+        weights[feature.name[1..].parse::<usize>().unwrap() - 1] = feature.weight;
+    }
+    (solved.model.outputs[0].intercept, weights)
+}
+
+fn assert_close(found: &Sums, table: &Table, slack: f64) {
+    for (i, mean) in table.means().into_iter().enumerate() {
+        assert!((found.means[i] - mean).abs() <= 1e-13 * (1.0 + mean.abs()), "mean {i}");
+        for j in 0..=i {
+            let (a, b) = (found.covariance(i, j), table.covariance(i, j));
+            assert!((a - b).abs() <= slack, "{i} {j}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn moments_are_those_of_two_passes_even_around_a_million() {
+    for level in [0.0, 1e6] {
+        let table = table(1500, 8, level, 1);
+        assert_close(&moments(&table, 1).total(), &table, 1e-9);
+        assert_close(&moments(&table, 7).total(), &table, 1e-9);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn any_split_merges_to_the_whole_and_subtracting_undoes_it(
+        cut in 1usize..59, seed in 0u64..1000, zeros in 0u64..100, level in prop::sample::select(vec![0.0, 1e3, 1e6]),
+    ) {
+        let mut table = table(60, 6, level, seed);
+        for (number, row) in table.rows.iter_mut().enumerate() {
+            for (column, cell) in row.iter_mut().enumerate() {
+                if mix(seed + (number * 10 + column) as u64) % 100 < zeros {
+                    *cell = 0.0;
+                }
+            }
+            table.weights[number] = 0.25 + (number % 5) as f64;
+        }
+        let whole = moments(&table, 1);
+        let (first, second) = (moments(&table.pick(0..cut), 1), moments(&table.pick(cut..60), 1));
+        let mut joined = first.clone();
+        joined.merge(&second).unwrap();
+        let unit = |i: usize| whole.folds[0].covariance(i, i).sqrt().max(1e-3);
+        let same = |a: &Sums, b: &Sums, slack: f64| {
+            (0..7).all(|i| (a.means[i] - b.means[i]).abs() <= 1e-12 * (1.0 + level)
+                && (0..=i).all(|j| (a.covariance(i, j) - b.covariance(i, j)).abs() <= slack * unit(i) * unit(j)))
+        };
+        prop_assert_eq!(joined.rows(), 60);
+        prop_assert!(same(&joined.folds[0], &whole.folds[0], 1e-8));
+        joined.subtract(&second).unwrap();
+        prop_assert_eq!(joined.rows(), cut as u64);
+        // Where a part is left that hardly varies, digits below the rounding of the whole are gone.
+        prop_assert!(same(&joined.folds[0], &first.folds[0], 1e-7 * 60.0 / cut as f64));
+    }
+
+    #[test]
+    fn the_optimality_conditions_hold_for_every_penalty(
+        rows in 12usize..80, share in 0.02f64..0.9, seed in 0u64..1000, which in 0usize..4,
+    ) {
+        let table = table(rows, 15, 2.0, seed);
+        let method = [Solver::Lasso, Solver::ElasticNet, Solver::Mcp, Solver::Scad][which];
+        let penalty = [Penalty::Lasso, Penalty::ElasticNet(0.5), Penalty::Mcp(3.0), Penalty::Scad(3.7)][which];
+        let scales: Vec<f64> = (1..=15).map(|j| table.covariance(j, j).sqrt()).collect();
+        let cross = |j: usize| table.covariance(0, j + 1) / scales[j];
+        let largest = (0..15).map(|j| cross(j).abs()).fold(0.0, f64::max) / penalty.entry(1.0);
+        let lambda = share * largest;
+        let found = solved(&moments(&table, 1), SolveRecipe { penalty: Some(lambda), ..SolveRecipe::new(method) });
+        let (_, weights) = line(&found, 15);
+        for j in 0..15 {
+            let fitted: f64 = (0..15).map(|i| table.covariance(i + 1, j + 1) * weights[i]).sum::<f64>() / scales[j];
+            let (gradient, beta) = (cross(j) - fitted, weights[j] * scales[j]);
+            let violation = match beta == 0.0 {
+                true => gradient.abs() - penalty.entry(lambda),
+                false => {
+                    let (linear, quadratic) = penalty.piece(beta, lambda);
+                    (gradient - linear * beta.signum() - quadratic * beta).abs()
+                }
+            };
+            prop_assert!(violation <= 1e-5 * largest, "{:?} {}: {}", penalty, j, violation / largest);
+        }
+    }
+}
+
+#[test]
+fn the_lasso_is_that_of_plain_descent_on_the_rows() {
+    let table = table(80, 12, 5.0, 3);
+    for penalty in [0.3, 0.05, 0.005] {
+        let found =
+            solved(&moments(&table, 1), SolveRecipe { penalty: Some(penalty), ..SolveRecipe::new(Solver::Lasso) });
+        let (intercept, weights) = line(&found, 12);
+        let naive = table.lasso(penalty, 3000);
+        assert!((intercept - naive.0).abs() < 1e-4, "{intercept} {}", naive.0);
+        assert!(weights.iter().zip(&naive.1).all(|(a, b)| (a - b).abs() < 1e-5 && (*a == 0.0) == (*b == 0.0)));
+    }
+}
+
+#[test]
+fn cross_validation_from_moments_is_refitting_on_the_rows() {
+    let table = table(97, 10, 20.0, 5);
+    let moments = moments(&table, 4);
+    for method in [Solver::OlsTh, Solver::Ofsa] {
+        let found = solved(&moments, SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(method) });
+        for point in &found.path {
+            let mut expected = 0.0;
+            for fold in 0..4 {
+                let training = table.pick((0..97).filter(|row| row % 4 != fold));
+                let held = table.pick((0..97).filter(|row| row % 4 == fold));
+                // The features are chosen on the training rows alone; the weights come from elimination.
+                let recipe = SolveRecipe { k: Some(point.size), ..SolveRecipe::new(method) };
+                let features: Vec<usize> = match point.size {
+                    0 => Vec::new(),
+                    _ => {
+                        let (_, weights) = line(&solved(&self::moments(&training, 1), recipe), 10);
+                        (0..10).filter(|&j| weights[j] != 0.0).collect()
+                    }
+                };
+                let (intercept, weights) = training.least_squares(&features);
+                expected += held.rows.len() as f64 * held.mean_squared_error(intercept, &weights) / 97.0;
+            }
+            let error = point.cv_error.unwrap();
+            assert!((error - expected).abs() <= 1e-8 * expected, "{method:?} {}: {error} {expected}", point.size);
+        }
+    }
+}
+
+#[test]
+fn cross_validated_lasso_is_the_lasso_of_the_other_rows() {
+    let table = table(60, 6, 1.0, 8);
+    let moments = moments(&table, 3);
+    let found = solved(&moments, SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) });
+    for point in found.path.iter().step_by(20) {
+        let mut expected = 0.0;
+        for fold in 0..3 {
+            let (training, held) =
+                (table.pick((0..60).filter(|row| row % 3 != fold)), table.pick((0..60).filter(|row| row % 3 == fold)));
+            let (intercept, weights) = training.lasso(point.penalty.unwrap(), 3000);
+            expected += held.mean_squared_error(intercept, &weights) / 3.0;
+        }
+        let error = point.cv_error.unwrap();
+        assert!((error - expected).abs() <= 1e-4 * expected, "{}: {error} {expected}", point.size);
+    }
+}
+
+#[test]
+fn every_solver_gives_exactly_k_features() {
+    for rows in [25, 300] {
+        let moments = moments(&table(rows, 40, 1.0, 4), 1);
+        for method in Solver::ALL {
+            for k in [1, 3, 7, 20] {
+                let penalty = (method == Solver::Ridge).then_some(0.1);
+                let found = solved(&moments, SolveRecipe { k: Some(k), penalty, ..SolveRecipe::new(method) });
+                let size = found.model.outputs[0].features.len();
+                assert_eq!(size, k, "{method:?} of {rows} rows");
+                assert_eq!(found.path[found.chosen].size, k);
+            }
+        }
+    }
+}
+
+#[test]
+fn planted_features_are_found_by_all_criteria() {
+    let moments = moments(&table(400, 30, 1.0, 6), 5);
+    for method in [Solver::OlsTh, Solver::Ofsa, Solver::Lasso, Solver::Mcp, Solver::Scad] {
+        for criterion in Criterion::ALL {
+            let found = solved(&moments, SolveRecipe { choose: Some(criterion), ..SolveRecipe::new(method) });
+            let (_, weights) = line(&found, 30);
+            assert!([0, 2, 4].iter().all(|&j| weights[j].abs() > 0.3), "{method:?} {criterion:?}: {weights:?}");
+            let size = found.path[found.chosen].size;
+            let sparse = criterion == Criterion::Ebic && !matches!(method, Solver::Lasso);
+            assert!(!sparse || size == 3, "{method:?} {criterion:?}: {size}");
+        }
+    }
+}
+
+#[test]
+fn threads_change_no_bit() {
+    let moments = moments(&table(200, 150, 1.0, 2), 3);
+    for method in [Solver::Ofsa, Solver::Lasso, Solver::OlsTh] {
+        let recipe = SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(method) };
+        let models = [1, 2, 3].map(|threads| {
+            let solved = solve(&moments, &recipe, SolveOptions { path: true, threads }).unwrap();
+            (solved.model.to_text(), format!("{:?}", solved.path))
+        });
+        assert!(models[0] == models[1] && models[1] == models[2], "{method:?}");
+    }
+}
+
+#[test]
+fn corners_are_told_or_handled() {
+    let told = |moments: &Moments, recipe: SolveRecipe| {
+        solve(moments, &recipe, SolveOptions::default()).unwrap_err().to_string()
+    };
+    let k = |k| SolveRecipe { k: Some(k), ..SolveRecipe::new(Solver::OlsTh) };
+    let full = moments(&table(50, 5, 1.0, 1), 1);
+    let mut empty = full.clone();
+    empty.folds = vec![Sums::new(6)];
+    assert_eq!(told(&empty, k(1)), "the moments hold no rows: there is nothing to solve");
+    assert_eq!(told(&moments(&table(1, 5, 1.0, 1), 1), k(1)), "one row is not enough: nothing varies");
+    assert!(told(&full, k(9)).contains("9 features were asked for and there are 5 that vary and are no copies"));
+    assert!(
+        told(&full, SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) }).contains("--folds")
+    );
+    let mut flat = table(50, 5, 1.0, 1);
+    flat.targets.fill(2.5);
+    assert!(matches!(
+        solve(&moments(&flat, 1), &k(1), SolveOptions::default()),
+        Err(SolveError::ConstantTarget { .. })
+    ));
+    let mut constant = table(50, 5, 1.0, 1);
+    constant.rows.iter_mut().for_each(|row| row[1] = 0.1);
+    let found = solve(&moments(&constant, 1), &k(4), SolveOptions::default()).unwrap();
+    assert!(found.notes[0].contains("1 of 5 features do not vary"), "{:?}", found.notes);
+    assert!(told(&moments(&constant, 1), k(5)).contains("there are 4 that vary and are no copies (5 in all)"));
+}
+
+#[test]
+fn copies_of_a_column_do_no_harm() {
+    let mut doubled = table(100, 6, 1.0, 9);
+    doubled.rows.iter_mut().for_each(|row| row[5] = row[0]);
+    let moments = moments(&doubled, 1);
+    for method in Solver::ALL {
+        let (k, penalty) = if method == Solver::Ridge { (None, Some(0.1)) } else { (Some(5), None) };
+        let recipe = SolveRecipe { k, penalty, ..SolveRecipe::new(method) };
+        let found = solve(&moments, &recipe, SolveOptions::default()).unwrap();
+        let (intercept, weights) = line(&found, 6);
+        assert!(intercept.is_finite() && weights.iter().all(|weight| weight.is_finite()), "{method:?}");
+        assert!(weights[5] == 0.0 && found.notes[0].contains("copies of others"), "the elder stands for both");
+        assert!(found.path[found.chosen].r2 > 0.5, "{method:?}: {}", found.path[found.chosen].r2);
+    }
+}

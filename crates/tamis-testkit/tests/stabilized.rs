@@ -1,0 +1,331 @@
+//! The engine of the stabilized learner beside its literal version, and the laws that hold of it to the last bit.
+
+use tamis::data::{Batch, Example, Row};
+use tamis::learn::State;
+use tamis::learn::stabilized::{Coding, Engine, Means, Owners, Rows, Settings};
+use tamis::loss::{AnyLoss, LossKind};
+use tamis::random::mix;
+use tamis_testkit::naive::stabilized::{Known, LiteralMeans, Stabilized};
+use tamis_testkit::streams::{HUBER, Shape, stream};
+
+const FEATURES: usize = 40;
+/// The sizes after the first stage.
+const SIZES: [usize; 4] = [25, 12, 5, 1];
+
+/// One run: what is learned, and how.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    kind: LossKind,
+    outputs: usize,
+    settings: Settings,
+    seed: u64,
+}
+
+impl Case {
+    fn loss(&self) -> AnyLoss {
+        self.kind.build(HUBER)
+    }
+
+    /// One output for numbers and two classes, three for three classes; classes of unequal weight.
+    fn codings(&self) -> Vec<Coding> {
+        let class_weights = |class: usize| [0.75 + 0.25 * class as f64, 1.5];
+        match (self.kind.needs_classes(), self.outputs) {
+            (false, _) => vec![Coding { class: None, class_weights: [1.0; 2] }],
+            (true, 1) => vec![Coding { class: Some(1.0), class_weights: class_weights(0) }],
+            (true, outputs) => (0..outputs)
+                .map(|class| Coding { class: Some(class as f64), class_weights: class_weights(class) })
+                .collect(),
+        }
+    }
+
+    /// Rows with their importance; with three classes, the negative ones are split by the parity of their length.
+    fn batch(&self) -> Batch {
+        let source = stream(Shape { rows: 90, features: FEATURES, longest: 9, seed: self.seed }, self.kind);
+        let mut batch = Batch::new();
+        for example in source.examples() {
+            let negative = self.kind.needs_classes() && example.target < 0.0;
+            let target = match negative && self.outputs == 3 {
+                true if example.row.len() % 2 == 0 => 2.0,
+                true => 0.0,
+                false => example.target,
+            };
+            batch.push(Example { target, ..example });
+        }
+        batch
+    }
+
+    fn owners(&self) -> Owners {
+        match self.seed.is_multiple_of(3) {
+            true => Owners::sparing(self.settings.share, 1, 4),
+            false => Owners::new(self.settings.share),
+        }
+    }
+
+    fn engine(&self) -> Engine {
+        let active = (0..FEATURES as u32).collect();
+        Engine::new(self.settings, self.loss(), self.codings(), active, self.owners())
+    }
+}
+
+fn cases() -> Vec<Case> {
+    use LossKind::{Hinge, Huber, Logistic, Squared, SquaredHinge};
+    let mut cases = Vec::new();
+    for (seed, paths) in (1..).zip([1, 5, 8, 13, 32]) {
+        for (kind, outputs) in [(Hinge, 1), (Hinge, 3), (Logistic, 1), (Logistic, 3), (Squared, 1), (Huber, 1)] {
+            let settings =
+                Settings { paths, intercept: (seed + outputs as u64).is_multiple_of(2), ..Settings::default() };
+            cases.push(Case { kind, outputs, settings, seed: 10 * seed + outputs as u64 });
+            cases.push(Case {
+                settings: Settings { intercept: !settings.intercept, ..settings },
+                ..cases[cases.len() - 1]
+            });
+        }
+    }
+    let odd = |change: fn(&mut Settings)| {
+        let mut case =
+            Case { kind: Hinge, outputs: 1, settings: Settings { paths: 6, ..Settings::default() }, seed: 7 };
+        change(&mut case.settings);
+        case
+    };
+    cases.push(odd(|settings| settings.tallies = 1));
+    cases.push(odd(|settings| settings.tallies = 7));
+    cases.push(odd(|settings| settings.share = 0.2));
+    cases.push(odd(|settings| settings.share = 1.0));
+    cases.push(odd(|settings| settings.alpha = 30.0));
+    cases.push(Case { kind: SquaredHinge, ..odd(|_| ()) });
+    cases
+}
+
+/// Rows over the features `0..FEATURES`, each with its identity.
+fn rows(batch: &Batch) -> Rows {
+    let mut rows = Rows::default();
+    batch.examples().enumerate().for_each(|(number, example)| rows.push(example, mix(number as u64)));
+    rows
+}
+
+/// The rows of a stage by number: round after round, each in an order of its own.
+fn visits(rows: usize, length: usize, stage: u64) -> Vec<usize> {
+    (0..length).map(|visit| (mix(stage + 100 * (visit / rows) as u64) as usize + visit * 7) % rows).collect()
+}
+
+/// The mean ℓ₁ norm of a row over the features that count.
+fn row_size(batch: &Batch, counts: impl Fn(u32) -> bool) -> f64 {
+    let sum = |row: Row<'_>| row.iter().filter(|&(id, _)| counts(id)).map(|(_, value)| value.abs()).sum::<f64>();
+    batch.examples().map(|example| sum(example.row)).sum::<f64>() / batch.len() as f64
+}
+
+/// Gives the engine the rows of a stage in pieces of any size it allows.
+fn run_stage(engine: &mut Engine, rows: &Rows, visits: &[usize], cuts: u64) {
+    let (mut at, mut turn) = (0, 0);
+    while at < visits.len() {
+        let most = engine.rows_wanted() as usize;
+        turn += 1;
+        let piece = if cuts == 0 { most } else { most.min((mix(cuts + turn) % 40) as usize) };
+        let mut part = Rows::default();
+        visits[at..at + piece].iter().for_each(|&row| part.push(rows.batch.example(row), rows.identities[row]));
+        engine.learn(&part);
+        at += piece;
+    }
+    assert!(engine.stage_is_over());
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * (1.0 + b.abs())
+}
+
+fn same_means(what: &str, active: &[u32], fast: &Means, slow: &LiteralMeans) {
+    assert!(near(fast.bias, slow.bias), "{what}: intercepts {} and {}", fast.bias, slow.bias);
+    assert_eq!(fast.evidence.len(), active.len());
+    for (position, &id) in active.iter().enumerate() {
+        let j = id as usize;
+        let variance = fast.spread[position].powi(2);
+        let pairs = [
+            ("w", fast.weights[position], slow.weights[j]),
+            ("u", fast.evidence[position], slow.evidence[j]),
+            ("variance", variance, slow.variance[j]),
+            ("votes", fast.votes[position], slow.votes[j]),
+        ];
+        for (name, fast, slow) in pairs {
+            assert!(near(fast, slow), "{what}, feature {id}: {name} is {fast}, literally {slow}");
+        }
+    }
+}
+
+/// Both over five stages; returns how many features had a weight on some paths and none on others.
+fn follow(case: Case) -> usize {
+    let batch = case.batch();
+    let mut now = rows(&batch);
+    let all: Vec<Known<'_>> = batch.examples().enumerate().map(|(number, row)| (row, mix(number as u64))).collect();
+    let mut engine = case.engine();
+    let mut literal = Stabilized::new(case.settings, case.loss(), &case.codings(), case.owners(), FEATURES);
+    let mut torn = 0;
+    for stage in 0..=SIZES.len() {
+        let length = [240, 101, 90, 7, 2][stage];
+        let visits = visits(batch.len(), length, stage as u64);
+        let size = row_size(&batch, |id| literal.active[id as usize]);
+        engine.begin(length as u64, size);
+        run_stage(&mut engine, &now, &visits, case.seed + stage as u64);
+        literal.stage(&visits.iter().map(|&row| all[row]).collect::<Vec<_>>(), size);
+        let (fast, slow) = (engine.means(), literal.means());
+        assert_eq!((fast.len(), slow.len()), (case.codings().len(), case.codings().len()));
+        for (output, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
+            torn += fast.votes.iter().filter(|&&votes| votes > 0.0 && votes < 1.0).count();
+            same_means(&format!("{case:?}, stage {stage}, output {output}"), engine.active(), fast, slow);
+        }
+        let scores = engine.scores(&now);
+        for (number, &row) in all.iter().enumerate() {
+            for (fast, slow) in scores.iter().zip(literal.scores(row)) {
+                assert!(near(fast[number], slow), "{case:?}, stage {stage}: score {} and {slow}", fast[number]);
+            }
+        }
+        if let Some(&size) = SIZES.get(stage) {
+            now = now.narrowed(&engine.descend(&fast, size));
+            literal.descend(&slow, size);
+            let ids = (0..FEATURES as u32).filter(|&id| literal.active[id as usize]);
+            assert_eq!(engine.active(), ids.collect::<Vec<_>>(), "{case:?}, after stage {stage}");
+            assert_eq!(engine.active().len(), size);
+            assert!(near(engine.gravity(), literal.gravity), "{case:?}, after stage {stage}");
+        }
+    }
+    torn
+}
+
+#[test]
+fn the_engine_is_the_literal_algorithm() {
+    let torn: Vec<usize> = cases().into_iter().map(follow).collect();
+    assert!(torn.iter().sum::<usize>() > 20 * torn.len(), "gravity divides the paths: {torn:?}");
+}
+
+/// All numbers of a run to the last bit, over three stages.
+fn bits(case: Case, batch: &Batch, cuts: u64) -> Vec<u64> {
+    let (mut engine, mut now) = (case.engine(), rows(batch));
+    let mut bits = Vec::new();
+    for stage in 0..3 {
+        engine.begin(150, 2.5);
+        run_stage(&mut engine, &now, &visits(batch.len(), 150, stage), cuts);
+        let means = engine.means();
+        bits.extend(bits_of(&means));
+        bits.extend(engine.scores(&now).concat().iter().map(|score| score.to_bits()));
+        now = now.narrowed(&engine.descend(&means, SIZES[stage as usize]));
+        bits.extend(engine.active().iter().map(|&id| u64::from(id)));
+    }
+    bits
+}
+
+fn bits_of(means: &[Means]) -> Vec<u64> {
+    let numbers = |means: &Means| {
+        let lists = [&means.weights, &means.evidence, &means.spread, &means.votes];
+        lists.into_iter().flatten().copied().chain([means.bias]).map(f64::to_bits).collect::<Vec<_>>()
+    };
+    means.iter().flat_map(numbers).collect()
+}
+
+#[test]
+fn how_rows_are_cut_leaves_no_trace() {
+    for case in cases() {
+        let batch = case.batch();
+        let whole = bits(case, &batch, 0);
+        assert!((1..4).all(|cuts| bits(case, &batch, cuts) == whole), "{case:?}");
+    }
+}
+
+#[test]
+fn only_the_ratios_of_importance_count() {
+    for case in cases() {
+        let batch = case.batch();
+        let mut heavier = Batch::new();
+        // A power of two, so that not even rounding differs.
+        batch.examples().for_each(|example| heavier.push(Example { weight: 8.0 * example.weight, ..example }));
+        assert!(bits(case, &batch, 0) == bits(case, &heavier, 0), "{case:?}");
+    }
+}
+
+#[test]
+fn the_order_of_features_counts_for_ties_only() {
+    for case in cases() {
+        let batch = case.batch();
+        let reversed = tamis_testkit::streams::relabelled(&batch, FEATURES);
+        let [ahead, back] = [&batch, &reversed].map(|batch| {
+            let mut engine = case.engine();
+            engine.begin(180, 2.0);
+            run_stage(&mut engine, &rows(batch), &visits(batch.len(), 180, 1), 0);
+            engine.means()
+        });
+        for (ahead, back) in ahead.iter().zip(&back) {
+            for j in 0..FEATURES {
+                let mirrored = FEATURES - 1 - j;
+                assert!(near(ahead.evidence[j], back.evidence[mirrored]), "{case:?}, feature {j}");
+                assert!(near(ahead.weights[j], back.weights[mirrored]), "{case:?}, feature {j}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stage_may_be_interrupted_anywhere() {
+    for case in cases().into_iter().step_by(7) {
+        let batch = case.batch();
+        let (all, visits) = (rows(&batch), visits(batch.len(), 120, 0));
+        for cut in [0, 1, 59, 60, 75, 119] {
+            let mut engine = case.engine();
+            let mut restored = case.engine();
+            engine.begin(120, 2.0);
+            for (number, &row) in visits.iter().enumerate() {
+                if number == cut {
+                    let mut state = State::default();
+                    engine.save(&mut state);
+                    restored.load(&mut state).unwrap();
+                }
+                let mut one = Rows::default();
+                one.push(all.batch.example(row), all.identities[row]);
+                engine.learn(&one);
+                if number >= cut {
+                    restored.learn(&one);
+                }
+            }
+            if cut < 120 {
+                assert!(bits_of(&engine.means()) == bits_of(&restored.means()), "{case:?}, cut {cut}");
+                assert_eq!(engine.scores(&all), restored.scores(&all));
+            }
+        }
+    }
+}
+
+#[test]
+fn remembering_all_of_another_engine_is_to_be_it() {
+    for case in cases().into_iter().step_by(5) {
+        let batch = case.batch();
+        let all = rows(&batch);
+        let mut old = case.engine();
+        old.begin(100, 2.0);
+        run_stage(&mut old, &all, &visits(batch.len(), 100, 0), 0);
+        let mut new = case.engine();
+        new.remember(&old, 1.0);
+        let mut nothing = case.engine();
+        nothing.remember(&old, 0.0);
+        for engine in [&mut old, &mut new, &mut nothing] {
+            engine.begin(100, 2.0);
+        }
+        assert_eq!(old.scores(&all), new.scores(&all), "{case:?}");
+        // All that is left is the intercept of each path.
+        let empty = all.narrowed(&[None; FEATURES]);
+        let flat: Vec<Vec<f64>> = old.with_outputs(case.codings().len()).scores(&empty);
+        assert!(flat.concat().iter().all(|&score| score == 0.0));
+        assert_eq!(nothing.scores(&all), nothing.scores(&empty), "{case:?}");
+    }
+}
+
+#[test]
+fn rows_that_weigh_nothing_teach_nothing() {
+    for case in cases() {
+        let batch = case.batch();
+        let mut weightless = Batch::new();
+        batch.examples().for_each(|example| weightless.push(Example { weight: 0.0, ..example }));
+        let mut engine = case.engine();
+        engine.begin(100, 2.0);
+        run_stage(&mut engine, &rows(&weightless), &visits(batch.len(), 100, 0), 0);
+        for means in engine.means() {
+            assert!(means.evidence.iter().chain(&means.weights).chain([&means.bias]).all(|&number| number == 0.0));
+        }
+    }
+}

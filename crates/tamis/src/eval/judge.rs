@@ -1,0 +1,80 @@
+//! A model on a stream of labelled rows: how good it is.
+
+use thiserror::Error;
+
+use super::{Measures, Scored};
+use crate::data::Label;
+use crate::loss::LossKind;
+use crate::model::{Model, Prediction, Predictor, Task};
+use crate::read::{ReadError, RowStream};
+
+/// Why a model could not be measured.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum JudgeError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("{place}: the row has no label")]
+    NoLabel { place: String },
+    #[error("{place}: label {found} is not a number, and the model predicts numbers")]
+    NotANumber { place: String, found: String },
+    #[error("{place}: label {found} is not one the model knows ({known})")]
+    UnknownLabel { place: String, found: String, known: String },
+    #[error("no rows to measure on")]
+    NoRows,
+}
+
+/// What a class is that the model has never seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strangers {
+    /// An error, if the model tells two classes apart: most likely these are other data.
+    Refused,
+    /// A wrong prediction: a fold may hold the only rows of a class.
+    Wrong,
+}
+
+/// Measures a model on a stream of labelled rows.
+pub fn measure(model: &Model, stream: &mut RowStream, strangers: Strangers) -> Result<Measures, JudgeError> {
+    let predictor = Predictor::new(model);
+    let mut scored = Vec::new();
+    while let Some(block) = stream.next_block()? {
+        for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
+            let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
+            let one = score(model, prediction, &block.rows.labels[row], strangers, place)?;
+            scored.push((one, block.rows.weight(row)));
+        }
+    }
+    if scored.is_empty() {
+        return Err(JudgeError::NoRows);
+    }
+    Ok(Measures::of(&scored))
+}
+
+fn score(
+    model: &Model,
+    prediction: &Prediction,
+    label: &Label,
+    strangers: Strangers,
+    place: impl Fn() -> String,
+) -> Result<Scored, JudgeError> {
+    match (&model.task, label) {
+        (_, Label::Absent) => Err(JudgeError::NoLabel { place: place() }),
+        (Task::Regression, Label::Number(truth)) => Ok(Scored::Number(*truth, prediction.response)),
+        (Task::Regression, label) => Err(JudgeError::NotANumber { place: place(), found: label.to_string() }),
+        (Task::Classes(classes), label) => {
+            let truth = classes.iter().position(|class| class == label);
+            let right = truth.is_some() && truth == prediction.class;
+            let single = prediction.margins.len() == 1;
+            let probability =
+                matches!(model.loss, LossKind::Logistic | LossKind::ClippedSquared).then_some(prediction.response);
+            let binary = truth.filter(|_| single).map(|truth| (truth == 1, prediction.margins[0], probability));
+            if truth.is_none() && single && strangers == Strangers::Refused {
+                let known: Vec<String> = classes.iter().map(ToString::to_string).collect();
+                let (found, known) = (label.to_string(), known.join(", "));
+                return Err(JudgeError::UnknownLabel { place: place(), found, known });
+            }
+            Ok(Scored::Class { right, binary })
+        }
+    }
+}

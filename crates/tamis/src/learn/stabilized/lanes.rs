@@ -1,0 +1,157 @@
+//! Eight paths side by side: what each remembers of a feature lies together, and one row moves them all.
+//!
+//! A feature costs one trip to memory for eight paths, and the arithmetic of the eight is the same, which processors do
+//! two to eight at a time. Paths that do not own a row take part in its prediction (their margins are out of bag) and
+//! are left unchanged.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Row;
+use crate::learn::Packed;
+
+/// Paths in a block.
+pub const LANES: usize = 8;
+
+/// A number for each path of a block.
+pub type Lane = [f64; LANES];
+
+/// What the paths of a block remember of a feature.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// z: Σ g·x.
+    pub sum: Lane,
+    /// n: Σ (g·x)².
+    pub norm: Lane,
+}
+
+impl Packed for Cell {
+    const WIDTH: usize = 2 * LANES;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend(self.sum);
+        out.extend(self.norm);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        let lane = |from: usize| std::array::from_fn(|path| fields[from + path]);
+        Cell { sum: lane(0), norm: lane(LANES) }
+    }
+}
+
+/// How evidence becomes a weight, the same for all paths of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pull {
+    /// g₀: evidence below this gives no weight.
+    pub gravity: f64,
+    /// a: the weight of one unit of evidence beyond.
+    pub step: f64,
+}
+
+impl Pull {
+    /// Whether a feature has a weight on any path: u² > g₀², without the root and the division. Most have none.
+    #[inline(always)]
+    fn moves(&self, cell: &Cell) -> bool {
+        let limit = self.gravity * self.gravity;
+        (0..LANES).fold(false, |any, path| any | (cell.sum[path] * cell.sum[path] > limit * cell.norm[path]))
+    }
+
+    /// w = a·sign(u)·max(|u| − g₀, 0).
+    #[inline(always)]
+    pub fn weight(&self, evidence: f64) -> f64 {
+        (self.step * (evidence.abs() - self.gravity).max(0.0)).copysign(evidence)
+    }
+}
+
+/// u = −z/√n, the self-normalised gradient sum; 0 where nothing was seen.
+#[inline(always)]
+pub fn evidence(sum: f64, norm: f64) -> f64 {
+    // Nothing seen means z = 0 too.
+    -sum / norm.max(f64::MIN_POSITIVE).sqrt()
+}
+
+/// Eight paths of one output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Paths {
+    /// What is remembered of each active feature, by its position in the active set.
+    pub cells: Vec<Cell>,
+    /// b: the intercept of each path.
+    pub bias: Lane,
+    /// Σ g² of each path.
+    pub bias_norm: Lane,
+}
+
+impl Paths {
+    /// Paths that know nothing of `features` features.
+    pub fn new(features: usize) -> Self {
+        Paths { cells: vec![Cell::default(); features], ..Paths::default() }
+    }
+
+    /// b + w·x of each path.
+    #[inline]
+    pub fn margins(&self, row: Row<'_>, pull: Pull) -> Lane {
+        let mut margins = self.bias;
+        for (position, value) in row.iter() {
+            let cell = &self.cells[position as usize];
+            if !pull.moves(cell) {
+                continue;
+            }
+            for (margin, (&sum, &norm)) in margins.iter_mut().zip(cell.sum.iter().zip(&cell.norm)) {
+                *margin += pull.weight(evidence(sum, norm)) * value;
+            }
+        }
+        margins
+    }
+
+    /// Takes a step with slope ℓ'(f) of each path; paths whose slope is 0 stay as they are.
+    #[inline]
+    pub fn step(&mut self, row: Row<'_>, slopes: Lane, intercept: bool) {
+        for (position, value) in row.iter() {
+            let cell = &mut self.cells[position as usize];
+            for ((sum, norm), slope) in cell.sum.iter_mut().zip(&mut cell.norm).zip(slopes) {
+                let gradient = slope * value;
+                *sum += gradient;
+                *norm += gradient * gradient;
+            }
+        }
+        for ((bias, norm), slope) in self.bias.iter_mut().zip(&mut self.bias_norm).zip(slopes) {
+            if intercept && slope != 0.0 {
+                *norm += slope * slope;
+                *bias -= BIAS_STEP * slope / norm.sqrt();
+            }
+        }
+    }
+
+    /// Keeps the features at these positions, in this order.
+    pub fn keep(&mut self, positions: &[u32]) {
+        self.cells = positions.iter().map(|&position| self.cells[position as usize]).collect();
+    }
+}
+
+/// The step of the intercept, times 1/√(Σ g²).
+const BIAS_STEP: f64 = 0.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_by_hand() {
+        let pull = Pull { gravity: 1.0, step: 0.5 };
+        assert_eq!([3.0, 1.0, 0.5, -1.5, 0.0].map(|u| pull.weight(u)), [1.0, 0.0, 0.0, -0.25, 0.0]);
+        assert_eq!(evidence(-6.0, 4.0), 3.0);
+        assert_eq!(evidence(0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn only_paths_with_a_slope_move() {
+        let mut paths = Paths::new(2);
+        let row = Row { ids: &[1], values: &[2.0] };
+        let mut slopes = [0.0; LANES];
+        slopes[3] = -0.5;
+        paths.step(row, slopes, true);
+        let pull = Pull { gravity: 0.25, step: 2.0 };
+        let margins = paths.margins(row, pull);
+        // z = −1, n = 1, u = 1, w = 2·0.75; b = 0.5·0.5/√0.25
+        assert_eq!(margins[3], 0.5 + 1.5 * 2.0);
+        assert!(margins.iter().enumerate().all(|(path, &margin)| path == 3 || margin == 0.0));
+        assert_eq!(paths.cells[0], Cell::default());
+    }
+}

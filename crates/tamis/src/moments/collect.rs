@@ -1,0 +1,303 @@
+//! From a stream of rows to moments: what the labels are, which columns there are, which fold a row is in.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::columns::Space;
+use super::screen::Screen;
+use super::{Gatherer, Moments, MomentsError, Products};
+use crate::data::{Batch, Dictionary, FeatureId, FeatureKey, Label, ScaleKind};
+use crate::loss::LossKind;
+use crate::read::{Block, ReadError, ReadOptions, RowStream, Source};
+use crate::recipe::Recipe;
+use crate::train::{Kind, LabelSurvey, Observer, Targets, TaskKind, TrainError};
+
+/// Rows from which it is judged what the labels are, as in a training of one pass.
+const JUDGED_ROWS: u64 = 4096;
+/// Most folds.
+const MOST_FOLDS: usize = 1000;
+
+/// What to collect, and from where.
+#[derive(Clone, Debug, Default)]
+pub struct CollectOptions {
+    /// The data.
+    pub sources: Vec<Source>,
+    /// How to read it.
+    pub read: ReadOptions,
+    /// What the labels are.
+    pub task: TaskKind,
+    /// Further columns to be predicted and not used as features.
+    pub targets: Vec<String>,
+    /// Folds for cross-validation: row i (from 0) belongs to fold i mod `folds`. 0 and 1 mean none.
+    pub folds: usize,
+    /// A: the least share of a new row in the averages; 0 weighs all rows alike.
+    pub forget: f64,
+    /// Products of features that become columns.
+    pub products: Products,
+    /// Keep only so many features, those most correlated with the target: one more pass.
+    pub screen: Option<usize>,
+    /// Keep only these features, and count what was left out as screened.
+    pub only: Option<Vec<String>>,
+    /// Bytes the moments may take.
+    pub memory: u64,
+    /// Set from outside to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl CollectOptions {
+    fn check(&self) -> Result<(), MomentsError> {
+        let clash = |text: &str| Err(MomentsError::Choice(text.into()));
+        if !(0.0..1.0).contains(&self.forget) {
+            return clash("--forget must be at least 0 and below 1: the share of the newest row in the averages");
+        }
+        if self.folds > MOST_FOLDS {
+            return clash("--folds must be at most 1000");
+        }
+        if self.forget > 0.0 && self.folds > 1 {
+            return clash("--forget and --folds do not go together: folds of a stream that forgets are not alike");
+        }
+        if self.screen.is_some() && self.sources.iter().any(|source| source.path.is_none()) {
+            return clash("--screen reads the data twice, and standard input can be read once: use a file");
+        }
+        if self.screen == Some(0) {
+            return clash("--screen must be at least 1");
+        }
+        Ok(())
+    }
+
+    fn fold_count(&self) -> usize {
+        self.folds.max(1)
+    }
+
+    /// The most columns that fit the memory: the moments of all folds, and rows in hand twice.
+    fn most_columns(&self) -> u64 {
+        let needed = |size: u64| self.needed(size);
+        let (mut fits, mut not) = (0_u64, u64::from(u32::MAX) - 1);
+        while not - fits > 1 {
+            let middle = fits + (not - fits) / 2;
+            if needed(middle) <= self.memory { fits = middle } else { not = middle }
+        }
+        fits
+    }
+
+    fn needed(&self, size: u64) -> u64 {
+        let buffers = size.saturating_mul(2 * 8 * super::sums::CHUNK as u64);
+        Gatherer::bytes_for(size).saturating_add(buffers).saturating_mul(self.fold_count() as u64)
+    }
+}
+
+/// Collects the moments of a stream, once through (twice to screen).
+pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<Moments, MomentsError> {
+    options.check()?;
+    let mut dictionary = Dictionary::new(None);
+    let mut kept = options.only.as_ref().map(|names| marks(names, &mut dictionary));
+    if let Some(count) = options.screen {
+        kept = Some(screen(options, count, &mut dictionary, observer)?);
+    }
+    let mut pass = Pass::open(options, observer)?;
+    let mut space = Space::new(pass.numeric(), &options.targets, &options.products, &mut dictionary);
+    let screened = kept.is_some();
+    if let Some(kept) = kept {
+        space.keep_only(kept);
+    }
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(options.read.threads.max(1)).build();
+    let threads = threads.expect("threads can be made");
+    let mut collector = Collector {
+        space,
+        gatherers: vec![Gatherer::new(options.forget); options.fold_count()],
+        most: options.most_columns() as usize,
+        entries: Vec::new(),
+        rows: 0,
+    };
+    pass.run(&mut dictionary, |batch, targets, numeric| threads.install(|| collector.take(batch, targets, numeric)))?;
+    if collector.is_full() {
+        return Err(too_wide(options, &dictionary));
+    }
+    let Collector { space, gatherers, .. } = collector;
+    if let Some(id) = space.never_met() {
+        return Err(no_column(&dictionary, id));
+    }
+    let table = pass.stream.columns();
+    let label = table.as_ref().and_then(|table| table.target.clone()).unwrap_or_else(|| "label".into());
+    let columns = space.named(&dictionary, &label, pass.classes());
+    let folds = threads.install(|| gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect());
+    let forget = (options.forget > 0.0).then_some(options.forget);
+    Ok(Moments { columns, table, forget, screened, skipped: pass.stream.skipped(), folds })
+}
+
+/// A mark for each id of the features named.
+fn marks(names: &[String], dictionary: &mut Dictionary) -> Vec<bool> {
+    for name in names {
+        dictionary.intern(FeatureKey::from_name(name));
+    }
+    vec![true; dictionary.span()]
+}
+
+/// A first pass that finds the features most correlated with the target.
+fn screen(
+    options: &CollectOptions,
+    count: usize,
+    dictionary: &mut Dictionary,
+    observer: &mut dyn Observer,
+) -> Result<Vec<bool>, MomentsError> {
+    let mut screen = Screen::default();
+    let mut pass = Pass::open(options, observer)?;
+    pass.run(dictionary, |batch, targets, numeric| {
+        for (example, &target) in batch.examples().zip(targets) {
+            screen.observe(example.row, target, numeric, example.weight);
+        }
+    })?;
+    let targets: Vec<FeatureId> =
+        options.targets.iter().filter_map(|name| dictionary.get(FeatureKey::from_name(name))).collect();
+    let met = screen.features();
+    observer.note(&format!("{} of {met} features kept by their correlation with the target", count.min(met)));
+    Ok(screen.best(count, &targets))
+}
+
+/// The error that says how much all columns would have needed: the rest of the data was read to count them.
+fn too_wide(options: &CollectOptions, dictionary: &Dictionary) -> MomentsError {
+    let features = dictionary.len() as u64;
+    let pairs = if options.products == Products::All { features * (features + 1) / 2 } else { 0 };
+    let columns = features + pairs + 1;
+    let fits = options.most_columns();
+    // With all pairs, f features make f + f(f + 1)/2 columns.
+    let fits =
+        if pairs > 0 { (((2.25 + 2.0 * fits as f64).sqrt() - 1.5) as u64).max(1) } else { fits.saturating_sub(1) };
+    let (folds, limit) = (options.fold_count(), options.memory);
+    MomentsError::TooWide { columns, folds, needed: options.needed(columns), limit, fits }
+}
+
+fn no_column(dictionary: &Dictionary, id: FeatureId) -> MomentsError {
+    let others = dictionary.ids().filter(|&other| other != id).take(8).map(|id| format!("{:?}", dictionary.name(id)));
+    MomentsError::NoColumn { name: dictionary.name(id), near: others.collect::<Vec<_>>().join(", ") }
+}
+
+/// Rows into the moments of their folds.
+struct Collector {
+    space: Space,
+    gatherers: Vec<Gatherer>,
+    /// Columns that fit the memory.
+    most: usize,
+    entries: Vec<(u32, f64)>,
+    rows: u64,
+}
+
+impl Collector {
+    /// Once there are too many columns, rows are only counted.
+    fn is_full(&self) -> bool {
+        self.space.len() > self.most
+    }
+
+    fn take(&mut self, batch: &Batch, targets: &[f64], numeric: bool) {
+        for (example, &target) in batch.examples().zip(targets) {
+            if self.is_full() {
+                self.gatherers = Vec::new();
+                return;
+            }
+            self.space.entries(example.row, target, numeric, &mut self.entries);
+            if !self.is_full() {
+                let fold = (self.rows % self.gatherers.len() as u64) as usize;
+                self.gatherers[fold].push(self.entries.iter().copied(), example.weight, self.space.len());
+                self.rows += 1;
+            }
+        }
+    }
+}
+
+/// One reading of the data.
+struct Pass<'a> {
+    options: &'a CollectOptions,
+    observer: &'a mut dyn Observer,
+    stream: RowStream,
+    targets: Targets,
+    /// Blocks read to see what the labels are.
+    head: VecDeque<Block>,
+}
+
+impl<'a> Pass<'a> {
+    /// Opens the data and judges the labels by the first rows.
+    fn open(options: &'a CollectOptions, observer: &'a mut dyn Observer) -> Result<Self, MomentsError> {
+        let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
+        let (mut survey, mut head, mut rows, mut first) = (LabelSurvey::default(), VecDeque::new(), 0, None);
+        'judging: while let Some(block) = stream.next_block()? {
+            for (row, label) in block.rows.labels.iter().enumerate() {
+                if rows >= JUDGED_ROWS && survey.has_variety() {
+                    head.push_back(block);
+                    break 'judging;
+                }
+                let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
+                if *label == Label::Absent {
+                    return Err(TrainError::NoLabel { place: place() }.into());
+                }
+                survey.observe(label, place);
+                first.get_or_insert_with(|| label.clone());
+                rows += 1;
+            }
+            head.push_back(block);
+        }
+        let Some(first) = first else {
+            let files: Vec<&str> = options.sources.iter().map(|source| source.name.as_str()).collect();
+            return Err(ReadError::NoRows { files: files.join(", ") }.into());
+        };
+        let targets = decide(&survey, options.task, first)?;
+        Ok(Pass { options, observer, stream, targets, head })
+    }
+
+    fn numeric(&self) -> bool {
+        matches!(self.targets.kind, Kind::Numbers { .. })
+    }
+
+    fn classes(&self) -> &[Label] {
+        match &self.targets.kind {
+            Kind::Numbers { .. } => &[],
+            Kind::Classes { classes, .. } => classes,
+        }
+    }
+
+    /// Hands all rows on, with a target each.
+    fn run(
+        &mut self,
+        dictionary: &mut Dictionary,
+        mut see: impl FnMut(&Batch, &[f64], bool),
+    ) -> Result<(), MomentsError> {
+        let (mut seen, numeric) = (0, self.numeric());
+        loop {
+            let block = match self.head.pop_front() {
+                Some(block) => Some(block),
+                None => self.stream.next_block()?,
+            };
+            let Some(Block { rows, file, first_line }) = block else { return Ok(()) };
+            let lines = rows.lines.clone();
+            let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
+            let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
+            let (batch, labels) = rows.intern(dictionary).map_err(duplicate)?;
+            let targets = labels.iter().enumerate().map(|(row, label)| self.targets.target(label, || place(row)));
+            let targets: Vec<f64> = targets.collect::<Result<_, _>>()?;
+            see(&batch, &targets, numeric);
+            seen += batch.len() as u64;
+            self.observer.tick(seen, None, self.stream.bytes_read());
+            if self.options.stop.load(Ordering::Relaxed) {
+                return Err(MomentsError::Interrupted { rows: seen });
+            }
+        }
+    }
+}
+
+/// What the labels are. Classes may come at any time; one class alone is enough where classes were asked for, since
+/// another machine may have seen the others.
+fn decide(survey: &LabelSurvey, task: TaskKind, first: Label) -> Result<Targets, MomentsError> {
+    let recipe = Recipe { scale: ScaleKind::None, ..Recipe::default() };
+    let classes_asked = matches!(task, TaskKind::Binary | TaskKind::Multiclass);
+    let mut targets = match survey.decide(&recipe, task) {
+        Err(TrainError::OneClass { .. }) if classes_asked => {
+            let kind = Kind::Classes { classes: vec![first], single: false, may_grow: true };
+            Targets::from_parts(LossKind::Squared, &recipe, kind)
+        }
+        decided => decided?,
+    };
+    if let Kind::Classes { single, .. } = &mut targets.kind {
+        *single &= task == TaskKind::Binary;
+    }
+    Ok(targets)
+}

@@ -1,0 +1,69 @@
+//! What can go wrong between rows, moments and their files.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::read::ReadError;
+use crate::train::TrainError;
+
+/// Moments cannot be made, joined, saved or loaded.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum MomentsError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Labels(#[from] TrainError),
+    #[error("{0}")]
+    Choice(String),
+    #[error(
+        "{columns} columns need {} of memory{}, and {} are allowed: {}", size(*needed), copies(*folds), size(*limit),
+        advice(*fits)
+    )]
+    TooWide { columns: u64, folds: usize, needed: u64, limit: u64, fits: u64 },
+    #[error("no column {name:?} in the data{}", if near.is_empty() { String::new() } else { format!("; there are {near}") })]
+    NoColumn { name: String, near: String },
+    #[error("{0}")]
+    Differ(String),
+    #[error(
+        "{whole} rows less {part} rows leave nothing (weight {weight}); what is taken away must be a part, and not all"
+    )]
+    NothingLeft { whole: u64, part: u64, weight: f64 },
+    #[error("the variance of {column} would be negative: what is taken away was not a part of these moments")]
+    NotAPart { column: String },
+    #[error("{}: {source}", path.display())]
+    Open { path: PathBuf, source: io::Error },
+    #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{}: not a file of tamis moments: {reason}", path.display())]
+    NotMoments { path: PathBuf, reason: String },
+    #[error("{}: damaged: its checksum does not fit", path.display())]
+    Damaged { path: PathBuf },
+    #[error("{}: written by format {version}, this build reads up to {newest}; upgrade tamis", path.display())]
+    Newer { path: PathBuf, version: u32, newest: u32 },
+    #[error("stopped after {rows} rows; nothing was written")]
+    Interrupted { rows: u64 },
+}
+
+/// Bytes as people say them.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0),
+    }
+}
+
+fn copies(folds: usize) -> String {
+    if folds > 1 { format!(" ({folds} folds)") } else { String::new() }
+}
+
+fn advice(fits: u64) -> String {
+    format!(
+        "--screen {fits} keeps the {fits} columns most correlated with the target, --memory allows more, and \
+         `tamis fit --k N` learns online without this memory"
+    )
+}

@@ -1,0 +1,215 @@
+//! Files of moments: safetensors with a checksum, readable from any language that has the format.
+//!
+//! | array | holds |
+//! |---|---|
+//! | `columns` | JSON: what each column is |
+//! | `fold<i>.counts` | rows, W, Σw² |
+//! | `fold<i>.means` | μ, one a column |
+//! | `fold<i>.comoments` | the lower triangle of C, row by row, diagonal included |
+//!
+//! The header has one entry, `tamis-moments`: version, checksum and the rest as JSON, apart by blanks (one entry, so that the
+//! same moments are the same bytes). A file is written beside, synced and renamed; whatever is read is checked before use.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+
+use super::packed::Packed;
+use super::{Column, Moments, MomentsError, Sums};
+use crate::model::replace_file;
+use crate::parse::columns::KnownColumns;
+
+/// The version this build writes, and the newest it reads.
+const VERSION: u32 = 1;
+const FORMAT: &str = "tamis-moments";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct About {
+    folds: usize,
+    forget: Option<f64>,
+    screened: bool,
+    skipped: u64,
+    table: Option<KnownColumns>,
+}
+
+impl Moments {
+    /// Saves the moments: the old file stays until the new one is whole.
+    pub fn save(&self, path: &Path) -> Result<(), MomentsError> {
+        let failed = |source| MomentsError::Write { path: path.to_path_buf(), source };
+        replace_file(path, &self.to_bytes()).map_err(failed)
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let about = About {
+            folds: self.folds.len(),
+            forget: self.forget,
+            screened: self.screened,
+            skipped: self.skipped,
+            table: self.table.clone(),
+        };
+        let about = serde_json::to_string(&about).expect("plain data becomes JSON");
+        let columns = serde_json::to_string(&self.columns).expect("plain data becomes JSON");
+        let mut arrays: BTreeMap<String, (Dtype, Vec<u8>)> = BTreeMap::new();
+        arrays.insert("columns".into(), (Dtype::U8, columns.into_bytes()));
+        for (number, fold) in self.folds.iter().enumerate() {
+            let mut put =
+                |name: &str, bytes: Vec<u8>| arrays.insert(format!("fold{number}.{name}"), (Dtype::F64, bytes));
+            put("counts", bytes_of([fold.rows as f64, fold.weight, fold.squares]));
+            put("means", bytes_of(fold.means.iter().copied()));
+            put("comoments", bytes_of(fold.comoments.triangle()));
+        }
+        let sum = checksum(&about, arrays.iter().map(|(name, (_, bytes))| (name.as_str(), &bytes[..])));
+        let fields = HashMap::from([(FORMAT.to_string(), format!("{VERSION} {sum} {about}"))]);
+        let views = arrays.iter().map(|(name, (kind, bytes))| {
+            let length = if *kind == Dtype::F64 { bytes.len() / 8 } else { bytes.len() };
+            (name.as_str(), TensorView::new(*kind, vec![length], bytes).expect("the shape is the length"))
+        });
+        serialize(views, Some(fields)).expect("arrays of known kinds can be written")
+    }
+
+    /// Loads moments.
+    pub fn load(path: &Path) -> Result<Moments, MomentsError> {
+        let failed = |source| MomentsError::Open { path: path.to_path_buf(), source };
+        let bytes = std::fs::read(path).map_err(failed)?;
+        Moments::from_bytes(&bytes, path)
+    }
+
+    /// Moments from the bytes of their file; `path` is for messages.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Moments, MomentsError> {
+        let path = path.to_path_buf();
+        let not_one = |reason: String| MomentsError::NotMoments { path: path.clone(), reason };
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| not_one(error.to_string()))?;
+        let empty = HashMap::new();
+        let fields = header.metadata().as_ref().unwrap_or(&empty);
+        let entry = fields.get(FORMAT).ok_or_else(|| not_one(format!("its header has no {FORMAT}")))?;
+        let parts: Vec<&str> = entry.splitn(3, ' ').collect();
+        let &[version, stated, about] = &parts[..] else { return Err(not_one("its header is cut short".into())) };
+        let version: u32 = version.parse().map_err(|_| not_one("its version is not a number".into()))?;
+        if version > VERSION {
+            return Err(MomentsError::Newer { path, version, newest: VERSION });
+        }
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| not_one(error.to_string()))?;
+        let arrays: BTreeMap<String, TensorView<'_>> = tensors.tensors().into_iter().collect();
+        if checksum(about, arrays.iter().map(|(name, view)| (name.as_str(), view.data()))) != stated {
+            return Err(MomentsError::Damaged { path });
+        }
+        let about: About = serde_json::from_str(about).map_err(|error| not_one(error.to_string()))?;
+        assemble(about, &arrays).map_err(not_one)
+    }
+}
+
+/// Moments from arrays whose bytes are those that were written; what they say is still looked at.
+fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<Moments, String> {
+    let columns = arrays.get("columns").ok_or("it has no columns")?;
+    let columns: Vec<Column> = serde_json::from_slice(columns.data()).map_err(|error| error.to_string())?;
+    let keys: std::collections::BTreeSet<String> = columns.iter().map(Column::key).collect();
+    if keys.len() != columns.len() {
+        return Err("a column comes twice".into());
+    }
+    if about.folds == 0 || about.folds > arrays.len() {
+        return Err(format!("{} folds cannot be", about.folds));
+    }
+    let fold = |number: usize| {
+        let numbers = |name: &str| match arrays.get(&format!("fold{number}.{name}")) {
+            Some(view) if view.dtype() == Dtype::F64 => Ok(doubles(view.data())),
+            _ => Err(format!("it has no numbers fold{number}.{name}")),
+        };
+        let (counts, means, triangle) = (numbers("counts")?, numbers("means")?, numbers("comoments")?);
+        let &[rows, weight, squares] = &counts[..] else { return Err("three counts were expected".into()) };
+        let whole = rows >= 0.0 && rows.fract() == 0.0 && weight >= 0.0 && squares >= 0.0;
+        let finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
+        if !whole || !finite(&counts) || !finite(&means) || !finite(&triangle) {
+            return Err("a number is not finite, or a count negative".to_string());
+        }
+        let comoments = Packed::from_triangle(columns.len(), &triangle).filter(|_| means.len() == columns.len());
+        let comoments = comoments.ok_or_else(|| format!("its arrays do not fit {} columns", columns.len()))?;
+        if (0..columns.len()).any(|i| comoments.get(i, i) < 0.0) {
+            return Err("a variance is negative".into());
+        }
+        Ok(Sums { rows: rows as u64, weight, squares, means, comoments })
+    };
+    let folds = (0..about.folds).map(fold).collect::<Result<_, String>>()?;
+    let About { forget, screened, skipped, table, .. } = about;
+    Ok(Moments { columns, table, forget, screened, skipped, folds })
+}
+
+fn checksum<'a>(about: &str, arrays: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(about.as_bytes());
+    for (name, bytes) in arrays {
+        sum.update(name.as_bytes());
+        sum.update(bytes);
+    }
+    format!("crc32:{:08x}", sum.finalize())
+}
+
+fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
+    let numbers = numbers.into_iter();
+    let mut bytes = Vec::with_capacity(8 * numbers.size_hint().0);
+    numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    bytes
+}
+
+fn doubles(bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Label;
+
+    fn moments() -> Moments {
+        let columns = vec![
+            Column::Class(Label::Text("spam".into())),
+            Column::Feature("17".into()),
+            Column::Product("a".into(), "é".into()),
+        ];
+        let mut sums = Sums::new(3);
+        sums.observe_dense(&[0.0, 1.0, 2.0, 1.0, 1.0 / 3.0, 5.0, 0.0, 3.0, -2.0], &[1.0, 2.0, 0.5]);
+        let folds = vec![sums, Sums::new(3)];
+        Moments { columns, table: None, forget: Some(0.01), screened: true, skipped: 3, folds }
+    }
+
+    fn load(bytes: &[u8]) -> Result<Moments, MomentsError> {
+        Moments::from_bytes(bytes, Path::new("m.moments"))
+    }
+
+    #[test]
+    fn moments_survive_their_file_bit_for_bit() {
+        assert_eq!(load(&moments().to_bytes()).unwrap(), moments());
+    }
+
+    #[test]
+    fn any_flipped_bit_is_noticed() {
+        let bytes = moments().to_bytes();
+        for at in 0..bytes.len() {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1;
+            // White space of the header's padding may change without changing anything.
+            assert!(load(&bad).map_or(true, |same| same == moments()), "byte {at}");
+        }
+        assert!((0..bytes.len()).all(|end| load(&bytes[..end]).is_err()));
+    }
+
+    #[test]
+    fn complaints_say_what_is_wrong() {
+        assert!(load(b"not at all").unwrap_err().to_string().contains("not a file of tamis moments"));
+        let mut bytes = moments().to_bytes();
+        *bytes.last_mut().unwrap() ^= 1;
+        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.moments: damaged: its checksum does not fit");
+        let mut twice = moments();
+        twice.columns[2] = twice.columns[1].clone();
+        assert!(load(&twice.to_bytes()).unwrap_err().to_string().contains("a column comes twice"));
+        let mut short = moments();
+        short.columns.pop();
+        assert!(load(&short.to_bytes()).unwrap_err().to_string().contains("do not fit 2 columns"));
+        let mut negative = moments();
+        negative.folds[0].comoments.set(1, 1, -1.0);
+        assert!(load(&negative.to_bytes()).unwrap_err().to_string().contains("variance is negative"));
+    }
+}

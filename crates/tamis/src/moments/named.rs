@@ -1,0 +1,222 @@
+//! Moments with the names of their columns: what is saved, merged by file, and solved.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::{Column, MomentsError, Sums};
+use crate::data::Label;
+use crate::parse::columns::KnownColumns;
+
+/// Moments of named columns, in one piece or in folds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    /// What each column is.
+    pub columns: Vec<Column>,
+    /// The table the rows came from.
+    pub table: Option<KnownColumns>,
+    /// The rate of forgetting; 0 after [`Moments::decay`]. `None` where all rows count alike.
+    pub forget: Option<f64>,
+    /// Whether features were left out: then one that is not here was not zero.
+    pub screened: bool,
+    /// Bad lines left out.
+    pub skipped: u64,
+    /// The moments of each fold; one if there are none.
+    pub folds: Vec<Sums>,
+}
+
+impl Moments {
+    /// Rows seen.
+    pub fn rows(&self) -> u64 {
+        self.folds.iter().map(|fold| fold.rows).sum()
+    }
+
+    /// Columns that may be used to predict.
+    pub fn features(&self) -> usize {
+        self.columns.iter().filter(|column| column.is_feature()).count()
+    }
+
+    /// The classes, in the order of their columns; none where numbers are predicted.
+    pub fn classes(&self) -> Vec<Label> {
+        let class = |column: &Column| if let Column::Class(label) = column { Some(label.clone()) } else { None };
+        self.columns.iter().filter_map(class).collect()
+    }
+
+    /// The moments of all folds together.
+    pub fn total(&self) -> Cow<'_, Sums> {
+        let [first, rest @ ..] = &self.folds[..] else { return Cow::Owned(Sums::new(self.columns.len())) };
+        if rest.is_empty() {
+            return Cow::Borrowed(first);
+        }
+        let mut total = first.clone();
+        rest.iter().for_each(|fold| total.merge(fold));
+        Cow::Owned(total)
+    }
+
+    /// Joins with moments of other rows: fold by fold, columns by name. A feature that one side does not know was zero in
+    /// all its rows, as everywhere; where that cannot be (tables with other columns, screened features) it is an error.
+    pub fn merge(&mut self, other: &Moments) -> Result<(), MomentsError> {
+        self.check_alike(other, "merge")?;
+        if self.forget != other.forget {
+            let word = |forget: Option<f64>| {
+                forget.map_or("counts all rows alike".into(), |rate| format!("forgets at the rate {rate}"))
+            };
+            let text = format!(
+                "one {} and the other {}: such moments cannot be merged",
+                word(self.forget),
+                word(other.forget)
+            );
+            return Err(MomentsError::Differ(text));
+        }
+        let places = self.places_of(other, true)?;
+        let size = self.columns.len();
+        for (own, other) in self.folds.iter_mut().zip(&other.folds) {
+            own.grow(size);
+            match &places {
+                Some(places) => own.merge(&other.moved(places, size)),
+                None => own.merge(other),
+            }
+        }
+        self.skipped += other.skipped;
+        Ok(())
+    }
+
+    /// Takes away rows seen before: undoes [`Moments::merge`]. On an error nothing has changed.
+    pub fn subtract(&mut self, other: &Moments) -> Result<(), MomentsError> {
+        self.check_alike(other, "subtract")?;
+        if self.forget.is_some() || other.forget.is_some() {
+            let text = "rows cannot be taken from moments that forget: they count less by now than when they came";
+            return Err(MomentsError::Differ(text.into()));
+        }
+        let places = self.places_of(other, false)?;
+        let mut folds = self.folds.clone();
+        for (own, other) in folds.iter_mut().zip(&other.folds) {
+            if own.rows <= other.rows || own.weight <= other.weight {
+                let weight = own.weight - other.weight;
+                return Err(MomentsError::NothingLeft { whole: own.rows, part: other.rows, weight });
+            }
+            let failed =
+                |column: usize| MomentsError::NotAPart { column: format!("{:?}", self.columns[column].name()) };
+            match &places {
+                Some(places) => own.subtract(&other.moved(places, self.columns.len())).map_err(failed)?,
+                None => own.subtract(other).map_err(failed)?,
+            }
+        }
+        self.folds = folds;
+        self.skipped = self.skipped.saturating_sub(other.skipped);
+        Ok(())
+    }
+
+    /// Makes all rows so far count `keep` times as much.
+    pub fn decay(&mut self, keep: f64) {
+        self.folds.iter_mut().for_each(|fold| fold.decay(keep));
+        self.forget.get_or_insert(0.0);
+    }
+
+    fn check_alike(&self, other: &Moments, verb: &str) -> Result<(), MomentsError> {
+        let differ = |text: String| Err(MomentsError::Differ(text));
+        if self.folds.len() != other.folds.len() {
+            let (a, b) = (self.folds.len(), other.folds.len());
+            return differ(format!("cannot {verb} moments of {a} and of {b} folds: make both with the same --folds"));
+        }
+        if self.classes().is_empty() != other.classes().is_empty() {
+            return differ(format!("cannot {verb}: one predicts a number and the other classes; --task settles it"));
+        }
+        if let (Some(a), Some(b)) = (&self.table, &other.table) {
+            let names =
+                |table: &KnownColumns| table.numeric.iter().chain(&table.categorical).cloned().collect::<Vec<_>>();
+            let (a, b) = (names(a), names(b));
+            let stray = a.iter().find(|name| !b.contains(name)).or(b.iter().find(|name| !a.contains(name)));
+            if let Some(name) = stray {
+                return differ(format!("cannot {verb}: the column {name:?} is in one table and not in the other"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the other's columns are among one's own, or `None` if they are the same; new ones are added if they may be.
+    fn places_of(&mut self, other: &Moments, may_grow: bool) -> Result<Option<Vec<u32>>, MomentsError> {
+        let mut known: BTreeMap<String, u32> = self.columns.iter().map(Column::key).zip(0..).collect();
+        let lost = || {
+            let theirs: Vec<String> = other.columns.iter().map(Column::key).collect();
+            self.columns.iter().find(|column| column.is_feature() && !theirs.contains(&column.key()))
+        };
+        let strange = other.columns.iter().find(|column| !known.contains_key(&column.key()));
+        let screened = self.screened || other.screened;
+        let open = |column: &Column| column.is_feature() || matches!(column, Column::Class(_));
+        if let Some(column) = strange.filter(|column| !may_grow || !open(column) || (screened && column.is_feature())) {
+            let why =
+                if screened { "; both need the same features: use --features-of FILE for the second" } else { "" };
+            return Err(MomentsError::Differ(format!(
+                "{:?} is a column of one and not of the other{why}",
+                column.name()
+            )));
+        }
+        if let Some(column) = lost().filter(|_| screened) {
+            let why = "both need the same features: use --features-of FILE for the second";
+            return Err(MomentsError::Differ(format!(
+                "{:?} is a column of one and not of the other; {why}",
+                column.name()
+            )));
+        }
+        if self.columns == other.columns {
+            return Ok(None);
+        }
+        let mut places = Vec::with_capacity(other.columns.len());
+        for column in &other.columns {
+            let fresh = self.columns.len() as u32;
+            let place = *known.entry(column.key()).or_insert(fresh);
+            if place == fresh {
+                self.columns.push(column.clone());
+            }
+            places.push(place);
+        }
+        Ok(Some(places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn moments(names: &[&str], rows: &[f64]) -> Moments {
+        let mut columns = vec![Column::Target("y".into())];
+        columns.extend(names.iter().map(|name| Column::Feature(name.to_string())));
+        let mut sums = Sums::new(columns.len());
+        sums.observe_dense(rows, &[]);
+        Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds: vec![sums] }
+    }
+
+    #[test]
+    fn merging_goes_by_name_and_absent_is_zero() {
+        let mut left = moments(&["a", "b"], &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0]);
+        left.merge(&moments(&["c", "a"], &[9.0, 1.0, 5.0])).unwrap();
+        let whole = moments(&["a", "b", "c"], &[1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 7.0, 0.0, 9.0, 5.0, 0.0, 1.0]);
+        assert_eq!(left.columns, whole.columns);
+        for i in 0..4 {
+            assert!((left.folds[0].means[i] - whole.folds[0].means[i]).abs() < 1e-14);
+            (0..4).for_each(|j| {
+                assert!((left.folds[0].comoments.get(i, j) - whole.folds[0].comoments.get(i, j)).abs() < 1e-12);
+            });
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let told = |result: Result<(), MomentsError>| result.unwrap_err().to_string();
+        let plain = || moments(&["a"], &[1.0, 2.0, 3.0, 5.0]);
+        let other = || moments(&["b"], &[1.0, 2.0]);
+        let mut forgetful = plain();
+        forgetful.decay(0.5);
+        assert!(told(forgetful.merge(&plain())).contains("forgets at the rate 0 and the other counts all rows alike"));
+        assert!(told(forgetful.subtract(&other())).contains("moments that forget"));
+        assert!(told(plain().subtract(&plain())).contains("2 rows less 2 rows leave nothing"));
+        assert!(told(plain().subtract(&other())).contains("\"b\" is a column of one and not of the other"));
+        let screened = Moments { screened: true, ..plain() };
+        assert!(told(screened.clone().merge(&other())).contains("--features-of"));
+        let folds = Moments { folds: vec![Sums::new(2), Sums::new(2)], ..plain() };
+        assert!(told(plain().merge(&folds)).contains("1 and of 2 folds"));
+        let classes =
+            Moments { columns: vec![Column::Class(Label::Number(1.0)), Column::Feature("a".into())], ..plain() };
+        assert!(told(plain().merge(&classes)).contains("--task"));
+    }
+}

@@ -1,0 +1,288 @@
+//! From moments to models of any sparsity, without the data.
+//!
+//! [`problem`](self) standardises moments, `ols`, `annealing` and `penalty` with `descent` solve them, `path` walks through
+//! models of many sizes, `choose` judges them; [`solve`] does what a [`SolveRecipe`] asks for and makes a
+//! [`Model`]. The time it takes does not depend on the number of rows.
+//!
+//! ```
+//! use tamis::moments::{Column, Moments, Sums};
+//! use tamis::recipe::{SolveRecipe, Solver};
+//! use tamis::solve::solve;
+//!
+//! let mut sums = Sums::new(3);
+//! sums.observe_dense(&[1.0, 0.0, 2.0, 3.0, 1.0, 1.0, 5.0, 2.0, 2.0, 7.0, 3.0, 0.0], &[]);
+//! let names = ["a", "b"].map(|name| Column::Feature(name.into()));
+//! let columns = [Column::Target("y".into())].into_iter().chain(names).collect();
+//! let moments = Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds: vec![sums] };
+//! let solved = solve(&moments, &SolveRecipe { k: Some(1), ..SolveRecipe::new(Solver::OlsTh) }, Default::default())?;
+//! let line = &solved.model.outputs[0];
+//! assert_eq!(line.features[0].name, "a");
+//! assert!((line.features[0].weight - 2.0).abs() < 1e-9 && (line.intercept - 1.0).abs() < 1e-9);
+//! # Ok::<(), tamis::solve::SolveError>(())
+//! ```
+
+mod annealing;
+mod choose;
+mod descent;
+mod model;
+mod ols;
+mod path;
+mod penalty;
+mod problem;
+
+pub use penalty::Penalty;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use self::choose::{Judged, cross_validate, freedoms, judge};
+use self::model::Task;
+use self::path::{Fit, Grid, exactly, fits, grid};
+use self::problem::Problem;
+use crate::model::Model;
+use crate::moments::{Moments, Sums};
+use crate::read::memory_of_this_machine;
+use crate::recipe::{Criterion, RecipeError, SolveRecipe, Solver};
+
+/// No model can be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum SolveError {
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    #[error("the moments hold no rows: there is nothing to solve")]
+    NoRows,
+    #[error("one row is not enough: nothing varies")]
+    OneRow,
+    #[error("no column {name:?} to predict; the targets are {targets}")]
+    NoTarget { name: String, targets: String },
+    #[error("there are several targets: name one with --target; they are {targets}")]
+    WhichTarget { targets: String },
+    #[error("the moments hold only the class {label}; two are needed to tell a difference: merge with others")]
+    OneClass { label: String },
+    #[error("the target {name:?} is the same in all rows: there is nothing to predict")]
+    ConstantTarget { name: String },
+    #[error("no feature varies: there is nothing to predict from")]
+    NoFeatures,
+    #[error("{k} features were asked for and there are {usable} that vary and are no copies ({all} in all); lower --k")]
+    TooMany { k: usize, usable: usize, all: usize },
+    #[error(
+        "{features} features need {needed} MiB to solve, and {limit} MiB are allowed: make moments with --screen N"
+    )]
+    TooWide { features: u64, needed: u64, limit: u64 },
+    #[error("cross-validation needs folds, and these moments have none: make them with `tamis moments --folds 5`")]
+    NoFolds,
+    #[error("fold {fold} has no rows, or all of them: use fewer --folds or more rows")]
+    EmptyFold { fold: usize },
+}
+
+/// A model on a path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathPoint {
+    /// λ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<f64>,
+    /// Features.
+    pub size: usize,
+    /// The share of variance explained in the data of the moments.
+    pub r2: f64,
+    /// Akaike's criterion.
+    pub aic: f64,
+    /// Schwarz's criterion.
+    pub bic: f64,
+    /// Its extension to many features.
+    pub ebic: f64,
+    /// The mean squared error in cross-validation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cv_error: Option<f64>,
+    /// Its standard error over folds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cv_deviation: Option<f64>,
+    /// Features that the model before did not have.
+    pub entered: Vec<String>,
+    /// Features that it had and this has not.
+    pub left: Vec<String>,
+}
+
+impl PathPoint {
+    /// What a criterion says.
+    pub fn value(&self, criterion: Criterion) -> Option<f64> {
+        match criterion {
+            Criterion::Aic => Some(self.aic),
+            Criterion::Bic => Some(self.bic),
+            Criterion::Ebic => Some(self.ebic),
+            Criterion::Cv => self.cv_error,
+        }
+    }
+}
+
+/// A model and how it was found.
+#[derive(Clone, Debug)]
+pub struct Solved {
+    /// The model.
+    pub model: Model,
+    /// Models looked at, small to large.
+    pub path: Vec<PathPoint>,
+    /// Which of them it is.
+    pub chosen: usize,
+    /// What a user should know, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// How to solve; nothing here changes the model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SolveOptions {
+    /// Whether the path is filled in: all sizes up to the one asked for, cross-validated errors where there are folds.
+    pub path: bool,
+    /// Threads to use; 0 takes all.
+    pub threads: usize,
+}
+
+/// Makes the model a recipe asks for.
+pub fn solve(moments: &Moments, recipe: &SolveRecipe, options: SolveOptions) -> Result<Solved, SolveError> {
+    recipe.check()?;
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().expect("threads can be made");
+    threads.install(|| solve_here(moments, recipe, options.path))
+}
+
+fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Result<Solved, SolveError> {
+    let total = moments.total();
+    let task = Task::of(moments, &total, recipe.target.as_deref())?;
+    check_memory(task.features.len() as u64)?;
+    let problem = Problem::new(&total, &task.features, &task.outputs);
+    if problem.size() == 0 {
+        return Err(SolveError::NoFeatures);
+    }
+    if let Some(k) = recipe.k.filter(|&k| k > problem.size()) {
+        return Err(SolveError::TooMany { k, usable: problem.size(), all: task.features.len() });
+    }
+    let (fits, grid, mut chosen) = candidates(&problem, recipe, with_path);
+    let judged: Vec<Judged> = freedoms(&problem, recipe, &fits)
+        .into_iter()
+        .zip(&fits)
+        .map(|(freedom, fit)| judge(&problem, fit, freedom))
+        .collect();
+    let mut path = points(moments, &problem, &fits, &judged);
+    let wants_folds = recipe.choose == Some(Criterion::Cv);
+    if wants_folds && moments.folds.len() < 2 {
+        return Err(SolveError::NoFolds);
+    }
+    if wants_folds || (with_path && moments.folds.len() > 1) {
+        add_folds(moments, &total, &task, recipe, &grid, &mut path)?;
+    }
+    if let Some(criterion) = recipe.choose {
+        chosen = best(&path, criterion);
+    }
+    let notes = notes(&problem, &task, recipe, &fits[chosen]);
+    let model = task.model(moments, &problem, &fits[chosen], recipe, judged[chosen].error);
+    Ok(Solved { model, path, chosen, notes })
+}
+
+/// Correlations of all pairs are laid out in full, and once more while they are worked on.
+fn check_memory(features: u64) -> Result<(), SolveError> {
+    let (needed, limit) = (features.saturating_mul(features).saturating_mul(16), memory_of_this_machine());
+    match needed > limit {
+        true => Err(SolveError::TooWide { features, needed: needed >> 20, limit: limit >> 20 }),
+        false => Ok(()),
+    }
+}
+
+/// The models to look at, the grid they are on, and the one asked for.
+fn candidates(problem: &Problem, recipe: &SolveRecipe, with_path: bool) -> (Vec<Fit>, Grid, usize) {
+    let by_size = matches!(recipe.method, Solver::Ols | Solver::OlsTh | Solver::Ofsa);
+    if let Some(k) = recipe.k {
+        let mut list = exactly(problem, recipe, k);
+        if by_size && with_path {
+            let Grid::Sizes(mut sizes) = grid(problem, &SolveRecipe { method: sized(recipe.method), ..recipe.clone() })
+            else {
+                unreachable!("these solvers go by size")
+            };
+            sizes.retain(|&size| size < k);
+            let smaller = Grid::Sizes(sizes.clone());
+            list = fits(problem, recipe, &smaller).into_iter().chain(list).collect();
+            sizes.push(k);
+            let last = list.len() - 1;
+            return (list, Grid::Sizes(sizes), last);
+        }
+        let penalties: Vec<f64> = list.iter().filter_map(|fit| fit.penalty).collect();
+        let grid = if by_size { Grid::Sizes(vec![k]) } else { Grid::Penalties(penalties) };
+        let last = list.len() - 1;
+        return (list, grid, last);
+    }
+    let mut grid = grid(problem, recipe);
+    if let (Some(penalty), Grid::Penalties(list)) = (recipe.penalty, &mut grid) {
+        // The larger λ of the path are the way to the one given.
+        list.retain(|&other| other > penalty && recipe.method.is_penalised());
+        list.push(penalty);
+    }
+    let list = fits(problem, recipe, &grid);
+    let last = list.len() - 1;
+    (list, grid, last)
+}
+
+/// Least squares with a size is thresholded.
+fn sized(method: Solver) -> Solver {
+    if method == Solver::Ols { Solver::OlsTh } else { method }
+}
+
+/// The best model by a criterion; of equals the smallest.
+fn best(path: &[PathPoint], criterion: Criterion) -> usize {
+    let value = |at: usize| path[at].value(criterion).unwrap_or(f64::INFINITY);
+    (1..path.len()).fold(0, |best, at| if value(at) < value(best) { at } else { best })
+}
+
+fn points(moments: &Moments, problem: &Problem, fits: &[Fit], judged: &[Judged]) -> Vec<PathPoint> {
+    let name = |feature: &usize| moments.columns[problem.columns[*feature]].name();
+    let mut before: Vec<usize> = Vec::new();
+    let point = |(fit, judged): (&Fit, &Judged)| {
+        let support = fit.support();
+        let entered = support.iter().filter(|feature| before.binary_search(feature).is_err()).map(name).collect();
+        let left = before.iter().filter(|feature| support.binary_search(feature).is_err()).map(name).collect();
+        let size = support.len();
+        before = support;
+        let Judged { r2, aic, bic, ebic, .. } = *judged;
+        PathPoint { penalty: fit.penalty, size, r2, aic, bic, ebic, cv_error: None, cv_deviation: None, entered, left }
+    };
+    fits.iter().zip(judged).map(point).collect()
+}
+
+fn add_folds(
+    moments: &Moments,
+    total: &Sums,
+    task: &Task,
+    recipe: &SolveRecipe,
+    grid: &Grid,
+    path: &mut [PathPoint],
+) -> Result<(), SolveError> {
+    let (features, outputs) = (&task.features[..], &task.outputs[..]);
+    let errors = cross_validate(&moments.folds, total, (features, outputs), recipe, grid);
+    let errors = errors.map_err(|fold| SolveError::EmptyFold { fold })?;
+    for (point, (error, deviation)) in path.iter_mut().zip(errors) {
+        (point.cv_error, point.cv_deviation) = (Some(error), Some(deviation));
+    }
+    Ok(())
+}
+
+fn notes(problem: &Problem, task: &Task, recipe: &SolveRecipe, fit: &Fit) -> Vec<String> {
+    let mut notes = Vec::new();
+    let constant = task.features.len() - problem.size();
+    if constant > 0 {
+        let all = task.features.len();
+        notes.push(format!("{constant} of {all} features do not vary, or are copies of others, and were left out"));
+    }
+    let size = fit.support().len();
+    if let Some(k) = recipe.k.filter(|&k| size < k) {
+        notes.push(format!("{k} features were asked for; no penalty leaves more than {size} of them at work"));
+    }
+    let whole = matches!(recipe.method, Solver::Ols | Solver::OlsTh);
+    if whole && problem.rows <= problem.size() as f64 + 1.0 {
+        notes.push(format!(
+            "{:.0} rows for {} features: a ridge of {} was added, since least squares has no single answer",
+            problem.rows,
+            problem.size(),
+            ols::FEW_ROWS_RIDGE
+        ));
+    }
+    notes
+}

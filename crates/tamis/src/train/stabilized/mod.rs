@@ -1,0 +1,184 @@
+//! The stabilized learner over held rows: see [`crate::learn::stabilized`] for what it does.
+
+mod outcome;
+mod prepare;
+mod published;
+mod saving;
+mod sieve;
+mod walk;
+
+use std::sync::atomic::Ordering;
+
+use self::outcome::{choose, finish};
+use self::prepare::prepare;
+use self::sieve::Occurrences;
+use self::walk::Walk;
+use super::TrainError;
+use super::checkpoint::{self, Position, Saved};
+use super::fit::{FitOptions, Fitted};
+use super::head::{Decoder, Texts};
+use super::progress::{Observer, Progressive, RungReport};
+use super::task::Targets;
+use crate::data::{ColumnScale, Dictionary, Example};
+use crate::parse::columns::KnownColumns;
+use crate::read::Held;
+use crate::recipe::Recipe;
+
+/// All that was read.
+pub(super) struct Job<'a> {
+    pub(super) recipe: &'a Recipe,
+    pub(super) options: &'a FitOptions,
+    pub(super) dictionary: Dictionary,
+    pub(super) scale: ColumnScale,
+    pub(super) targets: Targets,
+    pub(super) texts: Texts,
+    /// Rows read, and the fingerprint after them.
+    pub(super) rows: u64,
+    pub(super) fingerprint: u64,
+    pub(super) columns: Option<KnownColumns>,
+    /// Bad lines left out: how many, and what was wrong with the first few.
+    pub(super) skipped: (u64, Vec<String>),
+    pub(super) rows_before: u64,
+    /// Paths of the training that is gone on with.
+    pub(super) paths_before: Option<usize>,
+}
+
+/// Learns from held rows, from the start or from where a saved training stood.
+pub(super) fn learn(
+    mut job: Job<'_>,
+    mut held: Held,
+    mut resume: Option<Saved>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, TrainError> {
+    if let Some(settings) = &job.recipe.paper {
+        return published::learn(job, held, settings, observer);
+    }
+    if let Some(k) = job.recipe.k.filter(|&k| k > job.dictionary.len()) {
+        let seen = job.dictionary.len();
+        observer.note(&format!("{k} features were asked for, but only {seen} were seen: all of them are kept"));
+    }
+    job.paths_before =
+        resume.as_mut().and_then(|saved| saved.state.take_count("paths").ok()).map(|paths| paths as usize);
+    if let Some(centres) = resume.as_ref().and_then(|saved| saved.state.arrays().get("centres")) {
+        job.scale.restore_centres(centres.clone());
+    }
+    let mut walk = prepare(&mut job, &mut held)?;
+    if let Some(saved) = resume {
+        take_up(&mut job, &mut walk, saved)?;
+    } else {
+        walk.begin();
+    }
+    descend(&mut job, &mut held, &mut walk, observer)?;
+    if let Some(rung) = walk.rungs.iter().find(|rung| !rung.is_finite()) {
+        let feature = rung.not_finite().map_or("the intercept".into(), |id| format!("{:?}", job.dictionary.name(id)));
+        return Err(TrainError::Diverged { row: walk.done, feature });
+    }
+    let chosen = choose(&walk.rungs, job.recipe.k);
+    let model = finish(&job, &walk, chosen);
+    if let Some(path) = &job.options.model {
+        model.save(path)?;
+    }
+    save(&job, &walk, true)?;
+    let memory = walk.bytes() + job.dictionary.bytes() + job.scale.bytes();
+    Ok(Fitted { model, rows_learned: walk.done, memory, skipped: job.skipped.1 })
+}
+
+/// Goes on where a saved training stood, or with what it knew if it was over.
+fn take_up(job: &mut Job<'_>, walk: &mut Walk, mut saved: Saved) -> Result<(), TrainError> {
+    let path = saved.path.clone();
+    let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
+    job.rows_before = saved.position.rows_before;
+    if saved.position.complete {
+        job.rows_before += saved.position.fingerprint.0;
+        saving::remember(walk, &mut saved.state, job.recipe.number("forget")).map_err(misfit)?;
+        walk.begin();
+        return Ok(());
+    }
+    if saved.position.fingerprint != (job.rows, job.fingerprint) {
+        return Err(TrainError::OtherData { path, row: job.rows.min(saved.position.head_rows) });
+    }
+    saving::restore(walk, &mut saved.state).map_err(misfit)?;
+    walk.done = saved.position.done;
+    Ok(())
+}
+
+/// All stages, over as many passes as they take.
+fn descend(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, observer: &mut dyn Observer) -> Result<(), TrainError> {
+    let texts = job.texts.clone();
+    let (mut decoder, mut occurrences) = (Decoder::new(&texts), Occurrences::default());
+    let total = walk.lengths.iter().sum();
+    let every = job.options.checkpoint.as_ref().and_then(|plan| plan.every);
+    let rows_left = |done: u64| every.map_or(u64::MAX, |every| every - done % every);
+    while !walk.is_over() {
+        // Pass 0 was for looking.
+        let (pass, skip) = (1 + walk.done / job.rows, walk.done % job.rows);
+        let mut passed = 0;
+        occurrences.restart();
+        held.pass(pass, |group| {
+            let start = (skip.max(passed) - passed).min(group.len() as u64);
+            passed += group.len() as u64;
+            let mut examples = group.examples().peekable();
+            for example in examples.by_ref().take(start as usize) {
+                let target = decoder.target(example.target, &mut job.targets)?;
+                occurrences.identity(&walk.main.sieve, Example { target, ..example });
+            }
+            while examples.peek().is_some() && !walk.is_over() {
+                let wanted = (walk.rows_wanted() as u64).min(rows_left(walk.done));
+                let mut rows: Vec<(Example<'_>, u64)> = Vec::with_capacity(wanted as usize);
+                for mut example in examples.by_ref().take(wanted as usize) {
+                    example.target = decoder.target(example.target, &mut job.targets)?;
+                    rows.push((example, occurrences.identity(&walk.main.sieve, example)));
+                }
+                if walk.learn(&rows) {
+                    observer.rung(&RungReport::of(walk.rungs.last().expect("just made"), job.targets.loss_unit()));
+                }
+                observer.tick(walk.done, Some(total), 0);
+                if every.is_some_and(|every| walk.done.is_multiple_of(every)) && !walk.is_over() {
+                    save(job, walk, false)?;
+                }
+                if job.options.stop.load(Ordering::Relaxed) {
+                    let saved = save(job, walk, false)?;
+                    return Err(TrainError::Interrupted { rows: walk.done, saved });
+                }
+            }
+            Ok::<bool, TrainError>(!walk.is_over())
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes a checkpoint if one is asked for; returns its path.
+fn save(job: &Job<'_>, walk: &Walk, complete: bool) -> Result<Option<std::path::PathBuf>, TrainError> {
+    let Some(plan) = &job.options.checkpoint else { return Ok(None) };
+    let position = Position {
+        version: 1,
+        recipe: job.recipe.clone(),
+        loss: job.targets.loss,
+        kind: job.targets.kind.clone(),
+        columns: job.columns.clone(),
+        complete,
+        done: walk.done,
+        head_rows: job.rows,
+        fingerprint: (job.rows, job.fingerprint),
+        rows_before: job.rows_before,
+        progressive: Progressive::default(),
+        next_sweep: 0,
+        free: Vec::new(),
+    };
+    checkpoint::write(&plan.path, &position, &job.dictionary, job.scale.divisors(), &saving::save(walk, complete))?;
+    Ok(Some(plan.path.clone()))
+}
+
+impl Job<'_> {
+    /// Whether the paths' memory of all features fits; the message says what to do if not.
+    fn check_memory(&self, features: usize, blocks: usize) -> Result<(), TrainError> {
+        let needed = (features * blocks * crate::learn::stabilized::BYTES_PER_BLOCK) as u64;
+        match needed <= self.options.memory.max(MEMORY_AT_LEAST) {
+            true => Ok(()),
+            false => Err(TrainError::TooManyFeatures { features, needed, memory: self.options.memory }),
+        }
+    }
+}
+
+/// So much is always allowed.
+const MEMORY_AT_LEAST: u64 = 64 << 20;

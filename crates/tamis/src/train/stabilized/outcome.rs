@@ -1,0 +1,119 @@
+//! From rungs to a model: which one is taken, and its weights in raw units.
+
+use super::Job;
+use super::walk::Walk;
+use crate::data::FeatureId;
+use crate::learn::stabilized::{Rung, Verdict};
+use crate::model::{Feature, Model, Output, Seen, Selection, Step};
+use crate::train::task::Kind;
+
+/// Rungs up to this many times the chosen size keep their weights in the model, to cut it again without data.
+const KEPT_SIZES: usize = 4;
+
+/// The rung that becomes the model: the last one if a size was asked for; else the smallest that is as good as the best,
+/// going down from the best and stopping where one is not. As good means an error within the standard error of a
+/// difference of two errors.
+pub(super) fn choose(rungs: &[Rung], k: Option<usize>) -> usize {
+    let last = rungs.len() - 1;
+    if k.is_some() {
+        return last;
+    }
+    let worth: Vec<(f64, f64)> = rungs.iter().map(|rung| error_and_spread(&rung.verdict)).collect();
+    let best = (0..=last).min_by(|&a, &b| worth[a].0.total_cmp(&worth[b].0)).expect("there is a rung");
+    let limit = worth[best].0 + std::f64::consts::SQRT_2 * worth[best].1;
+    (best..=last).take_while(|&rung| worth[rung].0 <= limit).last().expect("the best is within its own limit")
+}
+
+/// The error of a rung (the loss for numbers) and its standard error.
+fn error_and_spread(verdict: &Verdict) -> (f64, f64) {
+    let number = |row: &crate::learn::stabilized::RowVerdict| match verdict.error {
+        Some(_) => f64::from(u8::from(row.wrong)),
+        None => row.loss,
+    };
+    let weight: f64 = verdict.rows.iter().map(|row| row.weight).sum::<f64>().max(f64::MIN_POSITIVE);
+    let mean = verdict.rows.iter().map(|row| row.weight * number(row)).sum::<f64>() / weight;
+    let squares: f64 = verdict.rows.iter().map(|row| (row.weight * (number(row) - mean)).powi(2)).sum();
+    (mean, squares.sqrt() / weight)
+}
+
+/// The model of a rung, with the ladder it stands on.
+pub(super) fn finish(job: &Job<'_>, walk: &Walk, chosen: usize) -> Model {
+    let rung = &walk.rungs[chosen];
+    let largest = rung.active.len().saturating_mul(KEPT_SIZES);
+    let unit = job.targets.loss_unit();
+    let step = |rung: &Rung| {
+        let (_, spread) = error_and_spread(&rung.verdict);
+        Step {
+            size: rung.active.len(),
+            gravity: rung.gravity,
+            loss: rung.verdict.loss * unit,
+            error: rung.verdict.error,
+            standard_error: if rung.verdict.error.is_some() { spread } else { spread * unit },
+            selected: rung.outputs.iter().map(|means| means.votes.iter().sum::<f64>()).fold(0.0, f64::max),
+            outputs: if rung.active.len() <= largest { outputs(job, walk, rung) } else { Vec::new() },
+        }
+    };
+    Model {
+        recipe: job.recipe.clone().into(),
+        loss: job.targets.loss,
+        row_scale: job.recipe.row_scaling(),
+        task: job.targets.task(),
+        columns: job.columns.clone(),
+        seen: Seen {
+            rows: job.rows_before + job.rows,
+            passes: walk.done.div_ceil(job.rows) as u32,
+            features: job.dictionary.len() as u64,
+            skipped: job.skipped.0,
+            progressive_loss: rung.verdict.loss * unit,
+            progressive_error: rung.verdict.error,
+        },
+        outputs: outputs(job, walk, rung),
+        selection: Some(Selection {
+            paths: walk.main.engine.paths(),
+            chosen,
+            ladder: walk.rungs.iter().map(step).collect(),
+        }),
+    }
+}
+
+/// The outputs of a rung as those of a model.
+fn outputs(job: &Job<'_>, walk: &Walk, rung: &Rung) -> Vec<Output> {
+    let (middle, unit) = match job.targets.kind {
+        Kind::Numbers { centre, spread } => (centre, spread),
+        Kind::Classes { .. } => (0.0, 1.0),
+    };
+    let class = |number: usize| match &job.targets.kind {
+        Kind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
+        _ => None,
+    };
+    let output = |number: usize| {
+        let (means, fit) = (&rung.outputs[number], rung.verdict.calibrations[number]);
+        let mut intercept = fit.apply(means.bias);
+        let mut features = Vec::new();
+        for (position, &id) in rung.active.iter().enumerate() {
+            let (divisor, centre) = walk.main.sieve.column(id);
+            let weight = fit.slope * means.weights[position] / divisor;
+            intercept -= weight * centre;
+            if weight != 0.0 {
+                let (name, bucket) = name(job, id);
+                features.push(Feature {
+                    name,
+                    weight: weight * unit,
+                    scale: divisor,
+                    centre,
+                    stability: Some(means.votes[position]),
+                    evidence: Some([means.evidence[position], means.spread[position]]),
+                    bucket,
+                });
+            }
+        }
+        let effect = |feature: &Feature| (feature.weight * feature.scale).abs();
+        features.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then_with(|| a.name.cmp(&b.name)));
+        Output { class: class(number), intercept: middle + unit * intercept, features }
+    };
+    (0..rung.outputs.len()).map(output).collect()
+}
+
+fn name(job: &Job<'_>, id: FeatureId) -> (String, Option<u32>) {
+    (job.dictionary.name(id), job.dictionary.bucket(id))
+}

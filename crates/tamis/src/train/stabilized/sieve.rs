@@ -1,0 +1,160 @@
+//! Rows as they come, through the sieve: active features only, scaled, dense columns centred, each row with an identity.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::data::{ColumnScale, Dictionary, Example, FeatureId, Row};
+use crate::learn::stabilized::Rows;
+use crate::random::mix;
+use crate::recipe::{Recipe, RowScale};
+
+const NONE: u32 = u32::MAX;
+
+/// Tells equal rows apart by counting them. They are equal in everything, so it does not matter which is called the
+/// first: every pass has the same identities, whatever its order. Without it, data of few different rows would have few
+/// identities, and no path could learn what another is judged by.
+#[derive(Default)]
+pub(super) struct Occurrences {
+    seen: FxHashMap<u64, u64>,
+}
+
+impl Occurrences {
+    /// The identity of a row with its label among its equals of this pass.
+    pub(super) fn identity(&mut self, sieve: &Sieve, example: Example<'_>) -> u64 {
+        let content = sieve.identity(example.row);
+        if sieve.has_key(example.row) {
+            return content;
+        }
+        let whole = mix(content ^ mix(example.target.to_bits() ^ mix(example.weight.to_bits())));
+        let count = self.seen.entry(whole).or_insert(0);
+        *count += 1;
+        if *count == 1 { content } else { mix(whole ^ *count) }
+    }
+
+    /// A new pass begins.
+    pub(super) fn restart(&mut self) {
+        self.seen.clear();
+    }
+}
+
+/// Prepares rows for the paths. Copies share what is known of the columns.
+#[derive(Clone)]
+pub(super) struct Sieve {
+    row_scale: RowScale,
+    /// By feature: the hash of its name.
+    names: Arc<[u64]>,
+    /// By feature: whether it is (a value of) the key column; none are if rows go by their content.
+    keys: Arc<[bool]>,
+    /// By feature: what values are divided by, and the mean that is taken off first (0 for sparse columns).
+    columns: Arc<[(f64, f64)]>,
+    /// By feature: the mean absolute value as the paths see it.
+    sizes: Arc<[f64]>,
+    /// By feature: its position in the active set.
+    positions: Vec<u32>,
+    /// By feature: its place among the centred active columns.
+    slots: Vec<u32>,
+    /// The centred active columns' positions, and their values in a row without them.
+    centred: Vec<(u32, f64)>,
+    ids: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Sieve {
+    pub(super) fn new(dictionary: &Dictionary, scale: &ColumnScale, recipe: &Recipe) -> Self {
+        let span = dictionary.span() as FeatureId;
+        let is_key = |key: &str, name: &str| matches!(name.strip_prefix(key), Some(rest) if rest.is_empty() || rest.starts_with('='));
+        let key = recipe.key.as_deref();
+        Sieve {
+            row_scale: recipe.row_scaling(),
+            keys: (0..span).map(|id| key.is_some_and(|key| is_key(key, &dictionary.name(id)))).collect(),
+            names: (0..span).map(|id| dictionary.name_hash(id)).collect(),
+            columns: (0..span).map(|id| (scale.divisor(id), scale.centre(id))).collect(),
+            sizes: Arc::new([]),
+            positions: Vec::new(),
+            slots: Vec::new(),
+            centred: Vec::new(),
+            ids: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// What a column's values are divided by, and the mean that is taken off first.
+    pub(super) fn column(&self, id: FeatureId) -> (f64, f64) {
+        self.columns[id as usize]
+    }
+
+    /// The means that are taken off, by feature.
+    pub(super) fn centres(&self) -> Vec<f64> {
+        self.columns.iter().map(|&(_, centre)| centre).collect()
+    }
+
+    /// Sets how large each feature's scaled values are on the whole.
+    pub(super) fn set_sizes(&mut self, sizes: Vec<f64>) {
+        self.sizes = sizes.into();
+    }
+
+    /// The mean ℓ₁ norm of a row over these features.
+    pub(super) fn row_size(&self, active: &[FeatureId]) -> f64 {
+        active.iter().map(|&id| self.sizes[id as usize]).sum()
+    }
+
+    /// Lets only these features through, ascending.
+    pub(super) fn set_active(&mut self, active: &[FeatureId]) {
+        self.positions = vec![NONE; self.names.len()];
+        self.slots = vec![NONE; self.names.len()];
+        self.centred.clear();
+        for (position, &id) in active.iter().enumerate() {
+            self.positions[id as usize] = position as u32;
+            let (divisor, centre) = self.column(id);
+            if centre != 0.0 {
+                self.slots[id as usize] = self.centred.len() as u32;
+                self.centred.push((position as u32, -centre / divisor));
+            }
+        }
+    }
+
+    /// Whether a feature is there to tell rows apart, not to learn from.
+    pub(super) fn is_key(&self, id: FeatureId) -> bool {
+        self.keys[id as usize]
+    }
+
+    /// Whether a row carries its key.
+    fn has_key(&self, row: Row<'_>) -> bool {
+        row.ids.iter().any(|&id| self.keys[id as usize])
+    }
+
+    /// What a row is known by: a hash of its features' names and values, whatever their order; of the key alone where
+    /// there is one.
+    pub(super) fn identity(&self, row: Row<'_>) -> u64 {
+        let entry = |(id, value): (FeatureId, f64)| mix(self.names[id as usize] ^ mix(value.to_bits()));
+        let key = row.iter().filter(|(id, _)| self.keys[*id as usize]).map(entry).reduce(u64::wrapping_add);
+        mix(key.unwrap_or_else(|| row.iter().map(entry).fold(0, u64::wrapping_add)))
+    }
+
+    /// Puts a row through.
+    pub(super) fn press(&mut self, example: Example<'_>, identity: u64, rows: &mut Rows) {
+        let row = example.row;
+        self.ids.clear();
+        self.values.clear();
+        self.ids.extend(self.centred.iter().map(|&(position, _)| position));
+        self.values.extend(self.centred.iter().map(|&(_, value)| value));
+        let factor = self.row_scale.factor(row.len());
+        for (id, value) in row.iter() {
+            let position = self.positions[id as usize];
+            if position == NONE {
+                continue;
+            }
+            let value = value * factor / self.columns[id as usize].0;
+            match self.slots[id as usize] {
+                NONE => {
+                    self.ids.push(position);
+                    self.values.push(value);
+                }
+                slot => self.values[slot as usize] += value,
+            }
+        }
+        let pressed = Row { ids: &self.ids, values: &self.values };
+        rows.push(Example { row: pressed, ..example }, identity);
+    }
+}

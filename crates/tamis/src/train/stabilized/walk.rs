@@ -1,0 +1,163 @@
+//! The walk down the ladder: rows go to the engines, stages end, rungs are judged.
+//!
+//! Beside the engine that makes the model walk a few *shadows*, each of which never sees one fold of the rows and
+//! chooses its own features. Only they can tell what a rung is worth: the model's own paths leave out half of the rows
+//! each, but its features were chosen with all of them.
+
+use rayon::prelude::*;
+
+use super::sieve::Sieve;
+use crate::data::Example;
+use crate::learn::stabilized::{Coding, Engine, Owners, Rows, Rung, judge};
+use crate::learn::{State, StateError};
+use crate::loss::AnyLoss;
+
+/// Rows that go to the engines at a time.
+const CHUNK: u64 = 1024;
+/// Shadows, and their paths.
+pub(super) const FOLDS: u64 = 4;
+pub(super) const SHADOW_PATHS: usize = 8;
+
+/// An engine and its view of the rows.
+pub(super) struct Runner {
+    pub(super) engine: Engine,
+    pub(super) sieve: Sieve,
+    /// Rows that judge it: no path of its owns them.
+    judges: Rows,
+    pressed: Rows,
+}
+
+impl Runner {
+    pub(super) fn new(engine: Engine, mut sieve: Sieve) -> Self {
+        sieve.set_active(engine.active());
+        Runner { engine, sieve, judges: Rows::default(), pressed: Rows::default() }
+    }
+
+    pub(super) fn begin(&mut self, length: u64) {
+        let row_size = self.sieve.row_size(self.engine.active());
+        self.engine.begin(length, row_size);
+    }
+
+    fn learn(&mut self, rows: &[(Example<'_>, u64)]) {
+        self.pressed.clear();
+        rows.iter().for_each(|&(example, identity)| self.sieve.press(example, identity, &mut self.pressed));
+        self.engine.learn(&self.pressed);
+    }
+
+    fn descend(&mut self, size: usize) {
+        let means = self.engine.means();
+        let places = self.engine.descend(&means, size);
+        self.judges = self.judges.narrowed(&places);
+        self.sieve.set_active(self.engine.active());
+    }
+
+    /// Puts the engine where it stood when the state was written.
+    pub(super) fn load(&mut self, state: &mut State) -> Result<(), StateError> {
+        let before = self.engine.active().to_vec();
+        self.engine.load(state)?;
+        let active = self.engine.active();
+        let place = |id| active.binary_search(id).ok().map(|place| place as u32);
+        let places: Vec<Option<u32>> = before.iter().map(place).collect();
+        self.judges = self.judges.narrowed(&places);
+        self.sieve.set_active(active);
+        Ok(())
+    }
+
+    /// Takes over what an engine with so many outputs knew when the state was written.
+    pub(super) fn remember(&mut self, state: &mut State, outputs: usize, kept: f64) -> Result<(), StateError> {
+        let mut old = self.engine.with_outputs(outputs);
+        old.load(state)?;
+        self.engine.remember(&old, kept);
+        Ok(())
+    }
+}
+
+/// Where the walk stands.
+pub(super) struct Walk {
+    pub(super) main: Runner,
+    pub(super) shadows: Vec<Runner>,
+    pub(super) codings: Vec<Coding>,
+    pub(super) loss: AnyLoss,
+    /// The sizes of the active set.
+    pub(super) sizes: Vec<usize>,
+    /// Rows visited in each stage.
+    pub(super) lengths: Vec<u64>,
+    pub(super) rungs: Vec<Rung>,
+    /// Rows visited.
+    pub(super) done: u64,
+    pub(super) threads: rayon::ThreadPool,
+}
+
+impl Walk {
+    /// Adds a row that judges the shadow whose fold it is of.
+    pub(super) fn add_judge(&mut self, example: Example<'_>, identity: u64) {
+        let fold = Owners::fold(identity, FOLDS);
+        if let Some(Runner { sieve, judges, .. }) = self.shadows.get_mut(fold as usize) {
+            sieve.press(example, identity, judges);
+        }
+    }
+
+    /// Begins the stage whose turn it is.
+    pub(super) fn begin(&mut self) {
+        let length = self.lengths[self.rungs.len()];
+        self.runners().for_each(|runner| runner.begin(length));
+    }
+
+    fn runners(&mut self) -> impl Iterator<Item = &mut Runner> {
+        std::iter::once(&mut self.main).chain(&mut self.shadows)
+    }
+
+    /// Whether every stage is behind.
+    pub(super) fn is_over(&self) -> bool {
+        self.rungs.len() == self.sizes.len()
+    }
+
+    /// How many rows to give at a time.
+    pub(super) fn rows_wanted(&self) -> usize {
+        self.main.engine.rows_wanted().min(CHUNK) as usize
+    }
+
+    /// Learns rows, at most as many as are wanted; tells whether a stage ended with them.
+    pub(super) fn learn(&mut self, rows: &[(Example<'_>, u64)]) -> bool {
+        self.done += rows.len() as u64;
+        let (main, shadows) = (&mut self.main, &mut self.shadows);
+        self.threads.install(|| {
+            rayon::join(|| main.learn(rows), || shadows.par_iter_mut().for_each(|shadow| shadow.learn(rows)))
+        });
+        let over = self.main.engine.stage_is_over();
+        if over {
+            self.end_stage();
+        }
+        over
+    }
+
+    /// Bytes of all paths.
+    pub(super) fn bytes(&self) -> usize {
+        self.main.engine.bytes() + self.shadows.iter().map(|shadow| shadow.engine.bytes()).sum::<usize>()
+    }
+
+    fn end_stage(&mut self) {
+        let rung = self.rung();
+        if let Some(&size) = self.sizes.get(self.rungs.len() + 1) {
+            self.runners().for_each(|runner| runner.descend(size));
+        }
+        self.rungs.push(rung);
+        if !self.is_over() {
+            self.begin();
+        }
+    }
+
+    /// The rung the stage has led to: the model of the main engine, judged by the shadows.
+    fn rung(&self) -> Rung {
+        let mut scores: Vec<Vec<f64>> = vec![Vec::new(); self.codings.len()];
+        let mut targets = Vec::new();
+        for shadow in &self.shadows {
+            let new = self.threads.install(|| shadow.engine.scores(&shadow.judges));
+            scores.iter_mut().zip(new).for_each(|(all, new)| all.extend(new));
+            targets.extend(shadow.judges.batch.examples().map(|example| (example.target, example.weight)));
+        }
+        let verdict = judge(&scores, &self.codings, &targets, self.loss);
+        let engine = &self.main.engine;
+        Rung { active: engine.active().to_vec(), gravity: engine.gravity(), outputs: engine.means(), verdict }
+    }
+}

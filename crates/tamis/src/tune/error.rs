@@ -1,0 +1,42 @@
+//! What can stop a search or a repetition.
+
+use thiserror::Error;
+
+use crate::eval::JudgeError;
+use crate::read::ReadError;
+use crate::train::TrainError;
+
+/// Tuning or repeating stopped.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum TuneError {
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    #[error("{name}={value}: {reason}")]
+    Setting { name: String, value: String, reason: String },
+    #[error("{setting}: {reason}")]
+    Clash { setting: String, reason: String },
+    #[error("{name} is given twice: put all its values into one list")]
+    AxisTwice { name: String },
+    #[error("{settings} settings are more than {most}; shorten the lists")]
+    TooManySettings { settings: usize, most: usize },
+    #[error("{file} can be read only once, and is needed many times: save it to a file first")]
+    ReadOnce { file: String },
+    #[error("{what} must lie between {low} and {high}, got {found}")]
+    Range { what: &'static str, low: f64, high: f64, found: f64 },
+    #[error("fold {fold} of {folds} has no rows ({rows} rows in all): use fewer folds or another seed")]
+    EmptyFold { fold: u32, folds: u32, rows: u64 },
+    #[error("run {run} has no rows {where_}: use another share or seed, or name a file to measure on")]
+    EmptyShare { run: u64, where_: &'static str },
+    #[error("{measure} cannot be measured here: {reason}")]
+    NotMeasured { measure: &'static str, reason: &'static str },
+    #[error("labels look like classes in some folds and like numbers in others: say which with --task")]
+    MixedTasks,
+    #[error("no setting could be learned: the weights of each grew beyond all bounds; lower the learning rate")]
+    AllDiverged,
+}

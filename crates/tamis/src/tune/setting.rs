@@ -1,0 +1,212 @@
+//! Settings: a recipe with some of its fields changed, named by what was changed.
+//!
+//! A field is called as in the recipe and on the command line (`penalty`, `k`, `loss`, `scale` …) and its value is
+//! written as there. The recipe itself knows its fields and what they may hold, so a new field can be tuned at once.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::TuneError;
+use crate::recipe::{PARAMETERS, Recipe};
+
+/// A field of the recipe and the values to be tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// The field.
+    pub name: String,
+    /// The values, as text.
+    pub values: Vec<String>,
+}
+
+impl Axis {
+    /// An axis from values that can be written.
+    pub fn new<T: ToString>(name: &str, values: impl IntoIterator<Item = T>) -> Self {
+        Axis { name: name.to_string(), values: values.into_iter().map(|value| value.to_string()).collect() }
+    }
+
+    /// An axis from `name=value,value,…`.
+    pub fn parse(text: &str) -> Result<Self, TuneError> {
+        let wrong = |reason: &str| {
+            let (name, value) = text.split_once('=').unwrap_or((text, ""));
+            TuneError::Setting { name: name.into(), value: value.into(), reason: reason.into() }
+        };
+        let (name, values) = text.split_once('=').ok_or_else(|| wrong("expected name=value,value,…"))?;
+        let axis = Axis::new(name.trim(), values.split(',').map(str::trim));
+        match axis.name.is_empty() || axis.values.iter().any(String::is_empty) {
+            true => Err(wrong("expected name=value,value,…")),
+            false => Ok(axis),
+        }
+    }
+}
+
+/// A recipe and what sets it apart from the others of its grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Field and value, in the order of the axes.
+    pub values: Vec<(String, String)>,
+    /// The recipe.
+    pub recipe: Recipe,
+}
+
+impl Setting {
+    /// `field value, field value`, or a word that nothing was changed.
+    pub fn name(&self) -> String {
+        let parts: Vec<String> = self.values.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        if parts.is_empty() { "as given".into() } else { parts.join(", ") }
+    }
+
+    /// Field and value, numbers as numbers.
+    pub fn as_json(&self) -> Value {
+        self.values.iter().map(|(name, value)| (name.clone(), json_of(value))).collect::<Map<_, _>>().into()
+    }
+}
+
+/// Settings are kept in memory and each is learned several times: more is a slip.
+const MOST_SETTINGS: usize = 10_000;
+
+/// All combinations of the axes' values, the last axis changing fastest; each is checked.
+pub fn settings(base: &Recipe, axes: &[Axis]) -> Result<Vec<Setting>, TuneError> {
+    for (at, axis) in axes.iter().enumerate() {
+        if axes[..at].iter().any(|other| other.name == axis.name) {
+            return Err(TuneError::AxisTwice { name: axis.name.clone() });
+        }
+    }
+    let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()));
+    let count = count.unwrap_or(usize::MAX);
+    if count > MOST_SETTINGS {
+        return Err(TuneError::TooManySettings { settings: count, most: MOST_SETTINGS });
+    }
+    let mut all = vec![Setting { values: Vec::new(), recipe: base.clone() }];
+    for axis in axes {
+        let mut longer = Vec::with_capacity(all.len() * axis.values.len());
+        for setting in &all {
+            for value in &axis.values {
+                let mut values = setting.values.clone();
+                values.push((axis.name.clone(), value.clone()));
+                longer.push(Setting { values, recipe: with(&setting.recipe, &axis.name, value)? });
+            }
+        }
+        all = longer;
+    }
+    for setting in &all {
+        let clash = |error| TuneError::Clash { setting: setting.name(), reason: format!("{error}") };
+        setting.recipe.check().map_err(clash)?;
+    }
+    Ok(all)
+}
+
+/// The recipe with one field changed.
+fn with(recipe: &Recipe, name: &str, value: &str) -> Result<Recipe, TuneError> {
+    let wrong = |reason: String| TuneError::Setting { name: name.into(), value: value.into(), reason };
+    if PARAMETERS.iter().any(|parameter| parameter.name == name) {
+        let number = value.parse().map_err(|_| wrong("not a number".into()))?;
+        return Ok(recipe.clone().set(name, number));
+    }
+    overlay(recipe, [(name.to_string(), json_of(value))]).map_err(wrong)
+}
+
+/// The recipe with fields changed, given as data: numbers of the table of parameters by their name, others as fields.
+/// `Err` says what does not fit.
+pub fn overlay(recipe: &Recipe, fields: impl IntoIterator<Item = (String, Value)>) -> Result<Recipe, String> {
+    let mut changed = recipe.clone();
+    for (name, value) in fields {
+        match PARAMETERS.iter().any(|parameter| parameter.name == name) {
+            true => {
+                let number = value.as_f64().ok_or_else(|| format!("{name} = {value}: not a number"))?;
+                changed = changed.set(&name, number);
+            }
+            false => changed = with_field(&changed, &name, value)?,
+        }
+    }
+    Ok(changed)
+}
+
+fn with_field(recipe: &Recipe, name: &str, value: Value) -> Result<Recipe, String> {
+    let mut fields = serde_json::to_value(recipe).expect("plain data becomes JSON");
+    let known: Vec<String> = fields.as_object().expect("a recipe has fields").keys().cloned().collect();
+    if !known.iter().any(|field| field == name) || name == "numbers" {
+        let mut names: Vec<&str> = known.iter().map(String::as_str).filter(|&name| name != "numbers").collect();
+        names.extend(PARAMETERS.iter().map(|parameter| parameter.name));
+        return Err(format!("no field is called {name}; there are {}", names.join(", ")));
+    }
+    fields[name] = value;
+    serde_json::from_value(fields).map_err(|error| error.to_string())
+}
+
+/// Text as the JSON value it looks like.
+fn json_of(text: &str) -> Value {
+    if let Ok(whole) = text.parse::<u64>() {
+        return whole.into();
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => number.into(),
+        _ if text == "true" || text == "false" => (text == "true").into(),
+        _ => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::LossKind;
+    use crate::recipe::Method;
+
+    #[test]
+    fn axes_are_multiplied_in_order() {
+        let axes = [Axis::parse("loss=hinge,logistic").unwrap(), Axis::new("penalty", [0.5, 2.0])];
+        let all = settings(&Recipe::new(Method::Rda), &axes).unwrap();
+        let names: Vec<String> = all.iter().map(Setting::name).collect();
+        assert_eq!(
+            names,
+            [
+                "loss hinge, penalty 0.5",
+                "loss hinge, penalty 2",
+                "loss logistic, penalty 0.5",
+                "loss logistic, penalty 2"
+            ]
+        );
+        assert_eq!((all[1].recipe.loss, all[1].recipe.number("penalty")), (Some(LossKind::Hinge), 2.0));
+        assert_eq!(all[1].as_json(), serde_json::json!({"loss": "hinge", "penalty": 2}));
+    }
+
+    #[test]
+    fn any_field_of_a_recipe_is_an_axis() {
+        let axes = ["k=3,5", "passes=2", "refit=true", "scale=max-abs"].map(|text| Axis::parse(text).unwrap());
+        let all = settings(&Recipe::new(Method::Ftrl), &axes).unwrap();
+        assert_eq!(all.len(), 2);
+        assert_eq!((all[1].recipe.k, all[1].recipe.passes, all[1].recipe.refit), (Some(5), Some(2), true));
+    }
+
+    #[test]
+    fn no_axes_give_the_recipe_itself() {
+        let all = settings(&Recipe::default(), &[]).unwrap();
+        assert_eq!((all.len(), all[0].name(), &all[0].recipe), (1, "as given".to_string(), &Recipe::default()));
+    }
+
+    #[test]
+    fn complaints_name_field_and_value() {
+        let told = |text: &str| {
+            let axis = match Axis::parse(text) {
+                Ok(axis) => axis,
+                Err(error) => return error.to_string(),
+            };
+            settings(&Recipe::new(Method::Ftrl), &[axis]).unwrap_err().to_string()
+        };
+        assert_eq!(told("penalty=1,x"), "penalty=x: not a number");
+        assert_eq!(told("penalty=-1"), "penalty -1: penalty must be a number of at least 0, got -1");
+        assert_eq!(told("penalty"), "penalty=: expected name=value,value,…");
+        assert_eq!(told("penalty=1,,2"), "penalty=1,,2: expected name=value,value,…");
+        assert!(told("penaltyy=1").starts_with("penaltyy=1: no field is called penaltyy; there are method, loss,"));
+        assert!(told("loss=fun").contains("loss=fun: unknown variant `fun`"), "{}", told("loss=fun"));
+        assert!(told("k=0").contains("k 0: --k must be at least 1"));
+    }
+
+    #[test]
+    fn too_much_is_refused_before_it_is_made() {
+        let axis = |name: &str| Axis::new(name, 1..=1000);
+        let told = settings(&Recipe::default(), &[axis("penalty"), axis("gamma"), axis("l2")]).unwrap_err();
+        assert_eq!(told.to_string(), "1000000000 settings are more than 10000; shorten the lists");
+        let twice = settings(&Recipe::default(), &[axis("penalty"), axis("penalty")]).unwrap_err().to_string();
+        assert!(twice.contains("given twice"), "{twice}");
+    }
+}
