@@ -48,7 +48,7 @@ release: c-compiler ## the program, optimised
 	$(CARGO) build --release --locked --package tamis-cli
 
 python-tests: release .venv/ready ## scikit-learn, scipy and pyarrow as judges of the program
-	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python -m pytest -q -p no:cacheprovider tests/python
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
 
 licences: $(DENY) advisories ## what the dependencies may be, and their known holes
 	$(DENY) --all-features --locked check bans licenses sources

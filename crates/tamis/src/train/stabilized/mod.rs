@@ -79,7 +79,7 @@ pub(super) fn learn(
         model.save(path)?;
     }
     save(&job, &walk, true)?;
-    let memory = walk.bytes() + job.dictionary.bytes() + job.scale.bytes();
+    let memory = walk.most_bytes + job.dictionary.bytes() + job.scale.bytes();
     Ok(Fitted { model, rows_learned: walk.done, memory, skipped: job.skipped.1 })
 }
 

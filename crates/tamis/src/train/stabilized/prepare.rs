@@ -65,6 +65,7 @@ pub(super) fn prepare(job: &mut Job<'_>, held: &mut Held) -> Result<Walk, TrainE
         rungs: Vec::new(),
         done: 0,
         threads: threads.build().expect("threads can be made"),
+        most_bytes: 0,
     };
     add_judges(job, held, &mut walk)?;
     Ok(walk)

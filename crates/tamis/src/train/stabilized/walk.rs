@@ -86,6 +86,8 @@ pub(super) struct Walk {
     /// Rows visited.
     pub(super) done: u64,
     pub(super) threads: rayon::ThreadPool,
+    /// The most bytes that all paths took.
+    pub(super) most_bytes: usize,
 }
 
 impl Walk {
@@ -131,12 +133,13 @@ impl Walk {
         over
     }
 
-    /// Bytes of all paths.
-    pub(super) fn bytes(&self) -> usize {
+    /// Bytes of all paths now.
+    fn bytes(&self) -> usize {
         self.main.engine.bytes() + self.shadows.iter().map(|shadow| shadow.engine.bytes()).sum::<usize>()
     }
 
     fn end_stage(&mut self) {
+        self.most_bytes = self.most_bytes.max(self.bytes());
         let rung = self.rung();
         if let Some(&size) = self.sizes.get(self.rungs.len() + 1) {
             self.runners().for_each(|runner| runner.descend(size));
