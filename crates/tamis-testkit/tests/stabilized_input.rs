@@ -127,7 +127,7 @@ fn huge_values_are_an_error_or_leave_finite_numbers() {
         };
         (0..90).map(line).collect()
     };
-    for value in ["1e150", "1e200", "1e300"] {
+    for value in ["1e150", "1e200", "1e300", "1.7e308"] {
         let path = folder.write("h.svm", &lines(value));
         for scale in ScaleKind::ALL {
             for task in [TaskKind::Regression, TaskKind::Multiclass] {
@@ -145,4 +145,19 @@ fn huge_values_are_an_error_or_leave_finite_numbers() {
             }
         }
     }
+}
+
+#[test]
+fn few_different_rows_are_told_apart_by_counting() {
+    let folder = Folder::new("repeats");
+    // One column of zeros and ones that tells the label nine times out of ten: four different rows in all.
+    let line = |row: u64| {
+        let (value, right) = (mix(row) % 2, mix(row ^ 77) % 10 > 0);
+        format!("{} {}\n", if (value == 1) == right { "+1" } else { "-1" }, if value == 1 { "1:1" } else { "" })
+    };
+    let lines: String = (0..2000).map(line).collect();
+    let model = fitted(&recipe(), &options(&[folder.write("r.svm", &lines)]));
+    assert_eq!(model.nonzeros(), 1);
+    let error = model.seen.progressive_error.unwrap();
+    assert!((0.07..0.13).contains(&error), "{error}");
 }

@@ -2,8 +2,8 @@
 
 use super::bank::Bank;
 use super::task::{Kind, Targets};
-use crate::data::{ColumnScale, Dictionary, FeatureId, Label};
-use crate::learn::Learner;
+use crate::data::{ColumnScale, Dictionary, FeatureId};
+use crate::learn::{AnyLearner, Learner};
 use crate::model::{Feature, Output};
 
 /// Features with a non-zero weight; with `k`, the k of largest effect over all learners (Euclidean norm, ties by id).
@@ -32,35 +32,52 @@ pub(super) fn outputs(
     dictionary: &Dictionary,
     scale: &ColumnScale,
 ) -> Vec<Output> {
-    let (centre, spread) = match targets.kind {
+    let of_learner = |(number, learner): (usize, &AnyLearner)| {
+        let weighted = |&id: &FeatureId| Weighted {
+            id,
+            weight: learner.weight(id),
+            column: (scale.divisor(id), 0.0),
+            stability: None,
+            evidence: None,
+        };
+        output(targets, dictionary, number, learner.bias(), support.iter().map(weighted))
+    };
+    bank.learners().iter().enumerate().map(of_learner).collect()
+}
+
+/// A weight as it was learned: of a scaled column, in units of the target.
+pub(super) struct Weighted {
+    pub(super) id: FeatureId,
+    pub(super) weight: f64,
+    /// What the column was divided by, and the mean that was taken off first.
+    pub(super) column: (f64, f64),
+    pub(super) stability: Option<f64>,
+    pub(super) evidence: Option<[f64; 2]>,
+}
+
+/// Output `number` of a model: non-zero weights of raw values in the label's own units, largest effect first.
+pub(super) fn output(
+    targets: &Targets,
+    dictionary: &Dictionary,
+    number: usize,
+    bias: f64,
+    weights: impl Iterator<Item = Weighted>,
+) -> Output {
+    let (middle, unit) = match targets.kind {
         Kind::Numbers { centre, spread } => (centre, spread),
         Kind::Classes { .. } => (0.0, 1.0),
     };
-    let class = |number: usize| -> Option<Label> {
-        match &targets.kind {
-            Kind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
-            _ => None,
-        }
+    let class = match &targets.kind {
+        Kind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
+        _ => None,
     };
-    let output = |(number, learner): (usize, &crate::learn::AnyLearner)| {
-        let feature = |&id: &FeatureId| {
-            let (divisor, weight) = (scale.divisor(id), learner.weight(id));
-            let raw = weight * spread / divisor;
-            let (name, bucket) = (dictionary.name(id), dictionary.bucket(id));
-            (raw != 0.0).then_some(Feature {
-                name,
-                weight: raw,
-                scale: divisor,
-                centre: 0.0,
-                stability: None,
-                evidence: None,
-                bucket,
-            })
-        };
-        let mut features: Vec<Feature> = support.iter().filter_map(feature).collect();
-        let effect = |feature: &Feature| (feature.weight * feature.scale).abs();
-        features.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then_with(|| a.name.cmp(&b.name)));
-        Output { class: class(number), intercept: centre + spread * learner.bias(), features }
+    let feature = |Weighted { id, weight, column: (scale, centre), stability, evidence }| {
+        let (name, bucket) = (dictionary.name(id), dictionary.bucket(id));
+        Feature { name, weight: weight * unit / scale, scale, centre, stability, evidence, bucket }
     };
-    bank.learners().iter().enumerate().map(output).collect()
+    let mut features: Vec<Feature> = weights.map(feature).filter(|feature| feature.weight != 0.0).collect();
+    let effect = |feature: &Feature| (feature.weight * feature.scale).abs();
+    features.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then_with(|| a.name.cmp(&b.name)));
+    let centred: f64 = features.iter().map(|feature| feature.weight * feature.centre).sum();
+    Output { class, intercept: middle + unit * bias - centred, features }
 }

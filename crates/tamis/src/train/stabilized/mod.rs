@@ -20,6 +20,7 @@ use super::head::{Decoder, Texts};
 use super::progress::{Observer, Progressive, RungReport};
 use super::task::Targets;
 use crate::data::{ColumnScale, Dictionary, Example};
+use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
 use crate::read::Held;
 use crate::recipe::Recipe;
@@ -170,6 +171,27 @@ fn save(job: &Job<'_>, walk: &Walk, complete: bool) -> Result<Option<std::path::
 }
 
 impl Job<'_> {
+    /// A model with these outputs; `judged` are its loss and its error.
+    fn model(&self, outputs: Vec<Output>, passes: u32, judged: (f64, Option<f64>)) -> Model {
+        Model {
+            recipe: self.recipe.clone().into(),
+            loss: self.targets.loss,
+            row_scale: self.recipe.row_scaling(),
+            task: self.targets.task(),
+            columns: self.columns.clone(),
+            seen: Seen {
+                rows: self.rows_before + self.rows,
+                passes,
+                features: self.dictionary.len() as u64,
+                skipped: self.skipped.0,
+                progressive_loss: judged.0 * self.targets.loss_unit(),
+                progressive_error: judged.1,
+            },
+            outputs,
+            selection: None,
+        }
+    }
+
     /// Whether the paths' memory of all features fits; the message says what to do if not.
     fn check_memory(&self, features: usize, blocks: usize) -> Result<(), TrainError> {
         let needed = (features * blocks * crate::learn::stabilized::BYTES_PER_BLOCK) as u64;

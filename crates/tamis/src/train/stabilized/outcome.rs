@@ -4,8 +4,8 @@ use super::Job;
 use super::walk::Walk;
 use crate::data::FeatureId;
 use crate::learn::stabilized::{Rung, Verdict};
-use crate::model::{Feature, Model, Output, Seen, Selection, Step};
-use crate::train::task::Kind;
+use crate::model::{Model, Output, Selection, Step};
+use crate::train::choose::{Weighted, output};
 
 /// Rungs up to this many times the chosen size keep their weights in the model, to cut it again without data.
 const KEPT_SIZES: usize = 4;
@@ -53,67 +53,26 @@ pub(super) fn finish(job: &Job<'_>, walk: &Walk, chosen: usize) -> Model {
             outputs: if rung.active.len() <= largest { outputs(job, walk, rung) } else { Vec::new() },
         }
     };
-    Model {
-        recipe: job.recipe.clone().into(),
-        loss: job.targets.loss,
-        row_scale: job.recipe.row_scaling(),
-        task: job.targets.task(),
-        columns: job.columns.clone(),
-        seen: Seen {
-            rows: job.rows_before + job.rows,
-            passes: walk.done.div_ceil(job.rows) as u32,
-            features: job.dictionary.len() as u64,
-            skipped: job.skipped.0,
-            progressive_loss: rung.verdict.loss * unit,
-            progressive_error: rung.verdict.error,
-        },
-        outputs: outputs(job, walk, rung),
-        selection: Some(Selection {
-            paths: walk.main.engine.paths(),
-            chosen,
-            ladder: walk.rungs.iter().map(step).collect(),
-        }),
-    }
+    let selection =
+        Selection { paths: walk.main.engine.paths(), chosen, ladder: walk.rungs.iter().map(step).collect() };
+    let passes = walk.done.div_ceil(job.rows) as u32;
+    let judged = (rung.verdict.loss, rung.verdict.error);
+    Model { selection: Some(selection), ..job.model(outputs(job, walk, rung), passes, judged) }
 }
 
 /// The outputs of a rung as those of a model.
 fn outputs(job: &Job<'_>, walk: &Walk, rung: &Rung) -> Vec<Output> {
-    let (middle, unit) = match job.targets.kind {
-        Kind::Numbers { centre, spread } => (centre, spread),
-        Kind::Classes { .. } => (0.0, 1.0),
-    };
-    let class = |number: usize| match &job.targets.kind {
-        Kind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
-        _ => None,
-    };
-    let output = |number: usize| {
+    let of_rung = |number: usize| {
         let (means, fit) = (&rung.outputs[number], rung.verdict.calibrations[number]);
-        let mut intercept = fit.apply(means.bias);
-        let mut features = Vec::new();
-        for (position, &id) in rung.active.iter().enumerate() {
-            let (divisor, centre) = walk.main.sieve.column(id);
-            let weight = fit.slope * means.weights[position] / divisor;
-            intercept -= weight * centre;
-            if weight != 0.0 {
-                let (name, bucket) = name(job, id);
-                features.push(Feature {
-                    name,
-                    weight: weight * unit,
-                    scale: divisor,
-                    centre,
-                    stability: Some(means.votes[position]),
-                    evidence: Some([means.evidence[position], means.spread[position]]),
-                    bucket,
-                });
-            }
-        }
-        let effect = |feature: &Feature| (feature.weight * feature.scale).abs();
-        features.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then_with(|| a.name.cmp(&b.name)));
-        Output { class: class(number), intercept: middle + unit * intercept, features }
+        let weighted = |(position, &id): (usize, &FeatureId)| Weighted {
+            id,
+            weight: fit.slope * means.weights[position],
+            column: walk.main.sieve.column(id),
+            stability: Some(means.votes[position]),
+            evidence: Some([means.evidence[position], means.spread[position]]),
+        };
+        let weights = rung.active.iter().enumerate().map(weighted);
+        output(&job.targets, &job.dictionary, number, fit.apply(means.bias), weights)
     };
-    (0..rung.outputs.len()).map(output).collect()
-}
-
-fn name(job: &Job<'_>, id: FeatureId) -> (String, Option<u32>) {
-    (job.dictionary.name(id), job.dictionary.bucket(id))
+    (0..rung.outputs.len()).map(of_rung).collect()
 }

@@ -5,12 +5,12 @@ use super::{Job, TrainError};
 use crate::data::{Batch, Example, FeatureId};
 use crate::learn::stabilized::Rows;
 use crate::learn::stabilized::paper::{Outcome, Settings, run};
-use crate::model::{Feature, Model, Output, Seen};
+use crate::model::Model;
 use crate::read::Held;
+use crate::train::choose::{Weighted, output};
 use crate::train::fit::Fitted;
 use crate::train::head::Decoder;
 use crate::train::progress::Observer;
-use crate::train::task::Kind;
 
 /// Learns a model as the paper does.
 pub(super) fn learn(
@@ -65,46 +65,17 @@ fn rows(job: &mut Job<'_>, held: &mut Held, sieve: &mut Sieve) -> Result<Batch, 
 }
 
 fn model(job: &Job<'_>, sieve: &Sieve, active: &[FeatureId], outcomes: &[Outcome], passes: u32) -> Model {
-    let (middle, unit) = match job.targets.kind {
-        Kind::Numbers { centre, spread } => (centre, spread),
-        Kind::Classes { .. } => (0.0, 1.0),
-    };
-    let class = |number: usize| match &job.targets.kind {
-        Kind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
-        _ => None,
-    };
-    let output = |(number, outcome): (usize, &Outcome)| {
-        let weighted = outcome.weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-        let feature = |(position, weight): (usize, &f64)| {
-            let id = active[position];
-            let (scale, centre) = sieve.column(id);
-            let (name, bucket) = (job.dictionary.name(id), job.dictionary.bucket(id));
-            let stability = Some(outcome.frequency[position]);
-            Feature { name, weight: weight * unit / scale, scale, centre, stability, evidence: None, bucket }
+    let of_outcome = |(number, outcome): (usize, &Outcome)| {
+        let weighted = |(position, &weight): (usize, &f64)| Weighted {
+            id: active[position],
+            weight,
+            column: sieve.column(active[position]),
+            stability: Some(outcome.frequency[position]),
+            evidence: None,
         };
-        let mut features: Vec<Feature> = weighted.map(feature).collect();
-        let effect = |feature: &Feature| (feature.weight * feature.scale).abs();
-        features.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then_with(|| a.name.cmp(&b.name)));
-        let centred: f64 = features.iter().map(|feature| feature.weight * feature.centre).sum();
-        Output { class: class(number), intercept: middle + unit * outcome.bias - centred, features }
+        output(&job.targets, &job.dictionary, number, outcome.bias, outcome.weights.iter().enumerate().map(weighted))
     };
     let last = |outcome: &Outcome| outcome.history.last().map_or(0.0, |stage| stage.loss);
     let loss = outcomes.iter().map(last).sum::<f64>() / outcomes.len().max(1) as f64;
-    Model {
-        recipe: job.recipe.clone().into(),
-        loss: job.targets.loss,
-        row_scale: job.recipe.row_scaling(),
-        task: job.targets.task(),
-        columns: job.columns.clone(),
-        seen: Seen {
-            rows: job.rows,
-            passes,
-            features: job.dictionary.len() as u64,
-            skipped: job.skipped.0,
-            progressive_loss: loss * job.targets.loss_unit(),
-            progressive_error: None,
-        },
-        outputs: outcomes.iter().enumerate().map(output).collect(),
-        selection: None,
-    }
+    job.model(outcomes.iter().enumerate().map(of_outcome).collect(), passes, (loss, None))
 }
