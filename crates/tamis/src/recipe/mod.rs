@@ -76,10 +76,10 @@ pub struct Recipe {
     pub seed: u64,
     /// The column (or feature) that tells rows apart: the halves of `stabilized` are drawn by it. `None` takes the whole
     /// content of a row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub key: Option<String>,
     /// `stabilized` as it was published, with these numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub paper: Option<PaperSettings>,
 }
 

@@ -121,15 +121,21 @@ pub fn overlay(recipe: &Recipe, fields: impl IntoIterator<Item = (String, Value)
     Ok(changed)
 }
 
+/// The recipe itself knows its fields. A point leads into a field that has fields of its own: `paper.cutoff`.
 fn with_field(recipe: &Recipe, name: &str, value: Value) -> Result<Recipe, String> {
     let mut fields = serde_json::to_value(recipe).expect("plain data becomes JSON");
-    let known: Vec<String> = fields.as_object().expect("a recipe has fields").keys().cloned().collect();
-    if !known.iter().any(|field| field == name) || name == "numbers" {
-        let mut names: Vec<&str> = known.iter().map(String::as_str).filter(|&name| name != "numbers").collect();
-        names.extend(PARAMETERS.iter().map(|parameter| parameter.name));
-        return Err(format!("no field is called {name}; there are {}", names.join(", ")));
+    let mut place = &mut fields;
+    for part in name.split('.') {
+        if place.is_null() {
+            *place = Map::new().into();
+        }
+        place = place
+            .as_object_mut()
+            .ok_or_else(|| format!("{name}: no field has a part {part}"))?
+            .entry(part)
+            .or_insert(Value::Null);
     }
-    fields[name] = value;
+    *place = value;
     serde_json::from_value(fields).map_err(|error| error.to_string())
 }
 
@@ -178,6 +184,14 @@ mod tests {
     }
 
     #[test]
+    fn a_point_leads_into_a_field() {
+        let axes = ["paper.cutoff=0.6,0.9", "paper.annealing=-5"].map(|text| Axis::parse(text).unwrap());
+        let all = settings(&Recipe::new(Method::Stabilized), &axes).unwrap();
+        let last = all[1].recipe.paper.as_ref().unwrap();
+        assert_eq!((last.cutoff, last.annealing, last.burst), (0.9, -5.0, 5), "what is not named is the default");
+    }
+
+    #[test]
     fn no_axes_give_the_recipe_itself() {
         let all = settings(&Recipe::default(), &[]).unwrap();
         assert_eq!((all.len(), all[0].name(), &all[0].recipe), (1, "as given".to_string(), &Recipe::default()));
@@ -196,7 +210,8 @@ mod tests {
         assert_eq!(told("penalty=-1"), "penalty -1: penalty must be a number of at least 0, got -1");
         assert_eq!(told("penalty"), "penalty=: expected name=value,value,…");
         assert_eq!(told("penalty=1,,2"), "penalty=1,,2: expected name=value,value,…");
-        assert!(told("penaltyy=1").starts_with("penaltyy=1: no field is called penaltyy; there are method, loss,"));
+        assert!(told("penaltyy=1").starts_with("penaltyy=1: unknown field `penaltyy`, expected one of `method`"));
+        assert!(told("seed.part=1").contains("seed.part: no field has a part part"), "{}", told("seed.part=1"));
         assert!(told("loss=fun").contains("loss=fun: unknown variant `fun`"), "{}", told("loss=fun"));
         assert!(told("k=0").contains("k 0: --k must be at least 1"));
     }
