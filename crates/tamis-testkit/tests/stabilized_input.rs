@@ -152,7 +152,7 @@ fn few_different_rows_are_told_apart_by_counting() {
     let folder = Folder::new("repeats");
     // One column of zeros and ones that tells the label nine times out of ten: four different rows in all.
     let line = |row: u64| {
-        let (value, right) = (mix(row) % 2, mix(row ^ 77) % 10 > 0);
+        let (value, right) = (mix(row) % 2, !mix(row ^ 77).is_multiple_of(10));
         format!("{} {}\n", if (value == 1) == right { "+1" } else { "-1" }, if value == 1 { "1:1" } else { "" })
     };
     let lines: String = (0..2000).map(line).collect();
