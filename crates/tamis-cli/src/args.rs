@@ -166,12 +166,8 @@ pub struct RunningArgs {
     /// Labelled data to measure the model on at the end
     #[arg(long, value_name = "FILE")]
     pub validate: Option<String>,
-    /// What the labels are: auto, binary, multiclass or regression
-    #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
-    pub task: TaskKind,
-    /// Memory for rows between passes, e.g. 500M or 2G [default: half of the machine's]
-    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub holding: HoldingArgs,
     /// Where rows go when memory is full [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub cache_dir: Option<PathBuf>,
@@ -190,6 +186,17 @@ pub struct RunningArgs {
     /// Say nothing but the result
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// What every command that learns asks about the rows.
+#[derive(Args)]
+pub struct HoldingArgs {
+    /// What the labels are: auto, binary, multiclass or regression
+    #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
+    pub task: TaskKind,
+    /// Memory for rows between passes, e.g. 500M or 2G [default: half of the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub memory: Option<u64>,
 }
 
 pub fn task_parser(text: &str) -> Result<TaskKind, String> {

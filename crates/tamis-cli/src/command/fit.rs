@@ -13,7 +13,7 @@ use tamis::recipe::Recipe;
 use tamis::train::{CheckpointPlan, FitOptions, Fitted, Saved, fit};
 
 use super::{Failure, eval, open_for, warn_of_skipped};
-use crate::args::FitArgs;
+use crate::args::{DataArgs, FitArgs, HoldingArgs};
 use crate::output::progress::Screen;
 use crate::output::{ladder, print_line, table, tell};
 
@@ -22,15 +22,10 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
     let (recipe, resume) = recipe_or_resume(&args)?;
     let outputs = [Some(&args.running.out), args.running.checkpoint.as_ref()];
     outputs.into_iter().flatten().try_for_each(|path| can_be_written(path))?;
-    let sources = args.data.reading.sources(&args.data.data)?;
+    let options = fit_options(&args.data, &args.running.holding)?;
     let validation =
         args.running.validate.as_ref().map(|file| args.data.reading.sources(std::slice::from_ref(file))).transpose()?;
     let options = FitOptions {
-        sources,
-        read: args.data.reading.options(true),
-        task: args.running.task,
-        order: None,
-        memory: args.running.memory.unwrap_or_else(memory_of_this_machine),
         cache_folder: args.running.cache_dir.clone(),
         model: Some(args.running.out.clone()),
         checkpoint: args
@@ -39,7 +34,7 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
             .clone()
             .or(args.running.resume.clone().filter(|_| args.running.every.is_some()))
             .map(|path| CheckpointPlan { path, every: args.running.every }),
-        stop: stop_on_signal(),
+        ..options
     };
     let mut screen = Screen::new(args.running.quiet, &options.sources).with_loss(recipe.loss);
     let fitted = fit(&recipe, &options, resume, &mut screen)?;
@@ -51,6 +46,18 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
         None => None,
     };
     tell(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())
+}
+
+/// What all commands that learn have in common: the data, how to read and hold it, and Ctrl-C.
+pub fn fit_options(data: &DataArgs, holding: &HoldingArgs) -> Result<FitOptions, Failure> {
+    Ok(FitOptions {
+        sources: data.reading.sources(&data.data)?,
+        read: data.reading.options(true),
+        task: holding.task,
+        memory: holding.memory.unwrap_or_else(memory_of_this_machine),
+        stop: stop_on_signal(),
+        ..FitOptions::default()
+    })
 }
 
 /// What would only show at the end of a long training is looked at first.

@@ -5,14 +5,12 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use tamis::read::memory_of_this_machine;
-use tamis::train::{FitOptions, TaskKind};
 use tamis::tune::{Measure, RepeatOptions, Repeated, Survey, Variation, repeat, survey};
 
 use super::Failure;
-use super::fit::stop_on_signal;
+use super::fit::fit_options;
 use super::tune::{measure_parser, value};
-use crate::args::{DataArgs, RecipeArgs, bytes_parser, task_parser};
+use crate::args::{DataArgs, HoldingArgs, RecipeArgs};
 use crate::output::fits::Fits;
 use crate::output::{print_line, table, tell};
 
@@ -51,12 +49,8 @@ pub struct RepeatingArgs {
     /// Show this many features, 0 for all
     #[arg(long, default_value_t = 20)]
     pub top: usize,
-    /// What the labels are: auto, binary, multiclass or regression
-    #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
-    pub task: TaskKind,
-    /// Memory for rows between passes, e.g. 500M or 2G [default: half of the machine's]
-    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub holding: HoldingArgs,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -73,14 +67,7 @@ pub fn run(args: StabilityArgs) -> Result<(), Failure> {
     let StabilityArgs { data, recipe, repeating } = &args;
     let recipe = &recipe.recipe;
     recipe.check().map_err(|error| error.to_string())?;
-    let options = FitOptions {
-        sources: data.reading.sources(&data.data)?,
-        read: data.reading.options(true),
-        task: repeating.task,
-        memory: repeating.memory.unwrap_or_else(memory_of_this_machine),
-        stop: stop_on_signal(),
-        ..FitOptions::default()
-    };
+    let options = fit_options(data, &repeating.holding)?;
     let other = repeating.validate.as_ref().map(|file| data.reading.sources(std::slice::from_ref(file))).transpose()?;
     let plan = RepeatOptions {
         runs: repeating.runs,

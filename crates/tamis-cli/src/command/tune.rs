@@ -7,15 +7,14 @@ use std::time::Instant;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
 use tamis::model::replace_file;
-use tamis::read::memory_of_this_machine;
 use tamis::recipe::{PARAMETERS, Recipe};
-use tamis::train::{FitOptions, Fitted, TaskKind, fit};
+use tamis::train::{FitOptions, Fitted, fit};
 use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule};
 use tamis::tune::{choose, cross_validate, default_axes, settings, survey};
 
 use super::Failure;
-use super::fit::{can_be_written, stop_on_signal};
-use crate::args::{DataArgs, RecipeArgs, bytes_parser, task_parser};
+use super::fit::{can_be_written, fit_options};
+use crate::args::{DataArgs, HoldingArgs, RecipeArgs};
 use crate::output::fits::Fits;
 use crate::output::{print_line, table, tell};
 
@@ -54,12 +53,8 @@ pub struct TuningArgs {
     /// Only compare; learn no model from all rows
     #[arg(long)]
     pub no_fit: bool,
-    /// What the labels are: auto, binary, multiclass or regression
-    #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
-    pub task: TaskKind,
-    /// Memory for rows between passes, e.g. 500M or 2G [default: half of the machine's]
-    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub holding: HoldingArgs,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -141,14 +136,7 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
     let model = (!tuning.no_fit).then_some(&tuning.model);
     [model, tuning.out.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
     curve_format(tuning.out.as_deref())?;
-    let options = FitOptions {
-        sources: data.reading.sources(&data.data)?,
-        read: data.reading.options(true),
-        task: tuning.task,
-        memory: tuning.memory.unwrap_or_else(memory_of_this_machine),
-        stop: stop_on_signal(),
-        ..FitOptions::default()
-    };
+    let options = fit_options(data, &tuning.holding)?;
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
     settings(&grid.recipe, &axes)?; // what is wrong with the lists shows before anything is read

@@ -4,6 +4,7 @@
 //! a feature is a dense id ([`FeatureId`]) handed out by the [`Dictionary`] in the order of first appearance.
 
 mod batch;
+pub(crate) mod bytes;
 mod index_table;
 mod label;
 mod names;

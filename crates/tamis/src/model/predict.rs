@@ -83,10 +83,7 @@ impl Predictor {
     /// Predicts one row of known features; `count` is the number of non-zeros it had before unknown ones were left out.
     pub fn predict_row(&self, row: Row<'_>, count: usize) -> Prediction {
         let outputs = self.intercepts.len();
-        let factor = match self.row_scale {
-            RowScale::SqrtCount if count > 0 => 1.0 / (count as f64).sqrt(),
-            _ => 1.0,
-        };
+        let factor = self.row_scale.factor(count);
         let mut margins = self.intercepts.clone();
         for (id, value) in row.iter() {
             let weights = &self.weights[id as usize * outputs..(id as usize + 1) * outputs];

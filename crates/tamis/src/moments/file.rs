@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::packed::Packed;
 use super::{Column, Moments, MomentsError, Sums};
+use crate::data::bytes::{bytes_of, checksum, doubles};
 use crate::model::replace_file;
 use crate::parse::columns::KnownColumns;
 
@@ -135,27 +136,6 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
     let folds = (0..about.folds).map(fold).collect::<Result<_, String>>()?;
     let About { forget, screened, skipped, table, .. } = about;
     Ok(Moments { columns, table, forget, screened, skipped, folds })
-}
-
-fn checksum<'a>(about: &str, arrays: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(about.as_bytes());
-    for (name, bytes) in arrays {
-        sum.update(name.as_bytes());
-        sum.update(bytes);
-    }
-    format!("crc32:{:08x}", sum.finalize())
-}
-
-fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
-    let numbers = numbers.into_iter();
-    let mut bytes = Vec::with_capacity(8 * numbers.size_hint().0);
-    numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
-    bytes
-}
-
-fn doubles(bytes: &[u8]) -> Vec<f64> {
-    bytes.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use rand_pcg::Pcg64;
 
 use super::ReadError;
+use crate::data::bytes::doubles;
 use crate::data::{Batch, Example, Parts};
 use crate::random::{Purpose, below, generator, shuffle};
 
@@ -317,10 +318,6 @@ fn unpack(packed: &[u8]) -> Option<Batch> {
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
-}
-
-fn doubles(bytes: &[u8]) -> Vec<f64> {
-    bytes.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
 }
 
 #[cfg(test)]

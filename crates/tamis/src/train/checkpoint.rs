@@ -14,6 +14,7 @@ use super::TrainError;
 use super::progress::Progressive;
 use super::task::Kind;
 use crate::data::Dictionary;
+use crate::data::bytes::{bytes_of, checksum, doubles};
 use crate::learn::State;
 use crate::loss::LossKind;
 use crate::model::replace_file;
@@ -141,9 +142,9 @@ pub(super) fn write(
     let position = Position { free, ..position.clone() };
     let position = serde_json::to_string(&position).expect("plain data becomes JSON");
     let names = serde_json::to_string(&lines).expect("plain data becomes JSON");
-    let divisors = bytes_of(divisors);
+    let divisors = bytes_of(divisors.iter().copied());
     let arrays: BTreeMap<&str, Vec<u8>> =
-        state.arrays().iter().map(|(name, numbers)| (name.as_str(), bytes_of(numbers))).collect();
+        state.arrays().iter().map(|(name, numbers)| (name.as_str(), bytes_of(numbers.iter().copied()))).collect();
     let mut all: BTreeMap<&str, (Dtype, &[u8])> =
         arrays.iter().map(|(name, bytes)| (*name, (Dtype::F64, bytes.as_slice()))).collect();
     all.insert("divisors", (Dtype::F64, &divisors));
@@ -160,22 +161,4 @@ pub(super) fn write(
     });
     let bytes = serialize(views, Some(fields)).expect("arrays of known kinds can be written");
     replace_file(path, &bytes).map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
-}
-
-fn checksum<'a>(position: &str, arrays: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(position.as_bytes());
-    for (name, bytes) in arrays {
-        sum.update(name.as_bytes());
-        sum.update(bytes);
-    }
-    format!("crc32:{:08x}", sum.finalize())
-}
-
-fn bytes_of(numbers: &[f64]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-fn doubles(bytes: &[u8]) -> Vec<f64> {
-    bytes.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
 }

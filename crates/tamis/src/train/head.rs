@@ -29,7 +29,7 @@ impl Plan {
         let everything = recipe.passes.is_some_and(|passes| passes > 1)
             || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::Half)
             || recipe.refit
-            || recipe.method == crate::recipe::Method::Stabilized
+            || !recipe.method.is_online()
             || recipe.shuffle == Some(true);
         let head = match recipe.passes {
             _ if everything => u64::MAX,

@@ -117,10 +117,7 @@ impl<'a> Trainer<'a> {
 
     /// What a row's values are multiplied with before they are scaled by column.
     pub(super) fn row_factor(&self, row: Row<'_>) -> f64 {
-        match self.row_scaling {
-            RowScale::SqrtCount if !row.is_empty() => 1.0 / (row.len() as f64).sqrt(),
-            _ => 1.0,
-        }
+        self.row_scaling.factor(row.len())
     }
 
     /// Learns the rows taken so far, then saves if it is time.

@@ -53,11 +53,12 @@ pub(super) fn finish(job: &Job<'_>, walk: &Walk, chosen: usize) -> Model {
             outputs: if rung.active.len() <= largest { outputs(job, walk, rung) } else { Vec::new() },
         }
     };
-    let selection =
-        Selection { paths: walk.main.engine.paths(), chosen, ladder: walk.rungs.iter().map(step).collect() };
+    let ladder: Vec<Step> = walk.rungs.iter().map(step).collect();
+    let outputs = ladder[chosen].outputs.clone();
+    let selection = Selection { paths: walk.main.engine.paths(), chosen, ladder };
     let passes = walk.done.div_ceil(job.rows) as u32;
     let judged = (rung.verdict.loss, rung.verdict.error);
-    Model { selection: Some(selection), ..job.model(outputs(job, walk, rung), passes, judged) }
+    Model { selection: Some(selection), ..job.model(outputs, passes, judged) }
 }
 
 /// The outputs of a rung as those of a model.

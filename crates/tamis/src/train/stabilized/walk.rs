@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::sieve::Sieve;
 use crate::data::Example;
-use crate::learn::stabilized::{Coding, Engine, Owners, Rows, Rung, judge};
+use crate::learn::stabilized::{Coding, Engine, Means, Owners, Rows, Rung, judge};
 use crate::learn::{State, StateError};
 use crate::loss::AnyLoss;
 
@@ -44,9 +44,9 @@ impl Runner {
         self.engine.learn(&self.pressed);
     }
 
-    fn descend(&mut self, size: usize) {
-        let means = self.engine.means();
-        let places = self.engine.descend(&means, size);
+    /// Keeps the `size` features of most evidence, by the means its stage has led to.
+    fn descend(&mut self, means: &[Means], size: usize) {
+        let places = self.engine.descend(means, size);
         self.judges = self.judges.narrowed(&places);
         self.sieve.set_active(self.engine.active());
     }
@@ -142,7 +142,11 @@ impl Walk {
         self.most_bytes = self.most_bytes.max(self.bytes());
         let rung = self.rung();
         if let Some(&size) = self.sizes.get(self.rungs.len() + 1) {
-            self.runners().for_each(|runner| runner.descend(size));
+            self.main.descend(&rung.outputs, size);
+            for shadow in &mut self.shadows {
+                let means = shadow.engine.means();
+                shadow.descend(&means, size);
+            }
         }
         self.rungs.push(rung);
         if !self.is_over() {

@@ -1,0 +1,37 @@
+//! Numbers as the bytes of a file and back, and the checksum over named arrays of them.
+
+/// Doubles as bytes, the lowest first.
+pub(crate) fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
+    let numbers = numbers.into_iter();
+    let mut bytes = Vec::with_capacity(8 * numbers.size_hint().0);
+    numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    bytes
+}
+
+/// What [`bytes_of`] made bytes of; a rest of fewer than eight bytes is left out.
+pub(crate) fn doubles(bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
+}
+
+/// The checksum of a text and of arrays with their names, in this order.
+pub(crate) fn checksum<'a>(text: &str, arrays: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(text.as_bytes());
+    for (name, bytes) in arrays {
+        sum.update(name.as_bytes());
+        sum.update(bytes);
+    }
+    format!("crc32:{:08x}", sum.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_survive_bit_for_bit() {
+        let numbers = [0.1 + 0.2, -0.0, 5e-324, f64::MAX, f64::INFINITY];
+        let again = doubles(&bytes_of(numbers));
+        assert!(numbers.iter().zip(&again).all(|(a, b)| a.to_bits() == b.to_bits()) && again.len() == 5);
+    }
+}
