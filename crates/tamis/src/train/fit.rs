@@ -16,7 +16,7 @@ use super::task::{Targets, TaskKind};
 use super::trainer::Trainer;
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::Learner;
-use crate::model::{Model, Output, Seen};
+use crate::model::{Model, Output};
 use crate::read::{Block, HeldOptions, ReadError, ReadOptions, RowStream, Source};
 use crate::recipe::{Method, Recipe, RecipeError};
 
@@ -30,6 +30,7 @@ pub struct FitOptions {
     /// What the labels are.
     pub task: TaskKind,
     /// The seed of the random order of rows, where it is not the recipe's: the same learner sees the rows in another order.
+    /// No effect on a learner that visits rows in an order of its own ([`Recipe::follows_order`]).
     pub order: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
@@ -85,7 +86,7 @@ pub fn fit(
     let held = HeldOptions {
         memory: options.memory,
         folder: options.cache_folder.clone(),
-        shuffle: plan.shuffle.then_some(options.order.unwrap_or(recipe.seed)),
+        shuffle: plan.shuffle.then_some(options.order.filter(|_| recipe.follows_order()).unwrap_or(recipe.seed)),
     };
     let tick = |bytes| {
         observer.tick(0, None, bytes);
@@ -98,6 +99,9 @@ pub fn fit(
     if head.rows == 0 {
         let files: Vec<&str> = options.sources.iter().map(|source| source.name.as_str()).collect();
         return Err(ReadError::NoRows { files: files.join(", ") }.into());
+    }
+    if plan.shuffle && !recipe.follows_order() {
+        head.arrange(&mut dictionary, &mut scale, resume.as_ref().map_or(0, |saved| saved.dictionary.span()))?;
     }
     scale.finish();
     let targets = match &resume {
@@ -306,24 +310,7 @@ fn finish(
     let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen)?) } else { None };
     let bank = refitted.as_ref().unwrap_or(&trainer.lane.crew().bank);
     let outputs: Vec<Output> = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
-    let unit = trainer.targets.loss_unit();
-    let model = Model {
-        recipe: recipe.clone().into(),
-        loss: trainer.targets.loss,
-        row_scale: recipe.row_scaling(),
-        task: trainer.targets.task(),
-        columns: trainer.columns.clone(),
-        seen: Seen {
-            rows: trainer.rows_before + head.rows + tail_rows,
-            passes,
-            features: trainer.dictionary.len() as u64,
-            skipped: stream.skipped(),
-            progressive_loss: trainer.lane.crew().progressive.mean_loss() * unit,
-            progressive_error: trainer.is_classes().then(|| trainer.lane.crew().progressive.mean_error()),
-        },
-        outputs,
-        selection: None,
-    };
+    let model = trainer.model(outputs, passes, head.rows + tail_rows, stream.skipped());
     if let Some(path) = &trainer.options.model {
         model.save(path)?;
     }

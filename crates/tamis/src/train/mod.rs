@@ -4,6 +4,7 @@
 //! what the labels are (streaming), or everything (several passes, scaling to unit variance, refitting). From the head
 //! come the task, the scaling and the order; rows beyond the head are learned as they come and not kept.
 
+mod arrange;
 mod bank;
 mod checkpoint;
 mod choose;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::learn::stabilized::Rung;
+use crate::model::Model;
 
 /// A moment of a training.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +49,19 @@ impl RungReport {
 
 /// Watches a training. All methods may do nothing.
 pub trait Observer {
-    /// At the rows 1, 2, 4, 8, …
+    /// The row after which the next report comes, `rows` being learned: 1, 2, 4, 8, … unless others are asked for.
+    fn next_report(&self, rows: u64) -> u64 {
+        (rows + 1).next_power_of_two()
+    }
+    /// After the rows of [`Observer::next_report`].
     fn report(&mut self, _progress: &Progress) {}
+    /// Whether to be shown models in the making: with every report, or at the end of every stage of a learner that has
+    /// stages.
+    fn wants_models(&self) -> bool {
+        false
+    }
+    /// What the model would be if the training ended after this many rows (on each path, where there are several).
+    fn model(&mut self, _rows: u64, _model: &Model) {}
     /// Often: rows learned, rows there are in all (if known), bytes read.
     fn tick(&mut self, _rows: u64, _total: Option<u64>, _bytes: u64) {}
     /// When the stabilized learner has finished a rung of its ladder.

@@ -3,12 +3,14 @@
 use super::TrainError;
 use super::bank::Bank;
 use super::checkpoint::{self, CheckpointPlan, Position};
+use super::choose::{outputs, support};
 use super::fit::FitOptions;
 use super::lane::{Crew, Lane};
 use super::progress::{Observer, Progress};
 use super::task::{Kind, Targets};
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::State;
+use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
 use crate::recipe::{Recipe, RowScale};
 
@@ -60,6 +62,7 @@ impl<'a> Trainer<'a> {
         let threads = options.read.threads;
         let bank = Bank::new(recipe, &targets, threads);
         let every = options.checkpoint.as_ref().and_then(|plan| plan.every);
+        let next_report = observer.next_report(0).max(1);
         Trainer {
             recipe,
             options,
@@ -81,7 +84,7 @@ impl<'a> Trainer<'a> {
             row_scaling: recipe.row_scaling(),
             scratch: Batch::new(),
             last_row: (0.0, 0),
-            next_report: 1,
+            next_report,
             next_save: every.unwrap_or(u64::MAX),
         }
     }
@@ -90,7 +93,7 @@ impl<'a> Trainer<'a> {
     pub(super) fn resume_at(&mut self, done: u64) {
         self.done = done;
         self.lane.crew_mut().rows = done;
-        self.next_report = (done + 1).next_power_of_two();
+        self.next_report = self.observer.next_report(done).max(done + 1);
         if let Some(every) = self.options.checkpoint.as_ref().and_then(|plan| plan.every) {
             self.next_save = (done / every + 1) * every;
         }
@@ -164,7 +167,7 @@ impl<'a> Trainer<'a> {
             return Err(self.diverged());
         }
         if self.done == self.next_report {
-            self.next_report *= 2;
+            self.next_report = self.observer.next_report(self.done).max(self.done + 1);
             self.report();
         }
         Ok(())
@@ -202,6 +205,40 @@ impl<'a> Trainer<'a> {
             memory,
         };
         self.observer.report(&progress);
+        if self.observer.wants_models() {
+            let model = self.model_now();
+            self.observer.model(self.done, &model);
+        }
+    }
+
+    /// What the model would be if the rows ended here.
+    fn model_now(&self) -> Model {
+        let bank = &self.lane.crew().bank;
+        let chosen = support(bank, self.recipe.k);
+        let outputs = outputs(bank, &self.targets, &chosen, &self.dictionary, &self.scale);
+        self.model(outputs, self.pass, self.fingerprint.0, 0)
+    }
+
+    /// A model with these outputs, learned from so many rows of this data.
+    pub(super) fn model(&self, outputs: Vec<Output>, passes: u32, rows: u64, skipped: u64) -> Model {
+        let progressive = &self.lane.crew().progressive;
+        Model {
+            recipe: self.recipe.clone().into(),
+            loss: self.targets.loss,
+            row_scale: self.row_scaling,
+            task: self.targets.task(),
+            columns: self.columns.clone(),
+            seen: Seen {
+                rows: self.rows_before + rows,
+                passes,
+                features: self.dictionary.len() as u64,
+                skipped,
+                progressive_loss: progressive.mean_loss() * self.targets.loss_unit(),
+                progressive_error: self.is_classes().then(|| progressive.mean_error()),
+            },
+            outputs,
+            selection: None,
+        }
     }
 
     pub(super) fn is_classes(&self) -> bool {

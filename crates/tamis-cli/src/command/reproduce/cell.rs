@@ -12,11 +12,11 @@ use tamis::read::{ReadOptions, RowChoice, RowStream, Source, expand, memory_of_t
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
-    CrossOptions, Curve, Measure, Point, RepeatOptions, Setting, Survey, Variation, choose, cross_validate,
-    default_axes, repeat, settings, survey,
+    CrossOptions, Curve, Measure, RepeatOptions, Setting, Survey, Variation, choose, cross_validate, default_axes,
+    repeat, settings, survey,
 };
 
-use super::plan::{Cell, DataSet, Experiment, Protocol, ProtocolName, RowPlan, RunPlan};
+use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
 
@@ -49,10 +49,10 @@ pub enum Outcome {
 }
 
 /// Training and test rows of a data set.
-struct Rows {
-    fit: FitOptions,
+pub struct Rows {
+    pub fit: FitOptions,
     test: (Vec<Source>, Vec<RowChoice>),
-    about: Survey,
+    pub about: Survey,
 }
 
 impl Lab<'_> {
@@ -74,7 +74,7 @@ impl Lab<'_> {
             return Ok(Outcome::Measured(self.describe(data, &rows)?));
         }
         let run = &self.experiment.runs[column];
-        let recipe = match self.recipe(run, row) {
+        let recipe = match self.recipe(run, &row.set) {
             Ok(recipe) => recipe,
             Err(reason) => {
                 let reason = reason.split([';', ',']).next().unwrap_or_default();
@@ -88,8 +88,8 @@ impl Lab<'_> {
         }
     }
 
-    fn recipe(&self, run: &RunPlan, row: &RowPlan) -> Result<Recipe, String> {
-        let recipe = run.recipe(&self.experiment.recipe, &row.set, self.protocol().seed)?;
+    fn recipe(&self, run: &RunPlan, set: &Fields) -> Result<Recipe, String> {
+        let recipe = run.recipe(&self.experiment.recipe, set, self.protocol().seed)?;
         recipe.check().map_err(|error| error.to_string())?;
         Ok(recipe)
     }
@@ -98,7 +98,7 @@ impl Lab<'_> {
         &self.experiment.protocol
     }
 
-    /// Hyper-parameters by cross-validation on the training rows, then B orderings of them, the test rows once each.
+    /// Hyper-parameters by cross-validation on the training rows, then B orderings of them and seeds of the method, the test rows once each.
     fn tune_then_orderings(
         &self,
         what: &str,
@@ -111,7 +111,7 @@ impl Lab<'_> {
         let columns = data.columns.unwrap_or(rows.about.features);
         let plan = RepeatOptions {
             runs: self.protocol().runs,
-            by: Variation::Order,
+            by: Variation::Seed,
             seed: self.protocol().seed,
             columns: Some(columns),
             measure: None,
@@ -156,7 +156,7 @@ impl Lab<'_> {
             )));
         };
         let point = &curve.points[chosen];
-        let (model, test) = self.learn_and_test(rows, point)?;
+        let (model, test) = self.learn_and_test(rows, &point.setting.recipe)?;
         let kept = 100.0 * model.nonzeros() as f64 / rows.about.features.max(1) as f64;
         let values =
             [("kept".to_string(), vec![kept]), ("test".into(), vec![test]), ("baseline".into(), vec![base.test])];
@@ -172,9 +172,9 @@ impl Lab<'_> {
         }
         let run = &self.experiment.runs[name];
         let title = row.title.as_deref().unwrap_or(&self.experiment.data[&row.data].title);
-        let curve = self.curve(&format!("{title}, {}", run.title), rows, run, &self.recipe(run, row)?)?;
+        let curve = self.curve(&format!("{title}, {}", run.title), rows, run, &self.recipe(run, &row.set)?)?;
         let best = curve.best().expect("a curve without any value is an error");
-        let (_, test) = self.learn_and_test(rows, best)?;
+        let (_, test) = self.learn_and_test(rows, &best.setting.recipe)?;
         let found = Baseline { measure: curve.measure, least: best.mean, test };
         self.baselines.borrow_mut().insert(key, found);
         Ok(found)
@@ -223,15 +223,34 @@ impl Lab<'_> {
         Ok(curve)
     }
 
-    /// The model of a setting, learned from all training rows, and its error (%) or RMSE on the test rows.
-    fn learn_and_test(&self, rows: &Rows, point: &Point) -> Result<(Model, f64), Failure> {
-        let model = fit(&point.setting.recipe, &rows.fit, None, &mut ())?.model;
+    /// The model of a recipe, learned from all training rows, and its error (%) or RMSE on the test rows.
+    pub fn learn_and_test(&self, rows: &Rows, recipe: &Recipe) -> Result<(Model, f64), Failure> {
+        let model = fit(recipe, &rows.fit, None, &mut ())?.model;
+        let value = self.test(rows, &model)?;
+        Ok((model, value))
+    }
+
+    /// The error (%) or RMSE of a model on the test rows.
+    pub fn test(&self, rows: &Rows, model: &Model) -> Result<f64, Failure> {
         let (sources, choices) = &rows.test;
         let mut read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
         read.columns.known = model.columns.clone();
-        let measures = measure(&model, &mut RowStream::open(sources.clone(), read), Strangers::Wrong)?;
-        let value = measures.rmse.or(measures.error.map(|error| 100.0 * error)).unwrap_or(f64::NAN);
-        Ok((model, value))
+        let measures = measure(model, &mut RowStream::open(sources.clone(), read), Strangers::Wrong)?;
+        Ok(measures.rmse.or(measures.error.map(|error| 100.0 * error)).unwrap_or(f64::NAN))
+    }
+
+    /// The rows of a data set that a figure needs.
+    pub fn data(&self, name: &str) -> Result<Rows, Failure> {
+        let data = &self.experiment.data[name];
+        let missing = || data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());
+        Ok(self.rows(data)?.ok_or_else(missing)?)
+    }
+
+    /// The recipe of a run with the setting that cross-validation on the training rows chooses.
+    pub fn chosen_recipe(&self, data: &str, rows: &Rows, run: &RunPlan, set: &Fields) -> Result<Recipe, Failure> {
+        let recipe = self.recipe(run, set)?;
+        let what = format!("{}, {}", self.experiment.data[data].title, run.title);
+        Ok(self.tuned(&what, rows, run, &recipe)?.recipe)
     }
 
     /// The rows of a data set; nothing if a file is not there.
