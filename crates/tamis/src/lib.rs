@@ -47,6 +47,7 @@ pub mod read;
 pub mod recipe;
 pub mod shrink;
 pub mod solve;
+pub mod sparsify;
 pub mod synth;
 pub mod train;
 pub mod tune;

@@ -189,6 +189,7 @@ impl Job<'_> {
             },
             outputs,
             selection: None,
+            sampling: None,
         }
     }
 
