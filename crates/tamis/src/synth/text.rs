@@ -3,8 +3,11 @@
 //! ```text
 //! words of a row   Poisson(m) draws, column j with probability ∝ exp(2 z_j), z_j normal     (log-normal frequencies)
 //! value            ln(1 + count)·ln(1 + 1/s_j), the row brought to length 1, rounded to 0.0001
-//! target           −3.5 + `signal`·x·w/σ + `noise`·normal,  w_j normal for every column, σ the deviation of x·w
+//! target           −3.5 + `signal`·x·w/σ + `noise`·normal,  w_j = s_j·normal for every column, σ the deviation of x·w
 //! ```
+//! Weights grow with s_j so that there is something to learn: with weights that know nothing of frequency most of the
+//! target would hang on columns that occur in a handful of rows.
+//!
 //! s_j is the share of rows with column j; m is such that Σ s_j = `nonzeros`. The defaults have the size of E2006-tfidf:
 //! 16,087 rows, 150,360 columns, 1,240 of them in a row. E2006-log1p is `p` = 4,272,227. All columns matter, so the truth
 //! that is written lists only the k of largest part |w_j|·√E[x_j²], and says so.
@@ -49,7 +52,7 @@ impl Text {
             words: AliasTable::new(&rates),
             word_count: Poisson::new(total).expect("a positive finite mean"),
             rarity: rates.iter().map(|&rate| (1.0 + 1.0 / share(rate)).ln()).collect(),
-            weights: (0..plan.p).map(|_| stream.normal()).collect(),
+            weights: rates.iter().map(|&rate| share(rate) * stream.normal()).collect(),
             shift: 0.0,
         };
         let squares = text.calibrate();
