@@ -9,7 +9,7 @@ use tamis::loss::LossKind;
 use tamis::parse::Missing;
 use tamis::parse::columns::ColumnOptions;
 use tamis::read::{Format, ReadOptions, Source, expand};
-use tamis::recipe::{Method, PARAMETERS, RateKind, Recipe};
+use tamis::recipe::{Law, Method, PARAMETERS, RateKind, Recipe};
 use tamis::train::TaskKind;
 
 use crate::command::Failure;
@@ -265,6 +265,12 @@ impl Args for RecipeArgs {
                 ScaleKind::ALL.map(ScaleKind::name).into(),
                 "How columns are scaled; the model takes raw values all the same [default: auto]".into(),
             ))
+            .arg(choice(
+                "law",
+                Law::ALL.map(Law::name).into(),
+                "How two-stage draws features: by their part in predictions or by weight [default: distribution]"
+                    .into(),
+            ))
             .arg(
                 Arg::new("key")
                     .long("key")
@@ -368,6 +374,7 @@ impl FromArgMatches for RecipeArgs {
         }
         recipe.loss = name("loss").and_then(|text| LossKind::ALL.into_iter().find(|loss| loss.name() == text));
         recipe.rate = name("rate").and_then(|text| RateKind::ALL.into_iter().find(|rate| rate.name() == text));
+        recipe.law = name("law").and_then(|text| Law::ALL.into_iter().find(|law| law.name() == text));
         if let Some(text) = name("scale") {
             recipe.scale = ScaleKind::ALL.into_iter().find(|scale| scale.name() == text).expect("clap checked");
         }
@@ -473,7 +480,7 @@ pub struct ConvertArgs {
 
 #[derive(Args)]
 pub struct SynthArgs {
-    /// zipf, correlated, drift, double-ring or xor
+    /// zipf, text-regression, correlated, drift, double-ring or xor
     pub kind: String,
     /// Files to make: PREFIX.svm, PREFIX.truth.json, and PREFIX.test.svm with --test-rows
     #[arg(long, short, value_name = "PREFIX")]

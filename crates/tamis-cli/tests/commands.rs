@@ -8,8 +8,20 @@ use std::fmt::Write as _;
 use common::{Folder, Random, line_csv, one_json_line, rows, svm, vw, weights_of};
 use serde_json::Value;
 
-const METHODS: [&str; 11] =
-    ["sgd", "truncated-gradient", "rounding", "fobos", "rda", "ftrl", "tsgd", "fofs", "sofs", "sadmm", "single-stage"];
+const METHODS: [&str; 12] = [
+    "sgd",
+    "truncated-gradient",
+    "rounding",
+    "fobos",
+    "rda",
+    "ftrl",
+    "tsgd",
+    "fofs",
+    "sofs",
+    "sadmm",
+    "single-stage",
+    "two-stage",
+];
 
 /// Customers: who buys is young or lives in Rome; income and day are noise.
 fn customers() -> String {

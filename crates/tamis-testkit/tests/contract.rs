@@ -146,7 +146,7 @@ fn a_slightly_wrong_learner_fails_law_10() {
     for case in learners() {
         let (name, factor) = match case.recipe.method {
             Method::Sofs => ("spread", 1.001),
-            Method::SingleStage => ("radius", 1.001),
+            Method::SingleStage | Method::TwoStage => ("radius", 1.001),
             Method::Rounding => ("threshold", 2.0),
             Method::Rda => ("gamma", 1.001),
             Method::Tsgd | Method::Fofs | Method::Sgd => ("learning-rate", 1.001),

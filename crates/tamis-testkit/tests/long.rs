@@ -9,7 +9,7 @@ use tamis_testkit::streams::{Shape, stream};
 
 /// Steps between two sweeps of the means.
 const SWEEP: usize = 1 << 14;
-/// Steps after which `single-stage` writes its keys anew.
+/// Steps after which `single-stage` and `two-stage` write their keys anew.
 const KEYS: usize = 1 << 16;
 /// Steps after which the clocks of gravity and of the elastic net start again.
 const CLOCK: usize = 1 << 22;
@@ -98,6 +98,15 @@ fn the_ball_is_exact_after_its_keys_are_written_anew() {
     let ball = |rate, start| recipe(Method::SingleStage, rate, start).set("radius", 1.0);
     let recipes = [ball(RateKind::Constant, 0.05), ball(RateKind::InverseSqrt, 0.3)];
     let shape = Shape { rows: 2 * KEYS + 1000, features: 20, longest: 4, seed: 23 };
+    all_follow(&recipes, &[LossKind::Logistic, LossKind::Squared], shape, shape.rows, KEYS);
+}
+
+#[test]
+fn epochs_are_exact_after_their_keys_are_written_anew() {
+    let epochs = Recipe::new(Method::TwoStage).set("radius", 1.0).set("learning-rate", 0.05);
+    // One epoch longer than the life of its keys, and the end of one at the very step.
+    let recipes = [epochs.clone().set("first-epoch", 2.5 * KEYS as f64), epochs.set("first-epoch", KEYS as f64)];
+    let shape = Shape { rows: 2 * KEYS + 1000, features: 20, longest: 4, seed: 26 };
     all_follow(&recipes, &[LossKind::Logistic, LossKind::Squared], shape, shape.rows, KEYS);
 }
 

@@ -176,6 +176,23 @@ fn single_stage() {
 }
 
 #[test]
+fn two_stage() {
+    let recipe = Recipe { intercept: false, ..Recipe::new(Method::TwoStage) };
+    let recipe = recipe.set("learning-rate", 0.5).set("first-epoch", 2.0).set("radius", 2.0);
+    // w₁ = 0; w₂ = (3, −2) lowered by 1.5; no error, so the epoch's mean is half of w₂.
+    let rows = [([3.0, -2.0], 1.0), ([1.0, 1.0], 1.0), ([0.0, 4.0], 1.0), ([0.0, 0.0], 0.0)];
+    ends_at(recipe.clone(), LossKind::Squared, &rows[..2], [0.75, -0.25]);
+    // Epoch 2, η = ¼, ρ = √2: the slope −4 moves −0.25 to 3.75. The ℓ₁ ball takes that to (0, 2), of distance
+    // √(0.5625 + 5.0625) > √2 from the centre: both balls bind, on (2 − s, s) with 2(s − 1.25)² − 2(s − 1.25)·… = ρ².
+    let (_, oracle) = run(oracle(&recipe, LossKind::Squared.build(1.0), 2), &rows);
+    // The mean of the centre twice (its own step, and that of the first row), of w₂, and of the step to come at the centre.
+    let w2: Vec<f64> = oracle.weights().iter().zip([0.75, -0.25]).map(|(mean, c)| 4.0 * mean - 3.0 * c).collect();
+    assert!((w2[0] + w2[1] - 2.0).abs() < 1e-12 && w2.iter().all(|w| *w >= 0.0), "on the surface: {w2:?}");
+    let distance = (w2[0] - 0.75).hypot(w2[1] + 0.25);
+    assert!((distance - 2f64.sqrt()).abs() < 1e-12, "and on the other: {distance}");
+}
+
+#[test]
 fn closed_forms_without_penalty() {
     let ends = |recipe: Recipe, kind: LossKind, rows: &[Sample], expected: [f64; 2]| {
         let form = unpenalised(&recipe, kind.build(1.0), 2).expect("a closed form");
@@ -189,6 +206,8 @@ fn closed_forms_without_penalty() {
     ends(ftrl, LossKind::Hinge, &[([2.0, 0.0], 1.0), ([1.0, 1.0], -1.0)], descent);
     let sadmm = recipe(Method::Sadmm, RateKind::Constant, 0.5);
     ends(sadmm, LossKind::Squared, &[([1.0, 0.0], 1.0), ([0.0, 1.0], 1.0)], [2.0 / 3.0, 2.0 / 3.0]);
+    let free = plain(Method::TwoStage).set("learning-rate", 0.1).set("first-epoch", 2.0);
+    ends(free.clone(), LossKind::Squared, &ROWS, [0.1, 0.0]);
     let arow = [0.5 + 0.25 / 5.5, 1.0 / 5.5];
     ends(plain(Method::Sofs), LossKind::Hinge, &[([1.0, 0.0], 1.0), ([1.0, 2.0], 1.0)], arow);
     assert!(unpenalised(&plain(Method::Fobos), LossKind::Hinge.build(1.0), 2).is_none(), "that is plain descent");

@@ -37,6 +37,7 @@ prop_compose! {
         recipe.rate = chosen.filter(|_| !adaptive || method.takes_adaptive_rate());
         recipe = recipe.set("learning-rate", start).set("power", power).set("radius", radius).set("decay", decay);
         recipe = recipe.set("period", f64::from(period)).set("spread", 1.0 / radius).set("gamma", gamma);
+        recipe = recipe.set("first-epoch", f64::from(period));
         recipe = match method {
             Method::Rounding => recipe.set("threshold", threshold.min(1.0)),
             _ => recipe.set("threshold", threshold),

@@ -48,6 +48,7 @@ pub mod recipe;
 pub mod report;
 pub mod shrink;
 pub mod solve;
+pub mod sparsify;
 pub mod synth;
 pub mod train;
 pub mod tune;

@@ -14,6 +14,8 @@ pub enum Purpose {
     Pass,
     /// The order of rows on a path.
     Path,
+    /// The features of a sparsified model.
+    Draw,
 }
 
 /// A generator for one purpose and number (of a pass, a path, …).
@@ -35,6 +37,11 @@ pub fn mix(number: u64) -> u64 {
 /// A whole number below `limit`, without noticeable bias for limits that fit memory.
 pub fn below(random: &mut Pcg64, limit: usize) -> usize {
     ((u128::from(random.next_u64()) * limit as u128) >> 64) as usize
+}
+
+/// A number from 0 up to 1, uniform, of 53 bits.
+pub fn uniform(random: &mut Pcg64) -> f64 {
+    (random.next_u64() >> 11) as f64 * 0.5f64.powi(53)
 }
 
 /// Puts a slice in random order.

@@ -169,6 +169,9 @@ fn summary(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds
     if let Some(error) = seen.progressive_error {
         value["progressive_error"] = json!(error);
     }
+    if let Some(sampling) = &fitted.model.sampling {
+        value["sampling"] = json!(sampling);
+    }
     if let Some(measures) = measures {
         value["validation"] = json!(measures);
     }

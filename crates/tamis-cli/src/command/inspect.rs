@@ -65,6 +65,7 @@ fn as_json(model: &Model, top: usize) -> Value {
         many => many.iter().map(|output| output.intercept).collect(),
     };
     value["features"] = json!(features);
+    value["sampling"] = json!(model.sampling);
     value["ladder"] = json!(model.selection.as_ref().map(ladder::as_json));
     value["stable"] = json!(model.selection.as_ref().map(|selection| {
         json!({

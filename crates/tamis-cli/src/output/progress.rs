@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tamis::loss::LossKind;
+use tamis::model::Sampling;
 use tamis::read::Source;
 use tamis::train::{Observer, Progress, RungReport};
 
@@ -119,6 +120,10 @@ impl Observer for Screen {
         }
         self.say(&format!("{:<10} {worth:<10} {}", count(report.size as u64), number(report.loss)));
         self.bar.set_message(format!("{} features, {name} {worth}", count(report.size as u64)));
+    }
+
+    fn drawing(&mut self, sampling: &Sampling) {
+        self.say(&super::table::sampling(sampling));
     }
 
     fn note(&mut self, text: &str) {

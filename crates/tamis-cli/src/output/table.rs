@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tamis::eval::Measures;
-use tamis::model::{Feature, Model, Task};
+use tamis::model::{Feature, Model, Sampling, Task};
 
 /// A count with its thousands apart.
 pub fn count(number: u64) -> String {
@@ -78,10 +78,25 @@ pub fn about(model: &Model) -> String {
     } else if let Some(error) = seen.progressive_error {
         write!(text, "\nwrong on {:.2} % of rows before learning them", 100.0 * error).expect("text grows");
     }
+    if let Some(one) = &model.sampling {
+        write!(text, "\n{}", sampling(one)).expect("text grows");
+    }
     if seen.skipped > 0 {
         write!(text, "\n{} bad lines were left out", count(seen.skipped)).expect("text grows");
     }
     text
+}
+
+/// How features were drawn, in a line.
+pub fn sampling(sampling: &Sampling) -> String {
+    let Sampling { law, draws, expected, candidates, epochs } = sampling;
+    let how = match draws {
+        Some(draws) if *draws >= *candidates as u64 => "all kept: more draws than features are needed".to_string(),
+        Some(draws) => format!("{} draws by {} were to keep {expected:.1}", count(*draws), law.name()),
+        None => format!("{expected:.0} taken by {}", law.name()),
+    };
+    let s = if *epochs == 1 { "" } else { "s" };
+    format!("of {} features with a weight after {epochs} epoch{s}, {how}", count(*candidates as u64))
 }
 
 /// The columns a terminal has, 80 if it does not say.

@@ -35,7 +35,7 @@ impl Case {
                 let start = first_step(recipe.rate_kind());
                 recipe.set("decay", 1e-300).set("learning-rate", start)
             }
-            Method::SingleStage => recipe.set("radius", 1e300),
+            Method::SingleStage | Method::TwoStage => recipe.set("radius", 1e300),
             Method::Stabilized => unreachable!("not an online learner"),
         }
     }
@@ -49,7 +49,7 @@ impl Case {
             Method::Rounding => recipe.set("threshold", 1e9),
             Method::Fobos | Method::Rda | Method::Ftrl | Method::Sadmm => recipe.set("penalty", 1e9),
             Method::Tsgd | Method::Fofs | Method::Sofs => Recipe { k: Some(1), ..recipe },
-            Method::SingleStage => recipe.set("radius", 1e-6),
+            Method::SingleStage | Method::TwoStage => recipe.set("radius", 1e-6),
             Method::Stabilized => unreachable!("not an online learner"),
         }
     }
@@ -161,7 +161,7 @@ fn leaders(cases: &mut Vec<Case>) {
     add(Method::Ftrl, &[("penalty", 1.0), average]);
 }
 
-/// `tsgd`, `fofs`, `sofs`, `sadmm`, `single-stage`: choose features, or project.
+/// `tsgd`, `fofs`, `sofs`, `sadmm`, `single-stage`, `two-stage`: choose features, or project.
 fn selectors(cases: &mut Vec<Case>) {
     for rate in SCHEDULES {
         cases.push(case(Method::Tsgd, Some(rate), &[("k", 8.0)]));
@@ -174,6 +174,12 @@ fn selectors(cases: &mut Vec<Case>) {
     cases.push(case(Method::Fofs, Some(RateKind::Constant), &[("k", 12.0), ("decay", 0.9), ("learning-rate", 0.9)]));
     cases.push(case(Method::Sadmm, Some(RateKind::InverseSqrt), &[("penalty", 0.05), ("rho", 0.2)]));
     cases.push(case(Method::SingleStage, Some(RateKind::Constant), &[("radius", 0.2), ("no-intercept", 1.0)]));
+    // Epochs that end within the streams and are cut at their end; the ℓ₁ ball binds.
+    let steps = ("learning-rate", 0.2);
+    cases.push(case(Method::TwoStage, None, &[("radius", 0.6), ("first-epoch", 20.0), steps]));
+    cases.push(case(Method::TwoStage, None, &[("radius", 0.3), ("first-epoch", 100.0), steps, ("no-intercept", 1.0)]));
+    // So many short epochs with so large steps that the ℓ₂ ball binds, alone and with the other.
+    cases.push(case(Method::TwoStage, None, &[("radius", 3.0), ("first-epoch", 1.0), ("learning-rate", 2.0)]));
     cases.push(case(Method::Sofs, None, &[("k", 8.0)]));
     cases.push(case(Method::Sofs, None, &[("k", 3.0), ("spread", 5.0), ("no-intercept", 1.0)]));
 }

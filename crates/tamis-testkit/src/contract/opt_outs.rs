@@ -28,6 +28,7 @@ const AT_LEAST_ONE: &str = "its penalty is k, and k is at least 1";
 /// The table.
 pub const OPT_OUTS: &[OptOut] = &[
     out(Check::BoundedMemory, "single-stage", TREE),
+    out(Check::BoundedMemory, "two-stage", TREE),
     out(Check::Forgetting, "sgd", PLAIN),
     out(Check::Forgetting, "truncated-gradient auto", RATE_REMEMBERS),
     out(Check::Forgetting, "truncated-gradient adagrad", RATE_REMEMBERS),
@@ -40,19 +41,23 @@ pub const OPT_OUTS: &[OptOut] = &[
     out(Check::Forgetting, "ftrl", SUMS),
     out(Check::Forgetting, "sofs", "certainty is evidence that outlives the weight"),
     out(Check::Forgetting, "sadmm", "where the sparse copy z is zero, w and the multiplier u still move"),
+    out(Check::Forgetting, "two-stage", "its mean square and its mean outlive the weight"),
     out(Check::NoPenalty, "rda", "dual averaging: every gradient counts the same, so steps are −Σg/(γ√t)"),
     out(Check::NoPenalty, "ftrl", "its rate α/(β + √Σg²) is its own, and no rate of sgd has a β"),
     out(Check::NoPenalty, "sadmm", "the proximal step with ρ shortens the rate to η/(1 + ρη)"),
     out(Check::NoPenalty, "sofs", "with all features kept it is AROW, a second-order method"),
+    out(Check::NoPenalty, "two-stage", "epochs that begin at means are not one descent, whatever the rate"),
     out(Check::HugePenalty, "sgd", "it has no penalty"),
     out(Check::HugePenalty, "tsgd", AT_LEAST_ONE),
     out(Check::HugePenalty, "fofs", AT_LEAST_ONE),
     out(Check::HugePenalty, "sofs", AT_LEAST_ONE),
     out(Check::HugePenalty, "single-stage", "its penalty is a radius, and a ball of any radius holds more than zero"),
+    out(Check::HugePenalty, "two-stage", "its penalty is a radius, and a ball of any radius holds more than zero"),
     out(Check::HugePenalty, "truncated-gradient period=7 average", BETWEEN),
     out(Check::HugePenalty, "rounding period=10 average", BETWEEN),
     out(Check::ReturnsToZero, "sgd", PLAIN),
     out(Check::ReturnsToZero, "average", MEAN_REMEMBERS),
+    out(Check::ReturnsToZero, "two-stage", MEAN_REMEMBERS),
 ];
 
 /// The reason a case need not keep a law, if there is one.

@@ -19,9 +19,11 @@ mod sofs;
 pub mod stabilized;
 mod truncated_gradient;
 mod tsgd;
+mod two_stage;
 mod unpenalised;
 
 pub use paper::{PaperRun, PaperStage, paper};
+pub use two_stage::into_balls;
 pub use unpenalised::unpenalised;
 
 use tamis::data::{Example, Row};
@@ -55,6 +57,7 @@ pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
         Method::Sofs => Box::new(sofs::Sofs::new(task, recipe)),
         Method::Sadmm => Box::new(sadmm::Sadmm::new(task, recipe)),
         Method::SingleStage => Box::new(single_stage::SingleStage::new(task, recipe)),
+        Method::TwoStage => Box::new(two_stage::TwoStage::new(task, recipe)),
         Method::Stabilized => {
             panic!("stabilized is not learned row by row: its literal version is `naive::stabilized`")
         }

@@ -18,7 +18,7 @@ impl SingleStage {
 }
 
 /// The nearest point of the ball of radius B: soft(w, τ), τ from the sizes in falling order.
-fn project(weights: &mut [f64], radius: f64) {
+pub(super) fn into_l1_ball(weights: &mut [f64], radius: f64) {
     if weights.iter().map(|w| w.abs()).sum::<f64>() <= radius {
         return;
     }
@@ -38,7 +38,7 @@ fn project(weights: &mut [f64], radius: f64) {
 impl Oracle for SingleStage {
     fn learn(&mut self, example: Example<'_>) -> f64 {
         let f = self.sgd.learn(example);
-        project(&mut self.sgd.w, self.radius);
+        into_l1_ball(&mut self.sgd.w, self.radius);
         f
     }
 

@@ -7,6 +7,7 @@
 //! | `rda` | w = −(Σ g)/(γ√t) |
 //! | `ftrl` | w_j ← w_j − g_j·α/(β + √(Σ g_j²)), the sum with the new g_j (McMahan 2011: FTRL-proximal is descent) |
 //! | `sadmm` | w ← w − g·η/(1 + ρη): z = w and u = 0 throughout; the intercept keeps η |
+//! | `two-stage` | Σ of the gradients of each epoch so far, w_t = c − η_k Σ_{i<t} g_i; its mean Σ_i (T_k − i)/T_k of them |
 //! | `sofs` | w ← w − d·sign(g)·Σx/(r + xᵀΣx), Σ_jj = 1/(1 + Σ x_j²/r) over the errors, no weight dropped |
 
 use super::{Oracle, Task, dense, margin};
@@ -28,6 +29,17 @@ pub fn unpenalised(recipe: &Recipe, loss: AnyLoss, p: usize) -> Option<Box<dyn O
                 _ => 0.5,
             };
             Rule::Sadmm { start: recipe.number("learning-rate"), power, rho: recipe.number("rho") }
+        }
+        Method::TwoStage => {
+            let (rate, length) = (recipe.number("learning-rate"), recipe.number("first-epoch"));
+            return Some(Box::new(Free {
+                task,
+                rate,
+                length,
+                centre: vec![0.0; p + 1],
+                gradients: Vec::new(),
+                later: false,
+            }));
         }
         Method::Sofs => Rule::Sofs { spread: recipe.number("spread") },
         _ => return None,
@@ -107,5 +119,56 @@ impl Oracle for Unpenalised {
 
     fn bias(&self) -> f64 {
         self.w[self.task.p]
+    }
+}
+
+/// Epochs without balls. A gradient moves all later steps of its epoch, hence the mean by its share of them.
+struct Free {
+    task: Task,
+    rate: f64,
+    length: f64,
+    centre: Vec<f64>,
+    gradients: Vec<Vec<f64>>,
+    later: bool,
+}
+
+impl Free {
+    /// c − η Σ share(i)·g_i, the i-th gradient (from 1) having the share given.
+    fn moved(&self, share: impl Fn(f64) -> f64) -> Vec<f64> {
+        let sum =
+            |j: usize| -> f64 { self.gradients.iter().enumerate().map(|(i, g)| share((i + 1) as f64) * g[j]).sum() };
+        self.centre.iter().enumerate().map(|(j, c)| c - self.rate * sum(j)).collect()
+    }
+
+    fn model(&self) -> Vec<f64> {
+        let t = self.gradients.len() as f64;
+        let of = if self.later { self.length } else { t.max(1.0) };
+        self.moved(|i| (t - i) / of)
+    }
+}
+
+impl Oracle for Free {
+    fn learn(&mut self, example: Example<'_>) -> f64 {
+        let p = self.task.p;
+        let mut x = dense(example.row, p);
+        let (model, w) = (self.model(), self.moved(|_| 1.0));
+        let told = margin(&model[..p], model[p], &x);
+        let slope = self.task.slope(margin(&w[..p], w[p], &x), example);
+        x.push(if self.task.intercept { 1.0 } else { 0.0 });
+        self.gradients.push(x.iter().map(|x| slope * x).collect());
+        if self.gradients.len() as f64 == self.length {
+            self.centre = self.moved(|i| (self.length - i) / self.length);
+            self.gradients.clear();
+            (self.later, self.length, self.rate) = (true, 2.0 * self.length, self.rate / 2.0);
+        }
+        told
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.model()[..self.task.p].to_vec()
+    }
+
+    fn bias(&self) -> f64 {
+        self.model()[self.task.p]
     }
 }

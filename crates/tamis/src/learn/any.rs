@@ -1,6 +1,8 @@
 //! Any learner, made from a recipe: one choice at the door, static calls inside.
 
-use super::{Admm, Ball, Descent, DualAveraging, Ftrl, KeepLargest, Learner, SecondOrder, State, StateError, Step};
+use super::{
+    Admm, Ball, Descent, DualAveraging, Epochs, Ftrl, KeepLargest, Learner, SecondOrder, State, StateError, Step,
+};
 use crate::data::{Example, FeatureId, Row};
 use crate::loss::AnyLoss;
 use crate::rate::{Adaptive, Schedule};
@@ -25,6 +27,7 @@ pub enum AnyLearner {
     SecondOrder(SecondOrder),
     Admm(Admm),
     Ball(Ball),
+    Epochs(Epochs),
 }
 
 /// Either kind of rate.
@@ -55,6 +58,10 @@ impl AnyLearner {
             }
             Method::Sofs => Self::SecondOrder(SecondOrder::new(loss, number("spread"), k, intercept)),
             Method::Sadmm => Self::Admm(Admm::new(loss, schedule(recipe), penalty, rho, intercept)),
+            Method::TwoStage => {
+                let length = number("first-epoch") as u64;
+                Self::Epochs(Epochs::new(loss, number("radius"), number("learning-rate"), length, intercept))
+            }
             Method::SingleStage => Self::Ball(Ball::new(loss, schedule(recipe), number("radius"), intercept)),
         }
     }
@@ -133,11 +140,17 @@ macro_rules! each_learner {
             AnyLearner::SecondOrder($learner) => $call,
             AnyLearner::Admm($learner) => $call,
             AnyLearner::Ball($learner) => $call,
+            AnyLearner::Epochs($learner) => $call,
         }
     };
 }
 
 impl AnyLearner {
+    /// The first stage of `two-stage`, if this is it.
+    pub fn epochs(&self) -> Option<&Epochs> {
+        if let AnyLearner::Epochs(epochs) = self { Some(epochs) } else { None }
+    }
+
     /// Learns many examples with one choice of learner: the loop itself is static.
     pub fn learn_all<'a>(
         &mut self,

@@ -12,6 +12,7 @@
 //! | `second_order.rs` | `sofs`: keep the k most certain weights |
 //! | `admm.rs` | `sadmm` |
 //! | `ball.rs` | `single-stage`: projection on an ℓ₁ ball |
+//! | `epochs.rs` | `two-stage`, its first stage: epochs inside an ℓ₁ and an ℓ₂ ball |
 //! | `stabilized/paper/` | stabilized truncated SGD to the letter of its paper, for checking it |
 
 mod admm;
@@ -19,8 +20,10 @@ mod any;
 mod ball;
 mod descent;
 mod dual_averaging;
+mod epochs;
 mod ftrl;
 mod keep_largest;
+mod lowered;
 mod mean;
 mod second_order;
 pub mod stabilized;
@@ -31,6 +34,7 @@ pub use any::AnyLearner;
 pub use ball::Ball;
 pub use descent::Descent;
 pub use dual_averaging::DualAveraging;
+pub use epochs::Epochs;
 pub use ftrl::Ftrl;
 pub use keep_largest::KeepLargest;
 pub use second_order::SecondOrder;

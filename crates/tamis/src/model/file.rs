@@ -231,6 +231,7 @@ mod tests {
                 features: vec![feature("a \"b\"\n</script>", 1.0 / 3.0), feature("é", -5e-324)],
             }],
             selection: None,
+            sampling: None,
         }
     }
 

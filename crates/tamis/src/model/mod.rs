@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Label;
 use crate::loss::LossKind;
 use crate::parse::columns::KnownColumns;
-use crate::recipe::{Origin, RowScale};
+use crate::recipe::{Law, Origin, RowScale};
 
 /// What is predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,6 +120,26 @@ pub struct Model {
     /// How its features were chosen, and what other choices there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
+    /// How its features were drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
+}
+
+/// How `two-stage` drew the features of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    /// What decided how likely a feature was.
+    pub law: Law,
+    /// Draws with replacement (K); nothing where exactly k features were taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws: Option<u64>,
+    /// The number of features that was expected.
+    pub expected: f64,
+    /// Features that had a weight before.
+    pub candidates: usize,
+    /// Whole epochs learned.
+    pub epochs: u64,
 }
 
 impl Model {

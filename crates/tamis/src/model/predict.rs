@@ -146,7 +146,8 @@ mod tests {
         };
         let row_scale = if loss == LossKind::ClippedSquared { RowScale::SqrtCount } else { RowScale::None };
         let (recipe, seen) = (Recipe::default().into(), Seen::default());
-        let model = Model { recipe, loss, row_scale, task, columns: None, seen, outputs, selection: None };
+        let model =
+            Model { recipe, loss, row_scale, task, columns: None, seen, outputs, selection: None, sampling: None };
         let mut rows = ParsedRows::by_name();
         row.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
         rows.end_row(Label::Absent, 1.0, 0);

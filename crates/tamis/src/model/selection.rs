@@ -212,6 +212,7 @@ mod tests {
             },
             outputs,
             selection: Some(Selection { paths: 32, chosen, ladder }),
+            sampling: None,
         }
     }
 

@@ -30,11 +30,13 @@ pub enum Method {
     Sadmm,
     /// Projection on an ℓ₁ ball after each step.
     SingleStage,
+    /// Epochs inside an ℓ₁ and an ℓ₂ ball, then features drawn at random.
+    TwoStage,
 }
 
 impl Method {
     /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 12] = [
+    pub const ALL: [Method; 13] = [
         Method::Stabilized,
         Method::Sgd,
         Method::TruncatedGradient,
@@ -47,6 +49,7 @@ impl Method {
         Method::Sofs,
         Method::Sadmm,
         Method::SingleStage,
+        Method::TwoStage,
     ];
 
     /// The name on the command line.
@@ -64,6 +67,7 @@ impl Method {
             Method::Sofs => "sofs",
             Method::Sadmm => "sadmm",
             Method::SingleStage => "single-stage",
+            Method::TwoStage => "two-stage",
         }
     }
 
@@ -82,12 +86,13 @@ impl Method {
             Method::Sofs => "second-order online feature selection: keeps the k surest weights (needs --k)",
             Method::Sadmm => "stochastic ADMM for L1; costs O(features) a row",
             Method::SingleStage => "projection on an l1 ball (--radius) at each step",
+            Method::TwoStage => "learns in an l1 ball, then draws few features without bias (Li, Yang, Zhang & Jin)",
         }
     }
 
     /// Whether the number of features is a part of the algorithm and not a cut at the end.
     pub fn keeps_k(self) -> bool {
-        matches!(self, Method::Stabilized | Method::Tsgd | Method::Fofs | Method::Sofs)
+        matches!(self, Method::Stabilized | Method::Tsgd | Method::Fofs | Method::Sofs | Method::TwoStage)
     }
 
     /// Whether it learns one row at a time ([`crate::learn::AnyLearner`]) and not in stages over held rows.
@@ -97,7 +102,7 @@ impl Method {
 
     /// Whether its rate is a free choice.
     pub fn takes_rate(self) -> bool {
-        !matches!(self, Method::Stabilized | Method::Rda | Method::Ftrl | Method::Sofs)
+        !matches!(self, Method::Stabilized | Method::Rda | Method::Ftrl | Method::Sofs | Method::TwoStage)
     }
 
     /// Whether its rate may differ between weights.
@@ -170,6 +175,30 @@ impl RowScale {
         match self {
             RowScale::SqrtCount if count > 0 => 1.0 / (count as f64).sqrt(),
             _ => 1.0,
+        }
+    }
+}
+
+/// What decides how likely `two-stage` draws a feature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Law {
+    /// Its part in predictions: |w_j|·√E[x_j²] (004 Theorem 3).
+    #[default]
+    Distribution,
+    /// The size of its weight: |w_j| (004 Theorem 2).
+    Magnitude,
+}
+
+impl Law {
+    /// All laws, in the order of the documentation.
+    pub const ALL: [Law; 2] = [Law::Distribution, Law::Magnitude];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Law::Distribution => "distribution",
+            Law::Magnitude => "magnitude",
         }
     }
 }

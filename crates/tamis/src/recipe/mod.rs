@@ -8,7 +8,7 @@ mod choices;
 mod parameters;
 mod solving;
 
-pub use choices::{Method, RateKind, RowScale};
+pub use choices::{Law, Method, RateKind, RowScale};
 pub use parameters::{PARAMETERS, Parameter};
 pub use solving::{Criterion, Origin, SolveRecipe, Solver};
 
@@ -81,6 +81,9 @@ pub struct Recipe {
     /// `stabilized` as it was published, with these numbers.
     #[serde(default)]
     pub paper: Option<PaperSettings>,
+    /// How `two-stage` draws features; `None` takes the distribution's law.
+    #[serde(default)]
+    pub law: Option<Law>,
 }
 
 impl Default for Recipe {
@@ -102,6 +105,7 @@ impl Default for Recipe {
             seed: 0,
             key: None,
             paper: None,
+            law: None,
         }
     }
 }
@@ -139,12 +143,14 @@ impl Recipe {
             ("penalty", _) => 1e-4,
             ("learning-rate", Method::Fofs) => 0.2,
             ("learning-rate", Method::Fobos) => 1.0,
+            ("learning-rate", Method::TwoStage) => 0.05,
             ("learning-rate", _) if self.rate_kind() == RateKind::Inverse => 1.0,
             ("learning-rate", _) => 0.5,
             ("threshold", Method::Rounding) => 0.01,
             ("threshold", _) => f64::INFINITY,
             ("rho", Method::Sadmm) => 1.0,
             ("rho", _) => 0.0,
+            ("radius", _) => 10.0,
             _ => unreachable!("only parameters without a default ask the method"),
         }
     }
@@ -158,11 +164,12 @@ impl Recipe {
         })
     }
 
-    /// The column scaling in force: the stabilized learner has a standard of its own.
+    /// The column scaling in force: the stabilized learner and the two-stage one have standards of their own.
     pub fn scaling(&self) -> ScaleKind {
         match (self.scale, self.method) {
             (ScaleKind::Auto, Method::Stabilized) if self.paper.is_some() => ScaleKind::UnitVariance,
             (ScaleKind::Auto, Method::Stabilized) => ScaleKind::Half,
+            (ScaleKind::Auto, Method::TwoStage) => ScaleKind::MaxAbs,
             (scale, _) => scale,
         }
     }
@@ -207,6 +214,11 @@ impl Recipe {
         } else if self.key.is_some() {
             return clash(format!("{method} has no use for --key: only stabilized draws halves of the rows"));
         }
+        if self.method == Method::TwoStage {
+            self.check_two_stage()?;
+        } else if self.law.is_some() {
+            return clash(format!("{method} draws no features: --law is a choice of two-stage"));
+        }
         if self.rate.is_some() && !self.method.takes_rate() {
             return clash(format!("{method} has a step size of its own: leave --rate out"));
         }
@@ -244,6 +256,19 @@ impl Recipe {
 }
 
 impl Recipe {
+    fn check_two_stage(&self) -> Result<(), RecipeError> {
+        let clash = |text: &str| Err(RecipeError::Clash(text.into()));
+        let is_set = |name: &str| self.numbers.get(name).is_some_and(|&number| number > 0.0);
+        if self.numbers.contains_key("penalty") {
+            return clash("two-stage has no --penalty: give --k, --draws or --epsilon");
+        }
+        let sizes = [self.k.is_some(), is_set("draws"), is_set("epsilon")];
+        if sizes.into_iter().filter(|given| *given).count() > 1 {
+            return clash("--k, --draws and --epsilon all say how many features are drawn: give one of them");
+        }
+        Ok(())
+    }
+
     fn check_stabilized(&self) -> Result<(), RecipeError> {
         let clash = |text: &str| Err(RecipeError::Clash(text.into()));
         if self.numbers.contains_key("penalty") {
@@ -298,6 +323,11 @@ mod tests {
         assert!(clash(Recipe { rate: Some(RateKind::Auto), ..Recipe::new(Method::Tsgd) }).contains("one rate"));
         assert!(clash(Recipe { rate: Some(RateKind::Auto), ..Recipe::new(Method::Rda) }).contains("of its own"));
         assert!(clash(Recipe::new(Method::Sgd).set("l2", 1.0)).contains("no --l2"));
+        let two_stage = Recipe::new(Method::TwoStage);
+        assert!(clash(two_stage.clone().set("penalty", 1.0)).contains("no --penalty"));
+        assert!(clash(two_stage.clone().set("draws", 9.0).set("epsilon", 0.1)).contains("give one of them"));
+        assert!(clash(Recipe { k: Some(3), ..two_stage }.set("draws", 9.0)).contains("give one of them"));
+        assert!(clash(Recipe { law: Some(Law::Magnitude), ..Recipe::new(Method::Sgd) }).contains("draws no features"));
     }
 
     #[test]

@@ -36,7 +36,7 @@ const INF: f64 = f64::INFINITY;
 const BY_METHOD: f64 = f64::NAN;
 
 /// Every number a recipe may carry.
-pub const PARAMETERS: [Parameter; 15] = [
+pub const PARAMETERS: [Parameter; 19] = [
     Parameter {
         name: "penalty",
         default: BY_METHOD,
@@ -127,11 +127,43 @@ pub const PARAMETERS: [Parameter; 15] = [
     },
     Parameter {
         name: "radius",
-        default: 10.0,
+        default: BY_METHOD,
         low: 0.0,
         closed: false,
         high: INF,
-        help: "B of single-stage: the largest ‖w‖₁ (scaled units)",
+        help: "B of two-stage and single-stage: the largest ‖w‖₁ (scaled units)",
+    },
+    Parameter {
+        name: "first-epoch",
+        default: 0.0,
+        low: 0.0,
+        closed: true,
+        high: 1e15,
+        help: "T₁ of two-stage: steps of the first epoch; 0 takes it from the data",
+    },
+    Parameter {
+        name: "draws",
+        default: 0.0,
+        low: 0.0,
+        closed: true,
+        high: 1e9,
+        help: "K of two-stage: draws of features, at most so many are kept; 0 takes it from epsilon and delta",
+    },
+    Parameter {
+        name: "epsilon",
+        default: 0.0,
+        low: 0.0,
+        closed: true,
+        high: INF,
+        help: "ε of two-stage: the loss that drawing may add; 0 takes a twentieth of the loss while learning",
+    },
+    Parameter {
+        name: "delta",
+        default: 0.5,
+        low: 0.0,
+        closed: false,
+        high: 1.0,
+        help: "δ of two-stage: the chance that drawing adds more than epsilon",
     },
     Parameter {
         name: "huber",

@@ -115,6 +115,7 @@ impl Task {
             },
             outputs,
             selection: None,
+            sampling: None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! | kind | rows | truth |
 //! |---|---|---|
 //! | [`Kind::Zipf`] | sparse, text-like | logistic model on k columns from common to rare |
+//! | [`Kind::TextRegression`] | sparse, text-like, of unit length | linear, every column |
 //! | [`Kind::Correlated`] | dense, pairs correlated 0.5 | linear, columns 10, 20, …, 10k |
 //! | [`Kind::Drift`] | the same | the same, weights on sine waves over time |
 //! | [`Kind::DoubleRing`] | dense | two rings in the plane of columns 1 and 2 |
@@ -29,6 +30,7 @@ mod linear;
 mod plan;
 mod planar;
 mod stream;
+mod text;
 mod write;
 mod zipf;
 
@@ -38,6 +40,7 @@ pub use write::write_svmlight;
 use linear::Linear;
 use planar::Planar;
 use serde::{Deserialize, Serialize};
+use text::Text;
 use zipf::Zipf;
 
 /// A generated row.
@@ -96,6 +99,7 @@ impl Truth {
 
 enum Source {
     Zipf(Zipf),
+    Text(Text),
     Linear(Linear),
     Planar(Planar),
 }
@@ -118,6 +122,7 @@ impl Iterator for Rows {
         self.next += 1;
         Some(match &self.source {
             Source::Zipf(zipf) => zipf.row(number),
+            Source::Text(text) => text.row(number),
             Source::Linear(linear) => linear.row(number),
             Source::Planar(planar) => planar.row(number),
         })
@@ -145,6 +150,10 @@ pub fn generate(plan: &Plan) -> Result<(Truth, Rows), SynthError> {
             let (zipf, truth) = Zipf::new(plan)?;
             (Source::Zipf(zipf), truth)
         }
+        Kind::TextRegression => {
+            let (text, truth) = Text::new(plan);
+            (Source::Text(text), truth)
+        }
         Kind::Correlated | Kind::Drift => {
             let (linear, truth) = Linear::new(plan);
             (Source::Linear(linear), truth)
@@ -166,9 +175,13 @@ fn round(value: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A plan of each kind, zipf made small.
+    /// A plan of each kind, the text-like ones made small.
     fn plans(n: usize) -> Vec<Plan> {
-        let small = |plan: Plan| if plan.kind == Kind::Zipf { Plan { p: 2000, k: 10, ..plan } } else { plan };
+        let small = |plan: Plan| match plan.kind {
+            Kind::Zipf => Plan { p: 2000, k: 10, ..plan },
+            Kind::TextRegression => Plan { p: 2000, k: 10, nonzeros: 50, ..plan },
+            _ => plan,
+        };
         Kind::ALL.into_iter().map(|kind| Plan { n, ..small(Plan::new(kind)) }).collect()
     }
 

@@ -20,16 +20,20 @@ pub enum Kind {
     DoubleRing,
     /// The sign of a product.
     Xor,
+    /// Text-like: log-normal frequencies, a number to predict, every column in the truth.
+    TextRegression,
 }
 
 impl Kind {
     /// All kinds, in the order of the documentation.
-    pub const ALL: [Kind; 5] = [Kind::Zipf, Kind::Correlated, Kind::Drift, Kind::DoubleRing, Kind::Xor];
+    pub const ALL: [Kind; 6] =
+        [Kind::Zipf, Kind::TextRegression, Kind::Correlated, Kind::Drift, Kind::DoubleRing, Kind::Xor];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Zipf => "zipf",
+            Kind::TextRegression => "text-regression",
             Kind::Correlated => "correlated",
             Kind::Drift => "drift",
             Kind::DoubleRing => "double-ring",
@@ -41,6 +45,7 @@ impl Kind {
     pub fn about(self) -> &'static str {
         match self {
             Kind::Zipf => "text-like: a million columns with Zipf frequencies, a few planted, two classes",
+            Kind::TextRegression => "text-like rows of unit length, a number to predict, every column in the truth",
             Kind::Correlated => "dense columns, all pairs correlated 0.5, every tenth column planted",
             Kind::Drift => "like correlated, but the true weights move along sine waves",
             Kind::DoubleRing => "two classes on two noisy rings in the plane, hidden among noise columns",
@@ -48,9 +53,9 @@ impl Kind {
         }
     }
 
-    /// Whether there is a regression and a classification form.
+    /// Whether numbers can be predicted.
     pub fn has_regression(self) -> bool {
-        matches!(self, Kind::Correlated | Kind::Drift)
+        matches!(self, Kind::TextRegression | Kind::Correlated | Kind::Drift)
     }
 }
 
@@ -73,6 +78,12 @@ pub enum SynthError {
     NotOfKind {
         /// The field of the plan.
         name: &'static str,
+        /// The kind's name.
+        kind: &'static str,
+    },
+    /// Classes were asked of a kind that has none.
+    #[error("{kind} has numbers only, no classes")]
+    NumbersOnly {
         /// The kind's name.
         kind: &'static str,
     },
@@ -100,12 +111,15 @@ pub struct Plan {
     /// Labels −1 and 1 instead of numbers. Zipf, double-ring and xor have nothing else.
     pub classes: bool,
     /// How strong the truth is; default 1. Correlated: β. Drift: multiplies all weights. Zipf: the log-odds that a
-    /// column present in every row would add (see [`super`]). Double-ring: the inner radius. Xor: half the side.
+    /// column present in every row would add (see [`super`]). Text-regression: standard deviation of the true part of the
+    /// target. Double-ring: the inner radius. Xor: half the side.
     pub signal: f64,
-    /// How weak it is made. Correlated, drift: standard deviation of η (default 1). Zipf: share of labels flipped
+    /// How weak it is made. Correlated, drift: standard deviation of η (default 1). Text-regression: that of the rest of
+    /// the target (0.5). Zipf: share of labels flipped
     /// (default 0, at most ½). Double-ring, xor: standard deviation around ring (0.47) and corner (0.717).
     pub noise: f64,
-    /// Zipf: the mean number of distinct columns in a row (default 75, at most p/2). 0 elsewhere.
+    /// Zipf, text-regression: the mean number of distinct columns in a row (default 75 and 1,240, at most p/2). 0
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub nonzeros: usize,
     /// Zipf: planted columns occur in at least this share of rows. The default 0.001 is 200 times in 200,000 rows,
@@ -126,12 +140,14 @@ impl Plan {
     pub fn new(kind: Kind) -> Plan {
         let (n, p, k) = match kind {
             Kind::Zipf => (200_000, 1_000_000, 50),
+            Kind::TextRegression => (16_087, 150_360, 500),
             Kind::Correlated => (10_000, 1000, 100),
             Kind::Drift => (100_000, 100, 10),
             Kind::DoubleRing | Kind::Xor => (500, 50, 2),
         };
         let noise = match kind {
             Kind::Zipf => 0.0,
+            Kind::TextRegression => 0.5,
             Kind::Correlated | Kind::Drift => 1.0,
             Kind::DoubleRing => 0.47,
             Kind::Xor => 0.717,
@@ -145,7 +161,11 @@ impl Plan {
             classes: !kind.has_regression(),
             signal: 1.0,
             noise,
-            nonzeros: if kind == Kind::Zipf { 75 } else { 0 },
+            nonzeros: match kind {
+                Kind::Zipf => 75,
+                Kind::TextRegression => 1240,
+                _ => 0,
+            },
             rarest: if kind == Kind::Zipf { 0.001 } else { 0.0 },
             period_rows: if kind == Kind::Drift { 1000 } else { 0 },
         }
@@ -159,6 +179,9 @@ impl Plan {
         require("k", self.k as f64, self.k <= self.p, &format!("at most p = {}", self.p))?;
         require("signal", self.signal, self.signal.is_finite() && self.signal >= 0.0, "finite and >= 0")?;
         require("noise", self.noise, self.noise.is_finite() && self.noise >= 0.0, "finite and >= 0")?;
+        if self.classes && self.kind == Kind::TextRegression {
+            return Err(SynthError::NumbersOnly { kind: self.kind.name() });
+        }
         if !self.classes && !self.kind.has_regression() {
             return Err(SynthError::ClassesOnly { kind: self.kind.name() });
         }
@@ -169,11 +192,11 @@ impl Plan {
     /// Fields of other kinds must be left at 0: a number without effect is a misunderstanding.
     fn check_strangers(&self) -> Result<(), SynthError> {
         let fields = [
-            ("nonzeros", self.nonzeros != 0, Kind::Zipf),
-            ("rarest", self.rarest != 0.0, Kind::Zipf),
-            ("period-rows", self.period_rows != 0, Kind::Drift),
+            ("nonzeros", self.nonzeros != 0, &[Kind::Zipf, Kind::TextRegression][..]),
+            ("rarest", self.rarest != 0.0, &[Kind::Zipf]),
+            ("period-rows", self.period_rows != 0, &[Kind::Drift]),
         ];
-        match fields.iter().find(|(_, set, owner)| *set && self.kind != *owner) {
+        match fields.iter().find(|(_, set, owners)| *set && !owners.contains(&self.kind)) {
             Some((name, ..)) => Err(SynthError::NotOfKind { name, kind: self.kind.name() }),
             None => Ok(()),
         }
@@ -182,10 +205,14 @@ impl Plan {
     fn check_kind(&self) -> Result<(), SynthError> {
         let (p, k) = (self.p, self.k);
         let planted = || require("k", k as f64, k <= p / 10, &format!("at most p/10 = {}", p / 10));
+        let nonzeros = || {
+            let most = format!("from 1 to p/2 = {}", p / 2);
+            require("nonzeros", self.nonzeros as f64, (1..=p / 2).contains(&self.nonzeros), &most)
+        };
         match self.kind {
+            Kind::TextRegression => nonzeros(),
             Kind::Zipf => {
-                let most = format!("from 1 to p/2 = {}", p / 2);
-                require("nonzeros", self.nonzeros as f64, (1..=p / 2).contains(&self.nonzeros), &most)?;
+                nonzeros()?;
                 require("rarest", self.rarest, self.rarest > 0.0 && self.rarest < 1.0, "between 0 and 1")?;
                 require("noise", self.noise, self.noise <= 0.5, "a share of labels, at most 0.5")
             }
@@ -238,6 +265,8 @@ mod tests {
         );
         assert_eq!(complaint(Kind::Drift, |plan| plan.signal = f64::NAN), "signal must be finite and >= 0, got NaN");
         assert_eq!(complaint(Kind::Correlated, |plan| plan.nonzeros = 9), "correlated takes no nonzeros");
+        let classes = complaint(Kind::TextRegression, |plan| plan.classes = true);
+        assert_eq!(classes, "text-regression has numbers only, no classes");
         assert_eq!(
             complaint(Kind::DoubleRing, |plan| plan.classes = false),
             "double-ring has classes only, not regression"

@@ -108,7 +108,11 @@ fn probability(margin: f64) -> f64 {
 
 /// λ by rank, the commonest first: how often each column is drawn in a row with `nonzeros` different ones on average.
 fn rates(p: usize, nonzeros: f64) -> Vec<f64> {
-    let weights: Vec<f64> = (1..=p).map(|rank| (rank as f64 + SHIFT).powf(-EXPONENT)).collect();
+    scaled_to((1..=p).map(|rank| (rank as f64 + SHIFT).powf(-EXPONENT)).collect(), nonzeros)
+}
+
+/// Rates proportional to `weights`, such that rows have `nonzeros` different columns on average.
+pub(super) fn scaled_to(weights: Vec<f64>, nonzeros: f64) -> Vec<f64> {
     // Newton's method: Σ 1 − exp(−c w) is concave in c, so from below it never overshoots.
     let mut scale = nonzeros / weights.iter().sum::<f64>();
     for _ in 0..100 {
@@ -128,7 +132,7 @@ fn rates(p: usize, nonzeros: f64) -> Vec<f64> {
 }
 
 /// The share of rows in which a column of rate λ occurs.
-fn share(rate: f64) -> f64 {
+pub(super) fn share(rate: f64) -> f64 {
     -(-rate).exp_m1()
 }
 

@@ -6,8 +6,20 @@ use crate::data::{ColumnScale, Dictionary, FeatureId};
 use crate::learn::{AnyLearner, Learner};
 use crate::model::{Feature, Output};
 
+/// The features of a model: those that were chosen and what their weights are multiplied with; nothing is nothing.
+pub(super) struct Chosen {
+    pub(super) ids: Vec<FeatureId>,
+    pub(super) factors: Vec<f64>,
+}
+
+impl Chosen {
+    fn factor(&self, place: usize) -> f64 {
+        self.factors.get(place).copied().unwrap_or(1.0)
+    }
+}
+
 /// Features with a non-zero weight; with `k`, the k of largest effect over all learners (Euclidean norm, ties by id).
-pub(super) fn support(bank: &Bank, k: Option<usize>) -> Vec<FeatureId> {
+pub(super) fn support(bank: &Bank, k: Option<usize>) -> Chosen {
     let learners = bank.learners();
     let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
     let size = |id: FeatureId| match learners {
@@ -21,26 +33,26 @@ pub(super) fn support(bank: &Bank, k: Option<usize>) -> Vec<FeatureId> {
     }
     let mut ids: Vec<FeatureId> = sized.into_iter().map(|(_, id)| id).collect();
     ids.sort_unstable();
-    ids
+    Chosen { ids, factors: Vec::new() }
 }
 
-/// The learners' weights on `support` as the outputs of a model.
+/// The learners' weights on the chosen features as the outputs of a model.
 pub(super) fn outputs(
     bank: &Bank,
     targets: &Targets,
-    support: &[FeatureId],
+    chosen: &Chosen,
     dictionary: &Dictionary,
     scale: &ColumnScale,
 ) -> Vec<Output> {
     let of_learner = |(number, learner): (usize, &AnyLearner)| {
-        let weighted = |&id: &FeatureId| Weighted {
+        let weighted = |(place, &id): (usize, &FeatureId)| Weighted {
             id,
-            weight: learner.weight(id),
+            weight: learner.weight(id) * chosen.factor(place),
             column: (scale.divisor(id), 0.0),
             stability: None,
             evidence: None,
         };
-        output(targets, dictionary, number, learner.bias(), support.iter().map(weighted))
+        output(targets, dictionary, number, learner.bias(), chosen.ids.iter().enumerate().map(weighted))
     };
     bank.learners().iter().enumerate().map(of_learner).collect()
 }

@@ -47,6 +47,19 @@ pub enum TrainError {
         size(*memory)
     )]
     TooManyFeatures { features: usize, needed: u64, memory: u64 },
+    #[error(
+        "a label lies {largest} standard deviations ({}) from the mean, and two-stage needs --radius to be as much; it \
+         is {radius}. Leave --radius out",
+        largest * spread
+    )]
+    BeyondRadius { largest: f64, spread: f64, radius: f64 },
+    #[error(
+        "{rows} rows are fewer than the first epoch of two-stage, {first}; give --first-epoch {rows} or less, or more \
+         --passes"
+    )]
+    NoEpoch { rows: u64, first: u64 },
+    #[error("after {rows} rows all weights are zero: there is nothing to draw features from")]
+    NothingLearned { rows: u64 },
     #[error("stopped after {rows} rows{}", match saved { Some(path) => format!("; go on with --resume {}", path.display()), None => String::new() })]
     Interrupted { rows: u64, saved: Option<PathBuf> },
     #[error("{}: {source}", path.display())]

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::TrainError;
 use super::bank::Bank;
 use super::checkpoint::{CheckpointPlan, Saved};
-use super::choose::{outputs, support};
+use super::choose::{Chosen, outputs, support};
 use super::head::{Decoder, Head, Plan, fingerprints};
 use super::progress::{Observer, Progressive};
 use super::stabilized;
 use super::task::{Targets, TaskKind};
 use super::trainer::Trainer;
+use super::two_stage;
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::Learner;
 use crate::model::{Model, Output};
@@ -136,6 +137,9 @@ pub fn fit(
     trainer.head_rows = head.rows;
     trainer.fingerprint = (head.rows, head.fingerprint);
     trainer.total = head.is_all.then(|| head.rows * u64::from(passes));
+    if recipe.method == Method::TwoStage {
+        two_stage::settle(&mut trainer, &mut head, passes)?;
+    }
     let resumed = resume.as_ref().map(|saved| saved.path.clone());
     if let Some(saved) = resume {
         restore(&mut trainer, saved, &head)?;
@@ -299,18 +303,23 @@ fn finish(
         return Err(trainer.diverged());
     }
     let recipe = trainer.recipe;
-    let chosen = support(&trainer.lane.crew().bank, recipe.k);
-    if let Some(k) = recipe.k.filter(|&k| chosen.len() < k) {
+    let (chosen, sampling) = match recipe.method {
+        Method::TwoStage => two_stage::draw(&mut trainer).map(|(chosen, sampling)| (chosen, Some(sampling)))?,
+        _ => (support(&trainer.lane.crew().bank, recipe.k), None),
+    };
+    if let Some(k) = recipe.k.filter(|&k| chosen.ids.len() < k) {
         let seen = trainer.dictionary.len();
         trainer.observer.note(&format!(
             "{k} features were asked for, but only {} of the {seen} features seen have a non-zero weight",
-            chosen.len()
+            chosen.ids.len()
         ));
     }
-    let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen)?) } else { None };
+    let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen.ids)?) } else { None };
+    let chosen = if recipe.refit { Chosen { factors: Vec::new(), ..chosen } } else { chosen };
     let bank = refitted.as_ref().unwrap_or(&trainer.lane.crew().bank);
     let outputs: Vec<Output> = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
     let model = trainer.model(outputs, passes, head.rows + tail_rows, stream.skipped());
+    let model = Model { sampling, ..model };
     if let Some(path) = &trainer.options.model {
         model.save(path)?;
     }

@@ -16,6 +16,7 @@ mod progress;
 mod stabilized;
 mod task;
 mod trainer;
+mod two_stage;
 
 pub use checkpoint::{CheckpointPlan, Saved};
 pub use error::TrainError;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::learn::stabilized::Rung;
-use crate::model::Model;
+use crate::model::{Model, Sampling};
 
 /// A moment of a training.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +66,8 @@ pub trait Observer {
     fn tick(&mut self, _rows: u64, _total: Option<u64>, _bytes: u64) {}
     /// When the stabilized learner has finished a rung of its ladder.
     fn rung(&mut self, _report: &RungReport) {}
+    /// When `two-stage` is about to draw its features.
+    fn drawing(&mut self, _sampling: &Sampling) {}
     /// Something a user should know, in a sentence.
     fn note(&mut self, _text: &str) {}
 }

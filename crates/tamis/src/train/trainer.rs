@@ -211,7 +211,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// What the model would be if the rows ended here.
+    /// What the model would be if the rows ended here; of two stages, what the first has learned.
     fn model_now(&self) -> Model {
         let bank = &self.lane.crew().bank;
         let chosen = support(bank, self.recipe.k);
@@ -238,6 +238,7 @@ impl<'a> Trainer<'a> {
             },
             outputs,
             selection: None,
+            sampling: None,
         }
     }
 

@@ -193,6 +193,7 @@ impl Job<'_> {
             },
             outputs,
             selection: None,
+            sampling: None,
         }
     }
 

@@ -1,5 +1,9 @@
 //! Whole-vector operations: keep the largest weights, stay inside a ball. All are idempotent.
 
+mod balls;
+
+pub use balls::{into_balls, l1_threshold};
+
 use crate::data::FeatureId;
 
 /// Orders weights by size, largest first, ties by id: the one order used wherever k features are chosen.

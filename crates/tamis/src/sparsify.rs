@@ -1,0 +1,252 @@
+//! Few features drawn at random, their weights raised so that the expected model is the whole one: the second stage of
+//! `two-stage`.
+//!
+//! Source: Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
+//! 2017), Algorithm 2, Theorems 2 and 3; Theorem 2 after Shalev-Shwartz, Srebro & Zhang (SIAM J. Optim. 20, 2010).
+//!
+//! ```text
+//! score      s_j = |w_j|·√E[x_j²]  (distribution)   or   |w_j|  (magnitude);   p_j = s_j/Σs
+//! K draws    feature j is drawn m_j times:       w̃_j = w_j · m_j/(K p_j)                  at most K features
+//! exactly k  feature j is taken with chance π_j: w̃_j = w_j/π_j,  π_j = min(1, λs_j),  Σπ = k
+//! K of ε, δ  K = ⌈h (Σs)²/(εδ)⌉:  P[L(w̃) > L(w) + ε] ≤ δ
+//! ```
+//!
+//! | symbol | here | from |
+//! |---|---|---|
+//! | K | [`Size::Draws`] | Algorithm 2 |
+//! | k | [`Size::Exactly`] | ours |
+//! | p_j | `scores`, up to their sum | Theorems 2 and 3 |
+//! | ε, δ | [`draws_for`] | Theorems 2 and 3 |
+//! | h | [`half_curvature`] | half of the largest ℓ'': 1 for (f − y)², ⅛ for logistic; the paper has squared loss only |
+//!
+//! Departures: the paper has no way to *exactly* k features. Ours takes features without replacement, in systematic order
+//! (Madow, Ann. Math. Stat. 20, 1949, on a shuffled list): exactly k, E[w̃] = w still, and features of large score are
+//! certain and keep their weight, so that its variance is below that of k draws. Where no more features have a weight than
+//! draws are asked for, all are kept as they are: at most K features, and nothing is added to the loss. With several
+//! outputs a feature is drawn for all of them, its score being the Euclidean norm of theirs.
+//!
+//! Cost: O(features + K log features).
+
+use rand_pcg::Pcg64;
+
+use crate::loss::LossKind;
+use crate::random::{shuffle, uniform};
+
+/// How many features.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// Exactly so many.
+    Exactly(usize),
+    /// So many draws, with replacement: at most so many features.
+    Draws(u64),
+}
+
+/// A feature that was drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drawn {
+    /// Its place among the scores.
+    pub place: usize,
+    /// What its weight is multiplied with.
+    pub factor: f64,
+}
+
+/// Draws features by their scores, which are finite and not negative; those of score 0 never. Ascending by place.
+pub fn draw(scores: &[f64], size: Size, random: &mut Pcg64) -> Vec<Drawn> {
+    let places: Vec<usize> = (0..scores.len()).filter(|&place| scores[place] > 0.0).collect();
+    match size {
+        Size::Exactly(k) if k < places.len() => exactly(scores, places, k, random),
+        Size::Draws(draws) if draws < places.len() as u64 => with_replacement(scores, &places, draws, random),
+        _ => places.into_iter().map(|place| Drawn { place, factor: 1.0 }).collect(),
+    }
+}
+
+/// Algorithm 2.
+fn with_replacement(scores: &[f64], places: &[usize], draws: u64, random: &mut Pcg64) -> Vec<Drawn> {
+    let mut total = 0.0;
+    let sums: Vec<f64> = places
+        .iter()
+        .map(|&place| {
+            total += scores[place];
+            total
+        })
+        .collect();
+    let mut counts = vec![0u64; places.len()];
+    for _ in 0..draws {
+        let at = uniform(random) * total;
+        counts[sums.partition_point(|&sum| sum <= at).min(places.len() - 1)] += 1;
+    }
+    let factor = |place: usize, count: u64| count as f64 * total / (draws as f64 * scores[place]);
+    let drawn = places.iter().zip(counts).filter(|(_, count)| *count > 0);
+    drawn.map(|(&place, count)| Drawn { place, factor: factor(place, count) }).collect()
+}
+
+/// Systematic sampling: chances are laid end to end in random order, and every point u, u + 1, … takes what it falls on.
+fn exactly(scores: &[f64], mut places: Vec<usize>, k: usize, random: &mut Pcg64) -> Vec<Drawn> {
+    let chances = chances(scores, &places, k);
+    shuffle(random, &mut places);
+    let start = uniform(random);
+    let (mut drawn, mut sum) = (Vec::with_capacity(k), 0.0);
+    let mut spare = None;
+    for place in places {
+        let chance = chances[place];
+        sum += chance;
+        let feature = Drawn { place, factor: 1.0 / chance };
+        if drawn.len() < k && sum > start + drawn.len() as f64 {
+            drawn.push(feature);
+        } else {
+            spare = Some(feature);
+        }
+    }
+    // Rounding may leave the sum a hair below the last point.
+    drawn.extend(spare.filter(|_| drawn.len() < k));
+    drawn.sort_unstable_by_key(|feature| feature.place);
+    drawn
+}
+
+/// π by place: proportional to the scores, at most 1, Σπ = k < number of places.
+fn chances(scores: &[f64], places: &[usize], k: usize) -> Vec<f64> {
+    let mut order = places.to_vec();
+    order.sort_unstable_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+    let mut rest: f64 = order.iter().rev().map(|&place| scores[place]).sum();
+    let mut certain = 0;
+    while certain < k && scores[order[certain]] * (k - certain) as f64 >= rest {
+        rest -= scores[order[certain]];
+        certain += 1;
+    }
+    // Summed anew: what was taken away may have been nearly all.
+    let rest: f64 = order[certain..].iter().rev().map(|&place| scores[place]).sum();
+    let mut chances = vec![0.0; scores.len()];
+    for (rank, &place) in order.iter().enumerate() {
+        chances[place] = if rank < certain { 1.0 } else { (k - certain) as f64 * scores[place] / rest };
+    }
+    chances
+}
+
+/// The expected number of features drawn.
+pub fn expected_support(scores: &[f64], size: Size) -> f64 {
+    let total: f64 = scores.iter().sum();
+    let nonzero = scores.iter().filter(|score| **score > 0.0).count();
+    match size {
+        Size::Exactly(k) => k.min(nonzero) as f64,
+        Size::Draws(draws) if draws >= nonzero as u64 => nonzero as f64,
+        // 1 − (1 − p)^K, without loss of digits for small p
+        Size::Draws(draws) => {
+            scores.iter().map(|score| -(draws as f64 * (-(score / total).min(1.0)).ln_1p()).exp_m1()).sum()
+        }
+    }
+}
+
+/// Half of the largest second derivative of a loss; of the hinge, which has none, that of the squared loss.
+pub fn half_curvature(loss: LossKind) -> f64 {
+    match loss {
+        LossKind::Logistic => 0.125,
+        LossKind::Huber => 0.5,
+        LossKind::Squared | LossKind::SquaredHinge | LossKind::ClippedSquared | LossKind::Hinge => 1.0,
+    }
+}
+
+/// K such that the loss grows by more than `epsilon` with a chance of at most `delta`; `spread` is h·(Σs)².
+pub fn draws_for(spread: f64, epsilon: f64, delta: f64) -> u64 {
+    (spread / (epsilon * delta)).ceil().clamp(1.0, u64::MAX as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, generator};
+
+    const SCORES: [f64; 7] = [5.0, 0.0, 0.5, 1.0, 0.02, 2.0, 0.3];
+
+    /// Mean and variance of each factor, and of the number of features, over many drawings.
+    fn moments(size: Size, times: u64) -> (Vec<[f64; 2]>, f64) {
+        let (mut sums, mut support) = (vec![[0.0; 2]; SCORES.len()], 0.0);
+        for number in 0..times {
+            let drawn = draw(&SCORES, size, &mut generator(4, Purpose::Draw, number));
+            support += drawn.len() as f64 / times as f64;
+            for Drawn { place, factor } in drawn {
+                sums[place][0] += factor / times as f64;
+                sums[place][1] += factor * factor / times as f64;
+            }
+        }
+        (sums.iter().map(|[mean, square]| [*mean, square - mean * mean]).collect(), support)
+    }
+
+    fn is_unbiased(size: Size) {
+        let times = 20_000;
+        let (moments, support) = moments(size, times);
+        for (place, [mean, variance]) in moments.into_iter().enumerate() {
+            let expected = if SCORES[place] > 0.0 { 1.0 } else { 0.0 };
+            let error = (variance / times as f64).sqrt();
+            assert!((mean - expected).abs() <= 4.5 * error + 1e-12, "{size:?}: factor {place}: {mean} ± {error}");
+        }
+        assert!((support - expected_support(&SCORES, size)).abs() < 0.03, "{size:?}: {support} features");
+    }
+
+    #[test]
+    fn both_ways_are_unbiased_and_as_large_as_told() {
+        for size in [1, 2, 3, 5] {
+            is_unbiased(Size::Exactly(size));
+            is_unbiased(Size::Draws(size as u64));
+        }
+    }
+
+    #[test]
+    fn exactly_is_exactly() {
+        for number in 0..2000 {
+            let mut random = generator(9, Purpose::Draw, number);
+            let k = 1 + number as usize % 8;
+            let drawn = draw(&SCORES, Size::Exactly(k), &mut random);
+            assert_eq!(drawn.len(), k.min(6));
+            assert!(drawn.windows(2).all(|pair| pair[0].place < pair[1].place), "different, ascending");
+            assert!(drawn.iter().all(|one| SCORES[one.place] > 0.0 && one.factor >= 1.0 - 1e-12));
+        }
+    }
+
+    #[test]
+    fn exactly_k_varies_less_than_k_draws() {
+        // The variance of w̃·x for independent columns is Σ s²·var(factor).
+        let spread = |size| {
+            let (moments, _) = moments(size, 20_000);
+            SCORES.iter().zip(moments).map(|(score, [_, variance])| score * score * variance).sum::<f64>()
+        };
+        let (exactly, draws) = (spread(Size::Exactly(3)), spread(Size::Draws(3)));
+        assert!(exactly < 0.5 * draws, "{exactly} against {draws}");
+        // With p ∝ s the variance of K draws is ((Σs)² − Σs²)/K.
+        let theory = (SCORES.iter().sum::<f64>().powi(2) - SCORES.iter().map(|s| s * s).sum::<f64>()) / 3.0;
+        assert!((draws / theory - 1.0).abs() < 0.05, "{draws} against {theory}");
+    }
+
+    #[test]
+    fn chances_by_hand() {
+        // 5 is certain; of the rest 2, 1, 0.5, 0.3, 0.02 two are taken: 2·2 > 3.82, so 2 is certain as well.
+        let chances = chances(&SCORES, &[0, 2, 3, 4, 5, 6], 3);
+        assert_eq!([chances[0], chances[1], chances[5]], [1.0, 0.0, 1.0]);
+        assert!((chances[3] - 1.0 / 1.82).abs() < 1e-12 && (chances.iter().sum::<f64>() - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn more_draws_than_features_keep_them_all() {
+        let drawn = draw(&SCORES, Size::Draws(6), &mut generator(0, Purpose::Draw, 0));
+        assert!(drawn.len() == 6 && drawn.iter().all(|one| one.factor == 1.0));
+        assert_eq!(expected_support(&SCORES, Size::Draws(100)), 6.0);
+        assert!(draw(&[0.0], Size::Exactly(1), &mut generator(0, Purpose::Draw, 0)).is_empty());
+    }
+
+    #[test]
+    fn draws_of_the_theorems_by_hand() {
+        assert_eq!(draws_for(4.0, 0.1, 0.5), 80);
+        assert_eq!(draws_for(4.0, 0.0, 0.5), u64::MAX, "nothing may be added: all are kept");
+        assert_eq!(draws_for(1e-9, 1.0, 1.0), 1);
+    }
+
+    #[test]
+    fn scores_of_any_size_are_taken() {
+        for scores in [[1e-300, 2e-300, 3e-300], [1e300, 2e300, 3e300], [1e-300, 1.0, 1e300]] {
+            for size in [Size::Exactly(2), Size::Draws(2)] {
+                let drawn = draw(&scores, size, &mut generator(1, Purpose::Draw, 7));
+                assert!(drawn.len() <= 2 && drawn.iter().all(|one| one.factor.is_finite()), "{drawn:?}");
+                assert!(size == Size::Draws(2) || drawn.len() == 2, "{drawn:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `two-stage` as it is driven: its numbers come from the data (`settle.rs`), its features are drawn at the end.
+//!
+//! Source: Li, Yang, Zhang & Jin (AAAI 2017), Theorems 2 and 3. The mathematics is in [`crate::sparsify`].
+
+mod settle;
+
+pub(super) use settle::settle;
+
+use super::TrainError;
+use super::choose::Chosen;
+use super::trainer::Trainer;
+use crate::data::FeatureId;
+use crate::learn::{AnyLearner, Learner};
+use crate::model::Sampling;
+use crate::random::{Purpose, generator};
+use crate::recipe::Law;
+use crate::sparsify::{Drawn, Size, draw as draw_features, draws_for, expected_support, half_curvature};
+
+/// The share of the loss while learning that drawing features may add, if nothing is said.
+const SHARE: f64 = 0.05;
+
+/// Draws the features of the model. The expected number of them is told first.
+pub(super) fn draw(trainer: &mut Trainer<'_>) -> Result<(Chosen, Sampling), TrainError> {
+    let recipe = trainer.recipe;
+    let learners = trainer.lane.crew().bank.learners();
+    let epochs = learners[0].epochs().expect("two-stage learns in epochs");
+    if epochs.epochs() == 0 {
+        return Err(TrainError::NoEpoch { rows: trainer.done, first: epochs.epoch_length() });
+    }
+    let whole_epochs = epochs.epochs();
+    let law = recipe.law.unwrap_or_default();
+    let scores = scores(learners, law);
+    let candidates = scores.iter().filter(|score| **score > 0.0).count();
+    if candidates == 0 {
+        return Err(TrainError::NothingLearned { rows: trainer.done });
+    }
+    let size = size(trainer, &scores);
+    let expected = expected_support(&scores, size);
+    let draws = if let Size::Draws(draws) = size { Some(draws) } else { None };
+    let sampling = Sampling { law, draws, expected, candidates, epochs: whole_epochs };
+    trainer.observer.drawing(&sampling);
+    let drawn = draw_features(&scores, size, &mut generator(recipe.seed, Purpose::Draw, 0));
+    let (ids, factors) = drawn.into_iter().map(|Drawn { place, factor }| (place as FeatureId, factor)).unzip();
+    Ok((Chosen { ids, factors }, sampling))
+}
+
+/// Each feature's score over all outputs.
+fn scores(learners: &[AnyLearner], law: Law) -> Vec<f64> {
+    let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
+    let weight = |id: FeatureId| match learners {
+        [learner] => learner.weight(id).abs(),
+        _ => learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt(),
+    };
+    // The first learner has seen every row; one of a class that came late has not.
+    let part = |id: FeatureId| match law {
+        Law::Magnitude => 1.0,
+        Law::Distribution => learners[0].epochs().map_or(1.0, |epochs| epochs.mean_square(id).sqrt()),
+    };
+    (0..span).map(|id| weight(id) * part(id)).collect()
+}
+
+/// How many features: as the user said, or as the theorems say.
+fn size(trainer: &Trainer<'_>, scores: &[f64]) -> Size {
+    let recipe = trainer.recipe;
+    if let Some(k) = recipe.k {
+        return Size::Exactly(k);
+    }
+    let draws = recipe.number("draws");
+    if draws > 0.0 {
+        return Size::Draws(draws as u64);
+    }
+    let told = recipe.number("epsilon") / trainer.targets.loss_unit();
+    let epsilon = if told > 0.0 { told } else { SHARE * trainer.lane.crew().progressive.mean_loss() };
+    let outputs = trainer.targets.learners() as f64;
+    let spread = half_curvature(trainer.targets.loss) * scores.iter().sum::<f64>().powi(2) / outputs;
+    Size::Draws(draws_for(spread, epsilon, recipe.number("delta")))
+}
