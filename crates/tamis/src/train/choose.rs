@@ -4,7 +4,9 @@ use super::bank::Bank;
 use super::task::{Kind, Targets};
 use crate::data::{ColumnScale, Dictionary, FeatureId};
 use crate::learn::{AnyLearner, Learner};
-use crate::model::{Feature, Output};
+use crate::model::{Feature, Model, Output, Seen};
+use crate::parse::columns::KnownColumns;
+use crate::recipe::Recipe;
 
 /// Features with a non-zero weight; with `k`, the k of largest effect over all learners (Euclidean norm, ties by id).
 pub(super) fn support(bank: &Bank, k: Option<usize>) -> Vec<FeatureId> {
@@ -22,6 +24,26 @@ pub(super) fn support(bank: &Bank, k: Option<usize>) -> Vec<FeatureId> {
     let mut ids: Vec<FeatureId> = sized.into_iter().map(|(_, id)| id).collect();
     ids.sort_unstable();
     ids
+}
+
+/// The model of a training that is over, or might go on.
+pub(super) fn assemble(
+    recipe: &Recipe,
+    targets: &Targets,
+    columns: Option<KnownColumns>,
+    seen: Seen,
+    outputs: Vec<Output>,
+) -> Model {
+    Model {
+        recipe: recipe.clone().into(),
+        loss: targets.loss,
+        row_scale: recipe.row_scaling(),
+        task: targets.task(),
+        columns,
+        seen,
+        outputs,
+        selection: None,
+    }
 }
 
 /// The learners' weights on `support` as the outputs of a model.

@@ -11,6 +11,7 @@ mod error;
 mod fit;
 mod head;
 mod lane;
+mod online;
 mod progress;
 mod stabilized;
 mod task;
@@ -18,7 +19,8 @@ mod trainer;
 
 pub use checkpoint::{CheckpointPlan, Saved};
 pub use error::TrainError;
-pub use fit::{FitOptions, Fitted, fit};
+pub use fit::{FitOptions, Fitted, fit, fit_rows};
+pub use online::{Goal, Online};
 pub use progress::{Observer, Progress, RungReport};
 pub use task::TaskKind;
 pub(crate) use task::{Kind, LabelSurvey, Targets};

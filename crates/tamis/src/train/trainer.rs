@@ -15,9 +15,9 @@ use crate::recipe::{Recipe, RowScale};
 use std::sync::atomic::Ordering;
 
 /// Rows learned in one go at most.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 /// Idle features are first looked for at this many.
-const FIRST_SWEEP: usize = 1 << 16;
+pub(super) const FIRST_SWEEP: usize = 1 << 16;
 
 /// The state of a training.
 pub(super) struct Trainer<'a> {
@@ -100,11 +100,7 @@ impl<'a> Trainer<'a> {
     #[inline]
     pub(super) fn take(&mut self, example: Example<'_>) -> Result<(), TrainError> {
         let factor = self.row_factor(example.row);
-        match (self.scale.is_active(), factor) {
-            (false, 1.0) => self.scratch.push_mapped(example, |_, value| value),
-            (false, factor) => self.scratch.push_mapped(example, |_, value| value * factor),
-            (true, factor) => self.scratch.push_mapped(example, |id, value| value * factor / self.scale.divisor(id)),
-        }
+        push_scaled(&mut self.scratch, example, factor, &self.scale);
         let rows = self.done + self.scratch.len() as u64;
         if rows == self.next_report || rows == self.next_save {
             return self.flush();
@@ -251,5 +247,15 @@ impl<'a> Trainer<'a> {
         }
         self.next_sweep = FIRST_SWEEP.max(2 * self.dictionary.len());
         Ok(())
+    }
+}
+
+/// Adds a row to a batch as learners see it: multiplied by the row's factor, divided column by column.
+#[inline]
+pub(super) fn push_scaled(batch: &mut Batch, example: Example<'_>, factor: f64, scale: &ColumnScale) {
+    match (scale.is_active(), factor) {
+        (false, 1.0) => batch.push_mapped(example, |_, value| value),
+        (false, factor) => batch.push_mapped(example, |_, value| value * factor),
+        (true, factor) => batch.push_mapped(example, |id, value| value * factor / scale.divisor(id)),
     }
 }

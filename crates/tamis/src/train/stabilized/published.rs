@@ -46,7 +46,7 @@ pub(super) fn learn(
     if let Some(path) = &job.options.model {
         model.save(path)?;
     }
-    Ok(Fitted { model, rows_learned, memory: needed as usize, skipped: job.skipped.1 })
+    Ok(Fitted { model, rows_learned, memory: needed as usize, skipped: job.skipped.1, open: None })
 }
 
 /// All rows, scaled, with targets that are numbers or class numbers.
