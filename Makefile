@@ -14,8 +14,8 @@ CARGO_DENY_VERSION := 0.20.2
 TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
 
-.PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package wheel licences advisories release c-compiler \
-	liblinear clean-tools
+.PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package wheel licences advisories \
+	release release-all c-compiler liblinear clean-tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,11 +47,15 @@ docs: c-compiler ## the library's documentation, warnings denied
 release: c-compiler ## the program, optimised
 	$(CARGO) build --release --locked --package tamis-cli
 
-python-tests: release .venv/ready ## scikit-learn, scipy and pyarrow as judges of the program
+# The program with all that the Python package needs, too: what they share is compiled once.
+release-all: c-compiler
+	PYO3_NO_PYTHON=1 $(CARGO) build --release --locked --package tamis-cli --package tamis-python
+
+python-tests: release-all .venv/ready ## scikit-learn, scipy and pyarrow as judges of the program
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
 
 # The wheel is built, installed and tested as users get it: nothing of the source folder is on Python's path.
-python-package: release wheel ## the Python package: its wheel in a virtual environment of its own
+python-package: release-all wheel ## the Python package: its wheel in a virtual environment of its own
 	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
 		target/wheels/tamis-*.whl
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-package/bin/python -m pytest -q -rs --import-mode=append python/tests

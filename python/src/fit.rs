@@ -92,15 +92,6 @@ pub fn parameters() -> Vec<(&'static str, f64, &'static str)> {
     PARAMETERS.iter().map(|parameter| (parameter.name, parameter.default, parameter.help)).collect()
 }
 
-/// The number behind a setting of a recipe, as the method has it.
-#[pyfunction]
-pub fn number(settings: &str, name: &str, py: Python<'_>) -> PyResult<f64> {
-    match PARAMETERS.iter().any(|parameter| parameter.name == name) {
-        true => Ok(recipe(settings, py)?.number(name)),
-        false => Err(param_error(&format!("unknown parameter {name:?}"), py)),
-    }
-}
-
 /// Where rows come from.
 #[derive(FromPyObject)]
 pub enum Input<'py> {
@@ -186,12 +177,6 @@ impl PyOnline {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let make = py.get_type::<PyOnline>().getattr("from_bytes")?;
         Ok((make, (PyBytes::new(py, &self.online.to_bytes()),)))
-    }
-
-    /// Rows seen.
-    #[getter]
-    fn rows(&self) -> u64 {
-        self.online.rows()
     }
 
     /// Learns the rows of a table, in their order.

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::fit::{PyOnline, fit_any, methods, number, parameters};
+    use super::fit::{PyOnline, fit_any, methods, parameters};
     #[pymodule_export]
     use super::model::PyModel;
     #[pymodule_export]

@@ -118,11 +118,6 @@ impl PyModel {
     }
 
     #[getter]
-    fn nonzeros(&self) -> usize {
-        self.model.nonzeros()
-    }
-
-    #[getter]
     fn intercepts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_iter(py, self.model.outputs.iter().map(|output| output.intercept))
     }

@@ -17,7 +17,8 @@ from ._core import VERSION as __version__
 from .errors import DataError, DivergedError, Error, FileError, ModelError, ParamError, ParseError
 
 if TYPE_CHECKING:
-    from ._moments import Moments, MomentsClassifier, MomentsRegressor
+    from ._moments import Moments
+    from ._solved import MomentsClassifier, MomentsRegressor
     from ._sparse import SparseClassifier, SparseRegressor
     from ._stabilized import StabilizedClassifier, StabilizedRegressor
 
@@ -28,8 +29,8 @@ _HOMES = {
     "StabilizedClassifier": "_stabilized",
     "StabilizedRegressor": "_stabilized",
     "Moments": "_moments",
-    "MomentsClassifier": "_moments",
-    "MomentsRegressor": "_moments",
+    "MomentsClassifier": "_solved",
+    "MomentsRegressor": "_solved",
 }
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "load",
     "methods",
+    "parameters",
 ]
 
 
@@ -67,6 +69,18 @@ def methods() -> dict[str, str]:
     from ._core import methods
 
     return {name: about for name, _, about in methods()}
+
+
+def parameters() -> dict[str, str]:
+    """The numbers a recipe may carry (the ``settings`` of an estimator), each with a line about it.
+
+    >>> import tamis
+    >>> tamis.parameters()["period"]
+    'steps between two truncations (K)'
+    """
+    from ._core import parameters
+
+    return {name: help for name, _, help in parameters()}
 
 
 def load(path):

@@ -47,7 +47,7 @@ class Estimator(SelectorMixin, BaseEstimator):
     def _matrix(self, X, y, sample_weight, *, reset):
         """A matrix and its labels, checked by scikit-learn, for the core."""
         X, y = _input.check(self, X, y, reset=reset, **self._label_checks())
-        return self._table(_input.cells_of(X), self._names(), y, _weights(sample_weight, X))
+        return self._table(_input.cells_of(X), self._names(), y, weights_of(sample_weight, X))
 
     def _label_checks(self) -> dict:
         return {}
@@ -264,7 +264,8 @@ class Estimator(SelectorMixin, BaseEstimator):
         return tags
 
 
-def _weights(sample_weight, X):
+def weights_of(sample_weight, X):
+    """Checked importance weights, or nothing."""
     if sample_weight is None:
         return None
     return np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
@@ -324,7 +325,9 @@ class Classifier:
         classes, codes = np.unique(y, return_inverse=True)
         self.classes_ = classes
         if len(classes) == 1:
-            raise DataError(f"{type(self).__name__} needs two classes to learn a difference, got one class: {classes[0]!r}")
+            raise DataError(
+                f"{type(self).__name__} needs two classes to learn a difference, got one class: {classes[0]!r}"
+            )
         return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes)
 
     def _take_model(self, model):

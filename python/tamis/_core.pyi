@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,13 @@ from ._input import Table
 
 VERSION: str
 
-type Floats = NDArray[np.float64]
-type Output = tuple[list[str], Floats, Floats, Floats | None]
-type Files = tuple[list[str], dict[str, Any]]
+Floats: TypeAlias = NDArray[np.float64]
+Output: TypeAlias = tuple[list[str], Floats, Floats, Floats | None]
+Files: TypeAlias = tuple[list[str], dict[str, Any]]
 
 def methods() -> list[tuple[str, bool, str]]: ...
 def parameters() -> list[tuple[str, float, str]]: ...
 def solvers() -> list[tuple[str, str]]: ...
-def number(settings: str, name: str) -> float: ...
 def fit(
     settings: str,
     input: Table | Files | Iterator[Table],
@@ -51,8 +50,6 @@ class Model:
     @property
     def columns(self) -> str | None: ...
     @property
-    def nonzeros(self) -> int: ...
-    @property
     def intercepts(self) -> Floats: ...
     @property
     def outputs(self) -> list[Output]: ...
@@ -69,8 +66,6 @@ class Online:
     def __init__(self, settings: str, classes: list[float | str] | None, threads: int) -> None: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Online: ...
-    @property
-    def rows(self) -> int: ...
     def learn(self, table: Table) -> None: ...
     def model(self) -> Model: ...
 

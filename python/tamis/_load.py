@@ -4,7 +4,7 @@ import json
 import os
 
 from . import _core
-from ._moments import MomentsClassifier, MomentsRegressor
+from ._solved import MomentsClassifier, MomentsRegressor
 from ._sparse import SparseClassifier, SparseRegressor
 from ._stabilized import StabilizedClassifier, StabilizedRegressor
 

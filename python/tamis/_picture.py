@@ -11,7 +11,11 @@ def of(estimator) -> str:
     features = estimator.features_
     largest = max((abs(one["weight"] * one["scale"]) for one in features), default=0.0) or 1.0
     rows = [_row(one, largest) for one in features[:MOST]]
-    more = f"<caption style='caption-side: bottom'>and {len(features) - MOST} more</caption>" if len(features) > MOST else ""
+    more = (
+        f"<caption style='caption-side: bottom'>and {len(features) - MOST} more</caption>"
+        if len(features) > MOST
+        else ""
+    )
     count = len({one["name"] for one in features})
     seen = estimator.seen_
     title = f"{count} of {seen['features']} features, {seen['rows']:,} rows"

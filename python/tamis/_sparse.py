@@ -42,7 +42,7 @@ PARAMETERS = """
     shuffle : bool, default=None
         Whether ``fit`` visits rows in random order; ``None`` does so whenever they are held for several passes.
     settings : dict, default=None
-        Further numbers of the method by name, such as ``{{"period": 10}}``.
+        Further numbers of the method by name, such as ``{{"period": 10}}``; ``tamis.parameters()`` lists them.
     reading : dict, default=None
         How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
         ``skip_bad``.
@@ -163,8 +163,8 @@ class Sparse(Estimator):
         """The first rows of an open training."""
         if getattr(self, "_model", None) is not None:
             raise DataError(
-                "this model has no learner to go on with: it was loaded, or pickled without warm_start, or learned with refit"
-                " or by a method that is not online"
+                "this model has no learner to go on with: it was loaded, or pickled without warm_start, or learned with"
+                " refit or by a method that is not online"
             )
         self._from_fit = False
         self._online = _core.Online(json.dumps(self._recipe()), classes, self._threads())
@@ -278,7 +278,9 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
                 raise DataError(f"two classes are needed to learn a difference, got one class: {classes!r}")
             return self._begin(_input.labels_of(self.classes_), X, y, sample_weight)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}")
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
         return self._go_on(X, y, sample_weight)
 
     def _labels(self, y):

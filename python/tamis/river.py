@@ -24,7 +24,9 @@ from .errors import DataError
 class _Online:
     """What the two models share."""
 
-    def __init__(self, method="ftrl", *, loss=None, alpha=None, n_features_to_select=None, learning_rate=None, settings=None):
+    def __init__(
+        self, method="ftrl", *, loss=None, alpha=None, n_features_to_select=None, learning_rate=None, settings=None
+    ):
         self.method = method
         self.loss = loss
         self.alpha = alpha

@@ -72,7 +72,19 @@ def cut(model, X, y, size, **first):
     return model
 
 
-METHODS = ["ftrl", "sgd", "truncated-gradient", "rounding", "fobos", "rda", "tsgd", "fofs", "sofs", "sadmm", "single-stage"]
+METHODS = [
+    "ftrl",
+    "sgd",
+    "truncated-gradient",
+    "rounding",
+    "fobos",
+    "rda",
+    "tsgd",
+    "fofs",
+    "sofs",
+    "sadmm",
+    "single-stage",
+]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -18,7 +18,8 @@ fn data(rows: usize, classes: usize) -> (Vec<f64>, Vec<f64>) {
         2 => f64::from(score(row) > 0.0),
         _ => (score(row) * 4.0).round().clamp(0.0, classes as f64 - 1.0),
     };
-    (cells, (0..rows).map(label).collect())
+    let labels = (0..rows).map(label).collect();
+    (cells, labels)
 }
 
 fn source<'a>(cells: &'a [f64], labels: &'a [f64]) -> MatrixRows<'a, Dense<'a, f64>> {
