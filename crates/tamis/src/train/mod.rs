@@ -12,6 +12,7 @@ mod error;
 mod fit;
 mod head;
 mod lane;
+mod online;
 mod progress;
 mod stabilized;
 mod task;
@@ -20,7 +21,8 @@ mod two_stage;
 
 pub use checkpoint::{CheckpointPlan, Saved};
 pub use error::TrainError;
-pub use fit::{FitOptions, Fitted, fit};
+pub use fit::{FitOptions, Fitted, fit, fit_rows};
+pub use online::{Goal, Online};
 pub use progress::{Observer, Progress, RungReport};
 pub use task::TaskKind;
 pub(crate) use task::{Kind, LabelSurvey, Targets};

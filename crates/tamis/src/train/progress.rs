@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::task::Targets;
 use crate::learn::stabilized::Rung;
-use crate::model::{Model, Sampling};
+use crate::model::{Model, Sampling, Seen};
 
 /// A moment of a training.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +98,15 @@ impl Progressive {
 
     pub(super) fn mean_error(&self) -> f64 {
         self.wrong / self.weight.max(f64::MIN_POSITIVE)
+    }
+
+    /// What a model says of the predictions made before learning; the rest is left at zero.
+    pub(super) fn seen(&self, targets: &Targets) -> Seen {
+        Seen {
+            progressive_loss: self.mean_loss() * targets.loss_unit(),
+            progressive_error: (!targets.is_numbers()).then(|| self.mean_error()),
+            ..Seen::default()
+        }
     }
 
     /// The mean loss since the last time this was asked.

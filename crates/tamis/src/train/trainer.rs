@@ -3,7 +3,7 @@
 use super::TrainError;
 use super::bank::Bank;
 use super::checkpoint::{self, CheckpointPlan, Position};
-use super::choose::{outputs, support};
+use super::choose::{assemble, outputs, support};
 use super::fit::FitOptions;
 use super::lane::{Crew, Lane};
 use super::progress::{Observer, Progress};
@@ -17,9 +17,9 @@ use crate::recipe::{Recipe, RowScale};
 use std::sync::atomic::Ordering;
 
 /// Rows learned in one go at most.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 /// Idle features are first looked for at this many.
-const FIRST_SWEEP: usize = 1 << 16;
+pub(super) const FIRST_SWEEP: usize = 1 << 16;
 
 /// The state of a training.
 pub(super) struct Trainer<'a> {
@@ -103,11 +103,7 @@ impl<'a> Trainer<'a> {
     #[inline]
     pub(super) fn take(&mut self, example: Example<'_>) -> Result<(), TrainError> {
         let factor = self.row_factor(example.row);
-        match (self.scale.is_active(), factor) {
-            (false, 1.0) => self.scratch.push_mapped(example, |_, value| value),
-            (false, factor) => self.scratch.push_mapped(example, |_, value| value * factor),
-            (true, factor) => self.scratch.push_mapped(example, |id, value| value * factor / self.scale.divisor(id)),
-        }
+        push_scaled(&mut self.scratch, example, factor, &self.scale);
         let rows = self.done + self.scratch.len() as u64;
         if rows == self.next_report || rows == self.next_save {
             return self.flush();
@@ -221,25 +217,14 @@ impl<'a> Trainer<'a> {
 
     /// A model with these outputs, learned from so many rows of this data.
     pub(super) fn model(&self, outputs: Vec<Output>, passes: u32, rows: u64, skipped: u64) -> Model {
-        let progressive = &self.lane.crew().progressive;
-        Model {
-            recipe: self.recipe.clone().into(),
-            loss: self.targets.loss,
-            row_scale: self.row_scaling,
-            task: self.targets.task(),
-            columns: self.columns.clone(),
-            seen: Seen {
-                rows: self.rows_before + rows,
-                passes,
-                features: self.dictionary.len() as u64,
-                skipped,
-                progressive_loss: progressive.mean_loss() * self.targets.loss_unit(),
-                progressive_error: self.is_classes().then(|| progressive.mean_error()),
-            },
-            outputs,
-            selection: None,
-            sampling: None,
-        }
+        let seen = Seen {
+            rows: self.rows_before + rows,
+            passes,
+            features: self.dictionary.len() as u64,
+            skipped,
+            ..self.lane.crew().progressive.seen(&self.targets)
+        };
+        assemble(self.recipe, &self.targets, self.columns.clone(), seen, outputs)
     }
 
     pub(super) fn is_classes(&self) -> bool {
@@ -289,5 +274,15 @@ impl<'a> Trainer<'a> {
         }
         self.next_sweep = FIRST_SWEEP.max(2 * self.dictionary.len());
         Ok(())
+    }
+}
+
+/// Adds a row to a batch as learners see it: multiplied by the row's factor, divided column by column.
+#[inline]
+pub(super) fn push_scaled(batch: &mut Batch, example: Example<'_>, factor: f64, scale: &ColumnScale) {
+    match (scale.is_active(), factor) {
+        (false, 1.0) => batch.push_mapped(example, |_, value| value),
+        (false, factor) => batch.push_mapped(example, |_, value| value * factor),
+        (true, factor) => batch.push_mapped(example, |id, value| value * factor / scale.divisor(id)),
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn learn(
     }
     save(&job, &walk, true)?;
     let memory = walk.most_bytes + job.dictionary.bytes() + job.scale.bytes();
-    Ok(Fitted { model, rows_learned: walk.done, memory, skipped: job.skipped.1 })
+    Ok(Fitted { model, rows_learned: walk.done, memory, skipped: job.skipped.1, open: None })
 }
 
 /// Goes on where a saved training stood, or with what it knew if it was over.

@@ -48,7 +48,7 @@ pub(super) fn learn(
     if let Some(path) = &job.options.model {
         model.save(path)?;
     }
-    Ok(Fitted { model, rows_learned, memory: needed as usize, skipped: job.skipped.1 })
+    Ok(Fitted { model, rows_learned, memory: needed as usize, skipped: job.skipped.1, open: None })
 }
 
 /// Learns one output. A single one is shown stage by stage to who wants to see it.
