@@ -12,10 +12,11 @@ use tamis::read::{ReadOptions, RowChoice, RowStream, Source, expand, memory_of_t
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
-    CrossOptions, Curve, Measure, Point, RepeatOptions, Setting, Survey, Variation, choose, cross_validate,
-    default_axes, repeat, settings, survey,
+    CrossOptions, Curve, Measure, RepeatOptions, Setting, Survey, Variation, choose, cross_validate, default_axes,
+    repeat, settings, survey,
 };
 
+use super::draws::{Chosen, Wholes};
 use super::plan::{Cell, DataSet, Experiment, Protocol, ProtocolName, RowPlan, RunPlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
@@ -29,6 +30,9 @@ pub struct Lab<'a> {
     pub stop: Arc<AtomicBool>,
     /// Baselines by row: cells of a row share them.
     pub baselines: RefCell<BTreeMap<String, Baseline>>,
+    /// Settings and whole models that cells of `draws.rs` share.
+    pub chosen: RefCell<Chosen>,
+    pub wholes: RefCell<Wholes>,
 }
 
 /// What a baseline is worth.
@@ -49,10 +53,10 @@ pub enum Outcome {
 }
 
 /// Training and test rows of a data set.
-struct Rows {
-    fit: FitOptions,
-    test: (Vec<Source>, Vec<RowChoice>),
-    about: Survey,
+pub struct Rows {
+    pub fit: FitOptions,
+    pub test: (Vec<Source>, Vec<RowChoice>),
+    pub about: Survey,
 }
 
 impl Lab<'_> {
@@ -84,17 +88,23 @@ impl Lab<'_> {
         let what = format!("{}, {}", row.title.as_deref().unwrap_or(&data.title), run.title);
         match name {
             ProtocolName::TuneThenOrderings => self.tune_then_orderings(&what, data, &rows, run, &recipe),
+            ProtocolName::ByEpoch => self.by_epoch(&what, &rows, run, (&recipe, row)),
+            ProtocolName::ByDraws => self.by_draws(&what, &rows, run, (&recipe, row)),
+            ProtocolName::AtEqualSize => {
+                let other = self.protocol().baseline.as_ref().ok_or("at-equal-size needs a baseline".to_string())?;
+                self.at_equal_size(&what, &rows, (run, &self.experiment.runs[other]), (&recipe, row))
+            }
             _ => self.sparsest_within(&what, &rows, run, &recipe, row),
         }
     }
 
-    fn recipe(&self, run: &RunPlan, row: &RowPlan) -> Result<Recipe, String> {
+    pub fn recipe(&self, run: &RunPlan, row: &RowPlan) -> Result<Recipe, String> {
         let recipe = run.recipe(&self.experiment.recipe, &row.set, self.protocol().seed)?;
         recipe.check().map_err(|error| error.to_string())?;
         Ok(recipe)
     }
 
-    fn protocol(&self) -> &Protocol {
+    pub fn protocol(&self) -> &Protocol {
         &self.experiment.protocol
     }
 
@@ -156,7 +166,7 @@ impl Lab<'_> {
             )));
         };
         let point = &curve.points[chosen];
-        let (model, test) = self.learn_and_test(rows, point)?;
+        let (model, test) = self.learn_and_test(rows, &point.setting.recipe)?;
         let kept = 100.0 * model.nonzeros() as f64 / rows.about.features.max(1) as f64;
         let values =
             [("kept".to_string(), vec![kept]), ("test".into(), vec![test]), ("baseline".into(), vec![base.test])];
@@ -174,7 +184,7 @@ impl Lab<'_> {
         let title = row.title.as_deref().unwrap_or(&self.experiment.data[&row.data].title);
         let curve = self.curve(&format!("{title}, {}", run.title), rows, run, &self.recipe(run, row)?)?;
         let best = curve.best().expect("a curve without any value is an error");
-        let (_, test) = self.learn_and_test(rows, best)?;
+        let (_, test) = self.learn_and_test(rows, &best.setting.recipe)?;
         let found = Baseline { measure: curve.measure, least: best.mean, test };
         self.baselines.borrow_mut().insert(key, found);
         Ok(found)
@@ -198,7 +208,7 @@ impl Lab<'_> {
     }
 
     /// The setting that cross-validation chooses; with a single one there is nothing to choose.
-    fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
+    pub fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
         let mut all = self.settings(rows, run, recipe)?;
         if all.len() == 1 {
             return Ok(all.remove(0));
@@ -223,20 +233,30 @@ impl Lab<'_> {
         Ok(curve)
     }
 
-    /// The model of a setting, learned from all training rows, and its error (%) or RMSE on the test rows.
-    fn learn_and_test(&self, rows: &Rows, point: &Point) -> Result<(Model, f64), Failure> {
-        let model = fit(&point.setting.recipe, &rows.fit, None, &mut ())?.model;
+    /// The model of a recipe, learned from all training rows, and its error (%) or RMSE on the test rows.
+    pub fn learn_and_test(&self, rows: &Rows, recipe: &Recipe) -> Result<(Model, f64), Failure> {
+        let model = fit(recipe, &rows.fit, None, &mut ())?.model;
+        let value = self.test(rows, &model)?;
+        Ok((model, value))
+    }
+
+    /// The error (%) or RMSE of a model on the test rows.
+    pub fn test(&self, rows: &Rows, model: &Model) -> Result<f64, Failure> {
         let (sources, choices) = &rows.test;
         let mut read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
         read.columns.known = model.columns.clone();
-        let measures = measure(&model, &mut RowStream::open(sources.clone(), read), Strangers::Wrong)?;
-        let value = measures.rmse.or(measures.error.map(|error| 100.0 * error)).unwrap_or(f64::NAN);
-        Ok((model, value))
+        let measures = measure(model, &mut RowStream::open(sources.clone(), read), Strangers::Wrong)?;
+        Ok(measures.rmse.or(measures.error.map(|error| 100.0 * error)).unwrap_or(f64::NAN))
     }
 
     /// The rows of a data set; nothing if a file is not there.
     fn rows(&self, data: &DataSet) -> Result<Option<Rows>, Failure> {
-        let found = |name: &String| find(&self.folder, name);
+        let generated = match (&data.generate, find(&self.folder, &data.train)) {
+            (Some(plan), None) => Some(plan.folder(&data.train)?),
+            _ => None,
+        };
+        let folder = generated.as_ref().unwrap_or(&self.folder);
+        let found = |name: &String| find(folder, name);
         let (Some(train), Some(test)) = (found(&data.train), data.test.as_ref().map_or(found(&data.train), found))
         else {
             return Ok(None);

@@ -1,6 +1,8 @@
 //! `tamis reproduce`: a paper's tables beside ours.
 
 mod cell;
+mod draws;
+mod generate;
 mod page;
 mod plan;
 
@@ -74,6 +76,8 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
         quiet: args.quiet,
         stop: stop_on_signal(),
         baselines: Default::default(),
+        chosen: Default::default(),
+        wholes: Default::default(),
     };
     let (mut done, mut machine) = (Done::new(), Vec::new());
     for name in names {
