@@ -91,6 +91,8 @@ fn one_pass_survives_kill_9_with_any_method() {
         "--method sofs --k 40",
         "--method sgd --average",
         "--method rda --scale none",
+        "--method two-stage --k 40",
+        "--method single-stage --radius 2",
     ] {
         survives_kills(&folder, &format!("z.svm --passes 1 {flags}"));
     }
@@ -104,6 +106,7 @@ fn several_shuffled_passes_survive_kill_9() {
     survives_kills(&folder, "d.svm --passes 6 --method ftrl");
     survives_kills(&folder, "d.svm");
     survives_kills(&folder, "d.svm --k 7 --passes 4");
+    survives_kills(&folder, "d.svm --passes 6 --method two-stage");
     survives_kills(&folder, "d.svm --passes 6 --method truncated-gradient --average --memory 0 --cache-dir cache");
     survives_kills(&folder, "d.svm --passes 4 --scale unit-variance --method fobos --k 30 --refit");
     assert_eq!(names_in(&folder.path("cache")), [] as [&str; 0], "killed or not, the pass cache is gone");

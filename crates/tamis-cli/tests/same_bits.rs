@@ -61,12 +61,13 @@ fn write_parts(folder: &Folder, prefix: &str, format: &str, parts: &[String]) ->
     names.join(" ")
 }
 
-const FLAGS: [&str; 5] = [
+const FLAGS: [&str; 6] = [
     "",
     "--passes 1",
     "--passes 1 --scale max-abs --method sgd",
     "--passes 1 --scale none --method fobos --learning-rate 0.1",
     "--passes 3 --scale unit-variance",
+    "--passes 1 --method two-stage",
 ];
 
 #[test]

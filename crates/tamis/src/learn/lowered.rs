@@ -7,17 +7,15 @@
 //! sign(w)·(|w| + Θ at the time of writing), Θ being the sum of all τ so far: raising Θ lowers all of them. What is left
 //! to do is to notice those that reach zero, the keys of size Θ.
 //!
-//! Departures: the source keeps the keys in a search tree; here only the *low* ones, up to a floor, are in a heap. A
-//! touched weight that lands above the floor costs nothing beside its cell. When Θ has passed the floor, one look over the
-//! non-zero weights sets the next one at a quarter of them. That look is paid for by the quarter that left, and each of
-//! these came by being touched: O(1) amortised a touched weight, and a logarithm for the low ones.
+//! Departures: the source keeps the keys in a search tree; here only the *low* ones, up to a floor, are looked after
+//! ([`Soon`]). A touched weight that lands above the floor costs nothing beside its cell. When Θ has passed the floor, one
+//! look over the non-zero weights sets the next one at half of them. That look is paid for by the half that left, and each
+//! of these came by being touched: O(1) amortised a touched weight, and a few moves for the low ones.
 //!
-//! What is in the heap and in the list changes no number: weights leave in the order of their keys, ties by id. So the
+//! What is low and what is listed changes no number: weights leave in the order of their keys, ties by id. So the
 //! state is the keys, Θ and Σ|key|, and a copy made from these goes on bit for bit.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use super::soon::{Entry, Soon};
 use super::{Packed, State, StateError};
 use crate::data::FeatureId;
 
@@ -55,12 +53,14 @@ pub struct Lowered<C> {
     count: usize,
     /// All non-zero weights with keys up to this size are in `low`.
     floor: f64,
-    /// Sizes of keys, as bits (positive floats order as their bits), with ids; some of them no longer true.
-    low: BinaryHeap<Reverse<(u64, FeatureId)>>,
+    /// Sizes of keys with ids; some of them no longer true.
+    low: Soon,
     /// Ids of all non-zero weights, and of some that are zero.
     listed: Vec<FeatureId>,
     /// Ids that reach zero by the plan made last.
     leaving: Vec<FeatureId>,
+    /// The low ones taken last.
+    taken: Vec<Entry>,
 }
 
 /// What it takes to come back into the ball.
@@ -83,9 +83,10 @@ impl<C: Keyed> Lowered<C> {
             total: 0.0,
             count: 0,
             floor: 0.0,
-            low: BinaryHeap::new(),
+            low: Soon::new(),
             listed: Vec::new(),
             leaving: Vec::new(),
+            taken: Vec::new(),
         }
     }
 
@@ -138,7 +139,7 @@ impl<C: Keyed> Lowered<C> {
                 self.listed.push(id);
             }
             if size <= self.floor {
-                self.low.push(Reverse((size.to_bits(), id)));
+                self.low.put((size.to_bits(), id));
             }
         } else {
             cell.set_key(if is_listed { LISTED_ZERO } else { 0.0 });
@@ -162,34 +163,33 @@ impl<C: Keyed> Lowered<C> {
             }
             let amount = ((norm - radius) / count as f64).max(0.0);
             let threshold = self.offset + amount;
-            match self.lowest() {
-                Some((size, id)) if size <= threshold => {
-                    // A weight that went away and came back stands there twice.
-                    while self.low.peek() == Some(&Reverse((size.to_bits(), id))) {
-                        self.low.pop();
+            if self.take_low(threshold) {
+                // The threshold only rises as weights leave, so these leave whatever comes.
+                for &(bits, id) in &self.taken {
+                    if self.cells[id as usize].key().abs().to_bits() == bits {
+                        self.leaving.push(id);
+                        total -= f64::from_bits(bits);
+                        count -= 1;
                     }
-                    self.leaving.push(id);
-                    total -= size;
-                    count -= 1;
                 }
-                None if threshold > self.floor && self.floor < f64::INFINITY => self.raise_floor(),
-                _ => return Some(Lowering { amount, norm, count }),
+            } else if threshold > self.floor && self.floor < f64::INFINITY {
+                self.raise_floor();
+            } else {
+                return Some(Lowering { amount, norm, count });
             }
         }
     }
 
-    /// The smallest key in the heap that is still true.
-    fn lowest(&mut self) -> Option<(f64, FeatureId)> {
-        while let Some(&Reverse((bits, id))) = self.low.peek() {
-            if self.cells[id as usize].key().abs().to_bits() == bits {
-                return Some((f64::from_bits(bits), id));
-            }
-            self.low.pop();
-        }
-        None
+    /// Takes the low ones up to a size, true or not, smallest first; whether there was anything. The cells are
+    /// read in one go: they lie far apart, and loads that depend on nothing are fetched many at a time.
+    fn take_low(&mut self, threshold: f64) -> bool {
+        self.low.take(threshold.to_bits(), &mut self.taken);
+        let all = self.taken.iter().fold(0, |sum, (_, id)| sum ^ self.cells[*id as usize].key().to_bits());
+        std::hint::black_box(all);
+        !self.taken.is_empty()
     }
 
-    /// Sets the next floor. The heap is empty: what has a key up to the old floor is leaving.
+    /// Sets the next floor. There is nothing low: what has a key up to the old floor is leaving.
     fn raise_floor(&mut self) {
         let old = self.floor;
         let mut above = Vec::with_capacity(self.count);
@@ -206,13 +206,13 @@ impl<C: Keyed> Lowered<C> {
         });
         self.floor = f64::INFINITY;
         if above.len() > FEW {
-            let place = above.len() / 4;
+            let place = above.len() / 2;
             let (_, &mut (bits, _), _) = above.select_nth_unstable(place);
             self.floor = f64::from_bits(bits);
             // Equal keys stand on one side of the floor.
             above.retain(|&(size, _)| size <= bits);
         }
-        self.low = above.into_iter().map(Reverse).collect();
+        above.into_iter().for_each(|entry| self.low.put(entry));
     }
 
     /// Ids that reach zero by the plan made last.
@@ -238,7 +238,7 @@ impl<C: Keyed> Lowered<C> {
     pub fn cancel(&mut self) {
         for id in std::mem::take(&mut self.leaving) {
             let size = self.cells[id as usize].key().abs();
-            self.low.push(Reverse((size.to_bits(), id)));
+            self.low.put((size.to_bits(), id));
         }
     }
 
@@ -285,12 +285,6 @@ impl<C: Keyed> Lowered<C> {
         self.listed = (0..self.cells.len() as FeatureId).filter(nonzero).collect();
         self.count = self.listed.len();
         Ok(())
-    }
-}
-
-impl<C: Keyed> Default for Lowered<C> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -347,11 +341,11 @@ mod tests {
             assert_eq!(lowered.count(), weights(&lowered).iter().filter(|w| **w != 0.0).count());
         }
         assert!(emptied > 10_000, "only {emptied} weights reached zero");
-        assert!(lowered.low.len() <= 2 * lowered.count() + FEW + 20, "the heap stays in bounds");
+        assert!(lowered.low.len() <= 2 * lowered.count() + FEW + 20, "the low ones stay in bounds");
     }
 
     #[test]
-    fn a_heap_of_touches_without_projection_stays_in_bounds() {
+    fn touches_without_projection_stay_in_bounds() {
         let mut lowered = Lowered::<f64>::new();
         lowered.grow(9);
         (0..10).for_each(|id| lowered.put(id, 1.0));

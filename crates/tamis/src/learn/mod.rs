@@ -26,6 +26,7 @@ mod keep_largest;
 mod lowered;
 mod mean;
 mod second_order;
+mod soon;
 pub mod stabilized;
 mod state;
 

@@ -16,6 +16,7 @@ use tamis::tune::{
     repeat, settings, survey,
 };
 
+use super::draws::{Chosen, Wholes};
 use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
@@ -29,6 +30,9 @@ pub struct Lab<'a> {
     pub stop: Arc<AtomicBool>,
     /// Baselines by row: cells of a row share them.
     pub baselines: RefCell<BTreeMap<String, Baseline>>,
+    /// Settings and whole models that cells of `draws.rs` share.
+    pub chosen: RefCell<Chosen>,
+    pub wholes: RefCell<Wholes>,
 }
 
 /// What a baseline is worth.
@@ -51,7 +55,7 @@ pub enum Outcome {
 /// Training and test rows of a data set.
 pub struct Rows {
     pub fit: FitOptions,
-    test: (Vec<Source>, Vec<RowChoice>),
+    pub test: (Vec<Source>, Vec<RowChoice>),
     pub about: Survey,
 }
 
@@ -84,17 +88,23 @@ impl Lab<'_> {
         let what = format!("{}, {}", row.title.as_deref().unwrap_or(&data.title), run.title);
         match name {
             ProtocolName::TuneThenOrderings => self.tune_then_orderings(&what, data, &rows, run, &recipe),
+            ProtocolName::ByEpoch => self.by_epoch(&what, &rows, run, (&recipe, row)),
+            ProtocolName::ByDraws => self.by_draws(&what, &rows, run, (&recipe, row)),
+            ProtocolName::AtEqualSize => {
+                let other = self.protocol().baseline.as_ref().ok_or("at-equal-size needs a baseline".to_string())?;
+                self.at_equal_size(&what, &rows, (run, &self.experiment.runs[other]), (&recipe, row))
+            }
             _ => self.sparsest_within(&what, &rows, run, &recipe, row),
         }
     }
 
-    fn recipe(&self, run: &RunPlan, set: &Fields) -> Result<Recipe, String> {
+    pub fn recipe(&self, run: &RunPlan, set: &Fields) -> Result<Recipe, String> {
         let recipe = run.recipe(&self.experiment.recipe, set, self.protocol().seed)?;
         recipe.check().map_err(|error| error.to_string())?;
         Ok(recipe)
     }
 
-    fn protocol(&self) -> &Protocol {
+    pub fn protocol(&self) -> &Protocol {
         &self.experiment.protocol
     }
 
@@ -198,7 +208,7 @@ impl Lab<'_> {
     }
 
     /// The setting that cross-validation chooses; with a single one there is nothing to choose.
-    fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
+    pub fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
         let mut all = self.settings(rows, run, recipe)?;
         if all.len() == 1 {
             return Ok(all.remove(0));
@@ -255,7 +265,12 @@ impl Lab<'_> {
 
     /// The rows of a data set; nothing if a file is not there.
     fn rows(&self, data: &DataSet) -> Result<Option<Rows>, Failure> {
-        let found = |name: &String| find(&self.folder, name);
+        let generated = match (&data.generate, find(&self.folder, &data.train)) {
+            (Some(plan), None) => Some(plan.folder(&data.train)?),
+            _ => None,
+        };
+        let folder = generated.as_ref().unwrap_or(&self.folder);
+        let found = |name: &String| find(folder, name);
         let (Some(train), Some(test)) = (found(&data.train), data.test.as_ref().map_or(found(&data.train), found))
         else {
             return Ok(None);

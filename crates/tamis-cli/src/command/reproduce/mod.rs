@@ -1,7 +1,9 @@
 //! `tamis reproduce`: a paper's tables beside ours.
 
 mod cell;
+mod draws;
 mod figure;
+mod generate;
 mod page;
 mod plan;
 
@@ -75,6 +77,8 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
         quiet: args.quiet,
         stop: stop_on_signal(),
         baselines: Default::default(),
+        chosen: Default::default(),
+        wholes: Default::default(),
     };
     let (mut done, mut machine) = (Done::new(), Vec::new());
     for name in tables {

@@ -31,10 +31,10 @@ pub fn value_of(cell: &Cell, measure: &str) -> Result<Vec<f64>, String> {
 
 const HEAD: [&str; 7] = ["", "", "paper", "ours", "difference", "last recorded", "setting"];
 
-fn number(values: &[f64]) -> String {
+fn number(values: &[f64], decimals: usize) -> String {
     let digits = |value: f64| match value.abs() {
         size if size >= 1000.0 || (size >= 10.0 && value.fract() == 0.0) => format!("{value:.0}"),
-        _ => format!("{value:.2}"),
+        _ => format!("{value:.decimals$}"),
     };
     match values {
         [value] => digits(*value),
@@ -43,7 +43,8 @@ fn number(values: &[f64]) -> String {
     }
 }
 
-fn cells(line: &Line, tolerance: Option<f64>) -> [String; 7] {
+fn cells(line: &Line, table: &TablePlan) -> [String; 7] {
+    let (tolerance, decimals) = (table.tolerance, table.decimals);
     let difference = line.difference().map(|difference| {
         let mark = match tolerance {
             Some(tolerance) if difference.abs() <= tolerance => " ✓",
@@ -52,14 +53,15 @@ fn cells(line: &Line, tolerance: Option<f64>) -> [String; 7] {
         };
         match difference.fract() == 0.0 {
             true => format!("{difference:+.0}{mark}"),
-            false => format!("{difference:+.2}{mark}"),
+            false => format!("{difference:+.decimals$}{mark}"),
         }
     });
     let (ours, remark) = match &line.ours {
-        Ok(values) => (number(values), line.setting.clone()),
+        Ok(values) => (number(values, decimals), line.setting.clone()),
         Err(reason) => ("–".to_string(), reason.clone()),
     };
-    let optional = |values: &Option<Vec<f64>>| values.as_deref().map(number).unwrap_or_default();
+    let optional =
+        |values: &Option<Vec<f64>>| values.as_deref().map(|values| number(values, decimals)).unwrap_or_default();
     [
         line.row.clone(),
         line.column.clone(),
@@ -73,7 +75,7 @@ fn cells(line: &Line, tolerance: Option<f64>) -> [String; 7] {
 
 /// The table for the screen.
 pub fn text(table: &TablePlan, lines: &[Line]) -> String {
-    let all: Vec<[String; 7]> = lines.iter().map(|line| cells(line, table.tolerance)).collect();
+    let all: Vec<[String; 7]> = lines.iter().map(|line| cells(line, table)).collect();
     let mut rows = vec![HEAD.to_vec()];
     rows.extend(all.iter().map(|cells| cells.iter().map(String::as_str).collect::<Vec<_>>()));
     table::aligned(&rows)
@@ -90,6 +92,15 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
             "Ours: settings by {}-fold cross-validation on the training rows (rule `{}`), then {} orderings of all training \
              rows, each tested once.",
             protocol.folds, protocol.rule, protocol.runs
+        ),
+        ProtocolName::ByEpoch => format!(
+            "Ours: settings by {}-fold cross-validation on the training rows; then one pass, cut after each of {} epochs.",
+            protocol.folds, protocol.epochs
+        ),
+        ProtocolName::ByDraws | ProtocolName::AtEqualSize => format!(
+            "Ours: settings by {}-fold cross-validation on the training rows; then one model, its features drawn {} times: \
+             mean ± standard deviation over the drawings.",
+            protocol.folds, protocol.runs
         ),
         ProtocolName::SparsestWithin => format!(
             "Ours: by {}-fold cross-validation on the training rows, the sparsest setting that loses at most {} % of the \
@@ -108,7 +119,7 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
     };
     page.push_str(&row(&HEAD.map(String::from)));
     page.push_str("|---|---|--:|--:|--:|--:|---|\n");
-    lines.iter().for_each(|line| page.push_str(&row(&cells(line, table.tolerance))));
+    lines.iter().for_each(|line| page.push_str(&row(&cells(line, table))));
     let used: std::collections::BTreeSet<&str> = table.rows.iter().map(|row| row.data.as_str()).collect();
     let notes: Vec<(&str, &DataSet)> = used.into_iter().map(|name| (name, &experiment.data[name])).collect();
     for (_, data) in notes {

@@ -5,7 +5,7 @@
 //! about = "what is reproduced, and how our protocol differs"
 //!
 //! [protocol]                     # what a cell of a table is, unless the table says otherwise
-//! name = "tune-then-orderings"   # or sparsest-within, describe
+//! name = "tune-then-orderings"   # or sparsest-within, describe; by-epoch, by-draws, at-equal-size
 //! folds = 5                      # of the cross-validation, on training rows only
 //! rule = "min"                   # or one-se
 //! runs = 10                      # orderings
@@ -32,6 +32,8 @@
 //! why = "why this tolerance"
 //! rows = [{ data = "dexter", title = "Dexter, hinge", set = { loss = "hinge" }, paper = { rda = [11.42, 0.59] } }]
 //! ```
+//! Rows of by-epoch, by-draws and at-equal-size say `at = …`: the epoch, the number of draws, the radius. Data that are not
+//! there may be made: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`.
 //! A table that measures the same cells in another way says `rows_of = "2"` instead of listing rows again.
 //! Figures are explained in `figure/mod.rs`.
 //! The paper's values stand as `[value]` or `[mean, standard deviation]`. What we measured last stands in `recorded.toml`
@@ -40,6 +42,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::generate::Generate;
 use serde::{Deserialize, Serialize};
 use tamis::recipe::Recipe;
 use tamis::train::TaskKind;
@@ -86,10 +89,17 @@ pub struct Protocol {
     /// The share of its performance that may be lost (sparsest-within).
     #[serde(default = "one_per_cent")]
     pub within: f64,
+    /// Epochs in one pass over the training rows (by-epoch).
+    #[serde(default = "five")]
+    pub epochs: u32,
 }
 
 fn five() -> u32 {
     5
+}
+
+fn two() -> usize {
+    2
 }
 
 fn ten() -> u64 {
@@ -121,6 +131,12 @@ pub enum ProtocolName {
     SparsestWithin,
     /// What the files hold.
     Describe,
+    /// A learner after each epoch, its setting by cross-validation.
+    ByEpoch,
+    /// One model, its features drawn many times.
+    ByDraws,
+    /// A single stage at some radius, and two stages with as many features.
+    AtEqualSize,
 }
 
 /// Files.
@@ -137,6 +153,8 @@ pub struct DataSet {
     pub task: String,
     /// What to say where the files are not there.
     pub unavailable: Option<String>,
+    /// What to make where the files are not there.
+    pub generate: Option<Generate>,
     /// What sets these files apart from the paper's.
     pub note: Option<String>,
 }
@@ -196,6 +214,9 @@ pub struct TablePlan {
     /// The largest difference that counts as the same.
     pub tolerance: Option<f64>,
     pub why: Option<String>,
+    /// Decimals shown.
+    #[serde(default = "two")]
+    pub decimals: usize,
     #[serde(default)]
     pub rows: Vec<RowPlan>,
     /// The table whose rows these are too: other measures of the same cells.
@@ -211,16 +232,25 @@ pub struct RowPlan {
     /// Fields of every recipe of this row.
     #[serde(default)]
     pub set: Fields,
+    /// The number the row is about: an epoch, draws, a radius.
+    pub at: Option<f64>,
     /// What the paper prints, by column.
     #[serde(default)]
     pub paper: BTreeMap<String, Vec<f64>>,
 }
 
 impl RowPlan {
+    /// The number the row is about.
+    pub fn at(&self) -> Result<f64, String> {
+        self.at.filter(|at| *at > 0.0).ok_or_else(|| format!("row {}: expected at = a number above 0", self.data))
+    }
+
     /// The name of a cell among the recorded ones.
     pub fn key(&self, column: &str) -> String {
         let set: Vec<String> = self.set.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
-        let parts = std::iter::once(self.data.as_str()).chain(set.iter().map(String::as_str)).chain([column]);
+        let at = self.at.map(|at| format!("at={at}"));
+        let parts =
+            std::iter::once(self.data.as_str()).chain(set.iter().chain(&at).map(String::as_str)).chain([column]);
         parts.collect::<Vec<_>>().join("/")
     }
 }

@@ -1,0 +1,224 @@
+//! The cells of 004: one learned model, its features drawn many times; and a learner after each of its epochs.
+//!
+//! What is drawn from is learned once for each data set, with the setting that cross-validation on training rows chooses.
+//! The mean squares of its columns are those of the training rows. Test rows are used for the numbers shown, and nothing
+//! is chosen by them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use tamis::data::{Batch, Dictionary, FeatureId, Label};
+use tamis::model::Model;
+use tamis::random::{Purpose, generator};
+use tamis::read::{ReadOptions, RowChoice, RowStream, Source};
+use tamis::recipe::{Law, Recipe};
+use tamis::sparsify::{Drawn, Size, draw};
+use tamis::train::fit;
+use tamis::tune::Setting;
+
+use super::cell::{Lab, Outcome, Rows};
+use super::plan::{Cell, RowPlan, RunPlan};
+use crate::command::Failure;
+
+/// A whole model and the test rows, ready for many drawings.
+pub struct Whole {
+    weights: Vec<f64>,
+    /// Scores by law: |w|·√E[x²] and |w| of scaled columns.
+    by_distribution: Vec<f64>,
+    by_magnitude: Vec<f64>,
+    intercept: f64,
+    /// Test rows over the features of the model, and their labels.
+    rows: Batch,
+    setting: String,
+}
+
+impl Whole {
+    /// The RMSE of the model with its weights multiplied by what was drawn.
+    fn rmse(&self, drawn: impl IntoIterator<Item = Drawn>) -> f64 {
+        let mut weights = vec![0.0; self.weights.len()];
+        drawn.into_iter().for_each(|Drawn { place, factor }| weights[place] = self.weights[place] * factor);
+        let squares = self.rows.examples().map(|example| {
+            let parts = example.row.iter().map(|(id, value)| weights[id as usize] * value);
+            (parts.sum::<f64>() + self.intercept - example.target).powi(2)
+        });
+        (squares.sum::<f64>() / self.rows.len() as f64).sqrt()
+    }
+
+    /// The RMSE with all features.
+    fn full(&self) -> f64 {
+        self.rmse((0..self.weights.len()).map(|place| Drawn { place, factor: 1.0 }))
+    }
+
+    /// Mean and standard deviation of the RMSE over so many drawings.
+    fn drawn(&self, law: Law, size: Size, (seed, times): (u64, u64)) -> Vec<f64> {
+        let scores = match law {
+            Law::Distribution => &self.by_distribution,
+            Law::Magnitude => &self.by_magnitude,
+        };
+        let one = |time: u64| self.rmse(draw(scores, size, &mut generator(seed, Purpose::Draw, time)));
+        let found: Vec<f64> = (0..times).map(one).collect();
+        let mean = found.iter().sum::<f64>() / times as f64;
+        let spread = found.iter().map(|rmse| (rmse - mean).powi(2)).sum::<f64>() / (times - 1).max(1) as f64;
+        vec![mean, spread.sqrt()]
+    }
+}
+
+impl Lab<'_> {
+    /// The model after `at` epochs of all there are: learned from so many rows in one pass.
+    pub fn by_epoch(
+        &self,
+        what: &str,
+        rows: &Rows,
+        run: &RunPlan,
+        (recipe, row): (&Recipe, &RowPlan),
+    ) -> Result<Outcome, Failure> {
+        let (epoch, epochs) = (row.at()?, self.protocol().epochs);
+        let setting = self.setting_once(what, rows, run, (recipe, row))?;
+        let share = (epoch.exp2() - 1.0) / (f64::from(epochs).exp2() - 1.0);
+        let mut options = rows.fit.clone();
+        if share < 1.0 {
+            options.read.rows.push(RowChoice::Share { share, seed: self.protocol().seed, run: 0, inside: true });
+        }
+        let first = (rows.about.rows as f64 / (f64::from(epochs).exp2() - 1.0)).floor();
+        let recipe = setting.recipe.clone().set("first-epoch", first.max(1.0));
+        let model = fit(&recipe, &options, None, &mut ())?.model;
+        let values = [("rmse".to_string(), vec![self.test(rows, &model)?])];
+        Ok(Outcome::Measured(Cell { setting: setting.name(), values: values.into() }))
+    }
+
+    /// `at` draws from the whole model, many times.
+    pub fn by_draws(
+        &self,
+        what: &str,
+        rows: &Rows,
+        run: &RunPlan,
+        (recipe, row): (&Recipe, &RowPlan),
+    ) -> Result<Outcome, Failure> {
+        let whole = self.whole(what, rows, run, (recipe, row))?;
+        let times = (self.protocol().seed, self.protocol().runs);
+        let found = whole.drawn(recipe.law.unwrap_or_default(), Size::Draws(row.at()? as u64), times);
+        let worse = 100.0 * (found[0] / whole.full() - 1.0);
+        let values = [("rmse".to_string(), found), ("full".into(), vec![whole.full()]), ("worse".into(), vec![worse])];
+        Ok(Outcome::Measured(Cell { setting: whole.setting.clone(), values: values.into() }))
+    }
+
+    /// A single stage with the radius `at`, or the two stages with as many features.
+    pub fn at_equal_size(
+        &self,
+        what: &str,
+        rows: &Rows,
+        (run, single): (&RunPlan, &RunPlan),
+        (recipe, row): (&Recipe, &RowPlan),
+    ) -> Result<Outcome, Failure> {
+        let other = self.recipe(single, &row.set)?.set("radius", row.at()?);
+        let setting = self.setting_once(what, rows, single, (&other, row))?;
+        let (model, rmse) = self.learn_and_test(rows, &setting.recipe)?;
+        let size = model.nonzeros();
+        let kept = 100.0 * size as f64 / rows.about.features.max(1) as f64;
+        let (rmse, setting) = if recipe.method == other.method {
+            (vec![rmse], setting.name())
+        } else {
+            let whole = self.whole(what, rows, run, (recipe, row))?;
+            let times = (self.protocol().seed, self.protocol().runs);
+            let found = whole.drawn(recipe.law.unwrap_or_default(), Size::Exactly(size), times);
+            (found, whole.setting.clone())
+        };
+        let values = [("rmse".to_string(), rmse), ("kept".into(), vec![kept]), ("size".into(), vec![size as f64])];
+        Ok(Outcome::Measured(Cell { setting, values: values.into() }))
+    }
+
+    /// The setting that cross-validation chooses, found once for a data set and a recipe.
+    fn setting_once(
+        &self,
+        what: &str,
+        rows: &Rows,
+        run: &RunPlan,
+        (recipe, row): (&Recipe, &RowPlan),
+    ) -> Result<Setting, Failure> {
+        let key = format!("{} {}", row.data, serde_json::to_string(recipe).expect("plain data becomes JSON"));
+        if let Some(known) = self.chosen.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.tuned(what, rows, run, recipe)?;
+        self.chosen.borrow_mut().insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// The whole model of a data set, learned once, whatever the law.
+    fn whole(
+        &self,
+        what: &str,
+        rows: &Rows,
+        run: &RunPlan,
+        (recipe, row): (&Recipe, &RowPlan),
+    ) -> Result<Rc<Whole>, Failure> {
+        let recipe = Recipe { law: None, k: None, ..recipe.clone() }.set("draws", 1e9);
+        let setting = self.setting_once(what, rows, run, (&recipe, row))?;
+        let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
+        if let Some(known) = self.wholes.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let model = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
+        let whole = Rc::new(whole(&model, rows, setting.name())?);
+        self.wholes.borrow_mut().insert(key, whole.clone());
+        Ok(whole)
+    }
+}
+
+/// Scores and test rows of a model.
+fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, Failure> {
+    let [output] = &model.outputs[..] else { return Err("a number must be predicted".to_string().into()) };
+    let places: HashMap<&str, FeatureId> = output.features.iter().map(|one| one.name.as_str()).zip(0..).collect();
+    let (mut squares, mut total) = (vec![0.0; output.features.len()], 0.0);
+    each_row(&rows.fit.sources, rows.fit.read.clone(), &places, |entries, _| {
+        total += 1.0;
+        entries.iter().for_each(|(id, value)| squares[*id as usize] += value * value);
+    })?;
+    let mut test = Batch::new();
+    let (sources, choices) = &rows.test;
+    let mut read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
+    read.columns.known = model.columns.clone();
+    each_row(sources, read, &places, |entries, target| {
+        let (ids, values): (Vec<FeatureId>, Vec<f64>) = entries.iter().copied().unzip();
+        test.push(tamis::data::Example { row: tamis::data::Row { ids: &ids, values: &values }, target, weight: 1.0 });
+    })?;
+    let weights: Vec<f64> = output.features.iter().map(|one| one.weight).collect();
+    let part = |(weight, square): (&f64, f64)| weight.abs() * (square / total).sqrt();
+    Ok(Whole {
+        by_distribution: weights.iter().zip(squares).map(part).collect(),
+        by_magnitude: output.features.iter().map(|one| (one.weight * one.scale).abs()).collect(),
+        weights,
+        intercept: output.intercept,
+        rows: test,
+        setting,
+    })
+}
+
+/// Hands on each row's features that the model has, and its label.
+fn each_row(
+    sources: &[Source],
+    read: ReadOptions,
+    places: &HashMap<&str, FeatureId>,
+    mut take: impl FnMut(&[(FeatureId, f64)], f64),
+) -> Result<(), Failure> {
+    let (mut dictionary, mut known) = (Dictionary::new(None), Vec::new());
+    let mut stream = RowStream::open(sources.to_vec(), read);
+    while let Some(block) = stream.next_block()? {
+        let twice = |(row, name)| format!("row {row}: the feature {name} comes twice");
+        let (batch, labels) = block.rows.intern(&mut dictionary).map_err(twice)?;
+        for id in known.len()..dictionary.span() {
+            known.push(places.get(dictionary.name(id as FeatureId).as_str()).copied());
+        }
+        for (example, label) in batch.examples().zip(&labels) {
+            let Label::Number(target) = label else { return Err(format!("label {label} is not a number").into()) };
+            let entries: Vec<(FeatureId, f64)> =
+                example.row.iter().filter_map(|(id, value)| Some((known[id as usize]?, value))).collect();
+            take(&entries, *target);
+        }
+    }
+    Ok(())
+}
+
+/// Settings by data set and recipe, and whole models by data set and setting: cells share them.
+pub type Chosen = BTreeMap<String, Setting>;
+pub type Wholes = BTreeMap<String, Rc<Whole>>;

@@ -1,0 +1,106 @@
+//! `--method two-stage`: how many features, what is told, and what cannot be learned.
+
+mod common;
+
+use common::{Folder, line_csv, one_json_line, rows, svm};
+
+fn text() -> Folder {
+    let folder = Folder::new();
+    folder.ok("synth text-regression -o t --n 2000 --p 3000 --nonzeros 60 --test-rows 500 --k 20");
+    folder
+}
+
+#[test]
+fn k_is_exact_and_draws_are_a_bound() {
+    let folder = text();
+    for k in [1, 7, 300] {
+        let told = folder.json(&format!("fit t.svm --method two-stage --k {k} --json --quiet --out m.json"));
+        assert_eq!(told["nonzeros"], k);
+        assert_eq!(told["sampling"]["expected"], k as f64);
+    }
+    let told = folder.json("fit t.svm --method two-stage --draws 200 --json --quiet --out m.json");
+    let (kept, expected) = (told["nonzeros"].as_f64().unwrap(), told["sampling"]["expected"].as_f64().unwrap());
+    assert!(kept <= 200.0 && (kept - expected).abs() < 5.0 * expected.sqrt(), "{kept} kept, {expected} expected");
+    assert_eq!(told["sampling"]["draws"], 200);
+    assert_eq!(told["sampling"]["law"], "distribution");
+}
+
+#[test]
+fn epsilon_and_delta_decide_how_many_draws_there_are() {
+    let folder = text();
+    let draws = |flags: &str| {
+        let line = format!("fit t.svm --method two-stage --epsilon 0.2 {flags} --json --quiet --out m.json");
+        folder.json(&line)["sampling"]["draws"].as_f64().unwrap()
+    };
+    let plain = draws("");
+    assert!((draws("--delta 0.25") / plain - 2.0).abs() < 0.01, "half the chance takes twice the draws");
+    assert!(draws("--law magnitude") > plain, "Theorem 3 asks for fewer than Theorem 2");
+}
+
+#[test]
+fn the_seed_draws_and_nothing_else_does() {
+    let folder = text();
+    let model = |flags: &str| folder.model(&format!("fit t.svm --method two-stage --no-shuffle --k 30 {flags}"));
+    assert_eq!(model("--threads 1"), model("--threads 3"));
+    assert_ne!(model("--seed 1"), model("--seed 2"));
+}
+
+#[test]
+fn what_was_expected_is_told_before_and_kept_in_the_model() {
+    let folder = text();
+    let run = folder.run("fit t.svm --method two-stage --draws 50 --out m.json");
+    assert!(run.err.contains("50 draws by distribution were to keep "), "{}", run.err);
+    assert!(folder.ok("inspect m.json").contains("50 draws by distribution were to keep "));
+    assert_eq!(folder.json("inspect m.json --json")["sampling"]["draws"], 50);
+    let test = folder.json("eval m.json t.test.svm --json");
+    assert_eq!((test["n"].as_u64(), test["nonzeros"].as_u64().is_some_and(|kept| kept <= 50)), (Some(500), true));
+    assert_eq!(folder.ok("predict m.json t.test.svm").lines().count(), 500);
+}
+
+#[test]
+fn a_line_is_found_and_classes_are_too() {
+    let folder = Folder::new();
+    folder.write("line.csv", line_csv(800)).write("four.svm", svm(&rows(1500, 60, 8, 4, 3)));
+    let r2 = folder.json("fit line.csv --method two-stage --json --quiet --validate line.csv --out m.json");
+    assert!(r2["validation"]["r2"].as_f64().unwrap() > 0.98, "{r2}");
+    let four = folder.json("fit four.svm --method two-stage --k 12 --json --quiet --out m.json");
+    assert_eq!((four["task"].as_str(), four["nonzeros"].as_u64()), (Some("multiclass"), Some(12)));
+    let loss = |flags: &str| {
+        let line = format!("fit four.svm --method two-stage --loss logistic {flags} --json --quiet --out m.json");
+        folder.json(&line)["progressive_error"].as_f64().unwrap()
+    };
+    assert!(loss("") < 0.7, "better than chance");
+}
+
+#[test]
+fn it_can_be_tuned_and_repeated() {
+    let folder = text();
+    let tuned = folder.json("tune t.svm --method two-stage --folds 2 --passes 1 --k 40 --json --quiet --no-fit");
+    assert_eq!(tuned["chosen"]["nonzeros"], 40.0, "{tuned}");
+    let stable = folder.json("stability t.svm --method two-stage --runs 2 --passes 1 --k 40 --json --quiet");
+    assert_eq!(stable["mean_nonzeros"], 40.0);
+}
+
+#[test]
+fn what_cannot_be_learned_is_told_with_what_to_do() {
+    let folder = Folder::new();
+    folder.write("line.csv", line_csv(50)).write("empty.svm", "").write("flat.svm", "1.5\n2.5\n3.25\n1.25\n");
+    for (line, expected) in [
+        ("line.csv --radius 0", "radius must be a number above 0, got 0"),
+        ("line.csv --radius -1", "radius must be a number above 0, got -1"),
+        ("line.csv --radius 0.5", "and two-stage needs --radius to be as much; it is 0.5. Leave --radius out"),
+        ("line.csv --passes 1 --first-epoch 51", "50 rows are fewer than the first epoch of two-stage, 51; give"),
+        ("empty.svm", "no rows"),
+        ("flat.svm", "all weights are zero: there is nothing to draw features from"),
+        ("line.csv --penalty 1", "two-stage has no --penalty: give --k, --draws or --epsilon"),
+        ("line.csv --k 3 --draws 5", "give one of them"),
+        ("line.csv --k 2 --rate constant", "two-stage has a step size of its own"),
+        ("line.csv --delta 0", "delta must be a number above 0 and at most 1, got 0"),
+    ] {
+        let run = folder.run(&format!("fit {line} --method two-stage --task regression --out m.json"));
+        assert!(run.complaint().contains(expected), "{line}: {}", run.complaint());
+    }
+    let run = folder.run("fit line.csv --method sgd --law magnitude --out m.json");
+    assert!(run.complaint().contains("--law is a choice of two-stage"), "{}", run.complaint());
+    assert_eq!(one_json_line(&folder.ok("fit line.csv --method two-stage --radius 1e6 --json --quiet"))["nonzeros"], 2);
+}
