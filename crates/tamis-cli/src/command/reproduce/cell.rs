@@ -1,10 +1,9 @@
 //! One cell of a table: what it takes to get our number. Test rows are used once, for the number itself.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tamis::eval::{Strangers, measure};
 use tamis::model::Model;
@@ -16,7 +15,7 @@ use tamis::tune::{
     default_axes, repeat, settings, survey,
 };
 
-use super::plan::{Cell, DataSet, Experiment, Protocol, ProtocolName, RowPlan, RunPlan};
+use super::plan::{Cell, DataSet, Experiment, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
 
@@ -28,7 +27,7 @@ pub struct Lab<'a> {
     pub quiet: bool,
     pub stop: Arc<AtomicBool>,
     /// Baselines by row: cells of a row share them.
-    pub baselines: RefCell<BTreeMap<String, Baseline>>,
+    pub baselines: Mutex<BTreeMap<String, Baseline>>,
 }
 
 /// What a baseline is worth.
@@ -56,6 +55,27 @@ struct Rows {
 }
 
 impl Lab<'_> {
+    /// Measures all cells of a row together: of all tables that ask for it, since they share its rows.
+    pub fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
+        let data = &self.experiment.data[&row.data];
+        let what = row.title.as_deref().unwrap_or(&data.title);
+        let of_table = |table: &&TablePlan| {
+            let protocol = table.protocol.unwrap_or(self.protocol().name);
+            protocol == name && table.rows.iter().any(|other| other.key("") == row.key(""))
+        };
+        let tables = self.experiment.tables.values().filter(of_table);
+        let columns: BTreeSet<&str> = tables.flat_map(|table| table.columns.iter().map(String::as_str)).collect();
+        let columns: Vec<&str> = columns.into_iter().collect();
+        let rows =
+            data.generated.as_ref().ok_or_else(|| Failure::Text(format!("{what}: these rows are not generated")));
+        match name {
+            ProtocolName::Detection => self.detection(what, row, &columns, rows?),
+            ProtocolName::Drift => self.drift(what, row, &columns, rows?),
+            ProtocolName::Regret => self.regret(what, row, &columns, rows?),
+            _ => self.random_splits(what, row, &columns),
+        }
+    }
+
     /// Measures a cell. What goes wrong is the cell's answer; only an interruption ends the table.
     pub fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
         match self.try_cell(name, row, column) {
@@ -94,7 +114,7 @@ impl Lab<'_> {
         Ok(recipe)
     }
 
-    fn protocol(&self) -> &Protocol {
+    pub fn protocol(&self) -> &Protocol {
         &self.experiment.protocol
     }
 
@@ -163,11 +183,15 @@ impl Lab<'_> {
         Ok(Outcome::Measured(Cell { setting: point.setting.name(), values: values.into() }))
     }
 
+    fn known_baselines(&self) -> MutexGuard<'_, BTreeMap<String, Baseline>> {
+        self.baselines.lock().expect("no thread panicked")
+    }
+
     /// The best the baseline can do on a row's data.
     fn baseline(&self, rows: &Rows, row: &RowPlan) -> Result<Baseline, Failure> {
         let name = self.protocol().baseline.as_ref().ok_or_else(|| "sparsest-within needs a baseline".to_string())?;
         let key = row.key(name);
-        if let Some(&known) = self.baselines.borrow().get(&key) {
+        if let Some(&known) = self.known_baselines().get(&key) {
             return Ok(known);
         }
         let run = &self.experiment.runs[name];
@@ -176,7 +200,7 @@ impl Lab<'_> {
         let best = curve.best().expect("a curve without any value is an error");
         let (_, test) = self.learn_and_test(rows, best)?;
         let found = Baseline { measure: curve.measure, least: best.mean, test };
-        self.baselines.borrow_mut().insert(key, found);
+        self.known_baselines().insert(key, found);
         Ok(found)
     }
 
@@ -258,7 +282,7 @@ impl Lab<'_> {
 }
 
 /// A file, or the same compressed.
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     let endings = ["", ".zst", ".gz", ".xz", ".bz2"];
     endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
 }

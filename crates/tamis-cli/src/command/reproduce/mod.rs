@@ -1,8 +1,13 @@
 //! `tamis reproduce`: a paper's tables beside ours.
 
 mod cell;
+mod detection;
+mod drift;
 mod page;
 mod plan;
+mod regret;
+mod simulate;
+mod splits;
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +39,7 @@ pub struct ReproduceArgs {
     /// Only these data sets; nothing is written then
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// So many orderings instead of the experiment's; nothing is written then
+    /// So many orderings, splits or generated data sets instead of the experiment's; nothing is written then
     #[arg(long, value_name = "N")]
     pub runs: Option<u64>,
     /// Keep our values in recorded.toml, to be shown beside those of later runs
@@ -60,6 +65,8 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
     let mut experiment = plan::load(&folder.join("expected.toml"))?;
     if let Some(runs) = args.runs {
         experiment.protocol.runs = runs;
+        let generated = experiment.data.values_mut().filter_map(|data| data.generated.as_mut());
+        generated.for_each(|rows| rows.runs = Some(runs));
     }
     if let Some(name) = args.only.iter().find(|name| !experiment.data.contains_key(*name)) {
         let names: Vec<&str> = experiment.data.keys().map(String::as_str).collect();
@@ -134,14 +141,18 @@ fn data_folder(asked: Option<&Path>) -> PathBuf {
     asked.map(Path::to_path_buf).or(told).unwrap_or_else(|| "../shared/data".into())
 }
 
-/// The tables meant.
-fn tables<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<Vec<&'a str>, Failure> {
+/// The tables meant: `2` and `table2` are table 2 with its parts, `2-rmse` is one of them.
+fn tables<'a>(experiment: &'a Experiment, asked: Option<&str>) -> Result<Vec<&'a str>, Failure> {
     let all: Vec<&str> = experiment.tables.keys().map(String::as_str).collect();
-    match asked {
-        None => Ok(all),
-        Some(name) if all.contains(&name) => Ok(vec![name]),
-        Some(name) => Err(Failure::Text(format!("table {name}: expected one of {}", all.join(", ")))),
-    }
+    let Some(asked) = asked else { return Ok(all) };
+    let named = |name: &str| {
+        let is_part =
+            |table: &str| table.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        all.iter().copied().filter(|table| is_part(table)).collect::<Vec<&str>>()
+    };
+    let found =
+        [Some(asked), asked.strip_prefix("table")].into_iter().flatten().map(named).find(|found| !found.is_empty());
+    found.ok_or_else(|| Failure::Text(format!("table {asked}: expected one of {}", all.join(", "))))
 }
 
 /// All cells of a table, those that tables share worked out once.
@@ -174,6 +185,9 @@ fn line(
     let describes = protocol == ProtocolName::Describe;
     let (key, measure) = if describes { (row.key("files"), column) } else { (row.key(column), table.measure.as_str()) };
     let run = lab.experiment.runs.get(column).filter(|_| !describes);
+    if !done.contains_key(&key) && protocol.is_by_row() {
+        done.extend(lab.row(protocol, row)?);
+    }
     if !done.contains_key(&key) {
         let outcome = match run.and_then(|run| run.measured.as_ref()) {
             Some(file) => plan::recorded(&folder.join(file))?

@@ -31,10 +31,10 @@ pub fn value_of(cell: &Cell, measure: &str) -> Result<Vec<f64>, String> {
 
 const HEAD: [&str; 7] = ["", "", "paper", "ours", "difference", "last recorded", "setting"];
 
-fn number(values: &[f64]) -> String {
+fn number(values: &[f64], places: usize) -> String {
     let digits = |value: f64| match value.abs() {
         size if size >= 1000.0 || (size >= 10.0 && value.fract() == 0.0) => format!("{value:.0}"),
-        _ => format!("{value:.2}"),
+        _ => format!("{value:.places$}"),
     };
     match values {
         [value] => digits(*value),
@@ -43,23 +43,25 @@ fn number(values: &[f64]) -> String {
     }
 }
 
-fn cells(line: &Line, tolerance: Option<f64>) -> [String; 7] {
+fn cells(line: &Line, table: &TablePlan) -> [String; 7] {
+    let places = table.digits;
     let difference = line.difference().map(|difference| {
-        let mark = match tolerance {
+        let mark = match table.tolerance {
             Some(tolerance) if difference.abs() <= tolerance => " ✓",
             Some(_) => " ✗",
             None => "",
         };
         match difference.fract() == 0.0 {
             true => format!("{difference:+.0}{mark}"),
-            false => format!("{difference:+.2}{mark}"),
+            false => format!("{difference:+.places$}{mark}"),
         }
     });
     let (ours, remark) = match &line.ours {
-        Ok(values) => (number(values), line.setting.clone()),
+        Ok(values) => (number(values, places), line.setting.clone()),
         Err(reason) => ("–".to_string(), reason.clone()),
     };
-    let optional = |values: &Option<Vec<f64>>| values.as_deref().map(number).unwrap_or_default();
+    let optional =
+        |values: &Option<Vec<f64>>| values.as_deref().map(|values| number(values, places)).unwrap_or_default();
     [
         line.row.clone(),
         line.column.clone(),
@@ -73,7 +75,7 @@ fn cells(line: &Line, tolerance: Option<f64>) -> [String; 7] {
 
 /// The table for the screen.
 pub fn text(table: &TablePlan, lines: &[Line]) -> String {
-    let all: Vec<[String; 7]> = lines.iter().map(|line| cells(line, table.tolerance)).collect();
+    let all: Vec<[String; 7]> = lines.iter().map(|line| cells(line, table)).collect();
     let mut rows = vec![HEAD.to_vec()];
     rows.extend(all.iter().map(|cells| cells.iter().map(String::as_str).collect::<Vec<_>>()));
     table::aligned(&rows)
@@ -98,6 +100,23 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
             100.0 * protocol.within,
             protocol.baseline.as_deref().unwrap_or_default()
         ),
+        ProtocolName::Detection => {
+            "Ours: mean ± standard deviation over generated data sets, as many as the rows of this \
+             table say in `expected.toml`; models have the true number of features and are tested on further rows."
+                .to_string()
+        }
+        ProtocolName::Drift => "Ours: each period is predicted by the model of all rows before it; mean ± standard \
+             deviation over generated streams."
+            .to_string(),
+        ProtocolName::Regret => "Ours: mean ± standard deviation over generated streams, of the loss on the way less that of \
+             least squares on the true features in hindsight; models from running averages are made anew whenever the rows \
+             have grown by a fourth."
+            .to_string(),
+        ProtocolName::RandomSplits => format!(
+            "Ours: mean ± standard deviation over {} random splits; sizes by {}-fold cross-validation from the running \
+             averages of the training rows, each model tested once.",
+            protocol.runs, protocol.folds
+        ),
     };
     writeln!(page, "{how}\n").expect("text grows");
     if let (Some(tolerance), Some(why)) = (table.tolerance, &table.why) {
@@ -108,7 +127,7 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
     };
     page.push_str(&row(&HEAD.map(String::from)));
     page.push_str("|---|---|--:|--:|--:|--:|---|\n");
-    lines.iter().for_each(|line| page.push_str(&row(&cells(line, table.tolerance))));
+    lines.iter().for_each(|line| page.push_str(&row(&cells(line, table))));
     let used: std::collections::BTreeSet<&str> = table.rows.iter().map(|row| row.data.as_str()).collect();
     let notes: Vec<(&str, &DataSet)> = used.into_iter().map(|name| (name, &experiment.data[name])).collect();
     for (_, data) in notes {
