@@ -244,6 +244,47 @@ class Sgd:
         return last_json(run([sys.executable, self.driver, "eval", model, test["svm"]]).stdout)
 
 
+class MomentsSpeed:
+    """Our running averages: an example of the library. Its time is the work alone, rows or moments being in memory."""
+
+    title = "moments_speed"
+    path = ROOT / "target/release/examples/moments_speed"
+
+    def missing(self):
+        if self.path.exists():
+            return None
+        return "target/release/examples/moments_speed is not built: cargo build --release -p tamis --examples"
+
+    def version(self):
+        return None
+
+    def start(self, words):
+        return [self.path, *words]
+
+    def read(self, outcome):
+        return {"seconds": last_json(outcome.stdout)["seconds"]}
+
+
+class MomentsPeer:
+    """numpy, scikit-learn and skglm on the same moments. Its time is the work alone."""
+
+    title = "skglm"
+    driver = HERE / "drivers/moments.py"
+
+    def missing(self):
+        return package_missing("skglm") or package_missing("safetensors")
+
+    def version(self):
+        return package_version("skglm")
+
+    def start(self, words):
+        return [sys.executable, self.driver, *words]
+
+    def read(self, outcome):
+        said = last_json(outcome.stdout)
+        return {"seconds": said["seconds"], "nonzeros": said.get("nonzeros")}
+
+
 def package_version(name):
     from importlib.metadata import PackageNotFoundError, version
 
@@ -263,4 +304,6 @@ PEERS = {
     "vw": VowpalWabbit(),
     "liblinear-train": Liblinear(),
     "sgd": Sgd(),
+    "moments_speed": MomentsSpeed(),
+    "moments-peer": MomentsPeer(),
 }

@@ -249,7 +249,11 @@ fn the_papers_own_experiments_can_be_read() {
     for paper in
         common::names_in(&experiments).iter().filter(|name| experiments.join(name).join("expected.toml").is_file())
     {
-        let line = format!("reproduce {paper} --experiments {} --data empty --quiet --json", experiments.display());
+        // Where rows are generated, only the table of real data is tried: the others would be measured in full.
+        let text = std::fs::read_to_string(experiments.join(paper).join("expected.toml")).unwrap();
+        let table = if text.contains("generated = ") { "/5" } else { "" };
+        let line =
+            format!("reproduce {paper}{table} --experiments {} --data empty --quiet --json", experiments.display());
         let told = folder.json(&line);
         let tables = || told.as_array().unwrap().iter().filter(|part| part["table"].is_string());
         assert!(tables().all(|table| !table["lines"].as_array().unwrap().is_empty()), "{told}");

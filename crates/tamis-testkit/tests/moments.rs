@@ -136,8 +136,8 @@ fn the_lasso_is_that_of_plain_descent_on_the_rows() {
             solved(&moments(&table, 1), SolveRecipe { penalty: Some(penalty), ..SolveRecipe::new(Solver::Lasso) });
         let (intercept, weights) = line(&found, 12);
         let naive = table.lasso(penalty, 3000);
-        assert!((intercept - naive.0).abs() < 1e-4, "{intercept} {}", naive.0);
-        assert!(weights.iter().zip(&naive.1).all(|(a, b)| (a - b).abs() < 1e-5 && (*a == 0.0) == (*b == 0.0)));
+        assert!((intercept - naive.0).abs() < 1e-8, "{intercept} {}", naive.0);
+        assert!(weights.iter().zip(&naive.1).all(|(a, b)| (a - b).abs() < 1e-9 && (*a == 0.0) == (*b == 0.0)));
     }
 }
 
@@ -175,7 +175,7 @@ fn cross_validated_lasso_is_the_lasso_of_the_other_rows() {
     let table = table(60, 6, 1.0, 8);
     let moments = moments(&table, 3);
     let found = solved(&moments, SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) });
-    for point in found.path.iter().step_by(20) {
+    for point in found.path.iter().step_by(9) {
         let mut expected = 0.0;
         for fold in 0..3 {
             let (training, held) =
@@ -184,7 +184,21 @@ fn cross_validated_lasso_is_the_lasso_of_the_other_rows() {
             expected += held.mean_squared_error(intercept, &weights) / 3.0;
         }
         let error = point.cv_error.unwrap();
-        assert!((error - expected).abs() <= 1e-4 * expected, "{}: {error} {expected}", point.size);
+        assert!((error - expected).abs() <= 1e-8 * expected, "{}: {error} {expected}", point.size);
+    }
+}
+
+#[test]
+fn cross_validation_judges_no_model_that_a_fold_cannot_have() {
+    // 40 rows, folds of 10: a model of 30 features and more fits the 30 training rows of a fold perfectly.
+    let table = table(40, 60, 0.0, 4);
+    for method in [Solver::OlsTh, Solver::Ofsa] {
+        let found =
+            solved(&moments(&table, 4), SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(method) });
+        assert!(found.path.iter().all(|point| point.size < 29), "{method:?}");
+        assert!(found.path[found.chosen].size < 20, "{method:?}: {}", found.path[found.chosen].size);
+        let by_bic = SolveRecipe { choose: Some(Criterion::Bic), ..SolveRecipe::new(method) };
+        assert!(solved(&moments(&table, 4), by_bic).path.iter().any(|point| point.size > 30));
     }
 }
 

@@ -157,7 +157,7 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     if let Some(k) = recipe.k.filter(|&k| k > problem.size()) {
         return Err(SolveError::TooMany { k, usable: problem.size(), all: task.features.len() });
     }
-    let (fits, grid, mut chosen) = candidates(&problem, recipe, with_path);
+    let (fits, grid, mut chosen) = candidates(&problem, recipe, with_path, judgeable(moments, &total, recipe));
     let judged: Vec<Judged> = freedoms(&problem, recipe, &fits)
         .into_iter()
         .zip(&fits)
@@ -174,7 +174,10 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     if let Some(criterion) = recipe.choose {
         chosen = best(&path, criterion);
     }
-    let notes = notes(&problem, &task, recipe, &fits[chosen]);
+    let mut notes = notes(&problem, &task, recipe, &fits[chosen]);
+    if recipe.choose.is_some() && recipe.method.is_penalised() && chosen + 1 == path.len() {
+        notes.push("the smallest penalty of the path was chosen: a smaller one (--penalty) may be better still".into());
+    }
     let model = task.model(moments, &problem, &fits[chosen], recipe, judged[chosen].error);
     Ok(Solved { model, path, chosen, notes })
 }
@@ -188,8 +191,16 @@ fn check_memory(features: u64) -> Result<(), SolveError> {
     }
 }
 
+/// The most features that cross-validation can judge: fewer than the training rows of any fold. With more, the fold's
+/// model would need a ridge that the model of all rows does not have, and say nothing of it.
+fn judgeable(moments: &Moments, total: &Sums, recipe: &SolveRecipe) -> usize {
+    let largest = moments.folds.iter().map(|fold| fold.rows).max().unwrap_or(0);
+    let most = total.rows.saturating_sub(largest).saturating_sub(1).max(1);
+    if recipe.choose == Some(Criterion::Cv) { most as usize } else { usize::MAX }
+}
+
 /// The models to look at, the grid they are on, and the one asked for.
-fn candidates(problem: &Problem, recipe: &SolveRecipe, with_path: bool) -> (Vec<Fit>, Grid, usize) {
+fn candidates(problem: &Problem, recipe: &SolveRecipe, with_path: bool, most: usize) -> (Vec<Fit>, Grid, usize) {
     let by_size = matches!(recipe.method, Solver::Ols | Solver::OlsTh | Solver::Ofsa);
     if let Some(k) = recipe.k {
         let mut list = exactly(problem, recipe, k);
@@ -211,6 +222,9 @@ fn candidates(problem: &Problem, recipe: &SolveRecipe, with_path: bool) -> (Vec<
         return (list, grid, last);
     }
     let mut grid = grid(problem, recipe);
+    if let Grid::Sizes(sizes) = &mut grid {
+        sizes.retain(|&size| size < most);
+    }
     if let (Some(penalty), Grid::Penalties(list)) = (recipe.penalty, &mut grid) {
         // The larger λ of the path are the way to the one given.
         list.retain(|&other| other > penalty && recipe.method.is_penalised());

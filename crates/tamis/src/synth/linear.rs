@@ -52,19 +52,25 @@ impl Linear {
     }
 
     pub(super) fn row(&self, number: u64) -> Row {
+        let mut dense = vec![0.0; self.plan.p];
+        let target = self.fill(number, &mut dense);
+        Row::from_dense(target, &dense)
+    }
+
+    /// Writes all columns of row `number` and returns its target.
+    pub(super) fn fill(&self, number: u64, dense: &mut [f64]) -> f64 {
         let plan = &self.plan;
         let mut stream = Stream::of_row(plan, number);
         let common = stream.normal();
-        let dense: Vec<f64> = (0..plan.p).map(|_| round(common + stream.normal())).collect();
+        dense.iter_mut().for_each(|value| *value = round(common + stream.normal()));
         let planted = dense.iter().skip(GAP - 1).step_by(GAP);
         let margin: f64 = self.weights(number).iter().zip(planted).map(|(weight, value)| weight * value).sum();
         let response = margin + plan.noise * stream.normal();
-        let target = match plan.classes {
+        match plan.classes {
             true if response < 0.0 => -1.0,
             true => 1.0,
             false => response,
-        };
-        Row::from_dense(target, &dense)
+        }
     }
 
     /// β of the planted columns when row `number` is made.

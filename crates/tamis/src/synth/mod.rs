@@ -39,6 +39,7 @@ pub use write::write_svmlight;
 
 use linear::Linear;
 use planar::Planar;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use text::Text;
 use zipf::Zipf;
@@ -107,8 +108,46 @@ enum Source {
 /// The rows of a plan, made one at a time.
 pub struct Rows {
     source: Source,
+    columns: usize,
     next: u64,
     end: u64,
+}
+
+impl Rows {
+    /// Writes rows from number `first` on (from 0, also beyond `n`), one after the other: the target, then all p columns.
+    /// Rows are made side by side, which changes none of them.
+    ///
+    /// # Panics
+    /// If `cells` does not hold whole rows of p + 1 numbers.
+    pub fn fill(&self, first: u64, cells: &mut [f64]) {
+        let width = self.columns + 1;
+        assert_eq!(cells.len() % width, 0, "whole rows");
+        cells.par_chunks_exact_mut(width).enumerate().with_min_len(64).for_each(|(at, cells)| {
+            let (target, dense) = cells.split_first_mut().expect("at least a target");
+            *target = self.fill_one(first + at as u64, dense);
+        });
+    }
+
+    fn fill_one(&self, number: u64, dense: &mut [f64]) -> f64 {
+        if let Source::Linear(linear) = &self.source {
+            return linear.fill(number, dense);
+        }
+        let row = self.source.row(number);
+        dense.fill(0.0);
+        row.ids.iter().zip(&row.values).for_each(|(&id, &value)| dense[id as usize - 1] = value);
+        row.target
+    }
+}
+
+impl Source {
+    fn row(&self, number: u64) -> Row {
+        match self {
+            Source::Zipf(zipf) => zipf.row(number),
+            Source::Text(text) => text.row(number),
+            Source::Linear(linear) => linear.row(number),
+            Source::Planar(planar) => planar.row(number),
+        }
+    }
 }
 
 impl Iterator for Rows {
@@ -120,12 +159,7 @@ impl Iterator for Rows {
         }
         let number = self.next;
         self.next += 1;
-        Some(match &self.source {
-            Source::Zipf(zipf) => zipf.row(number),
-            Source::Text(text) => text.row(number),
-            Source::Linear(linear) => linear.row(number),
-            Source::Planar(planar) => planar.row(number),
-        })
+        Some(self.source.row(number))
     }
 
     /// Rows passed over are not made.
@@ -163,7 +197,7 @@ pub fn generate(plan: &Plan) -> Result<(Truth, Rows), SynthError> {
             (Source::Planar(planar), truth)
         }
     };
-    Ok((truth, Rows { source, next: 0, end: plan.n as u64 }))
+    Ok((truth, Rows { source, columns: plan.p, next: 0, end: plan.n as u64 }))
 }
 
 /// The nearest multiple of 0.0001.
@@ -226,6 +260,18 @@ mod tests {
                 assert!(row.ids.iter().all(|&id| id >= 1 && id as usize <= plan.p));
                 assert!(row.values.iter().all(|&value| value != 0.0 && value == round(value)));
                 assert!(row.target.is_finite() && (!plan.classes || row.target.abs() == 1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn dense_blocks_hold_the_same_rows() {
+        for plan in plans(300) {
+            let (_, stream) = generate(&plan).unwrap();
+            let mut cells = vec![f64::NAN; 200 * (plan.p + 1)];
+            stream.fill(100, &mut cells);
+            for (cells, row) in cells.chunks(plan.p + 1).zip(&rows(&plan)[100..]) {
+                assert_eq!(&Row::from_dense(cells[0], &cells[1..]), row);
             }
         }
     }

@@ -25,7 +25,7 @@ pub use repeat::{RepeatOptions, Repeated, Run, Selected, Variation, repeat};
 pub use rule::{Rule, choose};
 pub use setting::{Axis, Setting, overlay, settings};
 pub use survey::{Survey, survey};
-pub use work::Watch;
+pub use work::{Watch, side_by_side};
 
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ pub type Watch<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// The results of all jobs in order, or the error of the earliest that failed. Jobs are taken in order and no more are
 /// begun after a failure, so that error is the same on any number of threads.
-pub(super) fn side_by_side<T: Send, E: Send>(
+pub fn side_by_side<T: Send, E: Send>(
     jobs: usize,
     threads: usize,
     watch: Watch<'_>,

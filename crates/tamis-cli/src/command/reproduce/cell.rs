@@ -1,10 +1,9 @@
 //! One cell of a table: what it takes to get our number. Test rows are used once, for the number itself.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tamis::eval::{Strangers, measure};
 use tamis::model::Model;
@@ -17,7 +16,7 @@ use tamis::tune::{
 };
 
 use super::draws::{Chosen, Wholes};
-use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan};
+use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
 
@@ -29,10 +28,10 @@ pub struct Lab<'a> {
     pub quiet: bool,
     pub stop: Arc<AtomicBool>,
     /// Baselines by row: cells of a row share them.
-    pub baselines: RefCell<BTreeMap<String, Baseline>>,
+    pub baselines: Mutex<BTreeMap<String, Baseline>>,
     /// Settings and whole models that cells of `draws.rs` share.
-    pub chosen: RefCell<Chosen>,
-    pub wholes: RefCell<Wholes>,
+    pub chosen: Mutex<Chosen>,
+    pub wholes: Mutex<Wholes>,
 }
 
 /// What a baseline is worth.
@@ -60,6 +59,27 @@ pub struct Rows {
 }
 
 impl Lab<'_> {
+    /// Measures all cells of a row together: of all tables that ask for it, since they share its rows.
+    pub fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
+        let data = &self.experiment.data[&row.data];
+        let what = row.title.as_deref().unwrap_or(&data.title);
+        let of_table = |table: &&TablePlan| {
+            let protocol = table.protocol.unwrap_or(self.protocol().name);
+            protocol == name && table.rows.iter().any(|other| other.key("") == row.key(""))
+        };
+        let tables = self.experiment.tables.values().filter(of_table);
+        let columns: BTreeSet<&str> = tables.flat_map(|table| table.columns.iter().map(String::as_str)).collect();
+        let columns: Vec<&str> = columns.into_iter().collect();
+        let rows =
+            data.generated.as_ref().ok_or_else(|| Failure::Text(format!("{what}: these rows are not generated")));
+        match name {
+            ProtocolName::Detection => self.detection(what, row, &columns, rows?),
+            ProtocolName::Drift => self.drift(what, row, &columns, rows?),
+            ProtocolName::Regret => self.regret(what, row, &columns, rows?),
+            _ => self.random_splits(what, row, &columns),
+        }
+    }
+
     /// Measures a cell. What goes wrong is the cell's answer; only an interruption ends the table.
     pub fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
         match self.try_cell(name, row, column) {
@@ -177,7 +197,7 @@ impl Lab<'_> {
     fn baseline(&self, rows: &Rows, row: &RowPlan) -> Result<Baseline, Failure> {
         let name = self.protocol().baseline.as_ref().ok_or_else(|| "sparsest-within needs a baseline".to_string())?;
         let key = row.key(name);
-        if let Some(&known) = self.baselines.borrow().get(&key) {
+        if let Some(&known) = shared(&self.baselines).get(&key) {
             return Ok(known);
         }
         let run = &self.experiment.runs[name];
@@ -186,7 +206,7 @@ impl Lab<'_> {
         let best = curve.best().expect("a curve without any value is an error");
         let (_, test) = self.learn_and_test(rows, &best.setting.recipe)?;
         let found = Baseline { measure: curve.measure, least: best.mean, test };
-        self.baselines.borrow_mut().insert(key, found);
+        shared(&self.baselines).insert(key, found);
         Ok(found)
     }
 
@@ -291,8 +311,13 @@ impl Lab<'_> {
     }
 }
 
+/// What cells share, for one of them at a time.
+pub fn shared<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
+    known.lock().expect("no thread panicked")
+}
+
 /// A file, or the same compressed.
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     let endings = ["", ".zst", ".gz", ".xz", ".bz2"];
     endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
 }

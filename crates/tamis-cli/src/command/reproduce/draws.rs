@@ -5,7 +5,7 @@
 //! is chosen by them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tamis::data::{Batch, Dictionary, FeatureId, Label};
 use tamis::model::Model;
@@ -16,7 +16,7 @@ use tamis::sparsify::{Drawn, Size, draw};
 use tamis::train::fit;
 use tamis::tune::Setting;
 
-use super::cell::{Lab, Outcome, Rows};
+use super::cell::{Lab, Outcome, Rows, shared};
 use super::plan::{Cell, RowPlan, RunPlan};
 use crate::command::Failure;
 
@@ -136,11 +136,11 @@ impl Lab<'_> {
         (recipe, row): (&Recipe, &RowPlan),
     ) -> Result<Setting, Failure> {
         let key = format!("{} {}", row.data, serde_json::to_string(recipe).expect("plain data becomes JSON"));
-        if let Some(known) = self.chosen.borrow().get(&key) {
+        if let Some(known) = shared(&self.chosen).get(&key) {
             return Ok(known.clone());
         }
         let found = self.tuned(what, rows, run, recipe)?;
-        self.chosen.borrow_mut().insert(key, found.clone());
+        shared(&self.chosen).insert(key, found.clone());
         Ok(found)
     }
 
@@ -151,16 +151,16 @@ impl Lab<'_> {
         rows: &Rows,
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
-    ) -> Result<Rc<Whole>, Failure> {
+    ) -> Result<Arc<Whole>, Failure> {
         let recipe = Recipe { law: None, k: None, ..recipe.clone() }.set("draws", 1e9);
         let setting = self.setting_once(what, rows, run, (&recipe, row))?;
         let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
-        if let Some(known) = self.wholes.borrow().get(&key) {
+        if let Some(known) = shared(&self.wholes).get(&key) {
             return Ok(known.clone());
         }
         let model = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
-        let whole = Rc::new(whole(&model, rows, setting.name())?);
-        self.wholes.borrow_mut().insert(key, whole.clone());
+        let whole = Arc::new(whole(&model, rows, setting.name())?);
+        shared(&self.wholes).insert(key, whole.clone());
         Ok(whole)
     }
 }
@@ -221,4 +221,4 @@ fn each_row(
 
 /// Settings by data set and recipe, and whole models by data set and setting: cells share them.
 pub type Chosen = BTreeMap<String, Setting>;
-pub type Wholes = BTreeMap<String, Rc<Whole>>;
+pub type Wholes = BTreeMap<String, Arc<Whole>>;

@@ -1,11 +1,16 @@
 //! `tamis reproduce`: a paper's tables beside ours.
 
 mod cell;
+mod detection;
 mod draws;
+mod drift;
 mod figure;
 mod generate;
 mod page;
 mod plan;
+mod regret;
+mod simulate;
+mod splits;
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +42,7 @@ pub struct ReproduceArgs {
     /// Only these data sets; nothing is written then
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// So many orderings instead of the experiment's; nothing is written then
+    /// So many orderings, splits or generated data sets instead of the experiment's; nothing is written then
     #[arg(long, value_name = "N")]
     pub runs: Option<u64>,
     /// Keep our values in recorded.toml, to be shown beside those of later runs
@@ -63,6 +68,8 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
     let mut experiment = plan::load(&folder.join("expected.toml"))?;
     if let Some(runs) = args.runs {
         experiment.protocol.runs = runs;
+        let generated = experiment.data.values_mut().filter_map(|data| data.generated.as_mut());
+        generated.for_each(|rows| rows.runs = Some(runs));
     }
     if let Some(name) = args.only.iter().find(|name| !experiment.data.contains_key(*name)) {
         let names: Vec<&str> = experiment.data.keys().map(String::as_str).collect();
@@ -142,17 +149,24 @@ fn data_folder(asked: Option<&Path>) -> PathBuf {
     asked.map(Path::to_path_buf).or(told).unwrap_or_else(|| "../shared/data".into())
 }
 
-/// The tables and figures meant: all of them, `table2` or just `2`, `figure1`.
+/// The tables and figures meant: all of them; `2` and `table2` are table 2 with its parts, `2-rmse` is one of them; `figure1`.
 fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<&'a str>, Vec<&'a str>), Failure> {
     let tables: Vec<&str> = experiment.tables.keys().map(String::as_str).collect();
     let figures: Vec<&str> = experiment.figures.keys().map(String::as_str).collect();
     let Some(asked) = asked else { return Ok((tables, figures)) };
-    let is = |name: &&&str, word: &str| asked.strip_prefix(word) == Some(**name);
-    if let Some(name) = tables.iter().find(|name| is(name, "table") || is(name, "")) {
-        return Ok((vec![name], Vec::new()));
+    let named = |all: &[&'a str], name: Option<&str>| -> Vec<&'a str> {
+        let Some(name) = name else { return Vec::new() };
+        let is_part =
+            |part: &&&str| part.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        all.iter().filter(is_part).copied().collect()
+    };
+    let found = [named(&tables, Some(asked)), named(&tables, asked.strip_prefix("table"))];
+    if let Some(found) = found.into_iter().find(|found| !found.is_empty()) {
+        return Ok((found, Vec::new()));
     }
-    if let Some(name) = figures.iter().find(|name| is(name, "figure")) {
-        return Ok((Vec::new(), vec![name]));
+    let found = named(&figures, asked.strip_prefix("figure"));
+    if !found.is_empty() {
+        return Ok((Vec::new(), found));
     }
     let all = tables.iter().map(|name| name.to_string()).chain(figures.iter().map(|name| format!("figure{name}")));
     Err(Failure::Text(format!("{asked}: expected one of {}", all.collect::<Vec<_>>().join(", "))))
@@ -210,6 +224,9 @@ fn line(
     let describes = protocol == ProtocolName::Describe;
     let (key, measure) = if describes { (row.key("files"), column) } else { (row.key(column), table.measure.as_str()) };
     let run = lab.experiment.runs.get(column).filter(|_| !describes);
+    if !done.contains_key(&key) && protocol.is_by_row() {
+        done.extend(lab.row(protocol, row)?);
+    }
     if !done.contains_key(&key) {
         let outcome = match run.and_then(|run| run.measured.as_ref()) {
             Some(file) => plan::recorded(&folder.join(file))?

@@ -44,9 +44,9 @@ fn number(values: &[f64], decimals: usize) -> String {
 }
 
 fn cells(line: &Line, table: &TablePlan) -> [String; 7] {
-    let (tolerance, decimals) = (table.tolerance, table.decimals);
+    let decimals = table.decimals;
     let difference = line.difference().map(|difference| {
-        let mark = match tolerance {
+        let mark = match table.tolerance {
             Some(tolerance) if difference.abs() <= tolerance => " ✓",
             Some(_) => " ✗",
             None => "",
@@ -108,6 +108,23 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
             protocol.folds,
             100.0 * protocol.within,
             protocol.baseline.as_deref().unwrap_or_default()
+        ),
+        ProtocolName::Detection => {
+            "Ours: mean ± standard deviation over generated data sets, as many as the rows of this \
+             table say in `expected.toml`; models have the true number of features and are tested on further rows."
+                .to_string()
+        }
+        ProtocolName::Drift => "Ours: each period is predicted by the model of all rows before it; mean ± standard \
+             deviation over generated streams."
+            .to_string(),
+        ProtocolName::Regret => "Ours: mean ± standard deviation over generated streams, of the loss on the way less that of \
+             least squares on the true features in hindsight; models from running averages are made anew whenever the rows \
+             have grown by a fourth."
+            .to_string(),
+        ProtocolName::RandomSplits => format!(
+            "Ours: mean ± standard deviation over {} random splits; sizes by {}-fold cross-validation from the running \
+             averages of the training rows, each model tested once.",
+            protocol.runs, protocol.folds
         ),
     };
     writeln!(page, "{how}\n").expect("text grows");

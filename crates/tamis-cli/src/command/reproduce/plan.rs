@@ -5,7 +5,8 @@
 //! about = "what is reproduced, and how our protocol differs"
 //!
 //! [protocol]                     # what a cell of a table is, unless the table says otherwise
-//! name = "tune-then-orderings"   # or sparsest-within, describe; by-epoch, by-draws, at-equal-size
+//! name = "tune-then-orderings"   # or sparsest-within, describe; by-epoch, by-draws, at-equal-size; detection, drift,
+//!                                # regret, random-splits
 //! folds = 5                      # of the cross-validation, on training rows only
 //! rule = "min"                   # or one-se
 //! runs = 10                      # orderings
@@ -19,14 +20,28 @@
 //! test = "dexter_valid.svm"
 //! columns = 20000                # p, also those that never occur
 //!
+//! [data.weak]                    # or rows that are made, as by `tamis synth`; run r has seed + r
+//! title = "weak signal"
+//! generated = { kind = "correlated", n = 100000, p = 1000, k = 100, signal = 0.01, runs = 20, test-rows = 5000 }
+//!
 //! [runs.rda]                     # a column of the tables
 //! title = "RDA"
 //! recipe = { method = "rda" }
 //! grid = { penalty = [1e-4, 1e-3] }   # without a grid, the program's own for the method; {} tries nothing
 //!
+//! [runs.ofsa]                    # or a model from running averages; with generated rows k is theirs
+//! title = "OFSA"
+//! solve = { method = "ofsa" }    # fields of a solving recipe
+//! forget = 0.01                  # and the rate at which the averages forget
+//!
+//! [runs.averages]                # or the running averages alone: the seconds they take
+//! title = "running averages"
+//! averages = true
+//!
 //! [tables.2]
 //! title = "test error (%)"
-//! measure = "error"              # error (%), rmse, nonzero (% of columns), kappa; kept (% of features), test, baseline
+//! measure = "error"              # error (%), rmse, nonzero (% of columns), kappa; kept (% of features), test, baseline;
+//!                                # detected (% of true features), rmse, auc, r2, seconds, regret-1000
 //! columns = ["rda"]
 //! tolerance = 1.0
 //! why = "why this tolerance"
@@ -36,6 +51,7 @@
 //! there may be made: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`.
 //! A table that measures the same cells in another way says `rows_of = "2"` instead of listing rows again.
 //! Figures are explained in `figure/mod.rs`.
+//! `decimals` says how many are shown behind the point, two if nothing is said.
 //! The paper's values stand as `[value]` or `[mean, standard deviation]`. What we measured last stands in `recorded.toml`
 //! beside it, in [`Recorded`] form, and so do the results of other programs (`measured = "peers.toml"` in a run).
 
@@ -44,7 +60,8 @@ use std::path::Path;
 
 use super::generate::Generate;
 use serde::{Deserialize, Serialize};
-use tamis::recipe::Recipe;
+use tamis::recipe::{Recipe, SolveRecipe, Solver};
+use tamis::synth::{Kind, Plan};
 use tamis::train::TaskKind;
 use tamis::tune::{Axis, Rule, overlay};
 
@@ -137,14 +154,34 @@ pub enum ProtocolName {
     ByDraws,
     /// A single stage at some radius, and two stages with as many features.
     AtEqualSize,
+    /// Generated rows with a known truth: which of the true features are found, and how well new rows are predicted.
+    Detection,
+    /// Generated rows whose truth moves: how well the rows that come next are predicted.
+    Drift,
+    /// Generated rows: the loss on the way, less that of the best model in hindsight.
+    Regret,
+    /// Models from running averages, their size chosen by cross-validation, tested on random parts of the rows.
+    RandomSplits,
 }
 
-/// Files.
+impl ProtocolName {
+    /// Whether all columns of a row are measured together, from the same rows.
+    pub fn is_by_row(self) -> bool {
+        matches!(
+            self,
+            ProtocolName::Detection | ProtocolName::Drift | ProtocolName::Regret | ProtocolName::RandomSplits
+        )
+    }
+}
+
+/// Files, or rows to be made.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSet {
     pub title: String,
+    #[serde(default)]
     pub train: String,
+    pub generated: Option<Generated>,
     pub test: Option<String>,
     /// Without a test file: one row in this many, by hash, is for testing.
     pub hold_out: Option<u32>,
@@ -169,6 +206,44 @@ impl DataSet {
     }
 }
 
+/// Rows to be made.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Generated {
+    pub kind: Kind,
+    pub n: usize,
+    pub p: usize,
+    pub k: usize,
+    #[serde(default = "one")]
+    pub signal: f64,
+    #[serde(default)]
+    pub classes: bool,
+    /// So many times, instead of the protocol's.
+    pub runs: Option<u64>,
+    /// Rows behind the training rows that models are tested on (detection).
+    #[serde(default)]
+    pub test_rows: usize,
+    /// Rows with the same truth (drift).
+    pub period_rows: Option<usize>,
+    /// The last periods, whose rows are predicted before they are learned (drift).
+    #[serde(default)]
+    pub judged_periods: usize,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Generated {
+    /// What run `run` generates.
+    pub fn plan(&self, seed: u64) -> Plan {
+        let plan = Plan::new(self.kind);
+        let period_rows = self.period_rows.unwrap_or(plan.period_rows);
+        let Generated { n, p, k, signal, classes, .. } = *self;
+        Plan { n, p, k, signal, classes: classes || plan.classes, period_rows, seed, ..plan }
+    }
+}
+
 /// A method with its grid.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -177,6 +252,18 @@ pub struct RunPlan {
     #[serde(default)]
     pub recipe: Fields,
     pub grid: Option<BTreeMap<String, Vec<serde_json::Value>>>,
+    /// A model from running averages.
+    pub solve: Option<Fields>,
+    /// The rate at which they forget.
+    #[serde(default)]
+    pub forget: f64,
+    /// Running averages and no model.
+    #[serde(default)]
+    pub averages: bool,
+    /// Only in so many of the runs with generated rows, where it is slow.
+    pub runs: Option<u64>,
+    /// Only with so many generated rows.
+    pub most_rows: Option<usize>,
     /// Measured by another program, in this file.
     pub measured: Option<String>,
 }
@@ -187,6 +274,16 @@ impl RunPlan {
         let fields = [all, &self.recipe, row].into_iter().flatten();
         let base = Recipe { seed, ..Recipe::default() };
         overlay(&base, fields.map(|(name, value)| (name.clone(), value.clone())))
+    }
+
+    /// What to make of running averages, if the run says it, all else by default.
+    pub fn solving(&self, more: &Fields) -> Option<Result<SolveRecipe, String>> {
+        let fields = self.solve.as_ref()?;
+        let all = serde_json::to_value(SolveRecipe::new(Solver::Ofsa)).expect("plain data becomes JSON");
+        let mut all = all.as_object().cloned().unwrap_or_default();
+        all.extend(more.iter().chain(fields).map(|(name, value)| (name.clone(), value.clone())));
+        let recipe = serde_json::from_value::<SolveRecipe>(all.into()).map_err(|error| error.to_string());
+        Some(recipe.and_then(|recipe| recipe.check().map(|()| recipe).map_err(|error| error.to_string())))
     }
 
     /// The values to try, if the run names them.
@@ -279,7 +376,16 @@ pub fn load(path: &Path) -> Result<Experiment, String> {
 
 fn check(experiment: &Experiment) -> Result<(), String> {
     experiment.protocol.rule()?;
-    experiment.data.values().try_for_each(|data| data.task().map(drop))?;
+    for (name, data) in &experiment.data {
+        data.task()?;
+        match &data.generated {
+            Some(rows) if data.train.is_empty() => {
+                rows.plan(0).check().map_err(|error| format!("data {name}: {error}"))?
+            }
+            None if !data.train.is_empty() => {}
+            _ => return Err(format!("data {name}: expected either train or generated")),
+        }
+    }
     let run_is_known = |name: &str, place: &str| match experiment.runs.contains_key(name) {
         true => Ok(()),
         false => Err(format!("{place}: there is no run {name:?}")),

@@ -1,0 +1,231 @@
+//! `tamis reproduce` where rows are generated, or models come from running averages.
+
+mod common;
+
+use common::{Folder, rows, svm};
+use serde_json::Value;
+
+const EXPECTED: &str = r#"
+paper = "Nobody, A paper, 2001."
+about = "A test."
+
+[protocol]
+name = "detection"
+runs = 3
+folds = 3
+
+[data.strong]
+title = "strong"
+generated = { kind = "correlated", n = 400, p = 60, k = 6, signal = 1, test-rows = 500 }
+
+[data.hopeless]
+title = "hopeless"
+generated = { kind = "correlated", n = 50, p = 60, k = 6, signal = 0, runs = 2, test-rows = 500 }
+
+[data.classes]
+title = "classes"
+generated = { kind = "correlated", n = 3000, p = 40, k = 4, classes = true, test-rows = 500 }
+
+[data.moving]
+title = "moving"
+generated = { kind = "drift", n = 30000, p = 20, k = 2, period-rows = 100, judged-periods = 50, runs = 2 }
+
+[data.files]
+title = "files"
+train = "train.svm"
+test = "test.svm"
+
+[data.lost]
+title = "lost"
+train = "lost.svm"
+
+[runs.ols-th]
+title = "OLS-th"
+solve = { method = "ols-th" }
+
+[runs.mcp]
+title = "MCP"
+solve = { method = "mcp", refit = true }
+
+[runs.tsgd]
+title = "TSGD"
+recipe = { method = "tsgd", rate = "constant", scale = "none" }
+grid = { learning-rate = [1e-4, 1e-3, 100] }
+runs = 2
+
+[runs.rda]
+title = "RDA"
+recipe = { method = "rda", scale = "none" }
+grid = { penalty = [1e-6, 0.1, 1000] }
+most_rows = 399
+
+[runs.averages]
+title = "averages"
+averages = true
+
+[runs.follows]
+title = "follows"
+solve = { method = "ofsa" }
+forget = 0.005
+
+[runs.stays]
+title = "stays"
+solve = { method = "ofsa" }
+
+[tables.2]
+title = "found"
+measure = "detected"
+columns = ["ols-th", "mcp", "tsgd", "rda"]
+rows = [{ data = "strong", paper = { mcp = [99.5] } }, { data = "hopeless" }]
+
+[tables.2-rmse]
+title = "errors"
+measure = "rmse"
+digits = 3
+columns = ["ols-th", "mcp", "tsgd"]
+rows_of = "2"
+
+[tables.2-seconds]
+title = "seconds"
+measure = "seconds"
+columns = ["averages"]
+rows_of = "2"
+
+[tables.3]
+title = "classes"
+measure = "auc"
+columns = ["ols-th", "mcp"]
+rows = [{ data = "classes" }]
+
+[tables.4]
+title = "moving"
+protocol = "drift"
+measure = "rmse"
+columns = ["follows", "stays", "tsgd"]
+rows = [{ data = "moving" }]
+
+[tables.5]
+title = "splits"
+protocol = "random-splits"
+measure = "auc"
+columns = ["ols-th", "mcp", "tsgd"]
+rows = [{ data = "files" }, { data = "files", title = "screened", set = { screen = 5 } }, { data = "lost" }]
+
+[tables.regret-1000]
+title = "regret"
+protocol = "regret"
+measure = "regret-300"
+columns = ["ols-th", "tsgd"]
+rows = [{ data = "strong" }]
+"#;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("data/train.svm", svm(&rows(240, 40, 6, 2, 3))).write("data/test.svm", svm(&rows(80, 40, 6, 2, 4)));
+    folder.write("experiments/nobody2001/expected.toml", EXPECTED);
+    folder
+}
+
+/// Our number in a line of a table; the first of mean and deviation.
+fn ours(table: &Value, row: &str, column: &str) -> f64 {
+    let lines = table["lines"].as_array().unwrap();
+    let line = lines.iter().find(|line| line["row"] == row && line["column"] == column);
+    let line = line.unwrap_or_else(|| panic!("{row} {column}: {table}"));
+    line["ours"][0].as_f64().unwrap_or_else(|| panic!("{line}"))
+}
+
+fn missing<'a>(table: &'a Value, row: &str, column: &str) -> &'a str {
+    let lines = table["lines"].as_array().unwrap();
+    lines.iter().find(|line| line["row"] == row && line["column"] == column).unwrap()["missing"].as_str().unwrap()
+}
+
+#[test]
+fn the_planted_features_are_found_and_tested_on_new_rows() {
+    let folder = folder();
+    let told = folder.json("reproduce nobody/table2 --data data --quiet --json");
+    let names: Vec<&str> = told.as_array().unwrap().iter().map(|table| table["table"].as_str().unwrap()).collect();
+    assert_eq!(names, ["2", "2-rmse", "2-seconds"], "a table comes with its parts");
+    assert_eq!((ours(&told[0], "strong", "OLS-th"), ours(&told[0], "strong", "MCP")), (100.0, 100.0));
+    assert!(ours(&told[0], "hopeless", "OLS-th") < 60.0, "without a signal features are guessed");
+    for method in ["OLS-th", "MCP"] {
+        // Six of 400 rows: √(1 + 7/393) = 1.009, known to 1/√(2·1500) = 2 %.
+        assert!((ours(&told[1], "strong", method) - 1.01).abs() < 0.06, "{told}");
+    }
+    assert!(ours(&told[1], "strong", "TSGD") > 1.05, "one pass of a learner is worse");
+    assert!(ours(&told[2], "strong", "averages") > 0.0);
+    assert_eq!(missing(&told[0], "strong", "RDA"), "not measured with more than 399 rows");
+    assert!(ours(&told[0], "hopeless", "RDA") <= 100.0);
+}
+
+#[test]
+fn numbers_are_the_same_on_any_number_of_threads_and_are_recorded() {
+    let folder = folder();
+    let lines = |threads: usize, more: &str| {
+        let line = format!("reproduce nobody/2-rmse --data data --quiet --json --threads {threads} {more}");
+        folder.json(&line)[0]["lines"].clone()
+    };
+    let one = lines(1, "--record");
+    let page = folder.text("docs/results/nobody2001-2-rmse.md");
+    assert!(page.contains("| strong | OLS-th |") && page.contains("models have the true number of features"), "{page}");
+    let two = lines(2, "");
+    for (a, b) in one.as_array().unwrap().iter().zip(two.as_array().unwrap()) {
+        assert_eq!((&a["ours"], &b["recorded"]), (&b["ours"], &a["ours"]));
+    }
+    let seeds = folder.json("reproduce nobody/2-rmse --data data --quiet --json --runs 1 --only strong");
+    assert_eq!(seeds[0]["lines"][0]["ours"].as_array().unwrap().len(), 1, "one run has no deviation");
+}
+
+#[test]
+fn classes_are_told_apart_and_drift_is_followed() {
+    let folder = folder();
+    let told = folder.json("reproduce nobody/3 --data data --quiet --json");
+    assert!(ours(&told[0], "classes", "OLS-th") > 0.95 && ours(&told[0], "classes", "MCP") > 0.95, "{told}");
+    let told = folder.json("reproduce nobody/4 --data data --quiet --json");
+    let (follows, stays) = (ours(&told[0], "moving", "follows"), ours(&told[0], "moving", "stays"));
+    // 399 rows are worth √(1 + 3/399) = 1.004; 300 periods are a third of a cycle, which averages do not forget.
+    assert!(follows < 1.05 && stays > follows + 0.05, "{follows} {stays}");
+    assert!(missing(&told[0], "moving", "TSGD").contains("running averages"));
+}
+
+#[test]
+fn regret_falls_with_better_models() {
+    let told = folder().json("reproduce nobody/regret --data data --quiet --json");
+    let (solved, learned) = (ours(&told[0], "strong", "OLS-th"), ours(&told[0], "strong", "TSGD"));
+    // Until the first model of 100 rows the prediction is 0: a third of the target's variance of 6 + 36.
+    assert!(solved > 5.0 && solved < 25.0 && learned > 0.0, "{solved} {learned}");
+}
+
+#[test]
+fn splits_are_the_commands_they_stand_for() {
+    let folder = folder();
+    let told = folder.json("reproduce nobody/5 --data data --quiet --json");
+    assert!(ours(&told[0], "files", "OLS-th") > 0.8 && ours(&told[0], "screened", "MCP") > 0.8, "{told}");
+    assert!(missing(&told[0], "files", "TSGD").contains("online learner"));
+    assert_eq!(missing(&told[0], "lost", "MCP"), "data unavailable here");
+    let lines = told[0]["lines"].as_array().unwrap();
+    let screened = lines.iter().find(|line| line["row"] == "screened").unwrap();
+    let used: f64 = screened["setting"].as_str().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(used <= 5.0, "{screened}");
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let folder = folder();
+    let told = |change: (&str, &str)| {
+        folder.write("experiments/broken/expected.toml", EXPECTED.replace(change.0, change.1));
+        folder.run("reproduce broken/2 --runs 1 --only strong --quiet").complaint().to_string()
+    };
+    assert!(
+        told(("k = 6, signal = 1,", "k = 7, signal = 1,")).contains("data strong: k must be at most p/10 = 6, got 7")
+    );
+    assert!(
+        told(("generated = { kind = \"drift\"", "train = \"x\"\ngenerated = { kind = \"drift\""))
+            .contains("data moving: expected either train or generated")
+    );
+    assert!(told(("kind = \"drift\", n = 30000, p", "kind = \"drift\", rows = 30000, p")).contains("rows"));
+    let shown = {
+        folder.write("experiments/broken/expected.toml", EXPECTED.replace("{ method = \"mcp\"", "{ method = \"mpc\""));
+        folder.json("reproduce broken/2 --runs 1 --only strong --quiet --json")
+    };
+    assert!(missing(&shown[0], "strong", "MCP").contains("mpc"), "{shown}");
+}
