@@ -14,8 +14,8 @@ CARGO_DENY_VERSION := 0.20.2
 TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
 
-.PHONY: help demo test bench lint format clippy docs rust-tests python-tests licences advisories release c-compiler \
-	liblinear clean-tools
+.PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package wheel licences advisories \
+	release release-all c-compiler liblinear clean-tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ help: ## this list
 demo: release ## build, then find the planted features of a generated stream
 	$(TAMIS) demo
 
-test: lint rust-tests docs python-tests licences ## everything continuous integration checks
+test: lint rust-tests docs python-tests python-package licences ## everything continuous integration checks
 	@echo "make test: all of it passed"
 
 bench: release .venv-bench/ready liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
@@ -47,8 +47,23 @@ docs: c-compiler ## the library's documentation, warnings denied
 release: c-compiler ## the program, optimised
 	$(CARGO) build --release --locked --package tamis-cli
 
-python-tests: release .venv/ready ## scikit-learn, scipy and pyarrow as judges of the program
+# The program with all that the Python package needs, too: what they share is compiled once.
+release-all: c-compiler
+	PYO3_NO_PYTHON=1 $(CARGO) build --release --locked --package tamis-cli --package tamis-python
+
+python-tests: release-all .venv/ready ## scikit-learn, scipy and pyarrow as judges of the program
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
+
+# The wheel is built, installed and tested as users get it: nothing of the source folder is on Python's path.
+python-package: release-all wheel ## the Python package: its wheel in a virtual environment of its own
+	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+		target/wheels/tamis-*.whl
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-package/bin/python -m pytest -q -rs --import-mode=append python/tests
+
+wheel: c-compiler .venv-package/ready ## the Python package as a wheel, in target/wheels
+	rm -rf target/wheels
+	.venv-package/bin/maturin build --quiet --release --locked --interpreter .venv-package/bin/python \
+		--manifest-path python/Cargo.toml --out target/wheels
 
 licences: $(DENY) advisories ## what the dependencies may be, and their known holes
 	$(DENY) --all-features --locked check bans licenses sources
@@ -72,6 +87,9 @@ $(DENY):
 
 .venv/ready: tests/python/requirements.txt
 	$(call virtual_environment,.venv,$<)
+
+.venv-package/ready: python/tests/requirements.txt
+	$(call virtual_environment,.venv-package,$<)
 
 .venv-bench/ready: benchmarks/requirements.txt
 	$(call virtual_environment,.venv-bench,$<)
@@ -102,4 +120,4 @@ define install
 endef
 
 clean-tools: ## remove what make test and make bench installed here
-	rm -rf .venv .venv-bench .tools
+	rm -rf .venv .venv-bench .venv-package .tools

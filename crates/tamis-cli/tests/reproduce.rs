@@ -65,6 +65,32 @@ title = "sizes of models"
 measure = "nonzero"
 columns = ["ftrl"]
 rows_of = "2"
+
+[figures.1]
+title = "sizes over <the run>"
+caption = "Look here."
+draw = { kind = "trajectory", data = "small", measure = "nonzero", looks = 10, series = ["ftrl"] }
+
+[figures.2]
+title = "errors at the end"
+draw = { kind = "trajectory", data = "small", measure = "error", last = 20, series = ["ftrl", "stages"] }
+
+[figures.3]
+title = "selected by density"
+draw = { kind = "density", data = "small", levels = 4, series = ["ftrl"] }
+
+[figures.4]
+title = "annealing"
+draw = { kind = "annealing", rejection = 0.6, annealing = [-5, 0, 5] }
+
+[figures.5]
+title = "of what is not there"
+draw = { kind = "density", data = "lost", levels = 4, series = ["ftrl"] }
+
+[runs.stages]
+title = "Stages"
+recipe = { method = "stabilized" }
+grid = {}
 "#;
 
 const PEERS: &str = "[\"small/loss=hinge/peer\"]\nsetting = \"C 1\"\nerror = [6.5, 0.25]\n";
@@ -166,6 +192,54 @@ rows_of = "kept"
     assert!(wrong > 20.0 && wrong < 80.0, "{told}");
 }
 
+/// The points of a series of a figure, as JSON tells them.
+fn points(told: &serde_json::Value, series: usize) -> Vec<(f64, f64)> {
+    let points = told[0]["charts"][0]["series"][series]["points"].as_array().expect("points");
+    points.iter().map(|point| (point[0].as_f64().unwrap(), point[1].as_f64().unwrap())).collect()
+}
+
+#[test]
+fn figures_follow_the_runs_they_show() {
+    let folder = folder();
+    let told = folder.json("reproduce nobody/figure1 --data data --quiet --json");
+    let path = points(&told, 0);
+    assert!(path.len() >= 10 && path.last().unwrap().0 == 480.0, "{path:?}");
+    // The last look is the model itself, with the penalty that cross-validation chose.
+    let tuned = folder.json(
+        "tune data/train.svm --method ftrl --passes 2 --penalty 1,3 --folds 3 --rule min --json --quiet -o m.json",
+    );
+    assert_eq!(path.last().unwrap().1, tuned["nonzeros"].as_f64().expect("a size"), "of 100 columns: {tuned}");
+    let svg = folder.text("docs/results/nobody2000-figure-1.svg");
+    assert!(svg.starts_with("<svg") && svg.contains("sizes over &lt;the run&gt;"));
+    let page = folder.text("docs/results/nobody2000-figure-1.md");
+    assert!(page.contains("Look here.") && page.contains("](nobody2000-figure-1.svg)"), "{page}");
+    assert_eq!(folder.text("docs/results/nobody2000-figure-1.csv").lines().count(), path.len() + 1);
+}
+
+#[test]
+fn the_last_rows_are_counted_back_from_the_end() {
+    let folder = folder();
+    let told = folder.json("reproduce nobody/figure2 --data data --quiet --json");
+    let single = points(&told, 0);
+    assert_eq!((single.first().unwrap().0, single.last().unwrap().0, single.len()), (-20.0, 0.0, 21));
+    let stages = points(&told, 1);
+    assert!(stages.last().unwrap().0 == 0.0 && stages.iter().all(|point| (0.0..60.0).contains(&point.1)), "{stages:?}");
+}
+
+#[test]
+fn densities_annealing_and_missing_data() {
+    let folder = folder();
+    let told = folder.json("reproduce nobody/figure3 --data data --quiet --json");
+    let levels = points(&told, 0);
+    assert!(!levels.is_empty() && levels.iter().all(|level| (0.0..=100.0).contains(&level.0)), "{levels:?}");
+    assert!(levels.windows(2).all(|pair| pair[0].0 < pair[1].0) && levels.iter().any(|level| level.1 > 0.0));
+    let told = folder.json("reproduce nobody/figure4 --quiet --json");
+    let linear = points(&told, 1);
+    assert!(linear.iter().all(|(share, rate)| (rate - 0.6 * share).abs() < 1e-12), "γ = 0 is a straight line");
+    let told = folder.json("reproduce nobody/figure5 --data data --quiet --json");
+    assert_eq!(told[0]["missing"], "data unavailable here");
+}
+
 #[test]
 fn the_papers_own_experiments_can_be_read() {
     let experiments =
@@ -177,8 +251,9 @@ fn the_papers_own_experiments_can_be_read() {
     {
         let line = format!("reproduce {paper} --experiments {} --data empty --quiet --json", experiments.display());
         let told = folder.json(&line);
-        assert!(told.as_array().unwrap().iter().all(|table| !table["lines"].as_array().unwrap().is_empty()), "{told}");
-        let all = told.as_array().unwrap().iter().flat_map(|table| table["lines"].as_array().unwrap());
+        let tables = || told.as_array().unwrap().iter().filter(|part| part["table"].is_string());
+        assert!(tables().all(|table| !table["lines"].as_array().unwrap().is_empty()), "{told}");
+        let all = tables().flat_map(|table| table["lines"].as_array().unwrap());
         let missing = all.filter(|line| line["missing"].is_string()).count();
         assert!(missing > 20, "without data nothing is measured");
     }
@@ -189,7 +264,10 @@ fn complaints_say_what_to_do() {
     let folder = folder();
     let told = |line: &str| folder.run(line).complaint().to_string();
     assert_eq!(told("reproduce somebody --data data"), "somebody: expected one of nobody2000");
-    assert_eq!(told("reproduce nobody/9 --data data"), "table 9: expected one of 1, 2, 3");
+    assert_eq!(
+        told("reproduce nobody/9 --data data"),
+        "9: expected one of 1, 2, 3, figure1, figure2, figure3, figure4, figure5"
+    );
     assert!(told("reproduce nobody --only x --data data").contains("--only x: the data sets are lost, small, whole"));
     assert!(told("reproduce nobody --experiments nowhere").contains("--experiments names the folder"));
     folder.write(

@@ -42,7 +42,7 @@ fn the_summary_is_that_of_the_runs() {
 #[test]
 fn threads_change_nothing() {
     let folder = folder();
-    for by in ["order", "subsample"] {
+    for by in ["order", "seed", "subsample"] {
         let line = format!("stability d.svm --method fobos --by {by} --runs 5 --quiet");
         let [one, two, many] = [1, 2, 5].map(|threads| folder.ok(&format!("{line} --threads {threads}")));
         assert!(one == two && one == many, "{one}\n{two}");
@@ -60,6 +60,12 @@ fn orderings_leave_a_method_alone_that_does_not_care() {
     let errors = numbers(&told["runs"], "error");
     assert!(told["kappa"].as_f64() == Some(1.0), "plain descent uses every feature seen, in any order");
     assert!(errors.iter().any(|error| *error != errors[0]), "but its weights follow the order: {errors:?}");
+    let told = folder.json("stability d.svm --method stabilized --by order --runs 3 --json --quiet");
+    let errors = numbers(&told["runs"], "error");
+    assert!(told["kappa"] == 1.0 && errors == [errors[0]; 3], "rows are visited in an order of their own: {told}");
+    let told = folder.json("stability d.svm --method stabilized --by seed --runs 4 --json --quiet");
+    let errors = numbers(&told["runs"], "error");
+    assert!(errors.iter().any(|error| *error != errors[0]), "seeds do change it: {told}");
 }
 
 #[test]

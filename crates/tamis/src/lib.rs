@@ -45,6 +45,7 @@ pub mod random;
 pub mod rate;
 pub mod read;
 pub mod recipe;
+pub mod report;
 pub mod shrink;
 pub mod solve;
 pub mod sparsify;

@@ -31,13 +31,14 @@ pub struct RepeatingArgs {
     /// How often to learn
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub runs: u64,
-    /// What differs between runs: subsample (each has a share of the rows) or order (the same rows, shuffled anew)
-    #[arg(long, default_value = "subsample", value_parser = ["order", "subsample"])]
+    /// What differs between runs: subsample (each has a share of the rows), order (the same rows, shuffled anew) or seed
+    /// (the same rows, every random choice made anew; the stabilized learner does not follow the order of the rows)
+    #[arg(long, default_value = "subsample", value_parser = ["order", "seed", "subsample"])]
     pub by: String,
     /// The share of the rows in a subsample
     #[arg(long, value_name = "X", default_value_t = 0.9)]
     pub share: f64,
-    /// Labelled data to measure on [default: the rows left out of the subsample; a fifth, kept from all orderings]
+    /// Labelled data to measure on [default: the rows left out of the subsample; a fifth, kept from all runs]
     #[arg(long, value_name = "FILE")]
     pub validate: Option<String>,
     /// What is measured: error, log-loss or rmse [default: error of classes, rmse of numbers]
@@ -71,7 +72,11 @@ pub fn run(args: StabilityArgs) -> Result<(), Failure> {
     let other = repeating.validate.as_ref().map(|file| data.reading.sources(std::slice::from_ref(file))).transpose()?;
     let plan = RepeatOptions {
         runs: repeating.runs,
-        by: if repeating.by == "order" { Variation::Order } else { Variation::Subsample(repeating.share) },
+        by: match repeating.by.as_str() {
+            "order" => Variation::Order,
+            "seed" => Variation::Seed,
+            _ => Variation::Subsample(repeating.share),
+        },
         seed: recipe.seed,
         columns: repeating.columns,
         measure: repeating.measure,
@@ -139,11 +144,12 @@ fn as_text(args: &StabilityArgs, about: &Survey, found: &Repeated) -> String {
     let repeating = &args.repeating;
     let how = match repeating.by.as_str() {
         "order" => "orderings".to_string(),
+        "seed" => "seeds".to_string(),
         _ => format!("subsamples of {} %", 100.0 * repeating.share),
     };
     let on = match (&repeating.validate, repeating.by.as_str()) {
         (Some(file), _) => format!("on {file}"),
-        (None, "order") => "on a fifth of the rows, kept from all runs".into(),
+        (None, "order" | "seed") => "on a fifth of the rows, kept from all runs".into(),
         _ => "on the rows left out".into(),
     };
     let (mean, deviation) = found.error;

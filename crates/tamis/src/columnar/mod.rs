@@ -28,9 +28,14 @@ use std::fmt;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ::arrow::array::RecordBatch;
+use ::arrow::datatypes::Schema;
+use ::arrow::error::ArrowError;
+
 pub use error::ColumnarError;
 pub use write::{ColumnarWriter, writer};
 
+use self::layout::Layout;
 use crate::data::ParsedRows;
 use crate::parse::columns::{ColumnOptions, Columns};
 
@@ -48,6 +53,8 @@ pub enum ColumnarKind {
     Ipc,
     /// A CSR matrix as `scipy.sparse.save_npz` writes it.
     Npz,
+    /// Record batches in memory.
+    Memory,
 }
 
 impl fmt::Display for ColumnarKind {
@@ -56,6 +63,7 @@ impl fmt::Display for ColumnarKind {
             ColumnarKind::Parquet => "Parquet",
             ColumnarKind::Ipc => "Arrow IPC",
             ColumnarKind::Npz => "npz",
+            ColumnarKind::Memory => "Arrow",
         })
     }
 }
@@ -92,8 +100,24 @@ impl ColumnarReader {
                 ColumnarKind::Parquet => Source::Table(Box::new(parquet::open(file, options)?)),
                 ColumnarKind::Ipc => Source::Table(Box::new(ipc::open(file, options)?)),
                 ColumnarKind::Npz => Source::Npz(Box::new(npz::Csr::open(file, options)?)),
+                ColumnarKind::Memory => unreachable!("batches in memory have no file"),
             })
         })?;
+        Ok(ColumnarReader { source, refused: VecDeque::new(), ready: None, first_row: 0, ended: false })
+    }
+
+    /// Reads record batches that come from elsewhere, all of this schema.
+    pub fn from_batches(
+        schema: &Schema,
+        batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+        options: &ColumnOptions,
+    ) -> Result<Self, ColumnarError> {
+        let kind = ColumnarKind::Memory;
+        let layout = Layout::new(schema, options)?;
+        let used = layout.used.clone();
+        let project = move |batch: RecordBatch| batch.project(&used);
+        let batches = batches.map(move |batch| batch.and_then(&project).map_err(|e| ColumnarError::damaged(kind, e)));
+        let source = Source::Table(Box::new(arrow::Table::new(kind, layout, options, Box::new(batches))));
         Ok(ColumnarReader { source, refused: VecDeque::new(), ready: None, first_row: 0, ended: false })
     }
 

@@ -235,6 +235,15 @@ impl Dictionary {
         }
     }
 
+    /// The same features with other ids: the one at `order[i]` gets the id i. Ids given back are no features.
+    pub fn reordered(&self, order: &[FeatureId]) -> Self {
+        let mut dictionary = Dictionary::new(self.hash_bits);
+        for &id in order {
+            dictionary.add(self.entries[id as usize].clone());
+        }
+        dictionary
+    }
+
     /// The whole dictionary as text lines and the free list, to be stored.
     pub fn export(&self) -> (Vec<String>, Vec<FeatureId>) {
         let line = |entry: &Entry| match entry {

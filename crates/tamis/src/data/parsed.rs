@@ -230,6 +230,11 @@ impl ParsedRows {
         self.weights[i]
     }
 
+    /// Sets the importance weight of row `i`.
+    pub fn set_weight(&mut self, i: usize, weight: f64) {
+        self.weights[i] = weight;
+    }
+
     /// Gives every feature its id, new ones as they come, and returns the rows with target 0.
     /// `Err` holds a row with a name twice, and that name.
     pub fn intern(mut self, dictionary: &mut Dictionary) -> Result<(Batch, Vec<Label>), (usize, String)> {

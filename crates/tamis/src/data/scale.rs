@@ -111,6 +111,13 @@ impl ColumnScale {
         }
     }
 
+    /// Forgets what was observed: the survey begins anew. What was restored stays.
+    pub fn restart(&mut self) {
+        self.rows = 0.0;
+        self.means.clear();
+        self.largest.truncate(self.restored);
+    }
+
     /// Ends the survey: the kind of scaling is fixed from here on, and the divisors where all rows were surveyed.
     pub fn finish(&mut self) {
         match self.kind {

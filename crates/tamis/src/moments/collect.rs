@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::columns::Space;
 use super::screen::Screen;
-use super::{Gatherer, Moments, MomentsError, Products};
+use super::{Column, Gatherer, Moments, MomentsError, Products, Sums};
 use crate::data::{Batch, Dictionary, FeatureId, FeatureKey, Label, ScaleKind};
 use crate::loss::LossKind;
 use crate::read::{Block, ReadError, ReadOptions, RowStream, Source};
@@ -46,7 +46,7 @@ pub struct CollectOptions {
 }
 
 impl CollectOptions {
-    fn check(&self) -> Result<(), MomentsError> {
+    pub(super) fn check(&self) -> Result<(), MomentsError> {
         let clash = |text: &str| Err(MomentsError::Choice(text.into()));
         if !(0.0..1.0).contains(&self.forget) {
             return clash("--forget must be at least 0 and below 1: the share of the newest row in the averages");
@@ -96,32 +96,24 @@ pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<
         kept = Some(screen(options, count, &mut dictionary, observer)?);
     }
     let mut pass = Pass::open(options, observer)?;
-    let mut space = Space::new(pass.numeric(), &options.targets, &options.products, &mut dictionary);
+    let mut collector = Collector::new(pass.numeric(), options, &mut dictionary);
     let screened = kept.is_some();
     if let Some(kept) = kept {
-        space.keep_only(kept);
+        collector.space.keep_only(kept);
     }
     let threads = rayon::ThreadPoolBuilder::new().num_threads(options.read.threads.max(1)).build();
     let threads = threads.expect("threads can be made");
-    let mut collector = Collector {
-        space,
-        gatherers: vec![Gatherer::new(options.forget); options.fold_count()],
-        most: options.most_columns() as usize,
-        entries: Vec::new(),
-        rows: 0,
-    };
     pass.run(&mut dictionary, |batch, targets, numeric| threads.install(|| collector.take(batch, targets, numeric)))?;
     if collector.is_full() {
         return Err(too_wide(options, &dictionary));
     }
-    let Collector { space, gatherers, .. } = collector;
-    if let Some(id) = space.never_met() {
+    if let Some(id) = collector.never_met() {
         return Err(no_column(&dictionary, id));
     }
     let table = pass.stream.columns();
     let label = table.as_ref().and_then(|table| table.target.clone()).unwrap_or_else(|| "label".into());
-    let columns = space.named(&dictionary, &label, pass.classes());
-    let folds = threads.install(|| gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect());
+    let classes = pass.classes();
+    let (columns, folds) = threads.install(|| collector.finish(&dictionary, &label, classes));
     let forget = (options.forget > 0.0).then_some(options.forget);
     Ok(Moments { columns, table, forget, screened, skipped: pass.stream.skipped(), folds })
 }
@@ -156,7 +148,7 @@ fn screen(
 }
 
 /// The error that says how much all columns would have needed: the rest of the data was read to count them.
-fn too_wide(options: &CollectOptions, dictionary: &Dictionary) -> MomentsError {
+pub(super) fn too_wide(options: &CollectOptions, dictionary: &Dictionary) -> MomentsError {
     let features = dictionary.len() as u64;
     let pairs = if options.products == Products::All { features * (features + 1) / 2 } else { 0 };
     let columns = features + pairs + 1;
@@ -168,13 +160,14 @@ fn too_wide(options: &CollectOptions, dictionary: &Dictionary) -> MomentsError {
     MomentsError::TooWide { columns, folds, needed: options.needed(columns), limit, fits }
 }
 
-fn no_column(dictionary: &Dictionary, id: FeatureId) -> MomentsError {
+pub(super) fn no_column(dictionary: &Dictionary, id: FeatureId) -> MomentsError {
     let others = dictionary.ids().filter(|&other| other != id).take(8).map(|id| format!("{:?}", dictionary.name(id)));
     MomentsError::NoColumn { name: dictionary.name(id), near: others.collect::<Vec<_>>().join(", ") }
 }
 
 /// Rows into the moments of their folds.
-struct Collector {
+#[derive(Clone)]
+pub(super) struct Collector {
     space: Space,
     gatherers: Vec<Gatherer>,
     /// Columns that fit the memory.
@@ -184,12 +177,38 @@ struct Collector {
 }
 
 impl Collector {
+    pub(super) fn new(numeric: bool, options: &CollectOptions, dictionary: &mut Dictionary) -> Self {
+        Collector {
+            space: Space::new(numeric, &options.targets, &options.products, dictionary),
+            gatherers: vec![Gatherer::new(options.forget); options.fold_count()],
+            most: options.most_columns() as usize,
+            entries: Vec::new(),
+            rows: 0,
+        }
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// A feature that was named and never met.
+    pub(super) fn never_met(&self) -> Option<FeatureId> {
+        self.space.never_met()
+    }
+
+    /// The columns by name, and the moments of each fold.
+    pub(super) fn finish(self, dictionary: &Dictionary, label: &str, classes: &[Label]) -> (Vec<Column>, Vec<Sums>) {
+        let columns = self.space.named(dictionary, label, classes);
+        let folds = self.gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
+        (columns, folds)
+    }
+
     /// Once there are too many columns, rows are only counted.
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.space.len() > self.most
     }
 
-    fn take(&mut self, batch: &Batch, targets: &[f64], numeric: bool) {
+    pub(super) fn take(&mut self, batch: &Batch, targets: &[f64], numeric: bool) {
         for (example, &target) in batch.examples().zip(targets) {
             if self.is_full() {
                 self.gatherers = Vec::new();

@@ -3,7 +3,7 @@
 //! Source: Sun, Guo & Barbu, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 2 and 3.8.
 //! [`Sums`] holds count, means and centred co-moments of numbered columns; they add, subtract, decay and merge.
 //! [`Gatherer`] turns rows into them, dense or sparse, on all threads. [`Moments`] adds names and folds, and has a file.
-//! [`collect`] does it for a stream of data; [`crate::solve`] makes models of the result.
+//! [`collect`] does it for a stream of data, [`Gathering`] for rows that come now and then; [`crate::solve`] makes models of the result.
 //!
 //! ```
 //! use tamis::moments::Sums;
@@ -23,6 +23,7 @@ mod columns;
 mod error;
 mod file;
 mod gather;
+mod gathering;
 mod named;
 mod packed;
 mod screen;
@@ -32,6 +33,7 @@ pub use collect::{CollectOptions, collect};
 pub use columns::{Column, Products};
 pub use error::MomentsError;
 pub use gather::Gatherer;
+pub use gathering::Gathering;
 pub use named::Moments;
 pub use packed::Packed;
 pub use sums::Sums;

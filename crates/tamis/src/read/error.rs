@@ -40,6 +40,10 @@ pub enum ReadError {
     NoHeader { file: String },
     #[error("{file}: a line is longer than 1 GiB; is this really a text file of one row a line?")]
     LongLine { file: String },
+    #[error("the matrix cannot be read: {problem}")]
+    Matrix { problem: String },
+    #[error("row {row}: {problem}")]
+    Row { row: u64, problem: String },
     #[error("no rows in {files}")]
     NoRows { files: String },
     #[error(

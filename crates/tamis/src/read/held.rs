@@ -108,6 +108,16 @@ impl Held {
         self.rows
     }
 
+    /// How rows are held.
+    pub fn options(&self) -> &HeldOptions {
+        &self.options
+    }
+
+    /// Whether all rows are unpacked, and shuffled, together.
+    pub fn is_together(&self) -> bool {
+        self.blocks.iter().map(|block| block.bytes).sum::<usize>() <= GROUP_BYTES
+    }
+
     /// Bytes in memory and bytes on disk.
     pub fn bytes(&self) -> (u64, u64) {
         (self.memory_used, self.file_used)
@@ -195,7 +205,7 @@ impl Held {
     ) -> Result<(), E> {
         let mut random = self.options.shuffle.map(|seed| generator(seed, Purpose::Pass, pass));
         let mut blocks: Vec<usize> = (0..self.blocks.len()).collect();
-        let one_group = self.blocks.iter().map(|block| block.bytes).sum::<usize>() <= GROUP_BYTES;
+        let one_group = self.is_together();
         if let (Some(random), false) = (&mut random, one_group) {
             shuffle(random, &mut blocks);
         }
@@ -224,7 +234,7 @@ impl Held {
 
     fn groups(&self, blocks: &[usize]) -> Vec<Vec<usize>> {
         let limit = if self.options.shuffle.is_some() { GROUP_BYTES } else { GROUP_BYTES / 16 };
-        let one_group = self.blocks.iter().map(|block| block.bytes).sum::<usize>() <= GROUP_BYTES;
+        let one_group = self.is_together();
         let (mut groups, mut bytes) = (vec![Vec::new()], 0);
         for &block in blocks {
             if bytes + self.blocks[block].bytes > limit && !one_group && bytes > 0 {

@@ -171,6 +171,11 @@ impl RowStream {
         Ok(Block { rows: block.rows, file, first_line })
     }
 
+    /// The sources, for messages.
+    pub fn name(&self) -> String {
+        self.names.join(", ")
+    }
+
     /// Bad lines left out so far.
     pub fn skipped(&self) -> u64 {
         self.skipped

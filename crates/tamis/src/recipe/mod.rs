@@ -174,6 +174,11 @@ impl Recipe {
         }
     }
 
+    /// Whether the order in which rows come matters. The stabilized learner visits them in an order made of what they hold.
+    pub fn follows_order(&self) -> bool {
+        self.method != Method::Stabilized || self.paper.is_some()
+    }
+
     /// The row scaling in force.
     pub fn row_scaling(&self) -> RowScale {
         let by_loss = if self.loss == Some(LossKind::ClippedSquared) { RowScale::SqrtCount } else { RowScale::None };

@@ -11,6 +11,7 @@ use crate::model::best_class;
 use crate::recipe::Recipe;
 
 /// The learners of a training.
+#[derive(Debug)]
 pub(super) struct Bank {
     learners: Vec<AnyLearner>,
     recipe: Recipe,

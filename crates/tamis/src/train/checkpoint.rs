@@ -138,6 +138,12 @@ pub(super) fn write(
     divisors: &[f64],
     state: &State,
 ) -> Result<(), TrainError> {
+    let bytes = to_bytes(position, dictionary, divisors, state);
+    replace_file(path, &bytes).map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
+}
+
+/// The bytes of a checkpoint's file.
+pub(super) fn to_bytes(position: &Position, dictionary: &Dictionary, divisors: &[f64], state: &State) -> Vec<u8> {
     let (lines, free) = dictionary.export();
     let position = Position { free, ..position.clone() };
     let position = serde_json::to_string(&position).expect("plain data becomes JSON");
@@ -159,6 +165,5 @@ pub(super) fn write(
         let (name, length, kind) = view(part);
         (name, TensorView::new(kind, vec![length], part.1.1).expect("the shape is the length"))
     });
-    let bytes = serialize(views, Some(fields)).expect("arrays of known kinds can be written");
-    replace_file(path, &bytes).map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
+    serialize(views, Some(fields)).expect("arrays of known kinds can be written")
 }

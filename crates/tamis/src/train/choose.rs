@@ -4,7 +4,9 @@ use super::bank::Bank;
 use super::task::{Kind, Targets};
 use crate::data::{ColumnScale, Dictionary, FeatureId};
 use crate::learn::{AnyLearner, Learner};
-use crate::model::{Feature, Output};
+use crate::model::{Feature, Model, Output, Seen};
+use crate::parse::columns::KnownColumns;
+use crate::recipe::Recipe;
 
 /// The features of a model: those that were chosen and what their weights are multiplied with; nothing is nothing.
 pub(super) struct Chosen {
@@ -34,6 +36,27 @@ pub(super) fn support(bank: &Bank, k: Option<usize>) -> Chosen {
     let mut ids: Vec<FeatureId> = sized.into_iter().map(|(_, id)| id).collect();
     ids.sort_unstable();
     Chosen { ids, factors: Vec::new() }
+}
+
+/// The model of a training that is over, or might go on.
+pub(super) fn assemble(
+    recipe: &Recipe,
+    targets: &Targets,
+    columns: Option<KnownColumns>,
+    seen: Seen,
+    outputs: Vec<Output>,
+) -> Model {
+    Model {
+        recipe: recipe.clone().into(),
+        loss: targets.loss,
+        row_scale: recipe.row_scaling(),
+        task: targets.task(),
+        columns,
+        seen,
+        outputs,
+        selection: None,
+        sampling: None,
+    }
 }
 
 /// The learners' weights on the chosen features as the outputs of a model.

@@ -32,6 +32,8 @@ pub enum TrainError {
     OneClass { rows: u64, label: String },
     #[error("{place}: a third label {found} where two are needed (already seen: {first}, {second}); {advice}")]
     ThirdLabel { place: String, found: String, first: String, second: String, advice: &'static str },
+    #[error("{place}: label {found} is none of the classes named at first")]
+    LateClass { place: String, found: String },
     #[error(
         "{0} different labels; that is more classes than fit one model (at most 10000); use --task regression for numbers"
     )]

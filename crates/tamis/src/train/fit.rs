@@ -10,6 +10,7 @@ use super::bank::Bank;
 use super::checkpoint::{CheckpointPlan, Saved};
 use super::choose::{Chosen, outputs, support};
 use super::head::{Decoder, Head, Plan, fingerprints};
+use super::online::Online;
 use super::progress::{Observer, Progressive};
 use super::stabilized;
 use super::task::{Targets, TaskKind};
@@ -17,8 +18,8 @@ use super::trainer::Trainer;
 use super::two_stage;
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::Learner;
-use crate::model::{Model, Output, Seen};
-use crate::read::{Block, HeldOptions, ReadError, ReadOptions, RowStream, Source};
+use crate::model::Model;
+use crate::read::{Block, HeldOptions, ReadError, ReadOptions, RowSource, RowStream, Source};
 use crate::recipe::{Method, Recipe, RecipeError};
 
 /// Where the rows come from and what to do on the way. What is learned is in the recipe.
@@ -31,6 +32,7 @@ pub struct FitOptions {
     /// What the labels are.
     pub task: TaskKind,
     /// The seed of the random order of rows, where it is not the recipe's: the same learner sees the rows in another order.
+    /// No effect on a learner that visits rows in an order of its own ([`Recipe::follows_order`]).
     pub order: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
@@ -41,6 +43,8 @@ pub struct FitOptions {
     pub model: Option<PathBuf>,
     /// Whether and when to save the state.
     pub checkpoint: Option<CheckpointPlan>,
+    /// Whether an online learner is handed over with its model, to go on: see [`Fitted::open`].
+    pub keep_open: bool,
     /// Set from outside to stop after the rows in hand.
     pub stop: Arc<AtomicBool>,
 }
@@ -56,6 +60,8 @@ pub struct Fitted {
     pub memory: usize,
     /// The first few complaints about lines left out.
     pub skipped: Vec<String>,
+    /// The learner itself, if it was asked for and learns one row at a time.
+    pub open: Option<Online>,
 }
 
 /// Learns a model. With `resume`, goes on from there: at the same row of the same data if the training was
@@ -67,16 +73,28 @@ pub fn fit(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, TrainError> {
     recipe.check()?;
-    if let Some(saved) = resume.as_ref().filter(|saved| saved.recipe() != recipe) {
-        let text = |recipe: &Recipe| serde_json::to_string(recipe).expect("plain data becomes JSON");
-        let (was, now) = (text(saved.recipe()), text(recipe));
-        return Err(TrainError::OtherRecipe { path: saved.path.clone(), was, now });
-    }
     let mut read = options.read.clone();
     if let Some(saved) = &resume {
         read.columns.known = saved.position.columns.clone();
     }
     let mut stream = RowStream::open(options.sources.clone(), read);
+    fit_rows(recipe, options, &mut stream, resume, observer)
+}
+
+/// Learns a model from rows of any origin: [`FitOptions::sources`] and how they are read do not matter here.
+pub fn fit_rows(
+    recipe: &Recipe,
+    options: &FitOptions,
+    stream: &mut dyn RowSource,
+    resume: Option<Saved>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, TrainError> {
+    recipe.check()?;
+    if let Some(saved) = resume.as_ref().filter(|saved| saved.recipe() != recipe) {
+        let text = |recipe: &Recipe| serde_json::to_string(recipe).expect("plain data becomes JSON");
+        let (was, now) = (text(saved.recipe()), text(recipe));
+        return Err(TrainError::OtherRecipe { path: saved.path.clone(), was, now });
+    }
     let plan = Plan::of(recipe);
     let (mut dictionary, mut scale) = (Dictionary::new(recipe.hash_bits), ColumnScale::new(recipe.scaling()));
     if let Some(saved) = &resume {
@@ -86,7 +104,7 @@ pub fn fit(
     let held = HeldOptions {
         memory: options.memory,
         folder: options.cache_folder.clone(),
-        shuffle: plan.shuffle.then_some(options.order.unwrap_or(recipe.seed)),
+        shuffle: plan.shuffle.then_some(options.order.filter(|_| recipe.follows_order()).unwrap_or(recipe.seed)),
     };
     let tick = |bytes| {
         observer.tick(0, None, bytes);
@@ -95,10 +113,12 @@ pub fn fit(
             false => Ok(()),
         }
     };
-    let mut head = Head::read(&mut stream, plan, held, &mut dictionary, &mut scale, tick)?;
+    let mut head = Head::read(stream, plan, held, &mut dictionary, &mut scale, tick)?;
     if head.rows == 0 {
-        let files: Vec<&str> = options.sources.iter().map(|source| source.name.as_str()).collect();
-        return Err(ReadError::NoRows { files: files.join(", ") }.into());
+        return Err(ReadError::NoRows { files: stream.name() }.into());
+    }
+    if plan.shuffle && !recipe.follows_order() {
+        head.arrange(&mut dictionary, &mut scale, resume.as_ref().map_or(0, |saved| saved.dictionary.span()))?;
     }
     scale.finish();
     let targets = match &resume {
@@ -143,9 +163,9 @@ pub fn fit(
     learn_head(&mut trainer, &mut head, passes)?;
     let tail_rows = match head.is_all {
         true => 0,
-        false => learn_tail(&mut trainer, &mut stream, &mut head, resumed.as_deref())?,
+        false => learn_tail(&mut trainer, stream, &mut head, resumed.as_deref())?,
     };
-    finish(trainer, head, passes, tail_rows, &stream)
+    finish(trainer, head, passes, tail_rows, stream)
 }
 
 /// Puts a saved state in place, after checking that the head is the one it was made from.
@@ -210,13 +230,13 @@ fn grow(trainer: &mut Trainer<'_>) -> Result<(), TrainError> {
 }
 
 /// Rows between two looks for idle features: counted from the head on, so that how the input is cut leaves no trace.
-const SWEEP_EVERY: u64 = 4096;
+pub(super) const SWEEP_EVERY: u64 = 4096;
 
 /// Rows beyond the head, once, as they come. After a resume, rows already learned are passed over, and must be those
 /// the checkpoint saw. Returns how many rows there were.
 fn learn_tail(
     trainer: &mut Trainer<'_>,
-    stream: &mut RowStream,
+    stream: &mut dyn RowSource,
     head: &mut Head,
     resumed: Option<&Path>,
 ) -> Result<u64, TrainError> {
@@ -293,7 +313,7 @@ fn finish(
     mut head: Head,
     passes: u32,
     tail_rows: u64,
-    stream: &RowStream,
+    stream: &dyn RowSource,
 ) -> Result<Fitted, TrainError> {
     if trainer.lane.crew().bank.not_finite().is_some() {
         return Err(trainer.diverged());
@@ -313,32 +333,16 @@ fn finish(
     let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen.ids)?) } else { None };
     let chosen = if recipe.refit { Chosen { factors: Vec::new(), ..chosen } } else { chosen };
     let bank = refitted.as_ref().unwrap_or(&trainer.lane.crew().bank);
-    let outputs: Vec<Output> = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
-    let unit = trainer.targets.loss_unit();
-    let model = Model {
-        recipe: recipe.clone().into(),
-        loss: trainer.targets.loss,
-        row_scale: recipe.row_scaling(),
-        task: trainer.targets.task(),
-        columns: trainer.columns.clone(),
-        seen: Seen {
-            rows: trainer.rows_before + head.rows + tail_rows,
-            passes,
-            features: trainer.dictionary.len() as u64,
-            skipped: stream.skipped(),
-            progressive_loss: trainer.lane.crew().progressive.mean_loss() * unit,
-            progressive_error: trainer.is_classes().then(|| trainer.lane.crew().progressive.mean_error()),
-        },
-        outputs,
-        selection: None,
-        sampling,
-    };
+    let outputs = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
+    let model = trainer.model(outputs, passes, head.rows + tail_rows, stream.skipped());
+    let model = Model { sampling, ..model };
     if let Some(path) = &trainer.options.model {
         model.save(path)?;
     }
     trainer.save(true)?;
     let (rows_learned, memory) = (trainer.done, trainer.memory());
-    Ok(Fitted { model, rows_learned, memory, skipped: stream.first_skipped().to_vec() })
+    let open = trainer.options.keep_open.then(|| Online::after(trainer, head.rows, tail_rows));
+    Ok(Fitted { model, rows_learned, memory, skipped: stream.first_skipped().to_vec(), open })
 }
 
 /// Learns the chosen features again, without penalty and without the others, over as many passes.

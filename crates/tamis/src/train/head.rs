@@ -6,14 +6,14 @@ use super::TrainError;
 use super::task::{Kind, LabelSurvey, Targets};
 use crate::data::{ColumnScale, Dictionary, Example, FeatureKey, Label, ParsedRows, ScaleKind};
 use crate::random::mix;
-use crate::read::{Block, Held, HeldOptions, RowStream};
+use crate::read::{Block, Held, HeldOptions, RowSource};
 use crate::recipe::Recipe;
 
 /// Rows that are enough for one pass: smaller data is passed over until this many are learned, at most 20 times.
 const ENOUGH_ROWS: u64 = 200_000;
 const MOST_PASSES: u64 = 20;
 /// Rows from which a stream learned in one pass is judged.
-const JUDGED_ROWS: u64 = 4096;
+pub(super) const JUDGED_ROWS: u64 = 4096;
 
 /// How much is read first, and in which order rows are learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl Head {
     /// Reads until the plan is met and labels differ, or the stream ends. Rows are counted one by one: how the input is
     /// cut into files or blocks leaves no trace.
     pub(super) fn read(
-        stream: &mut RowStream,
+        stream: &mut dyn RowSource,
         plan: Plan,
         held: HeldOptions,
         dictionary: &mut Dictionary,

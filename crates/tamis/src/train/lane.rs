@@ -69,6 +69,14 @@ impl Lane {
         self.home.as_mut().expect("the learners are at home")
     }
 
+    /// The learners, for good.
+    ///
+    /// # Panics
+    /// If they are not at home: [`Lane::call_home`] first.
+    pub(super) fn into_crew(self) -> Crew {
+        self.home.expect("the learners are at home")
+    }
+
     /// Has a chunk learned, now or soon; gives an empty one to fill.
     pub(super) fn learn(&mut self, mut batch: Batch, targets: &Targets) -> Batch {
         let Some(away) = &self.away else {

@@ -4,6 +4,7 @@
 //! what the labels are (streaming), or everything (several passes, scaling to unit variance, refitting). From the head
 //! come the task, the scaling and the order; rows beyond the head are learned as they come and not kept.
 
+mod arrange;
 mod bank;
 mod checkpoint;
 mod choose;
@@ -11,6 +12,7 @@ mod error;
 mod fit;
 mod head;
 mod lane;
+mod online;
 mod progress;
 mod stabilized;
 mod task;
@@ -19,7 +21,8 @@ mod two_stage;
 
 pub use checkpoint::{CheckpointPlan, Saved};
 pub use error::TrainError;
-pub use fit::{FitOptions, Fitted, fit};
+pub use fit::{FitOptions, Fitted, fit, fit_rows};
+pub use online::{Goal, Online};
 pub use progress::{Observer, Progress, RungReport};
 pub use task::TaskKind;
 pub(crate) use task::{Kind, LabelSurvey, Targets};

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::task::Targets;
 use crate::learn::stabilized::Rung;
-use crate::model::Sampling;
+use crate::model::{Model, Sampling, Seen};
 
 /// A moment of a training.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,8 +50,19 @@ impl RungReport {
 
 /// Watches a training. All methods may do nothing.
 pub trait Observer {
-    /// At the rows 1, 2, 4, 8, …
+    /// The row after which the next report comes, `rows` being learned: 1, 2, 4, 8, … unless others are asked for.
+    fn next_report(&self, rows: u64) -> u64 {
+        (rows + 1).next_power_of_two()
+    }
+    /// After the rows of [`Observer::next_report`].
     fn report(&mut self, _progress: &Progress) {}
+    /// Whether to be shown models in the making: with every report, or at the end of every stage of a learner that has
+    /// stages.
+    fn wants_models(&self) -> bool {
+        false
+    }
+    /// What the model would be if the training ended after this many rows (on each path, where there are several).
+    fn model(&mut self, _rows: u64, _model: &Model) {}
     /// Often: rows learned, rows there are in all (if known), bytes read.
     fn tick(&mut self, _rows: u64, _total: Option<u64>, _bytes: u64) {}
     /// When the stabilized learner has finished a rung of its ladder.
@@ -86,6 +98,15 @@ impl Progressive {
 
     pub(super) fn mean_error(&self) -> f64 {
         self.wrong / self.weight.max(f64::MIN_POSITIVE)
+    }
+
+    /// What a model says of the predictions made before learning; the rest is left at zero.
+    pub(super) fn seen(&self, targets: &Targets) -> Seen {
+        Seen {
+            progressive_loss: self.mean_loss() * targets.loss_unit(),
+            progressive_error: (!targets.is_numbers()).then(|| self.mean_error()),
+            ..Seen::default()
+        }
     }
 
     /// The mean loss since the last time this was asked.

@@ -85,9 +85,26 @@ impl LabelSurvey {
             self.distinct.insert(key, (label.clone(), place()));
         }
         if let Label::Number(number) = label {
-            let shift = number - self.mean;
-            self.mean += shift / self.rows as f64;
-            self.deviation += shift * (number - self.mean);
+            self.measure(*number);
+        }
+    }
+
+    fn measure(&mut self, number: f64) {
+        let shift = number - self.mean;
+        self.mean += shift / self.rows as f64;
+        self.deviation += shift * (number - self.mean);
+    }
+
+    /// Forgets mean and spread, which are to be measured anew by [`LabelSurvey::observe_number`].
+    pub(crate) fn restart_numbers(&mut self) {
+        (self.rows, self.mean, self.deviation) = (0, 0.0, 0.0);
+    }
+
+    /// Takes note of a label known already; one that is no number counts as a row.
+    pub(crate) fn observe_number(&mut self, number: f64) {
+        self.rows += 1;
+        if !number.is_nan() {
+            self.measure(number);
         }
     }
 

@@ -3,21 +3,23 @@
 use super::TrainError;
 use super::bank::Bank;
 use super::checkpoint::{self, CheckpointPlan, Position};
+use super::choose::{assemble, outputs, support};
 use super::fit::FitOptions;
 use super::lane::{Crew, Lane};
 use super::progress::{Observer, Progress};
 use super::task::{Kind, Targets};
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::State;
+use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
 use crate::recipe::{Recipe, RowScale};
 
 use std::sync::atomic::Ordering;
 
 /// Rows learned in one go at most.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 /// Idle features are first looked for at this many.
-const FIRST_SWEEP: usize = 1 << 16;
+pub(super) const FIRST_SWEEP: usize = 1 << 16;
 
 /// The state of a training.
 pub(super) struct Trainer<'a> {
@@ -60,6 +62,7 @@ impl<'a> Trainer<'a> {
         let threads = options.read.threads;
         let bank = Bank::new(recipe, &targets, threads);
         let every = options.checkpoint.as_ref().and_then(|plan| plan.every);
+        let next_report = observer.next_report(0).max(1);
         Trainer {
             recipe,
             options,
@@ -81,7 +84,7 @@ impl<'a> Trainer<'a> {
             row_scaling: recipe.row_scaling(),
             scratch: Batch::new(),
             last_row: (0.0, 0),
-            next_report: 1,
+            next_report,
             next_save: every.unwrap_or(u64::MAX),
         }
     }
@@ -90,7 +93,7 @@ impl<'a> Trainer<'a> {
     pub(super) fn resume_at(&mut self, done: u64) {
         self.done = done;
         self.lane.crew_mut().rows = done;
-        self.next_report = (done + 1).next_power_of_two();
+        self.next_report = self.observer.next_report(done).max(done + 1);
         if let Some(every) = self.options.checkpoint.as_ref().and_then(|plan| plan.every) {
             self.next_save = (done / every + 1) * every;
         }
@@ -100,11 +103,7 @@ impl<'a> Trainer<'a> {
     #[inline]
     pub(super) fn take(&mut self, example: Example<'_>) -> Result<(), TrainError> {
         let factor = self.row_factor(example.row);
-        match (self.scale.is_active(), factor) {
-            (false, 1.0) => self.scratch.push_mapped(example, |_, value| value),
-            (false, factor) => self.scratch.push_mapped(example, |_, value| value * factor),
-            (true, factor) => self.scratch.push_mapped(example, |id, value| value * factor / self.scale.divisor(id)),
-        }
+        push_scaled(&mut self.scratch, example, factor, &self.scale);
         let rows = self.done + self.scratch.len() as u64;
         if rows == self.next_report || rows == self.next_save {
             return self.flush();
@@ -164,7 +163,7 @@ impl<'a> Trainer<'a> {
             return Err(self.diverged());
         }
         if self.done == self.next_report {
-            self.next_report *= 2;
+            self.next_report = self.observer.next_report(self.done).max(self.done + 1);
             self.report();
         }
         Ok(())
@@ -202,6 +201,30 @@ impl<'a> Trainer<'a> {
             memory,
         };
         self.observer.report(&progress);
+        if self.observer.wants_models() {
+            let model = self.model_now();
+            self.observer.model(self.done, &model);
+        }
+    }
+
+    /// What the model would be if the rows ended here; of two stages, what the first has learned.
+    fn model_now(&self) -> Model {
+        let bank = &self.lane.crew().bank;
+        let chosen = support(bank, self.recipe.k);
+        let outputs = outputs(bank, &self.targets, &chosen, &self.dictionary, &self.scale);
+        self.model(outputs, self.pass, self.fingerprint.0, 0)
+    }
+
+    /// A model with these outputs, learned from so many rows of this data.
+    pub(super) fn model(&self, outputs: Vec<Output>, passes: u32, rows: u64, skipped: u64) -> Model {
+        let seen = Seen {
+            rows: self.rows_before + rows,
+            passes,
+            features: self.dictionary.len() as u64,
+            skipped,
+            ..self.lane.crew().progressive.seen(&self.targets)
+        };
+        assemble(self.recipe, &self.targets, self.columns.clone(), seen, outputs)
     }
 
     pub(super) fn is_classes(&self) -> bool {
@@ -251,5 +274,15 @@ impl<'a> Trainer<'a> {
         }
         self.next_sweep = FIRST_SWEEP.max(2 * self.dictionary.len());
         Ok(())
+    }
+}
+
+/// Adds a row to a batch as learners see it: multiplied by the row's factor, divided column by column.
+#[inline]
+pub(super) fn push_scaled(batch: &mut Batch, example: Example<'_>, factor: f64, scale: &ColumnScale) {
+    match (scale.is_active(), factor) {
+        (false, 1.0) => batch.push_mapped(example, |_, value| value),
+        (false, factor) => batch.push_mapped(example, |_, value| value * factor),
+        (true, factor) => batch.push_mapped(example, |id, value| value * factor / scale.divisor(id)),
     }
 }

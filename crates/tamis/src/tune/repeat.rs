@@ -10,7 +10,9 @@
 //! | size | features used, by any class |
 //! | selected | for each feature, the share of runs that use it |
 //!
-//! In another order only the order changes: everything else that depends on the seed stays as it is.
+//! In another order only the order changes: everything else that depends on the seed stays as it is. The stabilized learner
+//! visits rows in an order made of what they hold, so that the order they come in changes nothing (κ = 1); how much depends
+//! on its own dice is what `seed` tells.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +33,8 @@ use crate::train::{FitOptions, TrainError, fit};
 pub enum Variation {
     /// The order of the rows.
     Order,
+    /// The seed, on the same rows: every random choice of the method, the order of its visits among them.
+    Seed,
     /// The rows: each run has this share of them.
     Subsample(f64),
 }
@@ -148,13 +152,18 @@ fn one_run(
             training.order = Some(repeat.seed.wrapping_add(run));
             RowChoice::held_out(HELD_OUT_OF, repeat.seed).turned(false)
         }
+        Variation::Seed => {
+            recipe.shuffle = Some(true);
+            recipe.seed = repeat.seed.wrapping_add(run);
+            RowChoice::held_out(HELD_OUT_OF, repeat.seed).turned(false)
+        }
         Variation::Subsample(share) => RowChoice::Share { share, seed: repeat.seed, run, inside: true },
     };
     let left_out = match kept {
         RowChoice::Fold { .. } => kept.turned(true),
         RowChoice::Share { .. } => kept.turned(false),
     };
-    if repeat.by != Variation::Order || repeat.validation.is_none() {
+    if matches!(repeat.by, Variation::Subsample(_)) || repeat.validation.is_none() {
         training.read.rows.push(kept);
     }
     let model = fit(&recipe, &training, None, &mut ())?.model;

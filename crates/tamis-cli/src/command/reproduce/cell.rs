@@ -17,7 +17,7 @@ use tamis::tune::{
 };
 
 use super::draws::{Chosen, Wholes};
-use super::plan::{Cell, DataSet, Experiment, Protocol, ProtocolName, RowPlan, RunPlan};
+use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
 
@@ -78,7 +78,7 @@ impl Lab<'_> {
             return Ok(Outcome::Measured(self.describe(data, &rows)?));
         }
         let run = &self.experiment.runs[column];
-        let recipe = match self.recipe(run, row) {
+        let recipe = match self.recipe(run, &row.set) {
             Ok(recipe) => recipe,
             Err(reason) => {
                 let reason = reason.split([';', ',']).next().unwrap_or_default();
@@ -98,8 +98,8 @@ impl Lab<'_> {
         }
     }
 
-    pub fn recipe(&self, run: &RunPlan, row: &RowPlan) -> Result<Recipe, String> {
-        let recipe = run.recipe(&self.experiment.recipe, &row.set, self.protocol().seed)?;
+    pub fn recipe(&self, run: &RunPlan, set: &Fields) -> Result<Recipe, String> {
+        let recipe = run.recipe(&self.experiment.recipe, set, self.protocol().seed)?;
         recipe.check().map_err(|error| error.to_string())?;
         Ok(recipe)
     }
@@ -108,7 +108,7 @@ impl Lab<'_> {
         &self.experiment.protocol
     }
 
-    /// Hyper-parameters by cross-validation on the training rows, then B orderings of them, the test rows once each.
+    /// Hyper-parameters by cross-validation on the training rows, then B orderings of them and seeds of the method, the test rows once each.
     fn tune_then_orderings(
         &self,
         what: &str,
@@ -121,7 +121,7 @@ impl Lab<'_> {
         let columns = data.columns.unwrap_or(rows.about.features);
         let plan = RepeatOptions {
             runs: self.protocol().runs,
-            by: Variation::Order,
+            by: Variation::Seed,
             seed: self.protocol().seed,
             columns: Some(columns),
             measure: None,
@@ -182,7 +182,7 @@ impl Lab<'_> {
         }
         let run = &self.experiment.runs[name];
         let title = row.title.as_deref().unwrap_or(&self.experiment.data[&row.data].title);
-        let curve = self.curve(&format!("{title}, {}", run.title), rows, run, &self.recipe(run, row)?)?;
+        let curve = self.curve(&format!("{title}, {}", run.title), rows, run, &self.recipe(run, &row.set)?)?;
         let best = curve.best().expect("a curve without any value is an error");
         let (_, test) = self.learn_and_test(rows, &best.setting.recipe)?;
         let found = Baseline { measure: curve.measure, least: best.mean, test };
@@ -247,6 +247,20 @@ impl Lab<'_> {
         read.columns.known = model.columns.clone();
         let measures = measure(model, &mut RowStream::open(sources.clone(), read), Strangers::Wrong)?;
         Ok(measures.rmse.or(measures.error.map(|error| 100.0 * error)).unwrap_or(f64::NAN))
+    }
+
+    /// The rows of a data set that a figure needs.
+    pub fn data(&self, name: &str) -> Result<Rows, Failure> {
+        let data = &self.experiment.data[name];
+        let missing = || data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());
+        Ok(self.rows(data)?.ok_or_else(missing)?)
+    }
+
+    /// The recipe of a run with the setting that cross-validation on the training rows chooses.
+    pub fn chosen_recipe(&self, data: &str, rows: &Rows, run: &RunPlan, set: &Fields) -> Result<Recipe, Failure> {
+        let recipe = self.recipe(run, set)?;
+        let what = format!("{}, {}", self.experiment.data[data].title, run.title);
+        Ok(self.tuned(&what, rows, run, &recipe)?.recipe)
     }
 
     /// The rows of a data set; nothing if a file is not there.

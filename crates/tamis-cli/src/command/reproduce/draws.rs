@@ -110,7 +110,7 @@ impl Lab<'_> {
         (run, single): (&RunPlan, &RunPlan),
         (recipe, row): (&Recipe, &RowPlan),
     ) -> Result<Outcome, Failure> {
-        let other = self.recipe(single, row)?.set("radius", row.at()?);
+        let other = self.recipe(single, &row.set)?.set("radius", row.at()?);
         let setting = self.setting_once(what, rows, single, (&other, row))?;
         let (model, rmse) = self.learn_and_test(rows, &setting.recipe)?;
         let size = model.nonzeros();

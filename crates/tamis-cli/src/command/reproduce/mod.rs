@@ -2,6 +2,7 @@
 
 mod cell;
 mod draws;
+mod figure;
 mod generate;
 mod page;
 mod plan;
@@ -21,8 +22,8 @@ use crate::output::{print_line, tell};
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// The paper, a folder of experiments (its first letters are enough), and one of its tables
-    #[arg(value_name = "PAPER[/TABLE]")]
+    /// The paper, a folder of experiments (its first letters are enough), and one of its tables or figures: 2, figure1
+    #[arg(value_name = "PAPER[/TABLE|/FIGURE]")]
     pub what: String,
     /// The folder with the data sets [default: TAMIS_DATA, or else ../shared/data]
     #[arg(long, value_name = "DIR")]
@@ -54,8 +55,8 @@ pub struct ReproduceArgs {
 }
 
 pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
-    let (paper, table) = match args.what.split_once('/') {
-        Some((paper, table)) => (paper, Some(table)),
+    let (paper, part) = match args.what.split_once('/') {
+        Some((paper, part)) => (paper, Some(part)),
         None => (args.what.as_str(), None),
     };
     let folder = find_paper(&args.experiments, paper)?;
@@ -67,7 +68,7 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
         let names: Vec<&str> = experiment.data.keys().map(String::as_str).collect();
         return Err(Failure::Text(format!("--only {name}: the data sets are {}", names.join(", "))));
     }
-    let names = tables(&experiment, table)?;
+    let (tables, figures) = parts(&experiment, part)?;
     let mut known = plan::recorded(&folder.join("recorded.toml"))?;
     let lab = Lab {
         experiment: &experiment,
@@ -80,7 +81,7 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
         wholes: Default::default(),
     };
     let (mut done, mut machine) = (Done::new(), Vec::new());
-    for name in names {
+    for name in tables {
         let table = &experiment.tables[name];
         let lines = lines(&lab, &args, &folder, table, &known, &mut done)?;
         match args.json {
@@ -91,6 +92,9 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
             let file = args.out.join(format!("{}-{name}.md", folder.file_name().unwrap_or_default().to_string_lossy()));
             write(&file, &page::markdown(&experiment, name, table, &lines), args.quiet)?;
         }
+    }
+    for name in figures {
+        machine.extend(show_figure(&lab, &args, &folder, name)?);
     }
     if args.record {
         known.extend(done.into_iter().filter_map(|(key, cell)| Some((key, cell.ok()?))));
@@ -138,14 +142,42 @@ fn data_folder(asked: Option<&Path>) -> PathBuf {
     asked.map(Path::to_path_buf).or(told).unwrap_or_else(|| "../shared/data".into())
 }
 
-/// The tables meant.
-fn tables<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<Vec<&'a str>, Failure> {
-    let all: Vec<&str> = experiment.tables.keys().map(String::as_str).collect();
-    match asked {
-        None => Ok(all),
-        Some(name) if all.contains(&name) => Ok(vec![name]),
-        Some(name) => Err(Failure::Text(format!("table {name}: expected one of {}", all.join(", ")))),
+/// The tables and figures meant: all of them, `table2` or just `2`, `figure1`.
+fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<&'a str>, Vec<&'a str>), Failure> {
+    let tables: Vec<&str> = experiment.tables.keys().map(String::as_str).collect();
+    let figures: Vec<&str> = experiment.figures.keys().map(String::as_str).collect();
+    let Some(asked) = asked else { return Ok((tables, figures)) };
+    let is = |name: &&&str, word: &str| asked.strip_prefix(word) == Some(**name);
+    if let Some(name) = tables.iter().find(|name| is(name, "table") || is(name, "")) {
+        return Ok((vec![name], Vec::new()));
     }
+    if let Some(name) = figures.iter().find(|name| is(name, "figure")) {
+        return Ok((Vec::new(), vec![name]));
+    }
+    let all = tables.iter().map(|name| name.to_string()).chain(figures.iter().map(|name| format!("figure{name}")));
+    Err(Failure::Text(format!("{asked}: expected one of {}", all.collect::<Vec<_>>().join(", "))))
+}
+
+/// Draws a figure and writes it; returns what machines are told.
+fn show_figure(lab: &Lab<'_>, args: &ReproduceArgs, folder: &Path, name: &str) -> Result<Option<Value>, Failure> {
+    let plan = &lab.experiment.figures[name];
+    if plan.draw.data().is_some_and(|data| !args.only.is_empty() && !args.only.iter().any(|only| only == data)) {
+        return Ok(None);
+    }
+    let charts = figure::draw(lab, plan)?;
+    if !args.json {
+        let text = charts.as_deref().map_or_else(|reason| format!("not drawn: {reason}\n"), figure::text);
+        print_line!("figure {name}: {}\n\n{text}", plan.title)?;
+    }
+    if let Ok(charts) = &charts
+        && args.only.is_empty()
+        && args.runs.is_none()
+    {
+        for (file, content) in figure::files(lab.experiment, &figure::stem(folder, name), plan, charts) {
+            write(&args.out.join(file), &content, args.quiet)?;
+        }
+    }
+    Ok(args.json.then(|| figure::as_json(name, plan, &charts)))
 }
 
 /// All cells of a table, those that tables share worked out once.

@@ -35,6 +35,7 @@
 //! Rows of by-epoch, by-draws and at-equal-size say `at = …`: the epoch, the number of draws, the radius. Data that are not
 //! there may be made: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`.
 //! A table that measures the same cells in another way says `rows_of = "2"` instead of listing rows again.
+//! Figures are explained in `figure/mod.rs`.
 //! The paper's values stand as `[value]` or `[mean, standard deviation]`. What we measured last stands in `recorded.toml`
 //! beside it, in [`Recorded`] form, and so do the results of other programs (`measured = "peers.toml"` in a run).
 
@@ -46,6 +47,8 @@ use serde::{Deserialize, Serialize};
 use tamis::recipe::Recipe;
 use tamis::train::TaskKind;
 use tamis::tune::{Axis, Rule, overlay};
+
+use super::figure::FigurePlan;
 
 /// A whole experiment.
 #[derive(Debug, Deserialize)]
@@ -59,11 +62,14 @@ pub struct Experiment {
     pub data: BTreeMap<String, DataSet>,
     #[serde(default)]
     pub runs: BTreeMap<String, RunPlan>,
+    #[serde(default)]
     pub tables: BTreeMap<String, TablePlan>,
+    #[serde(default)]
+    pub figures: BTreeMap<String, FigurePlan>,
 }
 
 /// Fields of a recipe.
-type Fields = BTreeMap<String, serde_json::Value>;
+pub type Fields = BTreeMap<String, serde_json::Value>;
 
 /// What is done for a cell.
 #[derive(Clone, Debug, Deserialize)]
@@ -296,6 +302,13 @@ fn check(experiment: &Experiment) -> Result<(), String> {
             if row.paper.values().any(|value| !(1..=2).contains(&value.len())) {
                 return Err(format!("{place}, row {}: expected [value] or [mean, standard deviation]", row.data));
             }
+        }
+    }
+    for (name, figure) in &experiment.figures {
+        let place = format!("figure {name}");
+        figure.draw.runs().iter().try_for_each(|run| run_is_known(run, &place))?;
+        if let Some(data) = figure.draw.data().filter(|data| !experiment.data.contains_key(*data)) {
+            return Err(format!("{place}: there is no data {data:?}"));
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ mod walk;
 
 use std::sync::atomic::Ordering;
 
-use self::outcome::{choose, finish};
+use self::outcome::{choose, finish, model_of};
 use self::prepare::prepare;
 use self::sieve::Occurrences;
 use self::walk::Walk;
@@ -81,7 +81,7 @@ pub(super) fn learn(
     }
     save(&job, &walk, true)?;
     let memory = walk.most_bytes + job.dictionary.bytes() + job.scale.bytes();
-    Ok(Fitted { model, rows_learned: walk.done, memory, skipped: job.skipped.1 })
+    Ok(Fitted { model, rows_learned: walk.done, memory, skipped: job.skipped.1, open: None })
 }
 
 /// Goes on where a saved training stood, or with what it knew if it was over.
@@ -131,7 +131,11 @@ fn descend(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, observer: &mut d
                     rows.push((example, occurrences.identity(&walk.main.sieve, example)));
                 }
                 if walk.learn(&rows) {
-                    observer.rung(&RungReport::of(walk.rungs.last().expect("just made"), job.targets.loss_unit()));
+                    let rung = walk.rungs.last().expect("just made");
+                    observer.rung(&RungReport::of(rung, job.targets.loss_unit()));
+                    if observer.wants_models() {
+                        observer.model(walk.done, &model_of(job, walk, rung));
+                    }
                 }
                 observer.tick(walk.done, Some(total), 0);
                 if every.is_some_and(|every| walk.done.is_multiple_of(every)) && !walk.is_over() {

@@ -54,11 +54,14 @@ pub(super) fn finish(job: &Job<'_>, walk: &Walk, chosen: usize) -> Model {
         }
     };
     let ladder: Vec<Step> = walk.rungs.iter().map(step).collect();
-    let outputs = ladder[chosen].outputs.clone();
     let selection = Selection { paths: walk.main.engine.paths(), chosen, ladder };
+    Model { selection: Some(selection), ..model_of(job, walk, rung) }
+}
+
+/// The model of a rung by itself.
+pub(super) fn model_of(job: &Job<'_>, walk: &Walk, rung: &Rung) -> Model {
     let passes = walk.done.div_ceil(job.rows) as u32;
-    let judged = (rung.verdict.loss, rung.verdict.error);
-    Model { selection: Some(selection), ..job.model(outputs, passes, judged) }
+    job.model(outputs(job, walk, rung), passes, (rung.verdict.loss, rung.verdict.error))
 }
 
 /// The outputs of a rung as those of a model.

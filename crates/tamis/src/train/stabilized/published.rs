@@ -1,10 +1,13 @@
 //! `preset = "paper"`: the published algorithm over rows in memory, one run for each output.
 
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
 use super::sieve::Sieve;
 use super::{Job, TrainError};
 use crate::data::{Batch, Example, FeatureId};
 use crate::learn::stabilized::Rows;
-use crate::learn::stabilized::paper::{Outcome, Settings, run};
+use crate::learn::stabilized::paper::{Outcome, Settings, run_watched};
 use crate::model::Model;
 use crate::read::Held;
 use crate::train::choose::{Weighted, output};
@@ -38,15 +41,49 @@ pub(super) fn learn(
         for example in rows.examples() {
             coded.push(Example { target: job.targets.code(example.target, output), ..example });
         }
-        outcomes.push(run(&coded, job.targets.built, &settings, job.recipe.seed, job.options.read.threads)?);
-        observer.tick(output as u64 + 1, Some(job.targets.learners() as u64), 0);
+        outcomes.push(run_output(&job, &sieve, (output, &active), &coded, &settings, observer)?);
     }
     let rows_learned = outcomes.iter().map(|outcome| outcome.examples).sum();
     let model = model(&job, &sieve, &active, &outcomes, settings.passes);
     if let Some(path) = &job.options.model {
         model.save(path)?;
     }
-    Ok(Fitted { model, rows_learned, memory: needed as usize, skipped: job.skipped.1 })
+    Ok(Fitted { model, rows_learned, memory: needed as usize, skipped: job.skipped.1, open: None })
+}
+
+/// Learns one output. A single one is shown stage by stage to who wants to see it.
+fn run_output(
+    job: &Job<'_>,
+    sieve: &Sieve,
+    (output, active): (usize, &[FeatureId]),
+    rows: &Batch,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, TrainError> {
+    let one = rows.len() as u64 * u64::from(settings.passes);
+    let all = one * job.targets.learners() as u64;
+    let mut stopped_at = None;
+    let outcome =
+        run_watched(rows, job.targets.built, settings, job.recipe.seed, job.options.read.threads, &mut |now| {
+            let steps = now.stage.steps;
+            observer.tick((output as u64 * one + steps).min(all), Some(all), 0);
+            if observer.wants_models() && job.targets.learners() == 1 {
+                let (weights, bias) = now.model();
+                let outcome = Outcome { frequency: vec![1.0; weights.len()], weights, bias, ..Outcome::default() };
+                observer.model(steps, &model(job, sieve, active, &[outcome], settings.passes));
+            }
+            match job.options.stop.load(Ordering::Relaxed) {
+                true => {
+                    stopped_at = Some(steps);
+                    ControlFlow::Break(())
+                }
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+    match stopped_at {
+        Some(rows) => Err(TrainError::Interrupted { rows, saved: None }),
+        None => Ok(outcome),
+    }
 }
 
 /// All rows, scaled, with targets that are numbers or class numbers.

@@ -163,8 +163,15 @@ impl Walk {
             scores.iter_mut().zip(new).for_each(|(all, new)| all.extend(new));
             targets.extend(shadow.judges.batch.examples().map(|example| (example.target, example.weight)));
         }
-        let verdict = judge(&scores, &self.codings, &targets, self.loss);
         let engine = &self.main.engine;
-        Rung { active: engine.active().to_vec(), gravity: engine.gravity(), outputs: engine.means(), verdict }
+        let outputs = engine.means();
+        for (scores, means) in scores.iter_mut().zip(&outputs) {
+            // A model without weights says the same of every row; what the shadows' intercepts say beyond that is chance.
+            if means.weights.iter().all(|&weight| weight == 0.0) {
+                scores.fill(0.0);
+            }
+        }
+        let verdict = judge(&scores, &self.codings, &targets, self.loss);
+        Rung { active: engine.active().to_vec(), gravity: engine.gravity(), outputs, verdict }
     }
 }

@@ -1,0 +1,122 @@
+//! Moments in the making: rows whenever they come, the moments so far whenever they are asked for.
+//!
+//! As [`super::collect`], which reads a whole stream at once; the moments are the same, bit for bit, however the rows were
+//! cut into pieces.
+
+use super::collect::{CollectOptions, Collector, no_column, too_wide};
+use super::{Moments, MomentsError};
+use crate::data::{Dictionary, ParsedRows, ScaleKind};
+use crate::loss::LossKind;
+use crate::recipe::Recipe;
+use crate::train::{Kind, Targets, TrainError};
+
+/// Moments in the making.
+pub struct Gathering {
+    options: CollectOptions,
+    dictionary: Dictionary,
+    targets: Targets,
+    collector: Collector,
+}
+
+impl Gathering {
+    /// No rows yet. Labels are `numeric`, or classes that may come at any time; of the options, what concerns sources,
+    /// reading and screening does not matter.
+    pub fn new(numeric: bool, options: &CollectOptions) -> Result<Self, MomentsError> {
+        options.check()?;
+        let recipe = Recipe { scale: ScaleKind::None, ..Recipe::default() };
+        let kind = match numeric {
+            true => Kind::Numbers { centre: 0.0, spread: 1.0 },
+            false => Kind::Classes { classes: Vec::new(), single: false, may_grow: true },
+        };
+        let mut dictionary = Dictionary::new(None);
+        let collector = Collector::new(numeric, options, &mut dictionary);
+        let targets = Targets::from_parts(LossKind::Squared, &recipe, kind);
+        Ok(Gathering { options: options.clone(), dictionary, targets, collector })
+    }
+
+    /// Rows seen.
+    pub fn rows(&self) -> u64 {
+        self.collector.rows()
+    }
+
+    /// Takes rows. `place` says where a row stands, for messages.
+    pub fn observe(&mut self, rows: ParsedRows, place: impl Fn(usize) -> String) -> Result<(), MomentsError> {
+        let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
+        let (batch, labels) = rows.intern(&mut self.dictionary).map_err(duplicate)?;
+        let target = |(row, label)| self.targets.target(label, || place(row));
+        let targets = labels.iter().enumerate().map(target).collect::<Result<Vec<f64>, _>>()?;
+        let numeric = matches!(self.targets.kind, Kind::Numbers { .. });
+        self.collector.take(&batch, &targets, numeric);
+        match self.collector.is_full() {
+            true => Err(too_wide(&self.options, &self.dictionary)),
+            false => Ok(()),
+        }
+    }
+
+    /// The moments so far.
+    pub fn moments(&self) -> Result<Moments, MomentsError> {
+        if let Some(id) = self.collector.never_met() {
+            return Err(no_column(&self.dictionary, id));
+        }
+        let classes = match &self.targets.kind {
+            Kind::Numbers { .. } => &[][..],
+            Kind::Classes { classes, .. } => classes,
+        };
+        let (columns, folds) = self.collector.clone().finish(&self.dictionary, "label", classes);
+        let forget = (self.options.forget > 0.0).then_some(self.options.forget);
+        Ok(Moments { columns, table: None, forget, screened: false, skipped: 0, folds })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Label;
+
+    fn rows(range: std::ops::Range<u32>) -> ParsedRows {
+        let mut rows = ParsedRows::by_index();
+        for row in range {
+            rows.push_index(1, f64::from(row * 7 % 11));
+            rows.push_index(2 + row % 3, 1.0 + f64::from(row % 5));
+            rows.end_row(Label::Number(f64::from(row % 4)), 1.0, row);
+        }
+        rows
+    }
+
+    #[test]
+    fn however_rows_are_cut_the_moments_are_the_same() {
+        for (numeric, folds, forget) in [(true, 1, 0.0), (false, 3, 0.0), (true, 1, 0.01)] {
+            let options = CollectOptions { folds, forget, memory: 1 << 30, ..CollectOptions::default() };
+            let gathered = |cut: u32| {
+                let mut gathering = Gathering::new(numeric, &options).unwrap();
+                (0..2000 / cut)
+                    .for_each(|at| gathering.observe(rows(at * cut..(at + 1) * cut), |_| String::new()).unwrap());
+                gathering.moments().unwrap()
+            };
+            let whole = gathered(2000);
+            assert_eq!(whole.rows(), 2000);
+            for cut in [1, 10, 500] {
+                assert_eq!(gathered(cut), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn looking_changes_nothing() {
+        let mut gathering = Gathering::new(true, &CollectOptions { memory: 1 << 30, ..Default::default() }).unwrap();
+        gathering.observe(rows(0..700), |_| String::new()).unwrap();
+        gathering.moments().unwrap();
+        gathering.observe(rows(700..900), |_| String::new()).unwrap();
+        let mut whole = Gathering::new(true, &CollectOptions { memory: 1 << 30, ..Default::default() }).unwrap();
+        whole.observe(rows(0..900), |_| String::new()).unwrap();
+        assert_eq!(gathering.moments().unwrap(), whole.moments().unwrap());
+    }
+
+    #[test]
+    fn too_many_columns_are_told() {
+        let options = CollectOptions { memory: 1000, ..CollectOptions::default() };
+        let mut gathering = Gathering::new(true, &options).unwrap();
+        let told = gathering.observe(rows(0..5), |_| String::new()).unwrap_err().to_string();
+        assert!(told.contains("columns need"), "{told}");
+    }
+}

@@ -1,0 +1,103 @@
+//! The little of SVG that charts need: text made safe, numbers made short, colours for light and dark ground.
+
+/// Colours of series, in order: the set of Okabe and Ito, told apart by people who see colours differently.
+pub const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
+
+/// The style of every picture. Text and lines follow the ground they are shown on.
+pub const STYLE: &str = "\
+svg.tamis{font:13px system-ui,sans-serif;color:#1a1a1a;background:#fff;max-width:100%;height:auto}\
+svg.tamis text{fill:currentColor}\
+svg.tamis .title{font-size:15px;font-weight:600}\
+svg.tamis .tick{font-size:11px;opacity:.8}\
+svg.tamis .grid{stroke:currentColor;stroke-opacity:.12}\
+svg.tamis .axis{stroke:currentColor;stroke-opacity:.5}\
+@media (prefers-color-scheme:dark){svg.tamis{color:#e6e6e6;background:#1b1b1b}}";
+
+/// Text that can stand in a document: no character of it is taken for markup, and control characters are left out.
+pub fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\t' | '\n' => safe.push(' '),
+            other if other.is_control() || matches!(other, '\u{fffe}' | '\u{ffff}') => {}
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// A place in the picture: a tenth of a pixel is enough.
+pub fn place(value: f64) -> String {
+    let text = format!("{value:.1}");
+    match text.strip_suffix(".0") {
+        Some("-0") => "0".into(),
+        Some(whole) => whole.into(),
+        None => text,
+    }
+}
+
+/// A number as people write it: few digits, thousands with a thin space, powers of ten where it is very large or small.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        let text = format!("{value:.2e}");
+        let (digits, power) = text.split_once('e').expect("written with a power");
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        return format!("{digits}e{power}");
+    }
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let text = if text == "-0" { "0" } else { text };
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("−", rest));
+    let (whole, part) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && whole.len() > 4 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push('\u{2009}');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{}", part.map_or(String::new(), |part| format!(".{part}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_in_names_becomes_text() {
+        assert_eq!(escape("<script>\"&'"), "&lt;script&gt;&quot;&amp;&#39;");
+        assert_eq!(escape("a\u{0}\u{1b}b\tc"), "ab c");
+        assert_eq!(escape("naïve 🧀"), "naïve 🧀");
+    }
+
+    #[test]
+    fn numbers_are_written_shortly() {
+        let cases = [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (0.25, "0.25"),
+            (-3.0, "−3"),
+            (1234.0, "1234"),
+            (-12_345.5, "−12\u{2009}345.5"),
+            (1e7, "1e7"),
+            (2.5e-6, "2.5e-6"),
+            (1_000_000.0, "1\u{2009}000\u{2009}000"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn places_have_at_most_one_digit() {
+        assert_eq!(place(3.0), "3");
+        assert_eq!(place(2.71), "2.7");
+        assert_eq!(place(-0.01), "0");
+    }
+}

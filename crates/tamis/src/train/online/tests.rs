@@ -1,0 +1,138 @@
+use super::*;
+use crate::learn::stabilized::paper::Settings;
+use crate::random::mix;
+use crate::read::{Dense, Labels, MatrixRows, RowSource};
+use crate::recipe::Method;
+use crate::train::{FitOptions, fit_rows};
+
+const COLUMNS: usize = 12;
+
+/// Cells, of which most are zero and some large, and labels that follow two of the columns.
+fn data(rows: usize, classes: usize) -> (Vec<f64>, Vec<f64>) {
+    let random = |at: usize| mix(at as u64 + 1) as f64 / u64::MAX as f64;
+    let cell = |at: usize| if random(3 * at) < 0.3 { random(3 * at + 1) * [1.0, 40.0][at % 2] - 0.3 } else { 0.0 };
+    let cells: Vec<f64> = (0..rows * COLUMNS).map(cell).collect();
+    let score = |row: usize| cells[row * COLUMNS + 2] - cells[row * COLUMNS + 5] / 40.0;
+    let label = |row: usize| match classes {
+        0 => 100.0 + 7.0 * score(row),
+        2 => f64::from(score(row) > 0.0),
+        _ => (score(row) * 4.0).round().clamp(0.0, classes as f64 - 1.0),
+    };
+    let labels = (0..rows).map(label).collect();
+    (cells, labels)
+}
+
+fn source<'a>(cells: &'a [f64], labels: &'a [f64]) -> MatrixRows<'a, Dense<'a, f64>> {
+    let matrix = Dense::new(cells, labels.len(), COLUMNS).unwrap();
+    MatrixRows::new(matrix, Labels::Numbers(labels), None, None).unwrap()
+}
+
+fn learn(online: &mut Online, cells: &[f64], labels: &[f64]) {
+    let mut rows = source(cells, labels);
+    while let Some(block) = rows.next_block().unwrap() {
+        online.learn(block.rows, |row| format!("X:{row}")).unwrap();
+    }
+}
+
+fn goal(classes: usize) -> Goal {
+    match classes {
+        0 => Goal::Numbers,
+        _ => Goal::Classes((0..classes).map(|class| Label::Number(class as f64)).collect()),
+    }
+}
+
+/// The model of a fit with one pass.
+fn fitted(recipe: &Recipe, cells: &[f64], labels: &[f64], classes: usize) -> Model {
+    let task = [TaskKind::Regression, TaskKind::Auto, TaskKind::Binary, TaskKind::Multiclass][classes];
+    let options = FitOptions { task, memory: 1 << 30, ..FitOptions::default() };
+    let recipe = Recipe { passes: Some(1), ..recipe.clone() };
+    let mut model = fit_rows(&recipe, &options, &mut source(cells, labels), None, &mut ()).unwrap().model;
+    model.recipe = Recipe { passes: None, ..recipe }.into();
+    model
+}
+
+#[test]
+fn however_rows_are_cut_the_model_is_that_of_a_fit() {
+    for rows in [300, 9000] {
+        for (classes, scale) in
+            [(0, ScaleKind::Auto), (2, ScaleKind::Auto), (3, ScaleKind::MaxAbs), (2, ScaleKind::None)]
+        {
+            let (cells, labels) = data(rows, classes);
+            let recipe = Recipe { scale, ..Recipe::new(Method::Ftrl) };
+            let expected = fitted(&recipe, &cells, &labels, classes);
+            assert!(expected.nonzeros() > 0);
+            for cut in [1, 10, 1000, rows] {
+                let mut online = Online::new(&recipe, goal(classes), 1).unwrap();
+                for (labels, cells) in labels.chunks(cut).zip(cells.chunks(cut * COLUMNS)) {
+                    learn(&mut online, cells, labels);
+                }
+                assert_eq!(online.rows(), rows as u64);
+                assert_eq!(online.model().unwrap(), expected, "{classes} classes, {scale:?}, {rows} rows by {cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_bring_it_back_waiting_or_running() {
+    for (rows, classes) in [(200, 0), (200, 3), (6000, 2), (6000, 0)] {
+        let (cells, labels) = data(2 * rows, classes);
+        let (first, second) = (&cells[..rows * COLUMNS], &cells[rows * COLUMNS..]);
+        let mut online = Online::new(&Recipe::new(Method::Ftrl), goal(classes), 1).unwrap();
+        learn(&mut online, first, &labels[..rows]);
+        let mut back = Online::from_bytes(&online.to_bytes(), 2).unwrap();
+        assert_eq!(back.model().unwrap(), online.model().unwrap());
+        for online in [&mut online, &mut back] {
+            learn(online, second, &labels[rows..]);
+        }
+        assert_eq!(back.model().unwrap(), online.model().unwrap());
+        assert_eq!(back.to_bytes(), online.to_bytes());
+    }
+}
+
+#[test]
+fn damaged_bytes_are_told() {
+    let (cells, labels) = data(50, 2);
+    let mut online = Online::new(&Recipe::new(Method::Ftrl), goal(2), 1).unwrap();
+    learn(&mut online, &cells, &labels);
+    let bytes = online.to_bytes();
+    for at in (0..bytes.len()).step_by(97) {
+        let mut bad = bytes.clone();
+        bad[at] ^= 4;
+        assert!(Online::from_bytes(&bad, 1).is_err(), "byte {at}");
+    }
+}
+
+#[test]
+fn a_fit_can_stay_open() {
+    let (cells, labels) = data(6000, 2);
+    let half = 3000 * COLUMNS;
+    let recipe = Recipe { scale: ScaleKind::None, passes: Some(1), ..Recipe::new(Method::Fobos) };
+    let options = FitOptions { task: TaskKind::Binary, memory: 1 << 30, keep_open: true, ..FitOptions::default() };
+    let kept = fit_rows(&recipe, &options, &mut source(&cells[..half], &labels[..3000]), None, &mut ()).unwrap();
+    let mut online = kept.open.expect("it was asked for");
+    assert_eq!(online.model().unwrap(), kept.model);
+    learn(&mut online, &cells[half..], &labels[3000..]);
+    let mut whole = Online::new(&recipe, goal(2), 1).unwrap();
+    learn(&mut whole, &cells, &labels);
+    assert_eq!(online.model().unwrap(), whole.model().unwrap());
+}
+
+#[test]
+fn complaints_say_what_to_do() {
+    let told = |recipe: Recipe| Online::new(&recipe, Goal::Numbers, 1).unwrap_err().to_string();
+    let ftrl = || Recipe::new(Method::Ftrl);
+    assert!(told(Recipe::default()).contains("stabilized needs all rows at once"));
+    assert!(told(Recipe { paper: Some(Settings::default()), ..Recipe::default() }).contains("all rows at once"));
+    assert!(told(Recipe { passes: Some(2), ..ftrl() }).contains("leave --passes out"));
+    assert!(told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).contains("need all rows before learning"));
+    let one = Online::new(&ftrl(), Goal::Classes(vec![Label::Number(1.0)]), 1).unwrap_err();
+    assert!(one.to_string().contains("two are needed"));
+    let mut online = Online::new(&ftrl(), goal(2), 1).unwrap();
+    assert!(online.model().unwrap_err().to_string().contains("no rows"));
+    let mut rows = ParsedRows::by_index();
+    rows.push_index(1, 1.0);
+    rows.end_row(Label::Number(7.0), 1.0, 0);
+    let strange = online.learn(rows, |row| format!("X:{row}")).unwrap_err().to_string();
+    assert_eq!(strange, "X:0: label 7 is none of the classes named at first");
+}

@@ -1,0 +1,22 @@
+//! The library for Python. What users see is in `tamis/*.py`; this is the narrow door to the core behind it.
+
+mod error;
+mod fit;
+mod input;
+mod model;
+mod moments;
+mod progress;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::fit::{PyOnline, fit_any, methods, parameters};
+    #[pymodule_export]
+    use super::model::PyModel;
+    #[pymodule_export]
+    use super::moments::{PyMoments, solvers};
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

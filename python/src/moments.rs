@@ -1,0 +1,248 @@
+//! Running averages for Python: rows in, sums and differences of them, models out.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+use tamis::moments::{CollectOptions, Gathering, Moments, MomentsError, Products, collect};
+use tamis::read::{ReadOptions, RowSource, memory_of_this_machine};
+use tamis::recipe::{SolveRecipe, Solver};
+use tamis::solve::{SolveOptions, solve};
+use tamis::train::TaskKind;
+
+use crate::error::{OrRaise, param_error};
+use crate::fit::{Reading, sources};
+use crate::input::Table;
+use crate::model::{PyModel, label_object};
+use crate::progress::Watcher;
+
+/// Moments: those that are finished, and those of rows that still come.
+#[pyclass(name = "Moments", module = "tamis._core")]
+pub struct PyMoments {
+    numeric: bool,
+    options: CollectOptions,
+    done: Option<Moments>,
+    open: Option<Gathering>,
+}
+
+impl PyMoments {
+    /// All rows seen.
+    fn whole(&self) -> Result<Moments, MomentsError> {
+        let Some(open) = &self.open else {
+            let empty = || Gathering::new(self.numeric, &self.options)?.moments();
+            return self.done.clone().map_or_else(empty, Ok);
+        };
+        let mut open = open.moments()?;
+        let Some(done) = &self.done else { return Ok(open) };
+        let mut whole = done.clone();
+        // What has decayed joins with rows that have not.
+        open.forget = open.forget.or(whole.forget.filter(|rate| *rate == 0.0));
+        whole.merge(&open)?;
+        Ok(whole)
+    }
+
+    /// Closes what is open, so that it can be changed as a whole.
+    fn close(&mut self) -> Result<&mut Moments, MomentsError> {
+        let whole = self.whole()?;
+        self.open = None;
+        Ok(self.done.insert(whole))
+    }
+}
+
+#[pymethods]
+impl PyMoments {
+    #[new]
+    fn new(numeric: bool, folds: usize, forget: f64, interactions: bool, py: Python<'_>) -> PyResult<Self> {
+        let products = if interactions { Products::All } else { Products::None };
+        let options =
+            CollectOptions { folds, forget, products, memory: memory_of_this_machine(), ..CollectOptions::default() };
+        let open = Some(Gathering::new(numeric, &options).or_raise(py)?);
+        Ok(PyMoments { numeric, options, done: None, open })
+    }
+
+    /// Moments of the rows of files. What the labels are is in `task`.
+    #[staticmethod]
+    #[pyo3(signature = (paths, reading, task, folds, forget, interactions, screen, threads))]
+    #[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
+    fn of_files(
+        paths: Vec<String>,
+        reading: Reading,
+        task: &str,
+        folds: usize,
+        forget: f64,
+        interactions: bool,
+        screen: Option<usize>,
+        threads: usize,
+        py: Python<'_>,
+    ) -> PyResult<Self> {
+        let mut watcher = Watcher::new(None);
+        let kind = TaskKind::ALL.into_iter().find(|kind| kind.name() == task);
+        let options = CollectOptions {
+            sources: sources(&paths, &reading, py)?,
+            read: ReadOptions { threads, ..reading.options(py)? },
+            task: kind.ok_or_else(|| param_error(&format!("unknown task {task:?}"), py))?,
+            folds,
+            forget,
+            products: if interactions { Products::All } else { Products::None },
+            screen,
+            memory: memory_of_this_machine(),
+            stop: watcher.stop.clone(),
+            ..CollectOptions::default()
+        };
+        let outcome = py.detach(|| collect(&options, &mut watcher)).or_raise(py);
+        let done = watcher.outcome(outcome, py)?;
+        Ok(PyMoments { numeric: done.classes().is_empty(), options, done: Some(done), open: None })
+    }
+
+    #[staticmethod]
+    fn load(path: PathBuf, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self::of(py.detach(|| Moments::load(&path)).or_raise(py)?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8], py: Python<'_>) -> PyResult<Self> {
+        Ok(Self::of(Moments::from_bytes(bytes, Path::new("the pickled moments")).or_raise(py)?))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let whole = py.detach(|| self.whole()).or_raise(py)?;
+        Ok(PyBytes::new(py, &whole.to_bytes()))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let make = py.get_type::<PyMoments>().getattr("from_bytes")?;
+        Ok((make, (self.to_bytes(py)?,)))
+    }
+
+    /// Saves the moments as the program would.
+    fn save(&self, path: PathBuf, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.whole().and_then(|whole| whole.save(&path))).or_raise(py)
+    }
+
+    /// Takes the rows of a table.
+    fn observe(&mut self, table: Table<'_>, py: Python<'_>) -> PyResult<()> {
+        if self.open.is_none() {
+            if self.done.as_ref().is_some_and(|done| done.forget.is_some_and(|rate| rate > 0.0)) {
+                let text = "moments that forget take no further rows once they were joined, saved or loaded";
+                return Err(param_error(text, py));
+            }
+            let folds = self.done.as_ref().map_or(self.options.folds, |done| done.folds.len());
+            let options = CollectOptions { folds, memory: memory_of_this_machine(), ..self.options.clone() };
+            self.open = Some(Gathering::new(self.numeric, &options).or_raise(py)?);
+        }
+        let open = self.open.as_mut().expect("just made");
+        let mut watcher = Watcher::new(None);
+        let run = |source: &mut dyn RowSource| -> Result<(), MomentsError> {
+            while let Some(block) = source.next_block()? {
+                let (file, first, lines) = (block.file, block.first_line, block.rows.lines.clone());
+                open.observe(block.rows, |row| format!("{file}:{}", first + u64::from(lines[row])))?;
+                watcher.look(open.rows());
+                if watcher.raised.is_some() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let outcome = table.read(py, run)?.or_raise(py);
+        watcher.outcome(outcome, py)
+    }
+
+    fn merge(&mut self, other: &PyMoments, py: Python<'_>) -> PyResult<()> {
+        let other = other.whole().or_raise(py)?;
+        py.detach(|| self.close()?.merge(&other)).or_raise(py)
+    }
+
+    fn subtract(&mut self, other: &PyMoments, py: Python<'_>) -> PyResult<()> {
+        let other = other.whole().or_raise(py)?;
+        py.detach(|| self.close()?.subtract(&other)).or_raise(py)
+    }
+
+    fn decay(&mut self, keep: f64, py: Python<'_>) -> PyResult<()> {
+        if !(keep > 0.0 && keep <= 1.0) {
+            return Err(param_error(&format!("keep must be a number above 0 and at most 1, got {keep}"), py));
+        }
+        self.close().or_raise(py)?.decay(keep);
+        Ok(())
+    }
+
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self::of(self.whole().or_raise(py)?))
+    }
+
+    /// What there is, as JSON.
+    fn info(&self, py: Python<'_>) -> PyResult<String> {
+        let whole = self.whole().or_raise(py)?;
+        let names: Vec<String> = whole.columns.iter().filter(|c| c.is_feature()).map(|c| c.name()).collect();
+        let total = whole.total();
+        let value = json!({
+            "rows": whole.rows(),
+            "features": names,
+            "folds": whole.folds.len(),
+            "forget": whole.forget,
+            "screened": whole.screened,
+            "weight": total.weight,
+        });
+        Ok(value.to_string())
+    }
+
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.done.as_ref().map_or(0, Moments::rows) + self.open.as_ref().map_or(0, Gathering::rows)
+    }
+
+    #[getter]
+    fn classes(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        let whole = self.whole().or_raise(py)?;
+        whole.classes().iter().map(|label| label_object(label, py)).collect()
+    }
+
+    /// The model that settings ask for, the path to it as JSON, and the model's place on it.
+    fn solve(
+        &self,
+        settings: &str,
+        with_path: bool,
+        threads: usize,
+        py: Python<'_>,
+    ) -> PyResult<(PyModel, String, usize)> {
+        let recipe = solve_recipe(settings, py)?;
+        let whole = py.detach(|| self.whole()).or_raise(py)?;
+        let options = SolveOptions { path: with_path, threads };
+        let solved = py.detach(|| solve(&whole, &recipe, options)).or_raise(py)?;
+        for note in &solved.notes {
+            py.import("tamis.errors")?.getattr("warn")?.call1((note,))?;
+        }
+        let path = serde_json::to_string(&solved.path).expect("plain data becomes JSON");
+        Ok((solved.model.into(), path, solved.chosen))
+    }
+}
+
+impl PyMoments {
+    fn of(done: Moments) -> Self {
+        let (numeric, folds) = (done.classes().is_empty(), done.folds.len());
+        let options = CollectOptions { folds, memory: memory_of_this_machine(), ..CollectOptions::default() };
+        PyMoments { numeric, options, done: Some(done), open: None }
+    }
+}
+
+/// The recipe of a solver, from JSON of what is not at its default.
+fn solve_recipe(settings: &str, py: Python<'_>) -> PyResult<SolveRecipe> {
+    let wrong = |error: serde_json::Error| {
+        let text = error.to_string();
+        param_error(text.split(" at line ").next().unwrap_or_default(), py)
+    };
+    let given: Value = serde_json::from_str(settings).map_err(wrong)?;
+    let mut whole = serde_json::to_value(SolveRecipe::new(Solver::Ofsa)).map_err(wrong)?;
+    if let (Value::Object(whole), Value::Object(given)) = (&mut whole, given) {
+        whole.extend(given);
+    }
+    let recipe: SolveRecipe = serde_json::from_value(whole).map_err(wrong)?;
+    recipe.check().or_raise(py)?;
+    Ok(recipe)
+}
+
+/// The names of the solvers, each with a line about it.
+#[pyfunction]
+pub fn solvers() -> Vec<(&'static str, &'static str)> {
+    Solver::ALL.iter().map(|solver| (solver.name(), solver.about())).collect()
+}

@@ -1,0 +1,105 @@
+//! What happens between Python and a training that runs without it: reports go out, Ctrl-C comes in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tamis::train::{Observer, Progress, RungReport};
+
+/// How often Python is asked whether Ctrl-C was pressed.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Watches a training for Python.
+pub struct Watcher {
+    /// Called with a dictionary; `None` says nothing.
+    report: Option<Py<PyAny>>,
+    /// Raised to end the training.
+    pub stop: Arc<AtomicBool>,
+    /// What Python raised meanwhile: `KeyboardInterrupt`, or an error of `report`.
+    pub raised: Option<PyErr>,
+    /// Notes for the user, to become warnings.
+    pub notes: Vec<String>,
+    looked: Instant,
+}
+
+impl Watcher {
+    /// Watches for `report`.
+    pub fn new(report: Option<Py<PyAny>>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        Watcher { report, stop, raised: None, notes: Vec::new(), looked: Instant::now() }
+    }
+
+    /// The outcome of a training, unless Python raised something or has something to be told.
+    pub fn outcome<T>(self, outcome: PyResult<T>, py: Python<'_>) -> PyResult<T> {
+        if let Some(raised) = self.raised {
+            return Err(raised);
+        }
+        let value = outcome?;
+        for note in self.notes {
+            py.import("tamis.errors")?.getattr("warn")?.call1((note,))?;
+        }
+        Ok(value)
+    }
+
+    /// Asks Python, now and then, whether Ctrl-C was pressed.
+    pub fn look(&mut self, rows: u64) {
+        self.tick(rows, None, 0);
+    }
+
+    fn keep(&mut self, outcome: PyResult<()>) {
+        if let Err(error) = outcome {
+            self.stop.store(true, Ordering::SeqCst);
+            self.raised.get_or_insert(error);
+        }
+    }
+
+    fn tell(&mut self, fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) {
+        let Some(report) = &self.report else { return };
+        let told = Python::attach(|py| {
+            let told = PyDict::new(py);
+            fill(&told)?;
+            report.call1(py, (told,)).map(drop)
+        });
+        self.keep(told);
+    }
+}
+
+impl Observer for Watcher {
+    fn report(&mut self, progress: &Progress) {
+        self.tell(|told| {
+            told.set_item("rows", progress.rows)?;
+            told.set_item("pass", progress.pass)?;
+            told.set_item("loss", progress.loss)?;
+            told.set_item("recent_loss", progress.recent_loss)?;
+            told.set_item("error", progress.error)?;
+            told.set_item("nonzeros", progress.nonzeros)
+        });
+    }
+
+    fn tick(&mut self, rows: u64, total: Option<u64>, _bytes: u64) {
+        if self.looked.elapsed() < LOOK_EVERY {
+            return;
+        }
+        self.looked = Instant::now();
+        let outcome = Python::attach(|py| py.check_signals());
+        self.keep(outcome);
+        self.tell(|told| {
+            told.set_item("rows", rows)?;
+            told.set_item("total", total)
+        });
+    }
+
+    fn rung(&mut self, report: &RungReport) {
+        self.tell(|told| {
+            told.set_item("size", report.size)?;
+            told.set_item("loss", report.loss)?;
+            told.set_item("error", report.error)
+        });
+    }
+
+    fn note(&mut self, text: &str) {
+        self.notes.push(text.to_string());
+    }
+}

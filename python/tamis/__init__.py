@@ -1,0 +1,101 @@
+"""Sparse online learning: a stream of wide data in, a few named features out.
+
+>>> import numpy as np
+>>> from tamis import SparseClassifier
+>>> random = np.random.default_rng(0)
+>>> X = random.normal(size=(500, 20))
+>>> y = (X[:, 3] - 2 * X[:, 7] > 0).astype(int)
+>>> model = SparseClassifier(n_features_to_select=2).fit(X, y)
+>>> model.get_support(indices=True)
+array([3, 7])
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._core import VERSION as __version__
+from .errors import DataError, DivergedError, Error, FileError, ModelError, ParamError, ParseError
+
+if TYPE_CHECKING:
+    from ._moments import Moments
+    from ._solved import MomentsClassifier, MomentsRegressor
+    from ._sparse import SparseClassifier, SparseRegressor
+    from ._stabilized import StabilizedClassifier, StabilizedRegressor
+
+# Where each estimator is. They are imported when they are asked for: scikit-learn takes its time.
+_HOMES = {
+    "SparseClassifier": "_sparse",
+    "SparseRegressor": "_sparse",
+    "StabilizedClassifier": "_stabilized",
+    "StabilizedRegressor": "_stabilized",
+    "Moments": "_moments",
+    "MomentsClassifier": "_solved",
+    "MomentsRegressor": "_solved",
+}
+
+__all__ = [
+    *_HOMES,
+    "DataError",
+    "DivergedError",
+    "Error",
+    "FileError",
+    "ModelError",
+    "ParamError",
+    "ParseError",
+    "__version__",
+    "load",
+    "methods",
+    "parameters",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def methods() -> dict[str, str]:
+    """The learners a recipe can name, each with a line about it.
+
+    >>> import tamis
+    >>> tamis.methods()["ftrl"]
+    'FTRL-proximal, a step size for each weight'
+    """
+    from ._core import methods
+
+    return {name: about for name, _, about in methods()}
+
+
+def parameters() -> dict[str, str]:
+    """The numbers a recipe may carry (the ``settings`` of an estimator), each with a line about it.
+
+    >>> import tamis
+    >>> tamis.parameters()["period"]
+    'steps between two truncations (K)'
+    """
+    from ._core import parameters
+
+    return {name: help for name, _, help in parameters()}
+
+
+def load(path):
+    """The estimator in a model file, whether Python or the program wrote it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A model file.
+
+    Returns
+    -------
+    estimator
+        Of the class that makes such models.
+    """
+    from . import _load
+
+    return _load.load(path)

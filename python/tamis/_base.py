@@ -1,0 +1,370 @@
+"""What all estimators share: data in, a model of the core, and what scikit-learn wants to know of it."""
+
+import json
+import os
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from . import _core, _input, _picture
+from ._progress import Line
+from .errors import DataError, ParamError
+
+
+class Estimator(SelectorMixin, BaseEstimator):
+    """A linear model of few features, whatever made it."""
+
+    # -- what was asked for
+
+    def _threads(self) -> int:
+        """Results do not depend on it."""
+        jobs = getattr(self, "n_jobs", None)
+        return (os.cpu_count() or 1) if jobs is None or jobs < 0 else max(1, jobs)
+
+    def _seed(self) -> int:
+        """``None`` is 0: the same data give the same model."""
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _reading(self) -> dict:
+        given = getattr(self, "reading", None) or {}
+        unknown = set(given) - set(_input.READING)
+        if unknown:
+            raise ParamError(f"unknown option of reading: {sorted(unknown)}; there are {sorted(_input.READING)}")
+        return {**_input.READING, **given}
+
+    # -- data in
+
+    def _matrix(self, X, y, sample_weight, *, reset):
+        """A matrix and its labels, checked by scikit-learn, for the core."""
+        X, y = _input.check(self, X, y, reset=reset, **self._label_checks())
+        return self._table(_input.cells_of(X), self._names(), y, weights_of(sample_weight, X))
+
+    def _label_checks(self) -> dict:
+        return {}
+
+    def _names(self):
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
+    def _mixed(self, X, y, sample_weight, *, reset):
+        """A table of Arrow and its labels for the core, which finds out by itself what the columns are."""
+        names = _input.column_names(X)
+        if reset:
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        rows = len(X) if hasattr(X, "__len__") else X.num_rows
+        if y is not None and len(y) != rows:
+            raise DataError(f"Found input variables with inconsistent numbers of samples: {rows}, {len(y)}")
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        return self._table(X, None, None if y is None else np.asarray(y), weights)
+
+    def _table(self, cells, names, y, weights):
+        labels, classes = self._labels(y)
+        return _input.Table(cells, names, labels, classes, weights)
+
+    def _any(self, X, y, sample_weight, *, reset):
+        if _input.is_mixed(X):
+            return self._mixed(X, y, sample_weight, reset=reset)
+        return self._matrix(X, y, sample_weight, reset=reset)
+
+    def _batches(self, batches):
+        """Tables from an iterator of (X, y) or (X, y, weights). The first says what the columns are."""
+        first = True
+        for batch in batches:
+            X, y, *rest = batch
+            yield self._any(X, y, rest[0] if rest else None, reset=first)
+            first = False
+
+    def _forget_shape(self) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+
+    def _learn(self, settings: dict, X, y, sample_weight, *, keep_open=False):
+        """A model of the data, and the learner itself if it is to stay open."""
+        paths = _input.as_paths(X)
+        stream = paths is not None or _input.is_batches(X)
+        if stream and (y is not None or sample_weight is not None):
+            raise DataError("labels and weights come with the files or batches: leave y and sample_weight out")
+        if paths is not None:
+            self._forget_shape()
+            data = (paths, self._reading())
+        elif stream:
+            self._forget_shape()
+            data = self._batches(X)
+        else:
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            data = self._any(X, y, sample_weight, reset=True)
+        task = self._task(data if isinstance(data, _input.Table) else None, settings)
+        line = Line(self.verbose) if self.verbose else None
+        try:
+            return _core.fit(json.dumps(settings), data, task, self._threads(), keep_open, line)
+        finally:
+            if line is not None:
+                line.close()
+
+    # -- the model
+
+    def _take_model(self, model):
+        self._model = model
+        self.__dict__.pop("_coef", None)
+        return self
+
+    def _fitted(self):
+        check_is_fitted(self)
+        return self._model
+
+    def __sklearn_is_fitted__(self):
+        return getattr(self, "_model", None) is not None
+
+    def _margins(self, X):
+        """Raw scores: one row each, one column an output."""
+        model = self._fitted()
+        paths = _input.as_paths(X)
+        if paths is not None:
+            return model.margins_of_files(paths, self._reading())
+        if _input.is_batches(X):
+            return np.concatenate([self._margins(batch) for batch in X])
+        if _input.is_mixed(X):
+            return model.margins(_input.Table(X, known=model.columns))
+        names = self._names()
+        if hasattr(self, "n_features_in_"):
+            X = _input.check(self, X, reset=False)
+        else:  # learned from a stream: columns go by their names, or by their numbers
+            names = list(X.columns) if hasattr(X, "columns") else None
+            X = _input.check(BaseEstimator(), X, reset=True)
+        return model.margins(_input.Table(_input.cells_of(X), names))
+
+    def _column_of(self):
+        """Where a feature of the model is among the columns."""
+        if not hasattr(self, "n_features_in_"):
+            raise AttributeError("learned from a stream, whose columns have no fixed places: see features_")
+        names = self._names()
+        if names is None:
+            return lambda name: int(name) - 1
+        places = {name: place for place, name in enumerate(names)}
+
+        def find(name):
+            if name not in places:
+                raise AttributeError(f"{name!r} is a category or a product, not a column: see features_")
+            return places[name]
+
+        return find
+
+    def _spread(self, outputs, of=1):
+        """The numbers of outputs' features as a sparse matrix, one row an output."""
+        find = self._column_of()
+        columns = [[find(name) for name in output[0]] for output in outputs]
+        values = [np.ones(len(output[0])) if output[of] is None else output[of] for output in outputs]
+        rows = np.repeat(np.arange(len(outputs)), [len(one) for one in columns])
+        flat = np.concatenate([np.asarray(one, dtype=np.int64) for one in columns])
+        shape = (len(outputs), self.n_features_in_)
+        return sparse.csr_array((np.concatenate(values), (rows, flat)), shape=shape)
+
+    @property
+    def sparse_coef_(self):
+        """The weights as a sparse array, one row an output; zeros take no room."""
+        return self._spread(self._fitted_attribute("sparse_coef_").outputs)
+
+    @property
+    def coef_(self):
+        """The weights, dense; ``sparse_coef_`` is kinder to wide data."""
+        model = self._fitted_attribute("coef_")
+        if "_coef" not in self.__dict__:
+            self._coef = self._spread(model.outputs).toarray()
+        return self._coef
+
+    @property
+    def intercept_(self):
+        """The intercepts, one an output."""
+        return self._fitted_attribute("intercept_").intercepts
+
+    @property
+    def features_(self):
+        """The features of the model, largest effect first: a list of dictionaries, for any data frame."""
+        model = self._fitted_attribute("features_")
+        listed = []
+        for number, (names, weights, scales, stability) in enumerate(model.outputs):
+            for place, name in enumerate(names):
+                told = {"name": name, "weight": float(weights[place]), "scale": float(scales[place])}
+                if stability is not None:
+                    told["stability"] = float(stability[place])
+                if len(model.outputs) > 1:
+                    told["class"] = self.classes_[number]
+                listed.append(told)
+        return listed
+
+    @property
+    def recipe_(self) -> dict:
+        """How the model was made, as the program would say it."""
+        return json.loads(self._fitted_attribute("recipe_").recipe)
+
+    @property
+    def seen_(self) -> dict:
+        """What was learned from: rows, passes, features, and the loss of predictions made before learning each row."""
+        return json.loads(self._fitted_attribute("seen_").seen)
+
+    @property
+    def n_iter_(self) -> int:
+        """Passes over the rows."""
+        return json.loads(self._fitted_attribute("n_iter_").seen)["passes"]
+
+    def _fitted_attribute(self, name):
+        try:
+            return self._fitted()
+        except NotFittedError as error:
+            raise AttributeError(f"{name}: {error}") from error
+
+    def _get_support_mask(self):
+        self._fitted()
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.sparse_coef_.indices] = True
+        return mask
+
+    # -- files and pictures
+
+    def save(self, path) -> None:
+        """Saves the model as the program would: the old file stays until the new one is whole."""
+        self._fitted().save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path, **parameters):
+        """An estimator with the model of a file. The number of columns is not in it, so columns go by their names.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A model file of this package or of the program.
+        **parameters
+            Parameters of the estimator, for later fits.
+        """
+        estimator = cls(**parameters)
+        return estimator._from_file(_core.Model.load(os.fspath(path)))
+
+    def _from_file(self, model):
+        return self._take_model(model)
+
+    def _html_repr(self):
+        text = BaseEstimator._html_repr(self)
+        return text + _picture.of(self) if self.__sklearn_is_fitted__() else text
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def weights_of(sample_weight, X):
+    """Checked importance weights, or nothing."""
+    if sample_weight is None:
+        return None
+    return np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+
+
+class Regressor:
+    """The part of a regressor."""
+
+    def _task(self, table, settings):
+        return "regression"
+
+    def _label_checks(self):
+        return {"y_numeric": True}
+
+    def _labels(self, y):
+        return (None if y is None else np.ascontiguousarray(y, dtype=np.float64)), []
+
+    def predict(self, X):
+        """Predicted numbers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, path or iterator of batches
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self._margins(X)[:, 0]
+
+    @property
+    def coef_(self):
+        """The weights, dense; ``sparse_coef_`` is kinder to wide data."""
+        return Estimator.coef_.fget(self)[0]
+
+    @property
+    def intercept_(self):
+        """The intercept."""
+        return float(Estimator.intercept_.fget(self)[0])
+
+
+class Classifier:
+    """The part of a classifier."""
+
+    def _task(self, table, settings):
+        if table is None:
+            # Files and batches tell their classes as they come; a loss for classes says that there are some.
+            settings["loss"] = settings.get("loss") or "logistic"
+            return "auto"
+        return "binary" if len(self.classes_) == 2 else "multiclass"
+
+    def _labels(self, y):
+        if y is None:
+            return None, []
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        self.classes_ = classes
+        if len(classes) == 1:
+            raise DataError(
+                f"{type(self).__name__} needs two classes to learn a difference, got one class: {classes[0]!r}"
+            )
+        return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes)
+
+    def _take_model(self, model):
+        if not hasattr(self, "n_features_in_") or not hasattr(self, "classes_"):
+            self.classes_ = _input.classes_of(model.classes)
+        return super()._take_model(model)
+
+    def decision_function(self, X):
+        """How sure the model is of a class; for two classes, above zero speaks for the second.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._margins(X) - self._model.boundary
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """Predicted classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, path or iterator of batches
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    def _probabilities(self, X):
+        scores = self.decision_function(X)
+        shares = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
+        if shares.ndim == 1:
+            return np.column_stack([1 - shares, shares])
+        total = shares.sum(axis=1, keepdims=True)
+        return np.divide(shares, total, out=np.full_like(shares, 1 / shares.shape[1]), where=total > 0)

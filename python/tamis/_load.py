@@ -1,0 +1,23 @@
+"""Model files back to estimators."""
+
+import json
+import os
+
+from . import _core
+from ._solved import MomentsClassifier, MomentsRegressor
+from ._sparse import SparseClassifier, SparseRegressor
+from ._stabilized import StabilizedClassifier, StabilizedRegressor
+
+
+def load(path):
+    """The estimator in a model file, with the parameters the file tells."""
+    model = _core.Model.load(os.fspath(path))
+    recipe, is_classes = json.loads(model.recipe), bool(model.classes)
+    if "numbers" not in recipe:
+        made = MomentsClassifier if is_classes else MomentsRegressor
+        return made(recipe["method"], n_features_to_select=recipe["k"])._from_file(model)
+    if recipe["method"] == "stabilized":
+        made = StabilizedClassifier if is_classes else StabilizedRegressor
+        return made(recipe["k"], loss=recipe["loss"])._from_file(model)
+    made = SparseClassifier if is_classes else SparseRegressor
+    return made(recipe["method"], loss=recipe["loss"], n_features_to_select=recipe["k"])._from_file(model)

@@ -1,0 +1,299 @@
+"""Estimators that solve moments: any sparsity without seeing the data again."""
+
+import json
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from . import _input
+from ._base import Classifier, Estimator, Regressor, weights_of
+from ._moments import Moments, labels_for
+from .errors import DataError
+
+
+PARAMETERS = """
+    The data are seen once, and only their moments are kept (``moments_``): ``resolve`` finds another model without them,
+    ``partial_fit`` adds rows. The time to solve does not depend on the number of rows; columns may be up to some ten
+    thousand.
+
+    Parameters
+    ----------
+    solver : str, default="mcp"
+        ``ols``, ``ridge``, ``ols-th``, ``ofsa`` (annealing), ``lasso``, ``elastic-net``, ``mcp`` or ``scad``.
+    n_features_to_select : int, default=None
+        Exactly this many features.
+    alpha : float, default=None
+        The penalty, on standardised columns and in units of the target.
+    criterion : {{"bic", "aic", "ebic", "cv"}}, default=None
+        What chooses the size if neither of the above is given; ``None`` is ``bic``.
+    l1_ratio : float, default=0.5
+        The lasso's share of the elastic net.
+    concavity : float, default=None
+        How soon ``mcp`` and ``scad`` stop to shrink; ``None`` is 3 and 3.7.
+    refit : bool, default=False
+        Whether the chosen features are refitted without penalty (``ols-th`` and ``ofsa`` always are).
+    folds : int, default=1
+        Folds for the criterion ``cv``.
+    forget : float, default=0.0
+        The least share of a new row in the averages; 0 weighs all rows alike.
+    interactions : bool, default=False
+        Whether products of all pairs of columns may be used.
+    n_jobs : int, default=None
+        Threads; ``None`` takes all. Models do not depend on it.
+
+    Attributes
+    ----------
+    moments_ : Moments, what was kept of the rows
+    coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
+    path_ : list of dict, the models looked at, small to large
+    features_ : list of dict, the features with their weights, largest effect first
+    n_features_in_, feature_names_in_ : the columns{classes}
+"""
+
+
+class Solved(Estimator):
+    """What the two estimators share."""
+
+    def __init__(
+        self,
+        solver="mcp",
+        *,
+        n_features_to_select=None,
+        alpha=None,
+        criterion=None,
+        l1_ratio=0.5,
+        concavity=None,
+        refit=False,
+        folds=1,
+        forget=0.0,
+        interactions=False,
+        n_jobs=None,
+    ):
+        self.solver = solver
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.criterion = criterion
+        self.l1_ratio = l1_ratio
+        self.concavity = concavity
+        self.refit = refit
+        self.folds = folds
+        self.forget = forget
+        self.interactions = interactions
+        self.n_jobs = n_jobs
+
+    def _recipe(self) -> dict:
+        k, free = self.n_features_to_select, self.n_features_to_select is None and self.alpha is None
+        chooses = "bic" if self.criterion is None and free and self.solver != "ols" else self.criterion
+        return {
+            "method": self.solver,
+            "k": None if k is None else int(k),
+            "penalty": None if self.alpha is None else float(self.alpha),
+            "choose": chooses,
+            "refit": bool(self.refit),
+            "l1-share": float(self.l1_ratio),
+            "concavity": None if self.concavity is None else float(self.concavity),
+        }
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Collects the moments of rows and solves them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
+            The rows. Files and batches bring their labels along.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        self._recipe()
+        paths = _input.as_paths(X)
+        if paths is not None:
+            given = {name: getattr(self, name) for name in ("folds", "forget", "interactions", "n_jobs")}
+            return self.fit_moments(Moments.of_files(paths, task=self._file_task, **given))
+        self._forget_shape()
+        self.moments_ = self._empty()
+        if not _input.is_batches(X):
+            return self._add(X, y, sample_weight, reset=True)
+        for number, (batch, labels, *rest) in enumerate(X):
+            self._add(batch, labels, rest[0] if rest else None, reset=number == 0)
+        return self
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Adds the moments of more rows; solved when a model is asked for.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or frame
+            The rows.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        first = getattr(self, "moments_", None) is None
+        if first:
+            self._recipe()
+            self._forget_shape()
+            self.moments_ = self._empty()
+        try:
+            return self._add(X, y, sample_weight, reset=first, least=1)
+        except BaseException:
+            if first:
+                del self.moments_
+            raise
+
+    def _empty(self):
+        numbers = {"folds": self.folds, "forget": self.forget, "interactions": self.interactions}
+        return Moments(self._moments_task, **numbers)
+
+    def _add(self, X, y, sample_weight, *, reset, least=2):
+        """Rows into the moments; a fit has at least two."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if not _input.is_mixed(X):
+            X, y = _input.check(self, X, y, reset=reset, ensure_min_samples=least, **self._label_checks())
+            cells, names, weights = _input.cells_of(X), self._names(), weights_of(sample_weight, X)
+        else:
+            table = self._mixed(X, y, sample_weight, reset=reset)
+            cells, names, weights = X, None, table.weights
+        labels, classes = self._moments_labels(y, least)
+        self._check_weights(labels, weights)
+        self.moments_._core.observe(_input.Table(cells, names, labels, classes, weights))
+        self.moments_._join_columns(self)
+        self._take_model(None)
+        if least > 1:
+            self._fitted()
+        return self
+
+    def _moments_labels(self, y, least):
+        return labels_for("regression", y)
+
+    def _check_weights(self, labels, weights):
+        pass
+
+    def fit_moments(self, moments):
+        """Solves moments, of whatever rows; returns self. They are copied: later changes of theirs do not matter."""
+        self._forget_shape()
+        self.moments_ = moments.copy()
+        self.__dict__.pop("classes_", None)
+        columns = moments._columns
+        if hasattr(columns, "n_features_in_"):
+            self.n_features_in_ = columns.n_features_in_
+        if hasattr(columns, "feature_names_in_"):
+            self.feature_names_in_ = columns.feature_names_in_
+        return self.resolve()
+
+    def resolve(self, **parameters):
+        """Another model of the same moments, without the data; returns self.
+
+        Parameters
+        ----------
+        **parameters
+            Parameters to change first, as in ``set_params``.
+        """
+        self.set_params(**parameters)
+        self._take_model(None)
+        self._fitted()
+        return self
+
+    def _fitted(self):
+        moments = getattr(self, "moments_", None)
+        if getattr(self, "_model", None) is None and moments is not None:
+            model, path, self._chosen = moments._core.solve(json.dumps(self._recipe()), False, self._threads())
+            self._path = json.loads(path)
+            self._take_model(model)
+        return super()._fitted()
+
+    def __sklearn_is_fitted__(self):
+        return getattr(self, "_model", None) is not None or getattr(self, "moments_", None) is not None
+
+    @property
+    def path_(self) -> list[dict]:
+        """The models looked at, small to large: size, penalty, share of variance explained, criteria."""
+        self._fitted_attribute("path_")
+        return self._path
+
+
+class MomentsRegressor(RegressorMixin, Regressor, Solved):
+    __doc__ = (
+        "Least squares from running averages, with any sparsity.\n"
+        + PARAMETERS.format(classes="")
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import MomentsRegressor
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(300, 10))
+    >>> y = 2 * X[:, 3] - X[:, 6] + 0.5 * X[:, 8] + 0.1 * random.normal(size=300)
+    >>> model = MomentsRegressor().fit(X, y)
+    >>> model.get_support(indices=True)
+    array([3, 6, 8])
+    >>> model.resolve(n_features_to_select=1).get_support(indices=True)
+    array([3])
+    """
+    )
+    _moments_task = "regression"
+    _file_task = "regression"
+
+
+class MomentsClassifier(Classifier, ClassifierMixin, Solved):
+    __doc__ = (
+        "Classes by least squares from running averages, with any sparsity.\n"
+        + PARAMETERS.format(classes="\n    classes_ : ndarray of the classes")
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import MomentsClassifier
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(300, 10))
+    >>> model = MomentsClassifier(n_features_to_select=2).fit(X, X[:, 3] > X[:, 6])
+    >>> model.get_support(indices=True)
+    array([3, 6])
+    """
+    )
+    _moments_task = "classes"
+    _file_task = "multiclass"
+
+    def _moments_labels(self, y, least):
+        before = getattr(self, "classes_", None) if least == 1 else None
+        if least > 1:
+            return self._labels(y)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y) if before is None else np.union1d(before, y)
+        return labels_for("classes", y)
+
+    def _check_weights(self, labels, weights):
+        if weights is not None and self.moments_.rows == 0 and len(np.unique(labels[weights > 0])) < 2:
+            raise DataError("all rows with a weight are of one class: two are needed to learn a difference")
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Adds the moments of more rows; solved when a model is asked for.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or frame
+            The rows.
+        y : array-like of shape (n_samples,)
+            The labels. Classes may come at any time.
+        classes : array-like, default=None
+            For agreement with scikit-learn: not needed.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(X, y, sample_weight)

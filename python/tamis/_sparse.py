@@ -1,0 +1,346 @@
+"""Estimators for the learners that take one row at a time."""
+
+import json
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _get_feature_names
+
+from . import _core, _input
+from ._base import Classifier, Estimator, Regressor
+from .errors import DataError, ParamError
+
+PARAMETERS = """
+    Parameters
+    ----------
+    method : str, default="ftrl"
+        The learner; ``tamis.methods()`` lists them.
+    loss : str, default=None
+        {losses}
+    alpha : float, default=None
+        Strength of the penalty, more is sparser; ``None`` takes the method's own.
+    l1_ratio : float, default=1.0
+        The share of the penalty that makes weights zero; the rest is a ridge (of ``ftrl``, ``fobos`` and ``rda``).
+    n_features_to_select : int, default=None
+        Exactly this many features, instead of a penalty.
+    learning_rate : float, default=None
+        The size of the first step; ``None`` takes the method's own.
+    schedule : str, default=None
+        How steps get smaller: ``auto``, ``constant``, ``inverse-sqrt``, ``inverse``, ``power`` or ``adagrad``.
+    max_iter : int, default=None
+        Passes over the rows; ``None`` takes up to 20 for small data and one for large.
+    scale : str, default="auto"
+        How columns are scaled while learning: ``auto``, ``none``, ``unit-variance``, ``max-abs`` or ``half``. Weights are
+        those of raw values in any case.
+    fit_intercept : bool, default=True
+        Whether there is an intercept. It is never shrunk.
+    average : bool, default=False
+        Whether weights are averaged over all steps.
+    refit : bool, default=False
+        Whether the chosen features are learned again, without penalty.
+    shuffle : bool, default=None
+        Whether ``fit`` visits rows in random order; ``None`` does so whenever they are held for several passes.
+    settings : dict, default=None
+        Further numbers of the method by name, such as ``{{"period": 10}}``; ``tamis.parameters()`` lists them.
+    reading : dict, default=None
+        How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
+        ``skip_bad``.
+    random_state : int, RandomState or None, default=None
+        The seed. ``None`` is 0: the same data give the same model.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the model that is there, and pickles of a model learned by ``fit`` can go on.
+    n_jobs : int, default=None
+        Threads; ``None`` takes all. Models do not depend on it.
+    verbose : int, default=0
+        1 shows progress in a line, 2 keeps the lines.
+
+    Attributes
+    ----------
+    coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
+    features_ : list of dict, the features with their weights, largest effect first
+    n_features_in_, feature_names_in_ : the columns, where they have fixed places{classes}
+"""
+
+
+class Sparse(Estimator):
+    """What the two estimators share."""
+
+    def __init__(
+        self,
+        method="ftrl",
+        *,
+        loss=None,
+        alpha=None,
+        l1_ratio=1.0,
+        n_features_to_select=None,
+        learning_rate=None,
+        schedule=None,
+        max_iter=None,
+        scale="auto",
+        fit_intercept=True,
+        average=False,
+        refit=False,
+        shuffle=None,
+        settings=None,
+        reading=None,
+        random_state=None,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.method = method
+        self.loss = loss
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.n_features_to_select = n_features_to_select
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.scale = scale
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.refit = refit
+        self.shuffle = shuffle
+        self.settings = settings
+        self.reading = reading
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _recipe(self) -> dict:
+        numbers = {name.replace("_", "-"): float(value) for name, value in (self.settings or {}).items()}
+        if self.alpha is not None:
+            numbers["penalty"] = float(self.alpha) * float(self.l1_ratio)
+        if not 0 <= self.l1_ratio <= 1:
+            raise ParamError(f"l1_ratio must lie between 0 and 1, got {self.l1_ratio}")
+        if self.l1_ratio != 1:
+            if self.alpha is None:
+                raise ParamError("l1_ratio divides a penalty: give alpha as well")
+            numbers["l2"] = float(self.alpha) * (1 - float(self.l1_ratio))
+        if self.learning_rate is not None:
+            numbers["learning-rate"] = float(self.learning_rate)
+        k = self.n_features_to_select
+        return {
+            "method": self.method,
+            "loss": self.loss,
+            "rate": self.schedule,
+            "k": None if k is None else int(k),
+            "numbers": numbers,
+            "scale": self.scale,
+            "passes": None if self.max_iter is None else int(self.max_iter),
+            "shuffle": self.shuffle,
+            "intercept": bool(self.fit_intercept),
+            "average": bool(self.average),
+            "refit": bool(self.refit),
+            "seed": self._seed(),
+        }
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learns a model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
+            The rows. Files and batches bring their labels along.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        if self.warm_start and getattr(self, "_online", None) is not None:
+            return self._go_on(X, y, sample_weight, passes=int(self.max_iter or 1))
+        self._online, self._from_fit = None, True
+        model, self._online = self._learn(self._recipe(), X, y, sample_weight, keep_open=not self.refit)
+        return self._take_model(model)
+
+    def _begin(self, classes, X, y, sample_weight):
+        """The first rows of an open training."""
+        if getattr(self, "_model", None) is not None:
+            raise DataError(
+                "this model has no learner to go on with: it was loaded, or pickled without warm_start, or learned with"
+                " refit or by a method that is not online"
+            )
+        self._from_fit = False
+        self._online = _core.Online(json.dumps(self._recipe()), classes, self._threads())
+        self._forget_shape()
+        try:
+            table = self._any(X, y, sample_weight, reset=True)
+            self._online.learn(table)
+        except BaseException:
+            self._online = None  # nothing was learned: the next call is the first
+            raise
+        return self._take_model(None)
+
+    def _go_on(self, X, y, sample_weight, *, passes=1):
+        """Learns rows one after the other, from where the learner stands. There may be new columns."""
+        wider = self._widen(X) if hasattr(self, "n_features_in_") else (None, None)
+        table = self._any(X, y, sample_weight, reset=wider is not None)
+        for _ in range(passes):
+            self._online.learn(table)
+        if wider is not None and wider[0] is not None:
+            self.feature_names_in_, self.n_features_in_ = wider
+        return self._take_model(None)
+
+    def _widen(self, X):
+        """The columns known after these rows, if there are more than before: columns may come, and none may go."""
+        before = getattr(self, "feature_names_in_", None)
+        names = _input.column_names(X) if _input.is_mixed(X) else _get_feature_names(X)
+        if names is None and before is None:
+            width = X.shape[1] if getattr(X, "ndim", 0) == 2 else 0
+            return (None, width) if width > self.n_features_in_ else None
+        if names is None or before is None:
+            return None
+        known = dict.fromkeys(before)
+        fresh = [name for name in names if name not in known]
+        if not fresh or [name for name in names if name in known] != list(before):
+            return None
+        return np.array([*before, *fresh], dtype=object), len(before) + len(fresh)
+
+    def _fitted(self):
+        # After partial_fit a model is made when one is asked for.
+        if getattr(self, "_model", None) is None and getattr(self, "_online", None) is not None:
+            self._take_model(self._online.model())
+        return super()._fitted()
+
+    def __sklearn_is_fitted__(self):
+        return getattr(self, "_model", None) is not None or getattr(self, "_online", None) is not None
+
+    def __getstate__(self):
+        # The learner of a fit is far larger than its model: it goes along only if it will be needed.
+        state = super().__getstate__()
+        if state.get("_from_fit") and not self.warm_start:
+            state = {**state, "_online": None}
+        return state
+
+
+def _estimates_probability(estimator):
+    if estimator.loss in (None, "logistic"):
+        return True
+    raise AttributeError(f"probabilities come with the loss logistic, not with {estimator.loss!r}")
+
+
+class SparseClassifier(Classifier, ClassifierMixin, Sparse):
+    __doc__ = (
+        """Classes from few features, learned one row at a time.
+
+    More than two classes are learned one against the rest. ``partial_fit`` gives the same model however the rows are cut
+    into batches: that of ``fit`` with ``max_iter=1``, and of the program's ``tamis fit --passes 1``.
+"""
+        + PARAMETERS.format(
+            losses="``logistic`` (the default), ``hinge``, ``squared-hinge``, ``clipped-squared`` or ``squared``.",
+            classes="\n    classes_ : ndarray of the classes",
+        )
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import SparseClassifier
+    >>> X = np.eye(4)[[0, 1, 2, 3] * 50]
+    >>> y = np.array(["ham", "spam", "ham", "ham"] * 50)
+    >>> model = SparseClassifier(n_features_to_select=1).fit(X, y)
+    >>> model.predict(np.eye(4))
+    array(['ham', 'spam', 'ham', 'ham'], dtype='<U4')
+    >>> model.get_support(indices=True)
+    array([1])
+    """
+    )
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learns more rows, in their order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or frame
+            The rows. There may be more columns than before.
+        y : array-like of shape (n_samples,)
+            The labels.
+        classes : array-like, default=None
+            All classes there will ever be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        if getattr(self, "_online", None) is None:
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            self._recipe()
+            self.classes_ = np.unique(classes)
+            if len(self.classes_) < 2:
+                raise DataError(f"two classes are needed to learn a difference, got one class: {classes!r}")
+            return self._begin(_input.labels_of(self.classes_), X, y, sample_weight)
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+        return self._go_on(X, y, sample_weight)
+
+    def _labels(self, y):
+        if getattr(self, "_online", None) is None:
+            return super()._labels(y)
+        codes = np.searchsorted(self.classes_, y)
+        codes[codes == len(self.classes_)] = 0
+        strange = self.classes_[codes] != y
+        if np.any(strange):
+            raise DataError(f"y contains labels that are none of the classes: {np.unique(np.asarray(y)[strange])!r}")
+        return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(self.classes_)
+
+    @available_if(_estimates_probability)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_samples, n_classes)
+        """
+        return self._probabilities(X)
+
+
+class SparseRegressor(RegressorMixin, Regressor, Sparse):
+    __doc__ = (
+        """Numbers from few features, learned one row at a time.
+
+    ``partial_fit`` gives the same model however the rows are cut into batches: that of ``fit`` with ``max_iter=1``, and of
+    the program's ``tamis fit --passes 1``.
+"""
+        + PARAMETERS.format(losses="``squared`` (the default) or ``huber``.", classes="")
+        + """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import SparseRegressor
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(1000, 10))
+    >>> model = SparseRegressor(n_features_to_select=1, refit=True).fit(X, 3 * X[:, 2] + 1)
+    >>> model.get_support(indices=True), np.round(model.intercept_, 1)
+    (array([2]), np.float64(1.0))
+    """
+    )
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learns more rows, in their order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or frame
+            The rows. There may be more columns than before.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        if getattr(self, "_online", None) is None:
+            return self._begin(None, X, y, sample_weight)
+        return self._go_on(X, y, sample_weight)

@@ -1,0 +1,194 @@
+"""The online learners for River: ``learn_one``, ``predict_one``, frames with ``learn_many``.
+
+>>> from tamis.river import SparseClassifier
+>>> model = SparseClassifier(alpha=0.1)
+>>> for word, is_spam in [("cheap", True), ("hello", False)] * 50:
+...     model.learn_one({word: 1.0}, is_spam)
+>>> model.predict_one({"cheap": 1.0}), model.predict_one({"hello": 1.0})
+(True, False)
+
+Features are called by the keys of the dictionaries; new ones may come at any time. Values are learned as they are
+(``scale="none"``), so that nothing waits: put a scaler in front where columns differ in size.
+"""
+
+import json
+import math
+
+import numpy as np
+from river import base
+
+from . import _core, _input
+from .errors import DataError
+
+
+class _Online:
+    """What the two models share."""
+
+    def __init__(
+        self, method="ftrl", *, loss=None, alpha=None, n_features_to_select=None, learning_rate=None, settings=None
+    ):
+        self.method = method
+        self.loss = loss
+        self.alpha = alpha
+        self.n_features_to_select = n_features_to_select
+        self.learning_rate = learning_rate
+        self.settings = settings
+        self._learner = None
+        self._model = None
+
+    def _start(self, classes):
+        numbers = {name.replace("_", "-"): float(value) for name, value in (self.settings or {}).items()}
+        given = {"penalty": self.alpha, "learning-rate": self.learning_rate}
+        numbers |= {name: float(value) for name, value in given.items() if value is not None}
+        k = self.n_features_to_select
+        recipe = {"method": self.method, "loss": self.loss, "k": k, "numbers": numbers, "scale": "none", "passes": 1}
+        return _core.Online(json.dumps(recipe), classes, 1)
+
+    def _learn(self, table, classes):
+        if self._learner is None:
+            self._learner = self._start(classes)
+        self._learner.learn(table)
+        self._model = None
+
+    def _margins(self, table):
+        if self._learner is None:
+            return None
+        if self._model is None:
+            self._model = self._learner.model()
+        return self._model.margins(table) - self._model.boundary
+
+    @property
+    def weights(self) -> dict:
+        """The weights that are not zero, by feature; of the first output where there are several."""
+        if self._learner is None:
+            return {}
+        self._margins(_row({}))
+        names, weights, *_ = self._model.outputs[0]
+        return dict(zip(names, weights.tolist(), strict=True))
+
+
+def _row(x: dict, weight: float = 1.0) -> _input.Table:
+    names = [str(name) for name in x]
+    values = np.fromiter(x.values(), dtype=np.float64, count=len(x))
+    offsets, places = np.array([0, len(x)], dtype=np.int64), np.arange(len(x), dtype=np.int64)
+    return _input.Table((offsets, places, values, len(x)), names, weights=np.array([float(weight)]))
+
+
+def _frame(X) -> _input.Table:
+    return _input.Table(np.ascontiguousarray(X, dtype=np.float64), [str(name) for name in X.columns])
+
+
+class SparseClassifier(_Online, base.MiniBatchClassifier):
+    """Classes from few features, one row at a time, for River.
+
+    Parameters
+    ----------
+    method, loss, alpha, n_features_to_select, learning_rate, settings
+        As in :class:`tamis.SparseClassifier`.
+    classes : tuple, default=(False, True)
+        All classes there will ever be.
+    """
+
+    def __init__(
+        self,
+        method="ftrl",
+        *,
+        loss=None,
+        alpha=None,
+        n_features_to_select=None,
+        learning_rate=None,
+        settings=None,
+        classes=(False, True),
+    ):
+        super().__init__(
+            method,
+            loss=loss,
+            alpha=alpha,
+            n_features_to_select=n_features_to_select,
+            learning_rate=learning_rate,
+            settings=settings,
+        )
+        self.classes = classes
+
+    @property
+    def _multiclass(self):
+        return len(self.classes) > 2
+
+    def _labelled(self, table, labels):
+        strange = [label for label in labels if label not in self.classes]
+        if strange:
+            raise DataError(f"{strange[0]!r} is none of the classes {tuple(self.classes)!r}: name all of them at first")
+        table.labels = np.array([self.classes.index(label) for label in labels], dtype=np.int64)
+        table.classes = self._core_classes()
+        return table
+
+    def _core_classes(self):
+        return [label if isinstance(label, str) else float(label) for label in self.classes]
+
+    def learn_one(self, x, y, w=1.0):
+        """Learns a row: a dictionary of features, its class, and its importance."""
+        self._learn(self._labelled(_row(x, w), [y]), self._core_classes())
+
+    def learn_many(self, X, y):
+        """Learns the rows of a frame."""
+        self._learn(self._labelled(_frame(X), list(y)), self._core_classes())
+
+    def _shares(self, table):
+        margins = self._margins(table)
+        if margins is None:
+            return None
+        shares = 1 / (1 + np.exp(-np.clip(margins, -700, 700)))
+        if shares.shape[1] == 1:
+            return np.column_stack([1 - shares, shares])
+        return shares / np.maximum(shares.sum(axis=1, keepdims=True), math.ulp(0.0))
+
+    def predict_proba_one(self, x):
+        """Probabilities of the classes, by class."""
+        shares = self._shares(_row(x))
+        if shares is None:
+            return dict.fromkeys(self.classes, 1 / len(self.classes))
+        return dict(zip(self.classes, shares[0].tolist(), strict=True))
+
+    def predict_proba_many(self, X):
+        """Probabilities of the classes, as a frame."""
+        import pandas as pd
+
+        shares = self._shares(_frame(X))
+        if shares is None:
+            shares = np.full((len(X), len(self.classes)), 1 / len(self.classes))
+        return pd.DataFrame(shares, columns=list(self.classes), index=getattr(X, "index", None))
+
+
+class SparseRegressor(_Online, base.MiniBatchRegressor):
+    """Numbers from few features, one row at a time, for River.
+
+    Parameters
+    ----------
+    method, loss, alpha, n_features_to_select, learning_rate, settings
+        As in :class:`tamis.SparseRegressor`.
+    """
+
+    def learn_one(self, x, y, w=1.0):
+        """Learns a row: a dictionary of features, its number, and its importance."""
+        table = _row(x, w)
+        table.labels = np.array([float(y)])
+        self._learn(table, None)
+
+    def learn_many(self, X, y):
+        """Learns the rows of a frame."""
+        table = _frame(X)
+        table.labels = np.ascontiguousarray(y, dtype=np.float64)
+        self._learn(table, None)
+
+    def predict_one(self, x):
+        """The predicted number."""
+        margins = self._margins(_row(x))
+        return 0.0 if margins is None else float(margins[0, 0])
+
+    def predict_many(self, X):
+        """The predicted numbers, as a series."""
+        import pandas as pd
+
+        margins = self._margins(_frame(X))
+        numbers = np.zeros(len(X)) if margins is None else margins[:, 0]
+        return pd.Series(numbers, index=getattr(X, "index", None))

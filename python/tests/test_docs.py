@@ -1,0 +1,83 @@
+"""What the documentation says is so: examples run, parameters are those there are, the tutorial works."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import tamis
+
+MODULES = [
+    "tamis",
+    *(f"tamis.{module.name}" for module in pkgutil.iter_modules(tamis.__path__) if module.name != "_core"),
+]
+ESTIMATORS = [name for name in tamis.__all__ if name.endswith(("Classifier", "Regressor"))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    module = importlib.import_module(name)
+    found = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, "Moments"])
+def test_every_class_has_an_example_and_every_parameter_a_word(name):
+    made = getattr(tamis, name)
+    assert ">>>" in made.__doc__
+    parameters = list(inspect.signature(made).parameters)
+    section = made.__doc__.split("Parameters\n", 1)[1].split("Attributes\n")[0]
+    documented = re.findall(r"^ {4}(\w+) : ", section, flags=re.MULTILINE)
+    assert documented == parameters
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, "Moments"])
+def test_every_public_method_is_explained(name):
+    made = getattr(tamis, name)
+    for attribute, value in vars(made).items():
+        if not attribute.startswith("_") and not attribute.startswith("set_") and callable(value):
+            assert inspect.getdoc(value), f"{name}.{attribute}"
+
+
+def test_the_names_come_from_the_core():
+    from tamis import _core
+
+    assert "stabilized" in tamis.methods() and len(tamis.methods()) == len(_core.methods())
+    assert set(tamis.parameters()) >= {"penalty", "l2", "learning-rate"}
+
+
+def test_the_package_has_types():
+    folder = Path(tamis.__file__).parent
+    assert (folder / "py.typed").exists() and (folder / "_core.pyi").exists()
+    stub = (folder / "_core.pyi").read_text()
+    from tamis import _core
+
+    for name in ("Model", "Online", "Moments"):
+        for attribute in vars(getattr(_core, name)):
+            if not attribute.startswith("_"):
+                assert f"def {attribute}(" in stub, f"{name}.{attribute}"
+
+
+def test_import_is_quick():
+    code = "import time; t = time.perf_counter(); import tamis; print(time.perf_counter() - t)"
+    run = lambda: float(subprocess.check_output([sys.executable, "-c", code], text=True))  # noqa: E731
+    assert min(run() for _ in range(3)) < 0.3
+
+
+def test_the_tutorial_runs():
+    import nbformat
+    from nbclient import NotebookClient
+
+    file = Path(__file__).resolve().parents[1] / "tutorial.ipynb"
+    notebook = nbformat.read(file, as_version=4)
+    started = time.monotonic()
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    assert time.monotonic() - started < 60
+    assert any("output_type" in output for cell in notebook.cells for output in cell.get("outputs", []))

@@ -1,0 +1,160 @@
+"""Moments: they merge, subtract, decay and forget as the rows would; models of any sparsity come from them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import numbers, svmlight, words
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
+
+import tamis
+from tamis import Moments, MomentsClassifier, MomentsRegressor
+
+
+def same(one, other):
+    assert one.get_support().tolist() == other.get_support().tolist()
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-9)
+
+
+def test_batches_of_any_size_give_the_same_bits():
+    X, y = numbers()
+    whole = MomentsRegressor(n_features_to_select=4).fit(X, y)
+    for size in (1, 10, 100):
+        model = MomentsRegressor(n_features_to_select=4)
+        for start in range(0, len(y), size):
+            model.partial_fit(X[start : start + size], y[start : start + size])
+        assert np.array_equal(model.coef_, whole.coef_) and model.intercept_ == whole.intercept_
+
+
+def test_days_can_be_joined_and_taken_away():
+    X, y = numbers(rows=900)
+    days = [Moments().observe(X[at : at + 300], y[at : at + 300]) for at in (0, 300, 600)]
+    all_days = days[0] + days[1] + days[2]
+    assert all_days.rows == 900 and days[0].rows == 300
+    same(all_days.solve(n_features_to_select=3), MomentsRegressor("ofsa", n_features_to_select=3).fit(X, y))
+    later = MomentsRegressor("ofsa", n_features_to_select=3).fit(X[300:], y[300:])
+    same((all_days - days[0]).solve(n_features_to_select=3), later)
+    with pytest.raises(tamis.DataError, match="leave nothing"):
+        days[0].copy().subtract(all_days)
+
+
+def test_old_rows_can_count_less():
+    X, y = numbers()
+    moments = Moments().observe(X[:300], y[:300]).decay(0.25).observe(X[300:], y[300:])
+    weighted = MomentsRegressor("ols").fit(X, y, sample_weight=np.repeat([0.25, 1.0], 300))
+    np.testing.assert_allclose(moments.solve("ols").coef_, weighted.coef_, rtol=1e-9)
+    with pytest.raises(tamis.ParamError, match="above 0 and at most 1"):
+        moments.decay(0)
+
+
+def test_a_stream_that_forgets_follows_a_change():
+    X, y = numbers(rows=4000)
+    y[2000:] = -y[2000:]
+    fresh = MomentsRegressor("ols", forget=0.005).fit(X, y)
+    stale = MomentsRegressor("ols").fit(X[:2000], y[:2000])
+    assert fresh.score(X[3500:], y[3500:]) > 0.9 > 0 > stale.score(X[3500:], y[3500:])
+
+
+def test_another_size_without_the_data():
+    X, y = numbers()
+    model = MomentsRegressor(n_features_to_select=3).fit(X, y)
+    assert model.get_support(indices=True).tolist() == [1, 4, 7]
+    for k in (1, 2, 5):
+        assert model.resolve(n_features_to_select=k).get_support().sum() == k
+    same(model.resolve(n_features_to_select=2), MomentsRegressor(n_features_to_select=2).fit(X, y))
+    chosen = MomentsRegressor("lasso", criterion="cv", folds=5, refit=True).fit(X, y)
+    assert {1, 4, 7} <= set(chosen.get_support(indices=True))
+    assert all("bic" in point for point in chosen.path_)
+
+
+def test_least_squares_are_scikit_learn_s():
+    X, y = numbers()
+    ours, theirs = MomentsRegressor("ols").fit(X, y), LinearRegression().fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9)
+
+
+def test_penalties_are_scikit_learn_s_on_standardised_columns():
+    X, y = numbers()
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for alpha in (0.02, 0.3):
+        ours = MomentsRegressor("lasso", alpha=alpha).fit(Z, y).coef_
+        np.testing.assert_allclose(ours, Lasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(Z, y).coef_, atol=1e-6)
+        ours = MomentsRegressor("elastic-net", alpha=alpha, l1_ratio=0.3).fit(Z, y).coef_
+        theirs = ElasticNet(alpha=alpha, l1_ratio=0.3, tol=1e-12, max_iter=100_000).fit(Z, y).coef_
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+        ours = MomentsRegressor("ridge", alpha=alpha).fit(Z, y).coef_
+        np.testing.assert_allclose(ours, Ridge(alpha=alpha * len(y)).fit(Z, y).coef_, atol=1e-6)
+
+
+def test_the_file_is_the_program_s(program, tmp_path):
+    X, y = numbers()
+    file, theirs = svmlight(tmp_path, X, y), tmp_path / "theirs.moments"
+    program("moments", file, "--out", theirs, "--quiet")
+    ours = Moments().observe(X, y)
+    ours.save(tmp_path / "ours.moments")
+    assert (tmp_path / "ours.moments").read_bytes() == theirs.read_bytes()
+    program("solve", theirs, "--k", 3, "--out", tmp_path / "model.json", "--quiet")
+    model = Moments.load(theirs).solve(n_features_to_select=3)  # the program's default solver, too
+    model.save(tmp_path / "same.json")
+    assert (tmp_path / "same.json").read_text() == (tmp_path / "model.json").read_text()
+    assert np.array_equal(tamis.load(tmp_path / "model.json").predict(X), model.predict(X))
+    assert MomentsRegressor("ofsa", n_features_to_select=3).fit(file)._fitted().text == model._fitted().text
+
+
+def test_classes_may_come_late():
+    X, y = words(classes=3)
+    order = np.argsort(y, kind="stable")
+    model = MomentsClassifier(n_features_to_select=12)
+    for rows in np.array_split(order, 4):
+        model.partial_fit(X[rows], y[rows])
+    assert np.array_equal(model.classes_, [0, 1, 2])
+    whole = MomentsClassifier(n_features_to_select=12).fit(X[order], y[order])
+    assert np.array_equal(model.predict(X), whole.predict(X)) and model.score(X, y) > 0.7
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    X, y = numbers()
+    counts = np.random.default_rng(0).integers(0, 4, size=len(y))
+    for given in ({"alpha": 0.05}, {"n_features_to_select": 3}):
+        weighted = MomentsRegressor("lasso", **given).fit(X, y, sample_weight=counts)
+        same(weighted, MomentsRegressor("lasso", **given).fit(X.repeat(counts, axis=0), y.repeat(counts)))
+
+
+def test_products():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(800, 5))
+    model = MomentsRegressor(n_features_to_select=2, interactions=True).fit(X, X[:, 0] * X[:, 3] + X[:, 1] ** 2)
+    assert {one["name"] for one in model.features_} == {"1*4", "2*2"}
+    assert model.score(X, X[:, 0] * X[:, 3] + X[:, 1] ** 2) > 0.999
+
+
+def test_pickles():
+    X, y = numbers()
+    model = MomentsRegressor(n_features_to_select=3).fit(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    same(other.resolve(n_features_to_select=5), model.resolve(n_features_to_select=5))
+    assert repr(pickle.loads(pickle.dumps(model.moments_))) == "<Moments of 600 rows, 12 features>"
+
+
+def test_new_columns_in_later_rows():
+    X, y = numbers()
+    moments = Moments().observe(X[:300, :8], y[:300]).observe(X[300:], y[300:])
+    padded = X.copy()
+    padded[:300, 8:] = 0
+    np.testing.assert_allclose(moments.solve("ols").coef_, MomentsRegressor("ols").fit(padded, y).coef_, rtol=1e-8)
+
+
+def test_complaints():
+    X, y = numbers()
+    with pytest.raises(tamis.ParamError, match="unknown variant `nonsense`, expected one of `ols`"):
+        MomentsRegressor("nonsense").fit(X, y)
+    with pytest.raises(tamis.ParamError, match="lower n_features_to_select"):
+        MomentsRegressor(n_features_to_select=100).fit(X, y)
+    with pytest.raises(tamis.ParamError, match="ofsa needs either n_features_to_select or criterion"):
+        MomentsRegressor("ofsa", alpha=1).fit(X, y)
+    with pytest.raises(tamis.DataError, match="no rows"):
+        Moments().solve("ols")
+    with pytest.raises(tamis.DataError, match="one predicts a number and the other classes"):
+        Moments().observe(X, y).merge(Moments("classes").observe(X, y > 5))
