@@ -182,14 +182,13 @@ fn two_stage() {
     // w₁ = 0; w₂ = (3, −2) lowered by 1.5; no error, so the epoch's mean is half of w₂.
     let rows = [([3.0, -2.0], 1.0), ([1.0, 1.0], 1.0), ([0.0, 4.0], 1.0), ([0.0, 0.0], 0.0)];
     ends_at(recipe.clone(), LossKind::Squared, &rows[..2], [0.75, -0.25]);
-    // Epoch 2, η = ¼, ρ = √2: the slope −4 moves −0.25 to 3.75. The ℓ₁ ball takes that to (0, 2), of distance
-    // √(0.5625 + 5.0625) > √2 from the centre: both balls bind, on (2 − s, s) with 2(s − 1.25)² − 2(s − 1.25)·… = ρ².
-    let (_, oracle) = run(oracle(&recipe, LossKind::Squared.build(1.0), 2), &rows);
-    // The mean of the centre twice (its own step, and that of the first row), of w₂, and of the step to come at the centre.
-    let w2: Vec<f64> = oracle.weights().iter().zip([0.75, -0.25]).map(|(mean, c)| 4.0 * mean - 3.0 * c).collect();
-    assert!((w2[0] + w2[1] - 2.0).abs() < 1e-12 && w2.iter().all(|w| *w >= 0.0), "on the surface: {w2:?}");
-    let distance = (w2[0] - 0.75).hypot(w2[1] + 0.25);
-    assert!((distance - 2f64.sqrt()).abs() < 1e-12, "and on the other: {distance}");
+    // Epoch 2, η = ¼, ρ = √2: the slope −4 moves −0.25 to 3.75, the ball takes that back to −0.25 + √2. The mean of the
+    // centre, of that, and of two steps to come at the centre.
+    ends_at(recipe.clone(), LossKind::Squared, &rows, [0.75, -0.25 + 2f64.sqrt() / 4.0]);
+    // Epoch 2 begins at (1, 0). Its step ends where both balls bind: (2 − s, s) with (1 − s)² + s² = 2.
+    let rows = [([3.0, 1.0], 1.0), ([0.0, 0.0], 0.0), ([0.0, 4.0], 3.5), ([0.0, 0.0], 0.0)];
+    let s = (1.0 + 3f64.sqrt()) / 2.0;
+    ends_at(recipe, LossKind::Squared, &rows, [(3.0 + 2.0 - s) / 4.0, s / 4.0]);
 }
 
 #[test]

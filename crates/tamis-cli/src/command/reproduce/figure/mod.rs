@@ -10,6 +10,7 @@
 //! that holds both go to the folder of results.
 
 mod annealing;
+mod at;
 mod density;
 mod trajectory;
 
@@ -40,6 +41,7 @@ pub struct FigurePlan {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Drawing {
     Annealing(annealing::Plan),
+    At(at::Plan),
     Density(density::Plan),
     Trajectory(trajectory::Plan),
 }
@@ -48,7 +50,7 @@ impl Drawing {
     /// The data sets it needs, to say early that a name leads nowhere.
     pub fn data(&self) -> Option<&str> {
         match self {
-            Drawing::Annealing(_) => None,
+            Drawing::Annealing(_) | Drawing::At(_) => None,
             Drawing::Density(plan) => Some(&plan.data),
             Drawing::Trajectory(plan) => Some(&plan.data),
         }
@@ -57,7 +59,7 @@ impl Drawing {
     /// The runs it shows.
     pub fn runs(&self) -> &[String] {
         match self {
-            Drawing::Annealing(_) => &[],
+            Drawing::Annealing(_) | Drawing::At(_) => &[],
             Drawing::Density(plan) => &plan.series,
             Drawing::Trajectory(plan) => &plan.series,
         }
@@ -68,6 +70,7 @@ impl Drawing {
 pub fn draw(lab: &Lab<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, String>, Failure> {
     let drawn = match &plan.draw {
         Drawing::Annealing(curves) => Ok(curves.draw(&plan.title)),
+        Drawing::At(table) => table.draw(lab, &plan.title),
         Drawing::Density(levels) => levels.draw(lab, &plan.title),
         Drawing::Trajectory(paths) => paths.draw(lab, &plan.title),
     };
