@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, rows, svm};
+use common::{Folder, Random};
 use serde_json::Value;
 
 const EXPECTED: &str = r#"
@@ -85,7 +85,7 @@ rows = [{ data = "strong", paper = { mcp = [99.5] } }, { data = "hopeless" }]
 [tables.2-rmse]
 title = "errors"
 measure = "rmse"
-digits = 3
+decimals = 3
 columns = ["ols-th", "mcp", "tsgd"]
 rows_of = "2"
 
@@ -125,9 +125,22 @@ rows = [{ data = "watched" }]
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.write("data/train.svm", svm(&rows(240, 40, 6, 2, 3))).write("data/test.svm", svm(&rows(80, 40, 6, 2, 4)));
+    folder.write("data/train.svm", classes(300, 3)).write("data/test.svm", classes(100, 4));
     folder.write("experiments/nobody2001/expected.toml", EXPECTED);
     folder
+}
+
+/// Rows of eight columns, of which two tell the class.
+fn classes(count: usize, seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let mut text = String::new();
+    for _ in 0..count {
+        let values: Vec<f64> = (0..8).map(|_| random.unit()).collect();
+        let class = if 2.0 * values[0] - values[1] + 0.2 * (random.unit() - 0.5) > 0.5 { "+1" } else { "-1" };
+        let cells: Vec<String> = values.iter().enumerate().map(|(i, value)| format!("{}:{value}", i + 1)).collect();
+        text.push_str(&format!("{class} {}\n", cells.join(" ")));
+    }
+    text
 }
 
 /// Our number in a line of a table; the first of mean and deviation.
@@ -226,7 +239,9 @@ fn mistakes_are_explained() {
         told(("generated = { kind = \"drift\"", "train = \"x\"\ngenerated = { kind = \"drift\""))
             .contains("data moving: expected either train or generated")
     );
-    assert!(told(("kind = \"drift\", n = 30000, p", "kind = \"drift\", rows = 30000, p")).contains("rows"));
+    let changed = EXPECTED.replace("kind = \"drift\", n = 30000, p", "kind = \"drift\", rows = 30000, p");
+    folder.write("experiments/broken/expected.toml", changed);
+    assert!(folder.run("reproduce broken/2 --quiet").err.contains("unknown field `rows`"));
     let shown = {
         folder.write("experiments/broken/expected.toml", EXPECTED.replace("{ method = \"mcp\"", "{ method = \"mpc\""));
         folder.json("reproduce broken/2 --runs 1 --only strong --quiet --json")

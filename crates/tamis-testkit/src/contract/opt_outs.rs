@@ -28,6 +28,7 @@ const AT_LEAST_ONE: &str = "its penalty is k, and k is at least 1";
 /// The table.
 pub const OPT_OUTS: &[OptOut] = &[
     out(Check::BoundedMemory, "single-stage", TREE),
+    out(Check::BoundedMemory, "two-stage radius=3", TREE),
     out(Check::BoundedMemory, "two-stage first-epoch=20", TREE),
     out(Check::BoundedMemory, "two-stage first-epoch=100", TREE),
     out(Check::Forgetting, "sgd", PLAIN),

@@ -86,6 +86,9 @@ impl Model {
             writeln!(text, "\"selection\":{{\"paths\":{paths},\"chosen\":{chosen},\"ladder\":[{steps}]}},")
                 .expect("text grows");
         }
+        if let Some(sampling) = &self.sampling {
+            writeln!(text, "\"sampling\":{},", json(sampling)).expect("text grows");
+        }
         text.push_str("\"outputs\":[");
         for (number, output) in self.outputs.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
@@ -205,8 +208,8 @@ mod tests {
     use super::*;
     use crate::data::Label;
     use crate::loss::LossKind;
-    use crate::model::{Feature, Output, Seen};
-    use crate::recipe::{Recipe, RowScale};
+    use crate::model::{Feature, Output, Sampling, Seen};
+    use crate::recipe::{Law, Recipe, RowScale};
 
     pub(super) fn model() -> Model {
         let feature = |name: &str, weight| Feature {
@@ -242,6 +245,9 @@ mod tests {
     #[test]
     fn a_model_survives_its_file_bit_for_bit() {
         assert_eq!(load(&model().to_text()).unwrap(), model());
+        let sampling = Sampling { law: Law::Magnitude, draws: Some(7), expected: 2.5, candidates: 9, epochs: 3 };
+        let drawn = Model { sampling: Some(sampling), ..model() };
+        assert_eq!(load(&drawn.to_text()).unwrap(), drawn);
     }
 
     #[test]
