@@ -14,7 +14,7 @@
 //! | T₁ | `length` | from ‖x‖² and the number of rows | Theorem 1, see `train::two_stage` |
 //! | η₁ | `rate` | from ‖x‖² and T₁ | Theorem 1, see `train::two_stage` |
 //! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
-//! | E[x_j²] | `square` of a cell | gathered on the way | Theorem 3 |
+//! | E x_j² | `square` of a cell | gathered on the way | Theorem 3 |
 //!
 //! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as if
 //! they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly (E33); in
@@ -128,7 +128,7 @@ impl Epochs {
         self.length
     }
 
-    /// The mean square of a feature over the rows so far (E[x_j²]).
+    /// The mean square of a feature over the rows so far (E x_j²).
     pub fn mean_square(&self, id: FeatureId) -> f64 {
         let square = self.weights.cells.get(id as usize).map_or(0.0, |cell| cell.square);
         if self.mass > 0.0 { square / self.mass } else { 0.0 }

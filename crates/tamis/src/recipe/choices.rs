@@ -183,7 +183,7 @@ impl RowScale {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
-    /// Its part in predictions: |w_j|·√E[x_j²] (004 Theorem 3).
+    /// Its part in predictions: |w_j|·√(E x_j²) (004 Theorem 3).
     #[default]
     Distribution,
     /// The size of its weight: |w_j| (004 Theorem 2).

@@ -10,7 +10,7 @@
 //!
 //! s_j is the share of rows with column j; m is such that Σ s_j = `nonzeros`. The defaults have the size of E2006-tfidf:
 //! 16,087 rows, 150,360 columns, 1,240 of them in a row. E2006-log1p is `p` = 4,272,227. All columns matter, so the truth
-//! that is written lists only the k of largest part |w_j|·√E[x_j²], and says so.
+//! that is written lists only the k of largest part |w_j|·√(E x_j²), and says so.
 //!
 //! Cost: some 100 µs for a row of 1,240 columns; tables take 24 bytes a column.
 
