@@ -5,7 +5,7 @@
 //! 2017), Algorithm 2, Theorems 2 and 3; Theorem 2 after Shalev-Shwartz, Srebro & Zhang (SIAM J. Optim. 20, 2010).
 //!
 //! ```text
-//! score      s_j = |w_j|·√E[x_j²]  (distribution)   or   |w_j|  (magnitude);   p_j = s_j/Σs
+//! score      s_j = |w_j|·√(E x_j²)  (distribution)   or   |w_j|  (magnitude);   p_j = s_j/Σs
 //! K draws    feature j is drawn m_j times:       w̃_j = w_j · m_j/(K p_j)                  at most K features
 //! exactly k  feature j is taken with chance π_j: w̃_j = w_j/π_j,  π_j = min(1, λs_j),  Σπ = k
 //! K of ε, δ  K = ⌈h (Σs)²/(εδ)⌉:  P[L(w̃) > L(w) + ε] ≤ δ

@@ -117,7 +117,7 @@ impl Text {
             share: share(rates[column as usize]),
         };
         let notes = vec![
-            format!("all {} columns have a weight: those listed have the largest part |w|√E[x²]", self.plan.p),
+            format!("all {} columns have a weight: those listed have the largest part |w|√(E x²)", self.plan.p),
             format!("no rule has an RMSE below the noise, {}", self.plan.noise),
         ];
         let features = columns.into_iter().map(feature).collect();

@@ -23,7 +23,7 @@ use crate::command::Failure;
 /// A whole model and the test rows, ready for many drawings.
 pub struct Whole {
     weights: Vec<f64>,
-    /// Scores by law: |w|·√E[x²] and |w| of scaled columns.
+    /// Scores by law: |w|·√(E x²) and |w| of scaled columns.
     by_distribution: Vec<f64>,
     by_magnitude: Vec<f64>,
     intercept: f64,

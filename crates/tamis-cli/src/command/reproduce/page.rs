@@ -89,8 +89,8 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
     let how = match table.protocol.unwrap_or(protocol.name) {
         ProtocolName::Describe => "Counted from the files.".to_string(),
         ProtocolName::TuneThenOrderings => format!(
-            "Ours: settings by {}-fold cross-validation on the training rows (rule `{}`), then {} orderings of all training \
-             rows, each tested once.",
+            "Ours: settings by {}-fold cross-validation on the training rows (rule `{}`), then {} seeds (orders of all \
+             training rows and every other random choice), each tested once.",
             protocol.folds, protocol.rule, protocol.runs
         ),
         ProtocolName::ByEpoch => format!(
