@@ -267,10 +267,10 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
     _file_task = "multiclass"
 
     def _moments_labels(self, y, least):
-        before = getattr(self, "classes_", None) if least == 1 else None
         if least > 1:
             return self._labels(y)
         check_classification_targets(y)
+        before = getattr(self, "classes_", None)
         self.classes_ = np.unique(y) if before is None else np.union1d(before, y)
         return labels_for("classes", y)
 

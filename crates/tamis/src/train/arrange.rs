@@ -8,9 +8,8 @@
 //! Only rows that are held together can be put in order; of more than that, visits keep a trace of the input's order.
 
 use super::TrainError;
-use super::head::Head;
+use super::head::{Head, content};
 use crate::data::{ColumnScale, Dictionary, Example, FeatureId, Row};
-use crate::random::mix;
 use crate::read::Held;
 
 impl Head {
@@ -36,7 +35,8 @@ impl Head {
         self.labels.restart_numbers();
         let labels = &mut self.labels;
         self.held.pass(0, |group| {
-            let mut rows: Vec<(u64, Example<'_>)> = group.examples().map(|row| (content(row, &names), row)).collect();
+            let mut rows: Vec<(u64, Example<'_>)> =
+                group.examples().map(|row| (content(row.row.iter(), &names), row)).collect();
             // Rows of the same content by label and importance, whose units leave no trace. Labels that are texts are held as
             // numbers in the order they came: among them, equals stay as they are.
             let label = |row: &Example<'_>| if row.target.is_nan() { 0.0 } else { row.target };
@@ -62,10 +62,4 @@ impl Head {
         self.held = fresh;
         Ok(())
     }
-}
-
-/// What a row is made of: its features' names and their values, in any order.
-fn content(example: Example<'_>, names: &[u64]) -> u64 {
-    let entry = |(id, value): (FeatureId, f64)| mix(names[id as usize] ^ mix(value.to_bits()));
-    mix(example.row.iter().map(entry).fold(0, u64::wrapping_add))
 }

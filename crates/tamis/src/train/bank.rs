@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::TrainError;
 use super::progress::Progressive;
 use super::task::{Kind, Targets};
-use crate::data::{Batch, Example, FeatureId};
+use crate::data::{Batch, Dictionary, Example, FeatureId};
 use crate::learn::{AnyLearner, Learner, State, StateError};
 use crate::loss::Loss;
 use crate::model::best_class;
@@ -89,6 +90,21 @@ impl Bank {
     pub(super) fn not_finite(&self) -> Option<FeatureId> {
         let bad = |learner: &AnyLearner| (0..learner.span() as FeatureId).find(|&id| !learner.weight(id).is_finite());
         self.learners.iter().find_map(bad)
+    }
+
+    /// Gives back features that left no trace, so that memory follows the features alive.
+    pub(super) fn give_back(&mut self, dictionary: &mut Dictionary) {
+        let idle: Vec<FeatureId> = dictionary.ids().filter(|&id| self.is_idle(id)).collect();
+        for id in idle {
+            self.forget(id);
+            dictionary.release(id);
+        }
+    }
+
+    /// What to say when a loss was not finite, so many rows being learned.
+    pub(super) fn diverged(&self, row: u64, dictionary: &Dictionary) -> TrainError {
+        let name = |id| format!("{:?}", dictionary.name(id));
+        TrainError::Diverged { row, feature: self.not_finite().map_or("the intercept".into(), name) }
     }
 
     pub(super) fn save(&self, state: &mut State) {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::TrainError;
 use super::task::{Kind, LabelSurvey, Targets};
-use crate::data::{ColumnScale, Dictionary, Example, FeatureKey, Label, ParsedRows, ScaleKind};
+use crate::data::{ColumnScale, Dictionary, Example, FeatureId, FeatureKey, Label, ParsedRows, ScaleKind};
 use crate::random::mix;
 use crate::read::{Block, Held, HeldOptions, RowSource};
 use crate::recipe::Recipe;
@@ -186,6 +186,12 @@ impl<'a> Decoder<'a> {
         self.known.insert(encoded.to_bits(), target);
         Ok(target)
     }
+}
+
+/// A number made of names (by their hashes) and values, in any order.
+pub(super) fn content(entries: impl Iterator<Item = (FeatureId, f64)>, names: &[u64]) -> u64 {
+    let entry = |(id, value): (FeatureId, f64)| mix(names[id as usize] ^ mix(value.to_bits()));
+    mix(entries.map(entry).fold(0, u64::wrapping_add))
 }
 
 /// After each row, a number that depends on all rows so far: equal data, equal numbers.

@@ -8,7 +8,7 @@ use super::fit::FitOptions;
 use super::lane::{Crew, Lane};
 use super::progress::{Observer, Progress};
 use super::task::{Kind, Targets};
-use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
+use crate::data::{Batch, ColumnScale, Dictionary, Example, Row};
 use crate::learn::State;
 use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
@@ -170,13 +170,8 @@ impl<'a> Trainer<'a> {
     }
 
     pub(super) fn diverged(&self) -> TrainError {
-        let feature = self
-            .lane
-            .crew()
-            .bank
-            .not_finite()
-            .map_or("the intercept".into(), |id| format!("{:?}", self.dictionary.name(id)));
-        TrainError::Diverged { row: self.lane.crew().rows, feature }
+        let Crew { bank, rows, .. } = self.lane.crew();
+        bank.diverged(*rows, &self.dictionary)
     }
 
     fn report(&mut self) {
@@ -260,18 +255,13 @@ impl<'a> Trainer<'a> {
         Ok(Some(path.clone()))
     }
 
-    /// Gives back features that left no trace, so that memory follows the features alive. Only where forgetting one
-    /// changes nothing: a scaled column would lose its largest value.
+    /// Gives back idle features. Only where forgetting one changes nothing: a scaled column would lose its largest value.
     pub(super) fn sweep(&mut self) -> Result<(), TrainError> {
         if self.dictionary.len() < self.next_sweep || self.scale.is_active() {
             return Ok(());
         }
         self.flush()?;
-        let idle: Vec<FeatureId> = self.dictionary.ids().filter(|&id| self.lane.crew().bank.is_idle(id)).collect();
-        for id in idle {
-            self.lane.crew_mut().bank.forget(id);
-            self.dictionary.release(id);
-        }
+        self.lane.crew_mut().bank.give_back(&mut self.dictionary);
         self.next_sweep = FIRST_SWEEP.max(2 * self.dictionary.len());
         Ok(())
     }

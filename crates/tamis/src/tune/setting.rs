@@ -70,6 +70,10 @@ pub fn settings(base: &Recipe, axes: &[Axis]) -> Result<Vec<Setting>, TuneError>
         if axes[..at].iter().any(|other| other.name == axis.name) {
             return Err(TuneError::AxisTwice { name: axis.name.clone() });
         }
+        if axis.values.is_empty() {
+            let (name, reason) = (axis.name.clone(), "expected at least one value to try".into());
+            return Err(TuneError::Setting { name, value: String::new(), reason });
+        }
     }
     let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()));
     let count = count.unwrap_or(usize::MAX);
@@ -223,5 +227,7 @@ mod tests {
         assert_eq!(told.to_string(), "1000000000 settings are more than 10000; shorten the lists");
         let twice = settings(&Recipe::default(), &[axis("penalty"), axis("penalty")]).unwrap_err().to_string();
         assert!(twice.contains("given twice"), "{twice}");
+        let none = settings(&Recipe::default(), &[Axis::new("penalty", [0.0; 0])]).unwrap_err().to_string();
+        assert_eq!(none, "penalty=: expected at least one value to try");
     }
 }

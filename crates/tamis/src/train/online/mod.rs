@@ -18,7 +18,7 @@ use super::lane::Crew;
 use super::progress::Progressive;
 use super::task::{Kind, LabelSurvey, Targets, TaskKind};
 use super::trainer::{CHUNK, FIRST_SWEEP, Trainer, push_scaled};
-use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Label, ParsedRows, ScaleKind};
+use crate::data::{Batch, ColumnScale, Dictionary, Example, Label, ParsedRows, ScaleKind};
 use crate::loss::LossKind;
 use crate::model::{Model, Seen};
 use crate::read::ReadError;
@@ -247,13 +247,7 @@ impl Running {
             self.bank.learn(ready, &self.targets, &mut self.progressive);
             ready.clear();
         }
-        if self.progressive.loss.is_finite() { Ok(()) } else { Err(self.diverged(dictionary)) }
-    }
-
-    fn diverged(&self, dictionary: &Dictionary) -> TrainError {
-        let name = |id| format!("{:?}", dictionary.name(id));
-        let feature = self.bank.not_finite().map_or("the intercept".into(), name);
-        TrainError::Diverged { row: self.rows, feature }
+        if self.progressive.loss.is_finite() { Ok(()) } else { Err(self.bank.diverged(self.rows, dictionary)) }
     }
 
     fn is_at_sweep(&self) -> bool {
@@ -264,17 +258,13 @@ impl Running {
         if dictionary.len() < self.next_sweep {
             return;
         }
-        let idle: Vec<FeatureId> = dictionary.ids().filter(|&id| self.bank.is_idle(id)).collect();
-        for id in idle {
-            self.bank.forget(id);
-            dictionary.release(id);
-        }
+        self.bank.give_back(dictionary);
         self.next_sweep = FIRST_SWEEP.max(2 * dictionary.len());
     }
 
     fn model(&self, recipe: &Recipe, dictionary: &Dictionary, scale: &ColumnScale) -> Result<Model, TrainError> {
         if self.bank.not_finite().is_some() {
-            return Err(self.diverged(dictionary));
+            return Err(self.bank.diverged(self.rows, dictionary));
         }
         let chosen = support(&self.bank, recipe.k);
         let outputs = outputs(&self.bank, &self.targets, &chosen, dictionary, scale);

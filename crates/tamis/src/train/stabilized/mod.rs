@@ -9,12 +9,13 @@ mod walk;
 
 use std::sync::atomic::Ordering;
 
-use self::outcome::{choose, finish, model_of};
+use self::outcome::{choose, finish, model_of, outputs};
 use self::prepare::prepare;
 use self::sieve::Occurrences;
 use self::walk::Walk;
 use super::TrainError;
 use super::checkpoint::{self, Position, Saved};
+use super::choose::assemble;
 use super::fit::{FitOptions, Fitted};
 use super::head::{Decoder, Texts};
 use super::progress::{Observer, Progressive, RungReport};
@@ -134,7 +135,7 @@ fn descend(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, observer: &mut d
                     let rung = walk.rungs.last().expect("just made");
                     observer.rung(&RungReport::of(rung, job.targets.loss_unit()));
                     if observer.wants_models() {
-                        observer.model(walk.done, &model_of(job, walk, rung));
+                        observer.model(walk.done, &model_of(job, walk, rung, outputs(job, walk, rung)));
                     }
                 }
                 observer.tick(walk.done, Some(total), 0);
@@ -177,24 +178,15 @@ fn save(job: &Job<'_>, walk: &Walk, complete: bool) -> Result<Option<std::path::
 impl Job<'_> {
     /// A model with these outputs; `judged` are its loss and its error.
     fn model(&self, outputs: Vec<Output>, passes: u32, judged: (f64, Option<f64>)) -> Model {
-        Model {
-            recipe: self.recipe.clone().into(),
-            loss: self.targets.loss,
-            row_scale: self.recipe.row_scaling(),
-            task: self.targets.task(),
-            columns: self.columns.clone(),
-            seen: Seen {
-                rows: self.rows_before + self.rows,
-                passes,
-                features: self.dictionary.len() as u64,
-                skipped: self.skipped.0,
-                progressive_loss: judged.0 * self.targets.loss_unit(),
-                progressive_error: judged.1,
-            },
-            outputs,
-            selection: None,
-            sampling: None,
-        }
+        let seen = Seen {
+            rows: self.rows_before + self.rows,
+            passes,
+            features: self.dictionary.len() as u64,
+            skipped: self.skipped.0,
+            progressive_loss: judged.0 * self.targets.loss_unit(),
+            progressive_error: judged.1,
+        };
+        assemble(self.recipe, &self.targets, self.columns.clone(), seen, outputs)
     }
 
     /// Whether the paths' memory of all features fits; the message says what to do if not.

@@ -54,18 +54,19 @@ pub(super) fn finish(job: &Job<'_>, walk: &Walk, chosen: usize) -> Model {
         }
     };
     let ladder: Vec<Step> = walk.rungs.iter().map(step).collect();
+    let outputs = ladder[chosen].outputs.clone();
     let selection = Selection { paths: walk.main.engine.paths(), chosen, ladder };
-    Model { selection: Some(selection), ..model_of(job, walk, rung) }
+    Model { selection: Some(selection), ..model_of(job, walk, rung, outputs) }
 }
 
-/// The model of a rung by itself.
-pub(super) fn model_of(job: &Job<'_>, walk: &Walk, rung: &Rung) -> Model {
+/// The model of a rung by itself, with its [`outputs`].
+pub(super) fn model_of(job: &Job<'_>, walk: &Walk, rung: &Rung, outputs: Vec<Output>) -> Model {
     let passes = walk.done.div_ceil(job.rows) as u32;
-    job.model(outputs(job, walk, rung), passes, (rung.verdict.loss, rung.verdict.error))
+    job.model(outputs, passes, (rung.verdict.loss, rung.verdict.error))
 }
 
 /// The outputs of a rung as those of a model.
-fn outputs(job: &Job<'_>, walk: &Walk, rung: &Rung) -> Vec<Output> {
+pub(super) fn outputs(job: &Job<'_>, walk: &Walk, rung: &Rung) -> Vec<Output> {
     let of_rung = |number: usize| {
         let (means, fit) = (&rung.outputs[number], rung.verdict.calibrations[number]);
         let weighted = |(position, &id): (usize, &FeatureId)| Weighted {

@@ -69,7 +69,7 @@ fn run_output(
             observer.tick((output as u64 * one + steps).min(all), Some(all), 0);
             if observer.wants_models() && job.targets.learners() == 1 {
                 let (weights, bias) = now.model();
-                let outcome = Outcome { frequency: vec![1.0; weights.len()], weights, bias, ..Outcome::default() };
+                let outcome = Outcome { weights, bias, ..Outcome::default() };
                 observer.model(steps, &model(job, sieve, active, &[outcome], settings.passes));
             }
             match job.options.stop.load(Ordering::Relaxed) {
@@ -107,7 +107,8 @@ fn model(job: &Job<'_>, sieve: &Sieve, active: &[FeatureId], outcomes: &[Outcome
             id: active[position],
             weight,
             column: sieve.column(active[position]),
-            stability: Some(outcome.frequency[position]),
+            // Between stages nobody has counted yet.
+            stability: outcome.frequency.get(position).copied(),
             evidence: None,
         };
         output(&job.targets, &job.dictionary, number, outcome.bias, outcome.weights.iter().enumerate().map(weighted))

@@ -8,6 +8,7 @@ use crate::data::{ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::stabilized::Rows;
 use crate::random::mix;
 use crate::recipe::{Recipe, RowScale};
+use crate::train::head::content;
 
 const NONE: u32 = u32::MAX;
 
@@ -127,9 +128,10 @@ impl Sieve {
     /// What a row is known by: a hash of its features' names and values, whatever their order; of the key alone where
     /// there is one.
     pub(super) fn identity(&self, row: Row<'_>) -> u64 {
-        let entry = |(id, value): (FeatureId, f64)| mix(self.names[id as usize] ^ mix(value.to_bits()));
-        let key = row.iter().filter(|(id, _)| self.keys[*id as usize]).map(entry).reduce(u64::wrapping_add);
-        mix(key.unwrap_or_else(|| row.iter().map(entry).fold(0, u64::wrapping_add)))
+        match self.has_key(row) {
+            true => content(row.iter().filter(|(id, _)| self.keys[*id as usize]), &self.names),
+            false => content(row.iter(), &self.names),
+        }
     }
 
     /// Puts a row through.
