@@ -13,6 +13,7 @@ use tamis::recipe::{Law, Method, PARAMETERS, RateKind, Recipe};
 use tamis::train::TaskKind;
 
 use crate::command::Failure;
+use crate::command::metric::MetricArgs;
 use crate::command::moments::MomentsArgs;
 use crate::command::recut::RecutArgs;
 use crate::command::reproduce::ReproduceArgs;
@@ -48,6 +49,8 @@ pub enum Commands {
     Moments(Box<MomentsArgs>),
     /// Make a sparse model of running averages, without the data
     Solve(Box<SolveArgs>),
+    /// Distances that suit the classes: a sparse, nonlinear metric and nearest neighbours under it
+    Metric(MetricArgs),
     /// Choose settings by cross-validation, then learn with them; any number or name of the recipe may be a list
     Tune(Box<TuneArgs>),
     /// Learn many times: how much do the selected features agree?

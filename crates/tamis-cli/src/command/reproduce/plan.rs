@@ -6,7 +6,7 @@
 //!
 //! [protocol]                     # what a cell of a table is, unless the table says otherwise
 //! name = "tune-then-orderings"   # or sparsest-within, describe; by-epoch, by-draws, at-equal-size; detection, drift,
-//!                                # regret, random-splits
+//!                                # regret, random-splits; metric
 //! folds = 5                      # of the cross-validation, on training rows only
 //! rule = "min"                   # or one-se
 //! runs = 10                      # orderings
@@ -38,6 +38,10 @@
 //! title = "running averages"
 //! averages = true
 //!
+//! [runs.sdist]                   # or a metric (metric.rs): the families that compete, fields of their settings
+//! title = "sDist"
+//! metric = { try = ["plain", "order-2"], set = { steps = 100 }, stop = "held-out" }
+//!
 //! [tables.2]
 //! title = "test error (%)"
 //! measure = "error"              # error (%), rmse, nonzero (% of columns), kappa; kept (% of features), test, baseline;
@@ -66,6 +70,7 @@ use tamis::train::TaskKind;
 use tamis::tune::{Axis, Rule, overlay};
 
 use super::figure::FigurePlan;
+use super::metric::MetricRun;
 
 /// A whole experiment.
 #[derive(Debug, Deserialize)]
@@ -106,6 +111,9 @@ pub struct Protocol {
     /// The share of its performance that may be lost (sparsest-within).
     #[serde(default = "one_per_cent")]
     pub within: f64,
+    /// The share of rows that are learned from in a random split (metric).
+    #[serde(default = "seven_tenths", rename = "train-share")]
+    pub train_share: f64,
     /// Epochs in one pass over the training rows (by-epoch).
     #[serde(default = "five")]
     pub epochs: u32,
@@ -129,6 +137,10 @@ fn min() -> String {
 
 fn one_per_cent() -> f64 {
     0.01
+}
+
+fn seven_tenths() -> f64 {
+    0.7
 }
 
 impl Protocol {
@@ -162,6 +174,8 @@ pub enum ProtocolName {
     Regret,
     /// Models from running averages, their size chosen by cross-validation, tested on random parts of the rows.
     RandomSplits,
+    /// Nearest neighbours under a learned metric, tested on other rows.
+    Metric,
 }
 
 impl ProtocolName {
@@ -183,6 +197,12 @@ pub struct DataSet {
     pub train: String,
     pub generated: Option<Generated>,
     pub test: Option<String>,
+    /// Whether training and test file are put together and split at random (metric).
+    #[serde(default)]
+    pub pooled: bool,
+    /// Only rows of these classes (metric).
+    #[serde(default)]
+    pub classes: Vec<f64>,
     /// Without a test file: one row in this many, by hash, is for testing.
     pub hold_out: Option<u32>,
     pub columns: Option<u64>,
@@ -260,6 +280,8 @@ pub struct RunPlan {
     /// Running averages and no model.
     #[serde(default)]
     pub averages: bool,
+    /// A metric.
+    pub metric: Option<MetricRun>,
     /// Only in so many of the runs with generated rows, where it is slow.
     pub runs: Option<u64>,
     /// Only with so many generated rows.

@@ -12,6 +12,7 @@
 mod annealing;
 mod at;
 mod density;
+mod pixels;
 mod trajectory;
 
 use std::fmt::Write as _;
@@ -43,6 +44,7 @@ pub enum Drawing {
     Annealing(annealing::Plan),
     At(at::Plan),
     Density(density::Plan),
+    Pixels(pixels::Plan),
     Trajectory(trajectory::Plan),
 }
 
@@ -52,6 +54,7 @@ impl Drawing {
         match self {
             Drawing::Annealing(_) | Drawing::At(_) => None,
             Drawing::Density(plan) => Some(&plan.data),
+            Drawing::Pixels(plan) => Some(&plan.data),
             Drawing::Trajectory(plan) => Some(&plan.data),
         }
     }
@@ -61,6 +64,7 @@ impl Drawing {
         match self {
             Drawing::Annealing(_) | Drawing::At(_) => &[],
             Drawing::Density(plan) => &plan.series,
+            Drawing::Pixels(plan) => &plan.series,
             Drawing::Trajectory(plan) => &plan.series,
         }
     }
@@ -72,6 +76,7 @@ pub fn draw(lab: &Lab<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, Strin
         Drawing::Annealing(curves) => Ok(curves.draw(&plan.title)),
         Drawing::At(table) => table.draw(lab, &plan.title),
         Drawing::Density(levels) => levels.draw(lab, &plan.title),
+        Drawing::Pixels(pixels) => pixels.draw(lab, &plan.title),
         Drawing::Trajectory(paths) => paths.draw(lab, &plan.title),
     };
     match drawn {
