@@ -91,3 +91,50 @@ fn sorted(mut shares: Vec<Share>) -> Vec<Share> {
     shares.sort_by(|a, b| b.share.total_cmp(&a.share));
     shares
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Candidate, MetricOptions, Settings, Stop, fit, table::tests::table};
+    use super::*;
+
+    fn learned() -> Metric {
+        let mut text = String::from("a,b,c,y\n");
+        for i in 0..60 {
+            let (a, b) = (f64::from(i * 7 % 20) - 9.5, f64::from(i * 11 % 13) - 6.2);
+            text += &format!("{a},{b},{},{}\n", i % 5, if a * b > 0.0 { "same" } else { "other" });
+        }
+        let settings = Settings { steps: 20, burn_in: 0, update_every: 2, ..Settings::default() };
+        let candidates = vec![Candidate::new("order-2", settings)];
+        let options = MetricOptions { candidates, stop: Stop::Last, ..MetricOptions::default() };
+        fit(&table("t.csv", &text).unwrap(), &options, &()).unwrap().metric
+    }
+
+    #[test]
+    fn shares_add_up_and_products_go_to_their_factors() {
+        let metric = learned();
+        let sum = |shares: &[Share]| shares.iter().map(|one| one.share).sum::<f64>();
+        let (terms, variables) = (metric.term_shares(), metric.variable_shares());
+        assert!((sum(&terms) - 1.0).abs() < 1e-12 && (sum(&variables) - 1.0).abs() < 1e-12);
+        assert!(terms.is_sorted_by(|a, b| a.share >= b.share));
+        let of = |shares: &[Share], name: &str| shares.iter().find(|one| one.name == name).map_or(0.0, |one| one.share);
+        let dealt: f64 = terms
+            .iter()
+            .map(|one| {
+                one.share * one.name.split('·').filter(|part| part.starts_with('a')).count() as f64
+                    / one.name.split('·').count() as f64
+            })
+            .sum();
+        assert!(of(&terms, "a·b") > 0.0, "{terms:?}");
+        assert!((of(&variables, "a") - dealt).abs() < 1e-12, "{terms:?} {variables:?}");
+    }
+
+    #[test]
+    fn the_first_axis_holds_every_row_once_and_most_of_the_variance() {
+        let metric = learned();
+        let axis = metric.first_axis(10).unwrap();
+        assert_eq!((axis.borders.len(), axis.shares.len()), (11, 2));
+        assert!(axis.shares.iter().all(|class| (class.iter().sum::<f64>() - 1.0).abs() < 1e-9));
+        assert!(axis.variance > 1.0 / metric.dimensions() as f64 && axis.variance <= 1.0);
+        assert!(metric.first_axis(0).is_none());
+    }
+}

@@ -129,14 +129,11 @@ impl MetricOptions {
         self.candidates.iter().filter_map(|one| one.settings.as_ref()).try_for_each(|one| one.check())
     }
 
-    fn limits(&self, rows: usize) -> Limits {
+    /// A fourth of the memory for distances (four bytes each), a fourth for candidates and their margins.
+    fn limits(&self) -> Limits {
         let fits = ((self.memory / 4 / 4) as f64).sqrt() as usize;
-        Limits {
-            dense_rows: self.dense_rows.min(fits),
-            term_bytes: (self.memory / 4).min((rows as u64).saturating_mul(1 << 20)),
-            voters: self.voters,
-            seed: self.seed,
-        }
+        let dense_rows = self.dense_rows.min(fits);
+        Limits { dense_rows, term_bytes: self.memory / 4, voters: self.voters, seed: self.seed }
     }
 }
 
@@ -197,7 +194,7 @@ impl<'a> Fitting<'a> {
             folds: options.folds,
             repeats: options.repeats.unwrap_or((2000 / table.rows().max(1)).clamp(1, 5)),
             stop: options.stop,
-            limits: options.limits(table.rows()),
+            limits: options.limits(),
             seed: options.seed,
         };
         self.total = steps_in_all(&options.candidates, &plan);
@@ -241,7 +238,7 @@ impl<'a> Fitting<'a> {
         settings.steps = steps.unwrap_or(settings.steps);
         self.done = AtomicU64::new(0);
         self.total = settings.steps as u64;
-        let mut boost = Boost::new(&sample, &settings, options.limits(table.rows()));
+        let mut boost = Boost::new(&sample, &settings, options.limits());
         if !boost.run(&|| self.go_on()) {
             return Err(MetricError::Interrupted);
         }

@@ -250,16 +250,15 @@ impl Metric {
         let covariance = &centred * centred.transpose();
         let Ok(eigen) = covariance.self_adjoint_eigen(Side::Lower) else { return };
         let largest = eigen.S().column_vector().iter().fold(0.0, |most: f64, &one| most.max(one));
+        let turned = eigen.U().transpose() * &factor;
+        let (places, shifts) =
+            (eigen.U().transpose() * &centred, eigen.U().transpose() * Mat::from_fn(size, 1, |at, _| means[at]));
         for at in (0..size).rev().filter(|&at| eigen.S()[at] > 1e-12 * largest) {
-            let column = eigen.U().col(at);
-            let axis: Vec<f64> =
-                (0..values.len()).map(|term| (0..size).map(|one| column[one] * factor[(one, term)]).sum()).collect();
-            let sign =
-                axis.iter().fold(0.0, |most: f64, &one| if one.abs() > most.abs() { one } else { most }).signum();
-            let along = |of: &dyn Fn(usize) -> f64| sign * (0..size).map(|one| column[one] * of(one)).sum::<f64>();
-            self.offsets.push(along(&|one| means[one]));
-            self.points.extend((0..rows).map(|row| along(&|one| centred[(one, row)]) as f32));
-            self.axes.extend(axis.iter().map(|one| sign * one));
+            let axis = || (0..values.len()).map(|term| turned[(at, term)]);
+            let sign = axis().fold(0.0, |most: f64, one| if one.abs() > most.abs() { one } else { most }).signum();
+            self.axes.extend(axis().map(|one| sign * one));
+            self.offsets.push(sign * shifts[(at, 0)]);
+            self.points.extend((0..rows).map(|row| (sign * places[(at, row)]) as f32));
         }
     }
 

@@ -68,3 +68,39 @@ impl WideRows {
         support
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::tests::table;
+    use super::*;
+
+    /// Sparse rows: column 7 is there in one class only, others come and go.
+    fn rows() -> String {
+        let mut text = String::new();
+        for row in 0..120 {
+            let mut entries: Vec<String> =
+                (1..40).filter(|at| (row * at + at) % 11 == 3 && *at != 7).map(|at| format!("{at}:1")).collect();
+            if row % 2 == 0 {
+                entries.insert(
+                    entries.iter().filter(|one| one.split(':').next().unwrap().parse::<u32>().unwrap() < 7).count(),
+                    "7:2.5".into(),
+                );
+            }
+            text += &format!("{} {}\n", if row % 2 == 0 { 1 } else { -1 }, entries.join(" "));
+        }
+        text
+    }
+
+    #[test]
+    fn zeros_stay_absent_and_the_column_that_tells_classes_apart_is_kept() {
+        let table = table("t.svm", &rows()).unwrap();
+        let sample = Sample::<f32>::new(&table, &(0..120).collect::<Vec<_>>());
+        let wide = WideRows::new(&sample);
+        let written = rows().matches(':').count();
+        assert_eq!(wide.values.len(), written, "as many entries as the file has");
+        let support = wide.support(&[1.0 / 120.0; 120], 2, 1);
+        let names: Vec<&str> =
+            support.iter().map(|&at| table.variables[sample.variables[at as usize]].name.as_str()).collect();
+        assert!(names.contains(&"7") && names.len() <= 2, "{names:?}");
+    }
+}
