@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _input, _picture
 from ._progress import Line
@@ -47,7 +47,7 @@ class Estimator(SelectorMixin, BaseEstimator):
     def _matrix(self, X, y, sample_weight, *, reset):
         """A matrix and its labels, checked by scikit-learn, for the core."""
         X, y = _input.check(self, X, y, reset=reset, **self._label_checks())
-        return self._table(_input.cells_of(X), self._names(), y, weights_of(sample_weight, X))
+        return self._table(_input.cells_of(X), self._names(), y, _input.weights_of(sample_weight, X.shape[0]))
 
     def _label_checks(self) -> dict:
         return {}
@@ -61,10 +61,7 @@ class Estimator(SelectorMixin, BaseEstimator):
         names = _input.column_names(X)
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-        rows = len(X) if hasattr(X, "__len__") else X.num_rows
-        if y is not None and len(y) != rows:
-            raise DataError(f"Found input variables with inconsistent numbers of samples: {rows}, {len(y)}")
-        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        weights = _input.weights_of(sample_weight, _input.rows_of(X, y))
         return self._table(X, None, None if y is None else np.asarray(y), weights)
 
     def _table(self, cells, names, y, weights):
@@ -264,11 +261,27 @@ class Estimator(SelectorMixin, BaseEstimator):
         return tags
 
 
-def weights_of(sample_weight, X):
-    """Checked importance weights, or nothing."""
-    if sample_weight is None:
-        return None
-    return np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+class Trained(Estimator):
+    """An estimator that learns all rows at once; its recipe says how."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learns a model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
+            The rows. Files and batches bring their labels along.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        model, _ = self._learn(self._recipe(), X, y, sample_weight)
+        return self._take_model(model)
 
 
 class Regressor:

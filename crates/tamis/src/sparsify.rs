@@ -7,6 +7,7 @@
 //! ```text
 //! score      s_j = |w_j|·√(E x_j²)  (distribution)   or   |w_j|  (magnitude);   p_j = s_j/Σs
 //! K draws    feature j is drawn m_j times:       w̃_j = w_j · m_j/(K p_j)                  at most K features
+//!            draw i falls into the i-th of K equal parts of the line on which the p_j lie end to end
 //! exactly k  feature j is taken with chance π_j: w̃_j = w_j/π_j,  π_j = min(1, λs_j),  Σπ = k
 //! K of ε, δ  K = ⌈h (Σs)²/(εδ)⌉:  P[L(w̃) > L(w) + ε] ≤ δ
 //! ```
@@ -19,7 +20,10 @@
 //! | ε, δ | [`draws_for`] | Theorems 2 and 3 |
 //! | h | [`half_curvature`] | half of the largest ℓ'': 1 for (f − y)², ⅛ for logistic; the paper has squared loss only |
 //!
-//! Departures: the paper has no way to *exactly* k features. Ours takes features without replacement, in systematic order
+//! Departures: the paper's draws are independent. Ours are stratified, each having a K-th of the probability to itself: E[w̃] =
+//! w still, and no linear function of w̃ varies more than with independent draws (it is the textbook inequality of
+//! stratification), so the theorems hold as they stand; a feature of p_j ≥ 2/K is certain to be drawn, and m_j is off K p_j by
+//! less than 2. The paper has no way to *exactly* k features. Ours takes features without replacement, in systematic order
 //! (Madow, Ann. Math. Stat. 20, 1949, on a shuffled list): exactly k, E[w̃] = w still, and features of large score are
 //! certain and keep their weight, so that its variance is below that of k draws. Where no more features have a weight than
 //! draws are asked for, all are kept as they are: at most K features, and nothing is added to the loss. With several
@@ -60,7 +64,7 @@ pub fn draw(scores: &[f64], size: Size, random: &mut Pcg64) -> Vec<Drawn> {
     }
 }
 
-/// Algorithm 2.
+/// Algorithm 2, one draw in each K-th of the probability.
 fn with_replacement(scores: &[f64], places: &[usize], draws: u64, random: &mut Pcg64) -> Vec<Drawn> {
     let mut total = 0.0;
     let sums: Vec<f64> = places
@@ -71,8 +75,8 @@ fn with_replacement(scores: &[f64], places: &[usize], draws: u64, random: &mut P
         })
         .collect();
     let mut counts = vec![0u64; places.len()];
-    for _ in 0..draws {
-        let at = uniform(random) * total;
+    for stratum in 0..draws {
+        let at = (stratum as f64 + uniform(random)) / draws as f64 * total;
         counts[sums.partition_point(|&sum| sum <= at).min(places.len() - 1)] += 1;
     }
     let factor = |place: usize, count: u64| count as f64 * total / (draws as f64 * scores[place]);
@@ -129,11 +133,26 @@ pub fn expected_support(scores: &[f64], size: Size) -> f64 {
     match size {
         Size::Exactly(k) => k.min(nonzero) as f64,
         Size::Draws(draws) if draws >= nonzero as u64 => nonzero as f64,
-        // 1 − (1 − p)^K, without loss of digits for small p
         Size::Draws(draws) => {
-            scores.iter().map(|score| -(draws as f64 * (-(score / total).min(1.0)).ln_1p()).exp_m1()).sum()
+            let mut sum = 0.0;
+            let mut edge = |score: &f64| {
+                let from = sum / total * draws as f64;
+                sum += score;
+                chance_of_a_draw(from, sum / total * draws as f64)
+            };
+            scores.iter().map(&mut edge).sum()
         }
     }
+}
+
+/// The chance that a draw falls between two points, in units of the strata.
+fn chance_of_a_draw(from: f64, to: f64) -> f64 {
+    let (first, last) = (from.floor(), to.floor());
+    if first == last {
+        return to - from;
+    }
+    let missed_whole = if last - first > 1.0 { 0.0 } else { 1.0 };
+    1.0 - (from - first) * missed_whole * (1.0 - (to - last))
 }
 
 /// Half of the largest second derivative of a loss; of the hinge, which has none, that of the squared loss.
@@ -203,17 +222,26 @@ mod tests {
     }
 
     #[test]
-    fn exactly_k_varies_less_than_k_draws() {
-        // The variance of w̃·x for independent columns is Σ s²·var(factor).
+    fn exactly_k_varies_less_than_k_draws_and_these_less_than_independent_ones() {
+        // The variance of w̃·x for independent columns is Σ s²·var(factor); for K independent draws it is ((Σs)² − Σs²)/K.
         let spread = |size| {
             let (moments, _) = moments(size, 20_000);
             SCORES.iter().zip(moments).map(|(score, [_, variance])| score * score * variance).sum::<f64>()
         };
-        let (exactly, draws) = (spread(Size::Exactly(3)), spread(Size::Draws(3)));
-        assert!(exactly < 0.5 * draws, "{exactly} against {draws}");
-        // With p ∝ s the variance of K draws is ((Σs)² − Σs²)/K.
-        let theory = (SCORES.iter().sum::<f64>().powi(2) - SCORES.iter().map(|s| s * s).sum::<f64>()) / 3.0;
-        assert!((draws / theory - 1.0).abs() < 0.05, "{draws} against {theory}");
+        for draws in [2, 3, 5] {
+            let (exactly, ours) = (spread(Size::Exactly(draws)), spread(Size::Draws(draws as u64)));
+            let squares = SCORES.iter().map(|score| score * score).sum::<f64>();
+            let independent = (SCORES.iter().sum::<f64>().powi(2) - squares) / draws as f64;
+            assert!(exactly < ours && ours < 0.8 * independent, "{draws}: {exactly} {ours} {independent}");
+        }
+    }
+
+    #[test]
+    fn chances_of_draws_by_hand() {
+        assert_eq!(chance_of_a_draw(0.25, 0.75), 0.5, "inside one stratum");
+        assert_eq!(chance_of_a_draw(0.5, 1.5), 0.75, "half of two");
+        assert_eq!(chance_of_a_draw(0.5, 2.5), 1.0, "a whole one");
+        assert_eq!(chance_of_a_draw(1.0, 2.0), 1.0);
     }
 
     #[test]
