@@ -51,7 +51,7 @@ def test_numbers():
 def test_a_prediction_between_rows_is_the_model_s():
     X, y = words(rows=400, columns=60)
     for k in (None, 5):
-        model = SparseClassifier(alpha=0.5, n_features_to_select=k)
+        model = SparseClassifier(alpha=0.5 if k is None else None, n_features_to_select=k)
         for number, (x, label) in enumerate(zip(rows_of(X), y, strict=True)):
             model.learn_one(x, bool(label))
             if number % 100 == 99:
