@@ -136,6 +136,12 @@ impl PyModel {
         serde_json::to_string(&selection).ok()
     }
 
+    /// How the features were drawn: JSON, or nothing.
+    #[getter]
+    fn sampling(&self) -> Option<String> {
+        self.model.sampling.as_ref().map(|sampling| serde_json::to_string(sampling).expect("plain data becomes JSON"))
+    }
+
     /// The rungs of the ladder that are kept whole: size, intercepts, and outputs as in `outputs`.
     #[getter]
     fn rungs<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<f64>, Vec<Told<'py>>)> {

@@ -278,7 +278,7 @@ impl Args for RecipeArgs {
                 Arg::new("key")
                     .long("key")
                     .value_name("COLUMN")
-                    .help("Column that tells rows apart; halves are drawn by it [default: a row's content]"),
+                    .help("Column that tells rows apart, or #row for the row's number [default: a row's content]"),
             )
             .arg(choice(
                 "preset",

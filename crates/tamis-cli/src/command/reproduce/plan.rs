@@ -32,7 +32,8 @@
 //! [runs.ofsa]                    # or a model from running averages; with generated rows k is theirs
 //! title = "OFSA"
 //! solve = { method = "ofsa" }    # fields of a solving recipe
-//! forget = 0.01                  # and the rate at which the averages forget
+//! forget = 0.01                  # and the rate at which the averages forget, or
+//! forget_of = [0.01, 0.001]      # rates, of which the one counts that was best before the periods that are judged
 //!
 //! [runs.averages]                # or the running averages alone: the seconds they take
 //! title = "running averages"
@@ -277,6 +278,9 @@ pub struct RunPlan {
     /// The rate at which they forget.
     #[serde(default)]
     pub forget: f64,
+    /// Or several rates, of which the best so far counts.
+    #[serde(default)]
+    pub forget_of: Vec<f64>,
     /// Running averages and no model.
     #[serde(default)]
     pub averages: bool,
