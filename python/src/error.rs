@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tamis::columnar::ColumnarError;
+use tamis::metric::MetricError;
 use tamis::model::{CutError, ModelError};
 use tamis::moments::MomentsError;
 use tamis::read::ReadError;
@@ -36,6 +37,13 @@ fn in_python(text: &str) -> String {
             "passes" => "max_iter".to_string(),
             "rate" => "schedule".to_string(),
             "choose" => "criterion".to_string(),
+            "voters" => "n_neighbors".to_string(),
+            "steps" => "max_iter".to_string(),
+            "entries" => "max_terms".to_string(),
+            "shrinkage" => "learning_rate".to_string(),
+            "neighbours" => "metric_neighbors".to_string(),
+            "order" => "max_order".to_string(),
+            "folds" => "cv".to_string(),
             "l1-share" => "l1_ratio".to_string(),
             other => other.replace('-', "_"),
         };
@@ -138,6 +146,21 @@ impl Raise for SolveError {
             }
             _ => raise("DataError", &self.to_string(), &[], py),
         }
+    }
+}
+
+impl Raise for MetricError {
+    fn raise(&self, py: Python<'_>) -> PyErr {
+        let class = match self {
+            MetricError::Read(error) => return error.raise(py),
+            MetricError::Labels(error) => return error.raise(py),
+            MetricError::Interrupted => return PyKeyboardInterrupt::new_err(self.to_string()),
+            MetricError::Choice(_) => "ParamError",
+            MetricError::Open { .. } | MetricError::Write { .. } => "FileError",
+            MetricError::NotAMetric { .. } | MetricError::Damaged { .. } | MetricError::Newer { .. } => "ModelError",
+            _ => "DataError",
+        };
+        raise(class, &self.to_string(), &[], py)
     }
 }
 

@@ -101,7 +101,8 @@ pub enum Input<'py> {
     Batches(Py<PyAny>),
 }
 
-fn task_kind(name: &str, py: Python<'_>) -> PyResult<TaskKind> {
+/// What the labels are.
+pub fn task_kind(name: &str, py: Python<'_>) -> PyResult<TaskKind> {
     let found = TaskKind::ALL.into_iter().find(|kind| kind.name() == name);
     found.ok_or_else(|| param_error(&format!("unknown task {name:?}"), py))
 }

@@ -3,6 +3,7 @@
 mod error;
 mod fit;
 mod input;
+mod metric;
 mod model;
 mod moments;
 mod progress;
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::fit::{PyOnline, fit_any, methods, parameters};
+    #[pymodule_export]
+    use super::metric::{PyMetric, fit_metric};
     #[pymodule_export]
     use super::model::PyModel;
     #[pymodule_export]

@@ -17,6 +17,7 @@ from ._core import VERSION as __version__
 from .errors import DataError, DivergedError, Error, FileError, ModelError, ParamError, ParseError
 
 if TYPE_CHECKING:
+    from ._metric import KNN, SDist
     from ._moments import Moments
     from ._solved import MomentsClassifier, MomentsRegressor
     from ._sparse import SparseClassifier, SparseRegressor
@@ -34,6 +35,8 @@ _HOMES = {
     "Moments": "_moments",
     "MomentsClassifier": "_solved",
     "MomentsRegressor": "_solved",
+    "SDist": "_metric",
+    "KNN": "_metric",
 }
 
 __all__ = [

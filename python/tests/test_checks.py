@@ -13,6 +13,8 @@ ESTIMATORS = [
     tamis.TwoStageRegressor(),
     tamis.MomentsClassifier(),
     tamis.MomentsRegressor(),
+    tamis.SDist(candidates=("plain", "order-1"), max_iter=10),
+    tamis.KNN(),
 ]
 
 # Two checks, one for dense and one for sparse data, of the same thing: a row of weight two must be two rows. scikit-learn

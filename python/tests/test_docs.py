@@ -17,7 +17,7 @@ MODULES = [
     "tamis",
     *(f"tamis.{module.name}" for module in pkgutil.iter_modules(tamis.__path__) if module.name != "_core"),
 ]
-ESTIMATORS = [name for name in tamis.__all__ if name.endswith(("Classifier", "Regressor"))]
+ESTIMATORS = [name for name in tamis.__all__ if name.endswith(("Classifier", "Regressor"))] + ["SDist", "KNN"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -58,7 +58,7 @@ def test_the_package_has_types():
     stub = (folder / "_core.pyi").read_text()
     from tamis import _core
 
-    for name in ("Model", "Online", "Moments"):
+    for name in ("Model", "Online", "Moments", "Metric"):
         for attribute in vars(getattr(_core, name)):
             if not attribute.startswith("_"):
                 assert f"def {attribute}(" in stub, f"{name}.{attribute}"

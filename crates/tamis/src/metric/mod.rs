@@ -10,6 +10,7 @@
 //! [`Table`] holds labelled rows by column, [`fit`] lets candidates compete and learns the winner, [`Metric`] places new
 //! rows among the training rows and says what counts.
 
+mod among;
 mod boost;
 mod choose;
 mod direction;

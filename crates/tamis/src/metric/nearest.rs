@@ -197,8 +197,8 @@ mod tests {
     fn coordinates_add_up() {
         let [first, second] = [vec![vec![0.0f32, 3.0]], vec![vec![0.0f32, 4.0]]];
         let mut distances = Distances::new(2, 2);
-        let classes = [0..2];
-        let search = Search { classes: &classes, keep: 1, itself: true };
+        let class = 0..2;
+        let search = Search { classes: std::slice::from_ref(&class), keep: 1, itself: true };
         let nearest = |_: usize, lists: &[Nearest<f32>]| lists[0][0];
         assert_eq!(distances.update(&first, &first, &search, nearest), [(9.0, 1), (9.0, 0)]);
         assert_eq!(distances.update(&second, &second, &search, nearest), [(25.0, 1), (25.0, 0)]);

@@ -214,6 +214,8 @@ fn leading(matrix: &Mat<f64>, entries: usize) -> Option<Vec<f64>> {
 }
 
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::boost::{Boost, Limits};
     use super::super::sample::Sample;
     use super::super::table::tests::table;
@@ -241,17 +243,17 @@ mod tests {
     }
 
     /// W of a run, by the variables of its terms.
-    fn weights_of(boost: &Boost<'_, f64>) -> Vec<((Vec<u32>, Vec<u32>), f64)> {
-        let mut sums = std::collections::BTreeMap::new();
+    fn weights_of(boost: &Boost<'_, f64>) -> BTreeMap<[Vec<u32>; 2], f64> {
+        let mut sums = BTreeMap::new();
         for step in &boost.steps {
             for (&a, &x) in step.support.iter().zip(&step.values) {
                 for (&b, &y) in step.support.iter().zip(&step.values) {
-                    let key = (boost.terms.lists[a as usize].clone(), boost.terms.lists[b as usize].clone());
+                    let key = [a, b].map(|term| boost.terms.lists[term as usize].clone());
                     *sums.entry(key).or_insert(0.0) += step.weight * x * y;
                 }
             }
         }
-        sums.into_iter().collect()
+        sums
     }
 
     fn compare(settings: &Settings, steps: usize, dense_rows: usize) {
@@ -268,7 +270,7 @@ mod tests {
         let found = weights_of(&boost);
         assert!(found.len() > 4, "something was learned: {found:?}");
         let mut seen = Mat::<f64>::zeros(oracle.terms.len(), oracle.terms.len());
-        for ((a, b), weight) in &found {
+        for ([a, b], weight) in &found {
             seen[(place(a), place(b))] = *weight;
         }
         for i in 0..oracle.terms.len() {

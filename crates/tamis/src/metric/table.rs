@@ -142,14 +142,7 @@ impl Gathered {
     }
 
     fn lay_out(self, task: TaskKind, memory: u64) -> Result<Table, MetricError> {
-        let recipe = Recipe { scale: ScaleKind::None, ..Recipe::default() };
-        let mut targets = self.survey.decide(&recipe, task)?;
-        if let Kind::Numbers { .. } = targets.kind {
-            return Err(MetricError::Numbers);
-        }
-        let class = |label: &Label| targets.target(label, String::new).map(|class| class as u32);
-        let class_of = self.labels.iter().map(class).collect::<Result<Vec<u32>, TrainError>>()?;
-        let Targets { kind: Kind::Classes { classes, .. }, .. } = targets else { return Err(MetricError::Numbers) };
+        let (classes, class_of) = classes_of(&self.survey, &self.labels, task)?;
         let dictionary = self.dictionary.unwrap_or_else(|| Dictionary::new(None));
         let (rows, width) = (class_of.len(), dictionary.span());
         let needed = bytes_for(rows as u64, width as u64);
@@ -175,6 +168,23 @@ impl Gathered {
     }
 }
 
+/// The classes, and the class of each label.
+pub(super) fn classes_of(
+    survey: &LabelSurvey,
+    labels: &[Label],
+    task: TaskKind,
+) -> Result<(Vec<Label>, Vec<u32>), MetricError> {
+    let recipe = Recipe { scale: ScaleKind::None, ..Recipe::default() };
+    let mut targets = survey.decide(&recipe, task)?;
+    if let Kind::Numbers { .. } = targets.kind {
+        return Err(MetricError::Numbers);
+    }
+    let class = |label: &Label| targets.target(label, String::new).map(|class| class as u32);
+    let class_of = labels.iter().map(class).collect::<Result<Vec<u32>, TrainError>>()?;
+    let Targets { kind: Kind::Classes { classes, .. }, .. } = targets else { return Err(MetricError::Numbers) };
+    Ok((classes, class_of))
+}
+
 /// Bytes of the columns, of the learner's tables beside them, and of the rows as they came.
 fn bytes_for(rows: u64, width: u64) -> u64 {
     rows.saturating_mul(width).saturating_mul(4 * 4)
@@ -183,10 +193,8 @@ fn bytes_for(rows: u64, width: u64) -> u64 {
 /// Entries of each column: row and value.
 fn by_column(batches: &[Batch], width: usize) -> Vec<Vec<(u32, f64)>> {
     let mut columns = vec![Vec::new(); width];
-    let mut row = 0;
-    for example in batches.iter().flat_map(Batch::examples) {
-        example.row.iter().for_each(|(id, value)| columns[id as usize].push((row, value)));
-        row += 1;
+    for (row, example) in batches.iter().flat_map(Batch::examples).enumerate() {
+        example.row.iter().for_each(|(id, value)| columns[id as usize].push((row as u32, value)));
     }
     columns
 }
