@@ -103,7 +103,7 @@ fn plain_neighbours_win_where_nothing_is_to_be_learned() {
     folder.write("t.csv", text);
     let run = folder.run("metric fit t.csv -o m --steps 10 --try plain,order-1 --repeats 1");
     assert!(run.out.contains("→  plain") && run.out.contains("plain nearest neighbours"), "{}", run.out);
-    assert!(run.err.contains("no metric did better than plain k-NN"), "{}", run.err);
+    assert!(run.err.contains("no metric did better, by a standard error, than plain k-NN"), "{}", run.err);
     assert_eq!(error(&folder, "metric eval m t.csv --json"), 0.0);
 }
 

@@ -3,7 +3,7 @@
 //! Folds hold the same share of every class and follow the seed; small data is dealt several times, since one deal of few
 //! rows says little. The error of a candidate is that of the vote on rows held out, pooled over folds, as a curve over
 //! steps, smoothed over three points; the least of all curves wins, and of equals the simpler candidate, which stands
-//! earlier. Of very many rows a part is enough to choose by.
+//! earlier; but plain k-NN is only given up for a candidate better by more than one standard error. Of very many rows a part is enough to choose by.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,8 @@ pub(super) fn judge(
     let run = |&(one, part): &(usize, usize)| wrong_by_step(table, &candidates[one], &parts[part], plan, go_on);
     let curves: Vec<Vec<(usize, f64)>> = jobs.par_iter().with_max_len(1).map(run).collect::<Option<_>>()?;
     let held: usize = parts.iter().map(|part| part.held.len()).sum();
-    let of_candidate = |(one, curves): (usize, &[Vec<(usize, f64)>])| pooled(&candidates[one].name, curves, held);
+    let of_candidate =
+        |(one, curves): (usize, &[Vec<(usize, f64)>])| pooled(&candidates[one].name, curves, (held, table.rows()));
     Some(curves.chunks(parts.len()).enumerate().map(of_candidate).collect())
 }
 
@@ -121,9 +122,13 @@ pub(super) fn steps_in_all(candidates: &[Candidate], plan: &Plan) -> u64 {
     (steps * plan.folds * plan.repeats) as u64
 }
 
-/// The best of all; of equals the first.
-pub(super) fn best(judged: &[Judged]) -> usize {
-    (1..judged.len()).fold(0, |best, at| if judged[at].error < judged[best].error { at } else { best })
+/// The best of all, of equals the first; plain k-NN if no other is better by more than a standard error. The least of
+/// many curves looks better than it is, and a metric that buys nothing should not be learned.
+pub(super) fn best(candidates: &[Candidate], judged: &[Judged]) -> usize {
+    let least = (1..judged.len()).fold(0, |best, at| if judged[at].error < judged[best].error { at } else { best });
+    let as_good = |&at: &usize| judged[at].error <= judged[least].error + judged[least].deviation;
+    let plain = candidates.iter().position(|one| one.settings.is_none()).filter(as_good);
+    plain.unwrap_or(least)
 }
 
 /// The folds of one deal: row by row of each class, around the folds.
@@ -182,13 +187,13 @@ fn wrong_plainly(sample: &Sample<f32>, values: &[f32], truth: &[u32], voters: us
     stream(rows, queries, &search, wrong).into_iter().filter(|&wrong| wrong).count() as f64
 }
 
-/// The curves of all folds as one, and its least point.
-fn pooled(name: &str, curves: &[Vec<(usize, f64)>], held: usize) -> Judged {
+/// The curves of all folds as one, and its least point. Rows held out several times are still no more rows.
+fn pooled(name: &str, curves: &[Vec<(usize, f64)>], (held, rows): (usize, usize)) -> Judged {
     let length = curves.iter().map(Vec::len).min().unwrap_or(0);
     let error = |at: usize| curves.iter().map(|curve| curve[at].1).sum::<f64>() / held.max(1) as f64;
     let errors = smoothed(&(0..length).map(error).collect::<Vec<f64>>());
     let least = (1..length).fold(0, |best, at| if errors[at] < errors[best] { at } else { best });
     let error = errors.get(least).copied().unwrap_or(1.0);
     let steps = curves.first().and_then(|curve| curve.get(least)).map_or(0, |point| point.0);
-    Judged { name: name.into(), steps, error, deviation: standard_error(error, held) }
+    Judged { name: name.into(), steps, error, deviation: standard_error(error, rows) }
 }

@@ -161,7 +161,10 @@ impl<'a> Fitting<'a> {
         fitted.metric.name = candidates[chosen].name.clone();
         fitted.notes.splice(0..0, std::mem::take(&mut self.notes));
         if candidates[chosen].settings.is_none() && candidates.len() > 1 {
-            fitted.notes.push("no metric did better than plain k-NN on scaled variables, which is what you get".into());
+            fitted.notes.push(
+                "no metric did better, by a standard error, than plain k-NN on scaled variables, which is what you get"
+                    .into(),
+            );
         }
         fitted.metric.judged = judged;
         Ok(FittedMetric { chosen, ..fitted })
@@ -199,7 +202,7 @@ impl<'a> Fitting<'a> {
         };
         self.total = steps_in_all(&options.candidates, &plan);
         let judged = judge(table, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)?;
-        let chosen = best(&judged);
+        let chosen = best(&options.candidates, &judged);
         Ok((judged, chosen))
     }
 
