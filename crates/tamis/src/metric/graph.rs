@@ -135,11 +135,11 @@ mod tests {
         let applied = graph.apply(&residuals, &z);
         let product: f64 = applied.iter().zip(z).map(|(a, b)| a * b).sum();
         assert!((product - graph.gain(&residuals, &z)).abs() < 1e-12);
-        for i in 0..4 {
+        for (i, slope) in applied.iter().enumerate() {
             let moved = |by: f64| {
                 graph.gain(&residuals, &std::array::from_fn::<f64, 4, _>(|j| z[j] + if i == j { by } else { 0.0 }))
             };
-            assert!(((moved(1e-4) - moved(-1e-4)) / 4e-4 - applied[i]).abs() < 1e-6);
+            assert!(((moved(1e-4) - moved(-1e-4)) / 4e-4 - slope).abs() < 1e-6);
         }
     }
 }

@@ -197,7 +197,7 @@ mod tests {
     fn coordinates_add_up() {
         let [first, second] = [vec![vec![0.0f32, 3.0]], vec![vec![0.0f32, 4.0]]];
         let mut distances = Distances::new(2, 2);
-        let classes = [0..2];
+        let classes = [0..2, 2..2];
         let search = Search { classes: &classes, keep: 1, itself: true };
         let nearest = |_: usize, lists: &[Nearest<f32>]| lists[0][0];
         assert_eq!(distances.update(&first, &first, &search, nearest), [(9.0, 1), (9.0, 0)]);

@@ -214,6 +214,8 @@ fn leading(matrix: &Mat<f64>, entries: usize) -> Option<Vec<f64>> {
 }
 
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::boost::{Boost, Limits};
     use super::super::sample::Sample;
     use super::super::table::tests::table;
@@ -240,9 +242,11 @@ mod tests {
         Limits { dense_rows, term_bytes: 1 << 30, voters: 3, seed: 1 }
     }
 
-    /// W of a run, by the variables of its terms.
-    fn weights_of(boost: &Boost<'_, f64>) -> Vec<((Vec<u32>, Vec<u32>), f64)> {
-        let mut sums = std::collections::BTreeMap::new();
+    /// W of a run, by the variables of two terms.
+    type Weights = BTreeMap<(Vec<u32>, Vec<u32>), f64>;
+
+    fn weights_of(boost: &Boost<'_, f64>) -> Weights {
+        let mut sums = Weights::new();
         for step in &boost.steps {
             for (&a, &x) in step.support.iter().zip(&step.values) {
                 for (&b, &y) in step.support.iter().zip(&step.values) {
@@ -251,7 +255,7 @@ mod tests {
                 }
             }
         }
-        sums.into_iter().collect()
+        sums
     }
 
     fn compare(settings: &Settings, steps: usize, dense_rows: usize) {

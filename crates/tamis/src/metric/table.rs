@@ -182,11 +182,9 @@ fn bytes_for(rows: u64, width: u64) -> u64 {
 
 /// Entries of each column: row and value.
 fn by_column(batches: &[Batch], width: usize) -> Vec<Vec<(u32, f64)>> {
-    let mut columns = vec![Vec::new(); width];
-    let mut row = 0;
-    for example in batches.iter().flat_map(Batch::examples) {
-        example.row.iter().for_each(|(id, value)| columns[id as usize].push((row, value)));
-        row += 1;
+    let mut columns: Vec<Vec<(u32, f64)>> = vec![Vec::new(); width];
+    for (row, example) in batches.iter().flat_map(Batch::examples).enumerate() {
+        example.row.iter().for_each(|(id, value)| columns[id as usize].push((row as u32, value)));
     }
     columns
 }
