@@ -1,0 +1,146 @@
+//! `tamis reproduce` where models are metrics: generated rows, random splits, given test rows, classes left out, pictures.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use common::{Folder, Random};
+use serde_json::Value;
+
+const EXPECTED: &str = r#"
+paper = "Nobody, A paper, 2001."
+about = "A test."
+
+[protocol]
+name = "metric"
+runs = 3
+
+[data.made]
+title = "made"
+generated = { kind = "xor", n = 120, p = 4, k = 2, runs = 2, test-rows = 200 }
+
+[data.split]
+title = "split"
+train = "a.svm"
+
+[data.pooled]
+title = "pooled"
+train = "a.svm"
+test = "b.svm"
+pooled = true
+
+[data.given]
+title = "given"
+train = "a.svm"
+test = "b.svm"
+classes = [1.0, 2.0]
+
+[data.lost]
+title = "lost"
+train = "lost.svm"
+
+[runs.knn]
+title = "k-NN"
+metric = { try = ["plain"] }
+
+[runs.base]
+title = "f_W"
+metric = { try = ["plain"], base = true }
+
+[runs.learned]
+title = "learned"
+metric = { try = ["order-2"], set = { steps = 20, entries = 2, burn-in = 2 }, stop = "last" }
+
+[runs.odd]
+title = "odd"
+metric = { try = ["order-3"] }
+
+[tables.1]
+title = "error"
+measure = "error"
+columns = ["knn", "learned"]
+rows = [{ data = "made", paper = { knn = [0.2] } }, { data = "split" }, { data = "pooled" }, { data = "given" }, { data = "lost" }]
+
+[tables.1-variables]
+title = "variables"
+measure = "variables"
+columns = ["learned"]
+rows_of = "1"
+
+[tables.k]
+title = "neighbours"
+measure = "error"
+columns = ["knn", "base"]
+rows = [{ data = "given", at = 1, set = { voters = 1 } }, { data = "given", at = 5, set = { voters = 5 } }]
+
+[tables.odd]
+title = "odd"
+measure = "error"
+columns = ["odd"]
+rows = [{ data = "split" }]
+
+[figures.k]
+title = "neighbours"
+draw = { kind = "at", table = "k", x = "at", x_title = "k", y_title = "error" }
+
+[figures.dots]
+title = "dots"
+draw = { kind = "pixels", data = "given", series = ["learned"], width = 3, bins = 5 }
+"#;
+
+/// Three classes told apart by the first of six columns.
+fn svm(rows: usize, seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let mut text = String::new();
+    for row in 0..rows {
+        let class = row % 3;
+        write!(text, "{class} 1:{:.3}", class as f64 + 0.8 * random.unit() + 0.1).unwrap();
+        (2..7).for_each(|at| write!(text, " {at}:{:.3}", 5.0 * random.unit() + 0.1).unwrap());
+        text.push('\n');
+    }
+    text
+}
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("experiments/tiny/expected.toml", EXPECTED);
+    folder.write("data/a.svm", svm(90, 1)).write("data/b.svm", svm(60, 2));
+    folder
+}
+
+/// The value of a cell, or why there is none.
+fn cell<'a>(tables: &'a Value, row: &str, column: &str) -> &'a Value {
+    let lines = tables[0]["lines"].as_array().or_else(|| tables[0]["rows"].as_array()).expect("lines");
+    lines.iter().find(|line| line["row"] == row && line["column"] == column).expect("the cell")
+}
+
+#[test]
+fn metrics_are_tested_on_rows_that_had_no_part_in_them() {
+    let folder = folder();
+    let tables = folder.json("reproduce tiny/1 --data data --out out --json --quiet");
+    for (row, runs) in [("made", 2), ("split", 2), ("pooled", 2), ("given", 1)] {
+        let [plain, learned] = ["k-NN", "learned"].map(|column| cell(&tables, row, column)["ours"].clone());
+        assert_eq!(plain.as_array().unwrap().len(), runs.min(2), "{row}: mean and deviation where there are runs");
+        let [plain, learned] = [plain, learned].map(|values| values[0].as_f64().unwrap());
+        assert!(learned <= plain + 0.05 && learned < 0.35, "{row}: {learned} against {plain}");
+    }
+    assert!(cell(&tables, "lost", "k-NN").to_string().contains("data unavailable here"));
+    assert!(folder.text("out/tiny-1.md").contains("random splits"));
+}
+
+#[test]
+fn figures_show_neighbours_and_pixels() {
+    let folder = folder();
+    folder.ok("reproduce tiny/figurek --data data --out out --quiet");
+    assert!(folder.text("out/tiny-figure-k.csv").contains("f_W"));
+    folder.ok("reproduce tiny/figuredots --data data --out out --quiet");
+    assert!(folder.text("out/tiny-figure-dots-1.csv").contains("share of the trace"));
+    assert!(folder.text("out/tiny-figure-dots-2.csv").contains("class 1 less class 2"));
+}
+
+#[test]
+fn a_family_that_is_not_there_is_told() {
+    let folder = folder();
+    let run = folder.run("reproduce tiny/odd --data data --out out --quiet");
+    assert!(format!("{}{}", run.out, run.err).contains("there is no family \"order-3\""), "{}{}", run.out, run.err);
+}
