@@ -1,6 +1,6 @@
 # make help lists the targets. `make test` needs a Rust toolchain (cargo, rustfmt, clippy) and Python 3.11 or newer;
-# everything else it installs by itself: Python packages in .venv, cargo-deny in .tools, a C compiler with apt-get
-# (as root, and only if there is none).
+# everything else it installs by itself: Python packages in .venv, cargo-deny in .tools, a C compiler and a browser with
+# apt-get (as root, and only if there is none).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,16 +14,16 @@ CARGO_DENY_VERSION := 0.20.2
 TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
 
-.PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package wheel licences advisories \
-	release release-all c-compiler liblinear clean-tools
+.PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel licences \
+	advisories release release-all c-compiler liblinear clean-tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: release ## build, then find the planted features of a generated stream
-	$(TAMIS) demo
+demo: release ## build, find the planted features of a generated stream, and show them on a page
+	$(TAMIS) demo --report target/demo.html
 
-test: lint rust-tests docs python-tests python-package licences ## everything continuous integration checks
+test: lint rust-tests docs python-tests python-package browser-tests licences ## everything continuous integration checks
 	@echo "make test: all of it passed"
 
 bench: release-all .venv-bench/ready wheel liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
@@ -62,6 +62,22 @@ python-package: release-all wheel ## the Python package: its wheel in a virtual 
 		target/wheels/tamis-*.whl
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-package/bin/python -m pytest -q -rs --import-mode=append python/tests
 
+# Reports are opened in a real browser. Without one that can be installed this is said, loudly, and skipped;
+# BROWSER_TESTS=required turns it into an error.
+browser-tests: release-all .venv-browser/ready ## reports in Chromium: whole, safe, usable, accessible
+	@$(call chromium) || ( $(call install,chromium fonts-dejavu-core fonts-noto-color-emoji) ) || true
+	@if $(call chromium); then \
+		TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-browser/bin/python -m pytest -q -rs -p no:cacheprovider tests/browser; \
+	else \
+		echo "=================================================================="; \
+		echo "NOT CHECKED: reports in a real browser. There is no Chromium and"; \
+		echo "it could not be installed (as root: apt-get install chromium)."; \
+		echo "=================================================================="; \
+		[ "$(BROWSER_TESTS)" != required ]; \
+	fi
+
+chromium = { [ -x "$${CHROMIUM:-}" ] || command -v chromium || command -v chromium-browser; } >/dev/null
+
 wheel: c-compiler .venv-package/ready ## the Python package as a wheel, in target/wheels
 	rm -rf target/wheels
 	.venv-package/bin/maturin build --quiet --release --locked --interpreter .venv-package/bin/python \
@@ -93,6 +109,9 @@ $(DENY):
 .venv-package/ready: python/tests/requirements.txt
 	$(call virtual_environment,.venv-package,$<)
 
+.venv-browser/ready: tests/browser/requirements.txt
+	$(call virtual_environment,.venv-browser,$<)
+
 .venv-bench/ready: benchmarks/requirements.txt
 	$(call virtual_environment,.venv-bench,$<)
 
@@ -122,4 +141,4 @@ define install
 endef
 
 clean-tools: ## remove what make test and make bench installed here
-	rm -rf .venv .venv-bench .venv-package .tools
+	rm -rf .venv .venv-bench .venv-browser .venv-package .tools

@@ -9,6 +9,7 @@ use tamis::data::Label;
 use tamis::loss::Loss;
 use tamis::model::{Cut, Model, Output, Predictor};
 use tamis::read::{ReadError, RowSource, RowStream};
+use tamis::report::{self, of_model};
 
 use crate::error::OrRaise;
 use crate::fit::{Reading, sources};
@@ -71,6 +72,11 @@ impl PyModel {
     /// Saves the model: the old file stays until the new one is whole.
     fn save(&self, path: PathBuf, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.model.save(&path)).or_raise(py)
+    }
+
+    /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the model.
+    fn report(&self, file: &str) -> String {
+        of_model(&self.model, &report::Told { file, ..report::Told::default() }).html()
     }
 
     #[getter]

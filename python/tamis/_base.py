@@ -131,6 +131,19 @@ class Estimator(SelectorMixin, Rows):
         """Saves the model as the program would: the old file stays until the new one is whole."""
         self._fitted().save(os.fspath(path))
 
+    def report(self, path, file="model.json") -> None:
+        """Writes a page to look at: which features, how sure, what if fewer. It is the program's own, and needs no network.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where the page goes.
+        file : str
+            What the page calls the model in the commands it proposes.
+        """
+        with open(path, "w", encoding="utf-8") as page:
+            page.write(self._fitted().report(os.fspath(file)))
+
     @classmethod
     def load(cls, path, **parameters):
         """An estimator with the model of a file. The number of columns is not in it, so columns go by their names.

@@ -182,6 +182,14 @@ def test_pictures():
     assert "&lt;script&gt;</td>" in SparseRegressor().fit(frame, frame["<script>"])._html_repr()
 
 
+def test_report(tmp_path):
+    X, y = words(classes=2)
+    model = StabilizedClassifier(n_features_to_select=4).fit(X, y)
+    model.report(tmp_path / "report.html", file="mine.json")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>") and "tamis recut mine.json --k 2" in page
+
+
 def test_progress(capsys):
     X, y = words()
     SparseClassifier(verbose=2).fit(X, y)

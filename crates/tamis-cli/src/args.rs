@@ -10,12 +10,14 @@ use tamis::parse::Missing;
 use tamis::parse::columns::ColumnOptions;
 use tamis::read::{Format, ReadOptions, Source, expand};
 use tamis::recipe::{Law, Method, PARAMETERS, RateKind, Recipe};
+use tamis::report::shell;
 use tamis::train::TaskKind;
 
 use crate::command::Failure;
 use crate::command::metric::MetricArgs;
 use crate::command::moments::MomentsArgs;
 use crate::command::recut::RecutArgs;
+use crate::command::report::ReportArgs;
 use crate::command::reproduce::ReproduceArgs;
 use crate::command::solve::SolveArgs;
 use crate::command::stability::StabilityArgs;
@@ -39,6 +41,8 @@ pub enum Commands {
     Eval(EvalArgs),
     /// Show what a model uses
     Inspect(InspectArgs),
+    /// A page to look at: which features, how sure, what if fewer
+    Report(Box<ReportArgs>),
     /// Another number of features from the same training, without the data
     Recut(RecutArgs),
     /// Write data in another format, or a model as a table
@@ -143,6 +147,27 @@ impl ReadingArgs {
         }
     }
 
+    /// The flags as they would be typed again, each with a blank before it.
+    pub fn typed(&self) -> String {
+        let list = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
+        let missing = match self.missing {
+            Missing::Error => None,
+            Missing::Zero => Some("zero".to_string()),
+            Missing::SkipRow => Some("skip-row".to_string()),
+        };
+        let flags = [
+            ("--format", self.format.map(|format| format.name().to_string())),
+            ("--target", self.target.clone()),
+            ("--weight-column", self.weight_column.clone()),
+            ("--ignore", list(&self.ignore)),
+            ("--categorical", list(&self.categorical)),
+            ("--missing", missing),
+            ("--on-error", (self.on_error == "skip").then(|| "skip".to_string())),
+        ];
+        let given = flags.into_iter().filter_map(|(flag, value)| Some(format!(" {flag} {}", shell(&value?))));
+        given.chain(self.zero_based.then(|| " --zero-based".to_string())).collect()
+    }
+
     /// The files meant.
     pub fn sources(&self, data: &[String]) -> Result<Vec<Source>, Failure> {
         Ok(expand(data, self.format)?)
@@ -169,6 +194,9 @@ pub struct RunningArgs {
     /// Labelled data to measure the model on at the end
     #[arg(long, value_name = "FILE")]
     pub validate: Option<String>,
+    /// Write a page to look at: features, how sure, what if fewer, and how good with --validate
+    #[arg(long, value_name = "HTML")]
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     pub holding: HoldingArgs,
     /// Where rows go when memory is full [default: the system's folder for temporary files]
@@ -522,6 +550,9 @@ pub struct DemoArgs {
     /// Rows of the stream
     #[arg(long, default_value_t = 300_000)]
     pub n: usize,
+    /// Where the report goes
+    #[arg(long, value_name = "HTML", default_value = "report.html")]
+    pub report: PathBuf,
     /// Keep the data and the model in this folder [default: a temporary one]
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,

@@ -3,13 +3,16 @@
 use std::path::Path;
 use std::time::Instant;
 
+use tamis::eval::judge;
 use tamis::model::Model;
 use tamis::read::{RowStream, expand, memory_of_this_machine};
 use tamis::recipe::Recipe;
+use tamis::report::{Told, of_model};
 use tamis::synth::{Kind, Plan, Truth, generate};
 use tamis::train::{FitOptions, fit};
 
-use super::{Failure, eval, fit::stop_on_signal, synth};
+use super::fit::{can_be_written, stop_on_signal};
+use super::{Failure, report, synth};
 use crate::args::{DemoArgs, ReadingArgs};
 use crate::output::progress::Screen;
 use crate::output::{print_line, table};
@@ -25,18 +28,22 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
         }
         None => temporary.path(),
     };
+    can_be_written(&args.report)?;
     let (prefix, truth) = make_data(folder, args.n)?;
     let model = learn(&prefix, folder)?;
     compare(&truth, &model)?;
     let reading = ReadingArgs::default();
     let mut test = RowStream::open(expand(&[format!("{prefix}.test.svm")], None)?, reading.options(true));
-    let measures = eval::measure(&model, &mut test)?;
+    let judged = judge(&model, &mut test)?;
+    let measures = &judged.measures;
     let best = truth.bayes_error.map(|error| format!("; no model can beat {:.2} %", 100.0 * error)).unwrap_or_default();
-    print_line!("on {TEST_ROWS} new rows: {}{best}", table::measures(&measures))?;
+    print_line!("on {TEST_ROWS} new rows: {}{best}", table::measures(measures))?;
     if args.keep.is_some() {
         print_line!("data and model are in {}", folder.display())?;
     }
-    Ok(())
+    let (file, data) = (folder.join("model.json").display().to_string(), [format!("{prefix}.svm")]);
+    let told = Told { file: &file, data: &data, judged: Some(("stream.test.svm", &judged)), ..Told::default() };
+    report::write(&args.report, &of_model(&model, &told), false)
 }
 
 fn make_data(folder: &Path, n: usize) -> Result<(String, Truth), Failure> {

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::json;
-use tamis::eval::Measures;
+use tamis::eval::{Judged, Measures, judge};
 use tamis::model::Model;
-use tamis::read::memory_of_this_machine;
+use tamis::read::{Source, memory_of_this_machine};
 use tamis::recipe::Recipe;
+use tamis::report::{Told, of_model};
 use tamis::train::{CheckpointPlan, FitOptions, Fitted, Saved, fit};
 
-use super::{Failure, eval, open_for, warn_of_skipped};
+use super::{Failure, eval, open_for, report, warn_of_skipped};
 use crate::args::{DataArgs, FitArgs, HoldingArgs};
 use crate::output::progress::Screen;
 use crate::output::{ladder, print_line, table, tell};
@@ -20,7 +21,7 @@ use crate::output::{ladder, print_line, table, tell};
 pub fn run(args: FitArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let (recipe, resume) = recipe_or_resume(&args)?;
-    let outputs = [Some(&args.running.out), args.running.checkpoint.as_ref()];
+    let outputs = [Some(&args.running.out), args.running.checkpoint.as_ref(), args.running.report.as_ref()];
     outputs.into_iter().flatten().try_for_each(|path| can_be_written(path))?;
     let options = fit_options(&args.data, &args.running.holding)?;
     let validation =
@@ -39,13 +40,41 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
     let mut screen = Screen::new(args.running.quiet, &options.sources).with_loss(recipe.loss);
     let fitted = fit(&recipe, &options, resume, &mut screen)?;
     screen.finish();
-    let measures = match validation {
-        Some(sources) => {
-            Some(eval::measure(&fitted.model, &mut open_for(&fitted.model, sources, args.data.reading.options(true)))?)
-        }
-        None => None,
+    let (mut measures, mut judged) = (None, None);
+    if let Some(sources) = validation {
+        let mut stream = open_for(&fitted.model, sources, args.data.reading.options(true));
+        judged = args.running.report.as_ref().map(|_| judge(&fitted.model, &mut stream)).transpose()?;
+        measures = Some(match &judged {
+            Some(judged) => judged.measures.clone(),
+            None => eval::measure(&fitted.model, &mut stream)?,
+        });
+    }
+    tell(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())?;
+    match &args.running.report {
+        Some(path) => write_report(&args, path, &fitted.model, judged.as_ref(), &options.sources),
+        None => Ok(()),
+    }
+}
+
+fn write_report(
+    args: &FitArgs,
+    path: &Path,
+    model: &Model,
+    judged: Option<&Judged>,
+    sources: &[Source],
+) -> Result<(), Failure> {
+    let densities = report::densities(model, sources, &args.data.reading)?;
+    let (file, flags, data) = (args.running.out.display().to_string(), args.data.reading.typed(), &args.data.data);
+    let names = data.join(" ");
+    let told = Told {
+        file: &file,
+        data,
+        flags: &flags,
+        judged: args.running.validate.as_deref().zip(judged),
+        densities: densities.as_ref().map(|found| (names.as_str(), found)),
+        ..Told::default()
     };
-    tell(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())
+    report::write(path, &of_model(model, &told), args.running.quiet || args.running.json)
 }
 
 /// What all commands that learn have in common: the data, how to read and hold it, and Ctrl-C.

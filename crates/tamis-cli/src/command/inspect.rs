@@ -8,7 +8,8 @@ use tamis::model::{Feature, Model, Output};
 
 use super::Failure;
 use crate::args::InspectArgs;
-use crate::output::{ladder, table};
+use crate::output::terminal::wrapped;
+use crate::output::{ladder, stream, table};
 
 pub fn run(args: InspectArgs) -> Result<(), Failure> {
     let model = Model::load(&args.model)?;
@@ -19,13 +20,16 @@ pub fn run(args: InspectArgs) -> Result<(), Failure> {
     } else if args.csv {
         write!(out, "{}", table::features_csv(&model, top))?;
     } else {
-        writeln!(out, "{}", table::about(&model))?;
+        writeln!(out, "{}", wrapped(&table::about(&model)))?;
         writeln!(out, "\n{}", table::features(&model, top))?;
         if let Some(selection) = &model.selection {
             let path = args.model.display().to_string();
-            writeln!(out, "{}", table::legend(selection.paths))?;
-            writeln!(out, "\n{}", ladder::table(&model, selection, &path))?;
-            writeln!(out, "\n{}", ladder::chance(&model, selection))?;
+            writeln!(out, "{}", wrapped(&table::legend(selection.paths)))?;
+            writeln!(out, "\n{}", wrapped(&ladder::table(&model, selection, &path)))?;
+            writeln!(out, "\n{}", wrapped(&ladder::chance(&model, selection)))?;
+        }
+        if let Some(text) = stream::table(&model) {
+            writeln!(out, "\n{}", wrapped(&text))?;
         }
     }
     out.flush()?;

@@ -9,6 +9,7 @@ pub mod metric;
 pub mod moments;
 mod predict;
 pub mod recut;
+pub mod report;
 pub mod reproduce;
 pub mod solve;
 pub mod stability;
@@ -38,6 +39,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Commands::Predict(args) => predict::run(args),
         Commands::Eval(args) => eval::run(args),
         Commands::Inspect(args) => inspect::run(args),
+        Commands::Report(args) => report::run(*args),
         Commands::Recut(args) => recut::run(args),
         Commands::Convert(args) => convert::run(args),
         Commands::Synth(args) => synth::run(args),

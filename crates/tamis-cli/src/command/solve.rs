@@ -8,10 +8,12 @@ use clap::Args;
 use serde_json::{Value, json};
 use tamis::moments::Moments;
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
+use tamis::report::{Told, of_model};
 use tamis::solve::{PathPoint, SolveOptions, Solved, solve};
 
-use super::Failure;
 use super::fit::can_be_written;
+use super::{Failure, report};
+use crate::output::terminal::clipped;
 use crate::output::{print_line, table, tell};
 
 #[derive(Args)]
@@ -45,6 +47,9 @@ pub struct SolveArgs {
     /// Show the whole path: sizes, criteria, cross-validated errors, which features enter when
     #[arg(long)]
     pub path: bool,
+    /// Write a page to look at: the path, the features, what if fewer
+    #[arg(long, value_name = "HTML")]
+    pub report: Option<PathBuf>,
     /// Where the model goes
     #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
     pub out: PathBuf,
@@ -87,15 +92,23 @@ pub fn run(args: SolveArgs) -> Result<(), Failure> {
         ..SolveRecipe::new(args.method)
     };
     recipe.check().map_err(|error| Failure::Text(error.to_string()))?;
-    can_be_written(&args.out)?;
+    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
     let moments = Moments::load(&args.moments)?;
-    let options = SolveOptions { path: args.path, threads: args.threads.unwrap_or(0) };
+    let options = SolveOptions { path: args.path || args.report.is_some(), threads: args.threads.unwrap_or(0) };
     let solved = solve(&moments, &recipe, options)?;
     solved.model.save(&args.out)?;
     if !args.quiet {
         solved.notes.iter().for_each(|note| tell!("note: {note}"));
     }
-    show(&args, &solved, started.elapsed().as_secs_f64())
+    show(&args, &solved, started.elapsed().as_secs_f64())?;
+    match &args.report {
+        Some(path) => {
+            let (file, data) = (args.out.display().to_string(), [args.moments.display().to_string()]);
+            let told = Told { file: &file, data: &data, solved: Some((&solved, args.choose)), ..Told::default() };
+            report::write(path, &of_model(&solved.model, &told), args.quiet || args.json)
+        }
+        None => Ok(()),
+    }
 }
 
 fn show(args: &SolveArgs, solved: &Solved, seconds: f64) -> Result<(), Failure> {
@@ -179,8 +192,7 @@ fn folds_of(point: &PathPoint, folds: bool) -> String {
 /// Names that enter, the first few of them, and those that leave.
 fn names(point: &PathPoint) -> String {
     let some = |sign: char, names: &[String]| {
-        let shown: Vec<String> =
-            names.iter().take(5).map(|name| format!("{sign}{}", table::clipped(name, 24))).collect();
+        let shown: Vec<String> = names.iter().take(5).map(|name| format!("{sign}{}", clipped(name, 24))).collect();
         let more = names.len().saturating_sub(5);
         if more > 0 { format!("{} {sign}{more} more", shown.join(" ")) } else { shown.join(" ") }
     };

@@ -1,17 +1,20 @@
 //! `tamis stability`: one recipe learned many times: are the features the same?
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
+use tamis::report::{Told, of_runs};
 use tamis::tune::{Measure, RepeatOptions, Repeated, Survey, Variation, repeat, survey};
 
-use super::Failure;
-use super::fit::fit_options;
+use super::fit::{can_be_written, fit_options};
 use super::tune::{measure_parser, value};
+use super::{Failure, report};
 use crate::args::{DataArgs, HoldingArgs, RecipeArgs};
 use crate::output::fits::Fits;
+use crate::output::terminal::clipped;
 use crate::output::{print_line, table, tell};
 
 #[derive(Args)]
@@ -52,6 +55,9 @@ pub struct RepeatingArgs {
     pub top: usize,
     #[command(flatten)]
     pub holding: HoldingArgs,
+    /// Write a page to look at: which features come again, how far runs differ
+    #[arg(long, value_name = "HTML")]
+    pub report: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -68,6 +74,7 @@ pub fn run(args: StabilityArgs) -> Result<(), Failure> {
     let StabilityArgs { data, recipe, repeating } = &args;
     let recipe = &recipe.recipe;
     recipe.check().map_err(|error| error.to_string())?;
+    repeating.report.iter().try_for_each(|path| can_be_written(path))?;
     let options = fit_options(data, &repeating.holding)?;
     let other = repeating.validate.as_ref().map(|file| data.reading.sources(std::slice::from_ref(file))).transpose()?;
     let plan = RepeatOptions {
@@ -87,6 +94,12 @@ pub fn run(args: StabilityArgs) -> Result<(), Failure> {
     let found = repeat(recipe, &about, &options, &plan, &|done, of| screen.watch(done, of))?;
     screen.finish();
     let seconds = started.elapsed().as_secs_f64();
+    if let Some(path) = &repeating.report {
+        let flags = data.reading.typed();
+        let told = Told { data: &data.data, flags: &flags, ..Told::default() };
+        let page = of_runs(recipe, &about, &found, &told);
+        report::write(path, &page, repeating.quiet || repeating.json || repeating.csv)?;
+    }
     if repeating.json {
         print_line!("{}", as_json(&args, &about, &found, seconds))?;
         return Ok(());
@@ -187,7 +200,7 @@ fn features(top: usize, found: &Repeated) -> String {
         .iter()
         .map(|one| {
             let weight = one.weight.map(|weight| format!("{weight:.6}")).unwrap_or_default();
-            [format!("{:.0} %", 100.0 * one.share), weight, table::clipped(&one.name, 60)]
+            [format!("{:.0} %", 100.0 * one.share), weight, clipped(&one.name, 60)]
         })
         .collect();
     let mut rows = vec![vec!["runs", "mean weight", "feature"]];

@@ -176,7 +176,7 @@ fn narrowed(mut rows: Vec<Vec<String>>) -> String {
         let borrowed: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
         let text = table::aligned(&borrowed);
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        if widest <= table::width() || rows[0].len() == 3 {
+        if widest <= super::terminal::width() || rows[0].len() == 3 {
             return text + &table::want_of_room(&left_out);
         }
         left_out.push(rows[0][2].clone());

@@ -22,4 +22,6 @@ pub mod fits;
 pub mod ladder;
 pub mod progress;
 pub mod rows;
+pub mod stream;
 pub mod table;
+pub mod terminal;

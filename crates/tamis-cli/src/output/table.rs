@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use tamis::eval::Measures;
 use tamis::model::{Feature, Model, Sampling, Task};
 
+use super::terminal::{block, clipped, columns as columns_of, padded, width};
+
 /// A count with its thousands apart.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -99,11 +101,6 @@ pub fn sampling(sampling: &Sampling) -> String {
     format!("of {} features with a weight after {epochs} epoch{s}, {how}", count(*candidates as u64))
 }
 
-/// The columns a terminal has, 80 if it does not say.
-pub fn width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(80)
-}
-
 /// The features of largest effect with bars, output by output.
 pub fn features(model: &Model, top: usize) -> String {
     let mut text = String::new();
@@ -137,18 +134,18 @@ fn bars(features: &[Feature]) -> String {
     while columns.len() > 1 && SHORTEST_NAME + taken(&columns) + 2 + SHORTEST_BAR > width() {
         left_out.extend(columns.pop().map(|column| column[0].trim().to_string()));
     }
-    let names = features.iter().map(|feature| feature.name.chars().count()).max().unwrap_or(0);
+    let names = features.iter().map(|feature| columns_of(&feature.name)).max().unwrap_or(0);
     let rest = width().saturating_sub(taken(&columns) + 3);
     let names = names.clamp(SHORTEST_NAME, rest.saturating_sub(SHORTEST_BAR).clamp(SHORTEST_NAME, width().max(24) / 2));
     let room = rest.saturating_sub(names).clamp(SHORTEST_BAR, 40);
     let bar = |feature: &Feature| {
         let share = if largest > 0.0 { effect(feature).abs() / largest } else { 0.0 };
         let sign = if effect(feature) < 0.0 { "−" } else { "+" };
-        sign.to_string() + &"█".repeat((share * room as f64).ceil() as usize)
+        sign.to_string() + &block().repeat((share * room as f64).ceil() as usize)
     };
     let line = |number: usize, name: &str, end: &str| {
         let cells: String = columns.iter().map(|column| format!("  {}", column[number])).collect();
-        format!("{:<names$}{cells}  {end}\n", clipped(name, names))
+        format!("{}{cells}  {end}\n", padded(&clipped(name, names), names))
     };
     let mut text = line(0, "feature", "effect");
     features.iter().enumerate().for_each(|(number, one)| text += &line(number + 1, &one.name, &bar(one)));
@@ -181,15 +178,6 @@ pub fn legend(paths: usize) -> String {
         "stability Π: how many of {paths} paths select the feature; evidence: its mean ± spread over the paths,\n\
          in standard errors of the gradient"
     )
-}
-
-/// A name on one line, control characters made visible, cut to fit.
-pub fn clipped(name: &str, width: usize) -> String {
-    let safe: String = name.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
-    match safe.char_indices().nth(width.saturating_sub(1)) {
-        Some((end, _)) if safe.chars().count() > width => format!("{}…", &safe[..end]),
-        _ => safe,
-    }
 }
 
 /// Features as CSV: output by output, quoted where needed.
@@ -254,9 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn names_cannot_break_the_table() {
-        assert_eq!(clipped("a\nb\u{1b}[31m", 20), "a·b·[31m");
-        assert_eq!(clipped(&"x".repeat(100), 10).chars().count(), 10);
+    fn fields_are_quoted_where_needed() {
         assert_eq!(quoted("say \"hi\", you"), "\"say \"\"hi\"\", you\"");
     }
 }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::{Measures, Scored};
-use crate::data::Label;
+use crate::data::{Label, ParsedRows};
 use crate::loss::LossKind;
 use crate::model::{Model, Prediction, Predictor, Task};
 use crate::read::{ReadError, RowStream};
@@ -36,19 +36,42 @@ pub enum Strangers {
 
 /// Measures a model on a stream of labelled rows.
 pub fn measure(model: &Model, stream: &mut RowStream, strangers: Strangers) -> Result<Measures, JudgeError> {
-    let predictor = Predictor::new(model);
     let mut scored = Vec::new();
+    score_rows(model, stream, strangers, |row| scored.push((row.scored, row.weight)))?;
+    Ok(Measures::of(&scored))
+}
+
+/// A row with its prediction.
+pub(super) struct JudgedRow<'a> {
+    /// The row, and its number in the block.
+    pub(super) row: (&'a ParsedRows, usize),
+    /// The number of the true class, if the model knows it, and of the predicted one.
+    pub(super) classes: (Option<usize>, Option<usize>),
+    pub(super) scored: Scored,
+    pub(super) weight: f64,
+}
+
+/// Shows every row of a stream with what the model says of it.
+pub(super) fn score_rows(
+    model: &Model,
+    stream: &mut RowStream,
+    strangers: Strangers,
+    mut show: impl FnMut(JudgedRow<'_>),
+) -> Result<(), JudgeError> {
+    let predictor = Predictor::new(model);
+    let mut any = false;
     while let Some(block) = stream.next_block()? {
         for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
             let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
-            let one = score(model, prediction, &block.rows.labels[row], strangers, place)?;
-            scored.push((one, block.rows.weight(row)));
+            let label = &block.rows.labels[row];
+            let scored = score(model, prediction, label, strangers, place)?;
+            let truth = model.classes().iter().position(|class| class == label);
+            let weight = block.rows.weight(row);
+            any = true;
+            show(JudgedRow { row: (&block.rows, row), classes: (truth, prediction.class), scored, weight });
         }
     }
-    if scored.is_empty() {
-        return Err(JudgeError::NoRows);
-    }
-    Ok(Measures::of(&scored))
+    if any { Ok(()) } else { Err(JudgeError::NoRows) }
 }
 
 fn score(

@@ -95,6 +95,24 @@ pub struct Seen {
     /// Share of those predictions that named the wrong class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progressive_error: Option<f64>,
+    /// How it went, row after row, further and further apart; nothing where rows are not learned one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Moment>,
+}
+
+/// A moment of a training, kept for the report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moment {
+    /// Rows learned, all passes counted.
+    pub rows: u64,
+    /// Features with a weight.
+    pub nonzeros: u64,
+    /// Mean loss so far of predictions made before learning.
+    pub loss: f64,
+    /// Share of them that named the wrong class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
 }
 
 /// A finished model.

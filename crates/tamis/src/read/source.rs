@@ -48,6 +48,20 @@ impl Format {
             _ => return None,
         })
     }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Svmlight => "svm",
+            Format::VowpalWabbit => "vw",
+            Format::Csv => "csv",
+            Format::Tsv => "tsv",
+            Format::JsonLines => "jsonl",
+            Format::Parquet => "parquet",
+            Format::Arrow => "arrow",
+            Format::Npz => "npz",
+        }
+    }
 }
 
 impl Compression {

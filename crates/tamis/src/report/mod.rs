@@ -1,7 +1,9 @@
-//! Pictures of what was learned: numbers in, SVG out.
+//! Pictures and reports of what was learned: numbers in, SVG and HTML out.
 //!
-//! The last room of the flow. It draws and does no arithmetic of learning: whoever has a curve to show gives its points to a
-//! [`Chart`] and gets one self-contained picture back, readable on light and dark ground and to those who cannot see it.
+//! The last room of the flow. It draws and tells, and does no arithmetic of learning: whoever has a curve to show gives its
+//! points to a [`Chart`] and gets one self-contained picture back, readable on light and dark ground and to those who cannot
+//! see it. [`of_model`], [`of_runs`], [`of_periods`] and [`of_metric`] make whole pages; a page is a list of [`Section`]s, made by [`parts`] of
+//! plain data. Text gets into a page through [`Html`] only, where it is escaped.
 //!
 //! ```
 //! use tamis::report::Chart;
@@ -13,9 +15,22 @@
 //! ```
 
 mod axis;
+mod bars;
 mod chart;
+mod draw;
+mod html;
+mod metric;
+mod page;
+pub mod parts;
 mod svg;
+mod table;
+mod terms;
+mod whole;
 
 pub use self::axis::AxisKind;
 pub use self::chart::Chart;
+pub use self::html::{Html, command, paragraph, prose, shell};
+pub use self::metric::{ByClass, MetricTold, of_metric};
+pub use self::page::{Report, Section, Tile};
 pub use self::svg::escape;
+pub use self::whole::{Told, of_model, of_periods, of_runs};

@@ -11,7 +11,9 @@ svg.tamis .title{font-size:15px;font-weight:600}\
 svg.tamis .tick{font-size:11px;opacity:.8}\
 svg.tamis .grid{stroke:currentColor;stroke-opacity:.12}\
 svg.tamis .axis{stroke:currentColor;stroke-opacity:.5}\
-@media (prefers-color-scheme:dark){svg.tamis{color:#e6e6e6;background:#1b1b1b}}";
+@media (prefers-color-scheme:dark){svg.tamis{color:#e6e6e6;background:#1b1b1b}\
+.tamis .c0{color:#5fb0ea}.tamis .c1{color:#ff9d66}.tamis .c2{color:#4fc9a4}.tamis .c3{color:#e39cc3}\
+.tamis .c4{color:#f0b93a}.tamis .c6{color:#a8a8a8}}";
 
 /// Text that can stand in a document: no character of it is taken for markup, and control characters are left out.
 pub fn escape(text: &str) -> String {

@@ -117,6 +117,15 @@ impl PathPoint {
     }
 }
 
+/// A feature along the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Its name.
+    pub name: String,
+    /// Its weight on standardised columns in each model of the path; over several outputs, the Euclidean norm.
+    pub effects: Vec<f64>,
+}
+
 /// A model and how it was found.
 #[derive(Clone, Debug)]
 pub struct Solved {
@@ -126,6 +135,8 @@ pub struct Solved {
     pub path: Vec<PathPoint>,
     /// Which of them it is.
     pub chosen: usize,
+    /// The strongest features along the path, for pictures; nothing where no path was asked for.
+    pub traces: Vec<Trace>,
     /// What a user should know, in sentences.
     pub notes: Vec<String>,
 }
@@ -179,7 +190,41 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
         notes.push("the smallest penalty of the path was chosen: a smaller one (--penalty) may be better still".into());
     }
     let model = task.model(moments, &problem, &fits[chosen], recipe, judged[chosen].error);
-    Ok(Solved { model, path, chosen, notes })
+    let traces = if with_path { traces(moments, &problem, &fits, chosen) } else { Vec::new() };
+    Ok(Solved { model, path, chosen, traces, notes })
+}
+
+/// Features that are shown along a path.
+const TRACES: usize = 30;
+
+/// The strongest features of the chosen model along the path, and after them those that are strongest at its end.
+fn traces(moments: &Moments, problem: &Problem, fits: &[Fit], chosen: usize) -> Vec<Trace> {
+    let effects = |fit: &Fit| {
+        let mut effects = vec![0.0; problem.size()];
+        match &fit.coefficients[..] {
+            [single] => single.iter().for_each(|&(feature, weight)| effects[feature] = weight),
+            many => {
+                many.iter().flatten().for_each(|&(feature, weight)| effects[feature] += weight * weight);
+                effects.iter_mut().for_each(|effect| *effect = effect.sqrt());
+            }
+        }
+        effects
+    };
+    let all: Vec<Vec<f64>> = fits.iter().map(effects).collect();
+    let size = |at: usize, feature: usize| all.get(at).map_or(0.0, |effects| effects[feature].abs());
+    let mut order: Vec<usize> = (0..problem.size()).collect();
+    let last = all.len().saturating_sub(1);
+    let rank = |feature: usize| (size(chosen, feature), size(last, feature));
+    order.sort_by(|&a, &b| {
+        let (one, other) = (rank(a), rank(b));
+        other.0.total_cmp(&one.0).then(other.1.total_cmp(&one.1)).then(a.cmp(&b))
+    });
+    let seen = |feature: &usize| all.iter().any(|effects| effects[*feature] != 0.0);
+    let trace = |feature: usize| Trace {
+        name: moments.columns[problem.columns[feature]].name(),
+        effects: all.iter().map(|effects| effects[feature]).collect(),
+    };
+    order.into_iter().filter(seen).take(TRACES).map(trace).collect()
 }
 
 /// Correlations of all pairs are laid out in full, and once more while they are worked on.

@@ -112,6 +112,7 @@ impl Task {
                 skipped: moments.skipped,
                 progressive_loss: error,
                 progressive_error: None,
+                ..Seen::default()
             },
             outputs,
             selection: None,

@@ -1,5 +1,7 @@
 //! One learner, or one a class: all learn from the same rows.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::TrainError;
@@ -40,24 +42,33 @@ impl Bank {
 
     /// Learns all rows of a batch; returns the last prediction.
     pub(super) fn learn(&mut self, batch: &Batch, targets: &Targets, seen: &mut Progressive) -> f64 {
-        match &mut self.learners[..] {
-            [learner] => learn_alone(learner, batch, targets, seen),
-            _ => self.learn_together(batch, targets, seen),
+        let (mut at, mut last) = (0, 0.0);
+        while at < batch.len() {
+            let now = seen.rows_to_remember().min((batch.len() - at) as u64);
+            let rows = at..at + now as usize;
+            at = rows.end;
+            last = match &mut self.learners[..] {
+                [learner] => learn_alone(learner, batch, rows, targets, seen),
+                _ => self.learn_together(batch, rows, targets, seen),
+            };
+            seen.learned(now, || self.nonzeros());
         }
+        last
     }
 
     /// The same rows for every learner, learners side by side: each sees its rows in order, so threads change nothing.
-    fn learn_together(&mut self, batch: &Batch, targets: &Targets, seen: &mut Progressive) -> f64 {
+    fn learn_together(&mut self, batch: &Batch, rows: Range<usize>, targets: &Targets, seen: &mut Progressive) -> f64 {
+        let examples = || rows.clone().map(|row| batch.example(row));
         let steps = |(number, learner): (usize, &mut AnyLearner)| {
-            let mut steps = Vec::with_capacity(batch.len());
-            let coded = batch.examples().map(|e| Example { target: targets.code(e.target, number), ..e });
+            let mut steps = Vec::with_capacity(rows.len());
+            let coded = examples().map(|e| Example { target: targets.code(e.target, number), ..e });
             learner.learn_all(coded, |_, step| steps.push(step));
             steps
         };
         let learners = &mut self.learners;
         let all: Vec<Vec<_>> = self.threads.install(|| learners.par_iter_mut().enumerate().map(steps).collect());
         let mut last = 0.0;
-        for (row, example) in batch.examples().enumerate() {
+        for (row, example) in examples().enumerate() {
             let margins: Vec<f64> = all.iter().map(|steps| steps[row].margin).collect();
             let loss = all.iter().map(|steps| steps[row].loss).sum::<f64>() / all.len() as f64;
             last = best_class(&margins) as f64;
@@ -125,12 +136,18 @@ impl Bank {
     }
 }
 
-fn learn_alone(learner: &mut AnyLearner, batch: &Batch, targets: &Targets, seen: &mut Progressive) -> f64 {
+fn learn_alone(
+    learner: &mut AnyLearner,
+    batch: &Batch,
+    rows: Range<usize>,
+    targets: &Targets,
+    seen: &mut Progressive,
+) -> f64 {
     let mut last = 0.0;
     let boundary = targets.built.boundary();
     let classes = matches!(targets.kind, Kind::Classes { .. });
     let positive = targets.built.codes()[1];
-    let coded = batch.examples().map(|e| Example { target: targets.code(e.target, 0), ..e });
+    let coded = rows.map(|row| batch.example(row)).map(|e| Example { target: targets.code(e.target, 0), ..e });
     learner.learn_all(coded, |example, step| {
         let wrong = classes && (step.margin > boundary) != (example.target == positive);
         seen.add(step.loss, wrong, example.weight);

@@ -15,6 +15,7 @@ mod lane;
 mod online;
 mod progress;
 mod stabilized;
+mod standing;
 mod task;
 mod trainer;
 mod two_stage;

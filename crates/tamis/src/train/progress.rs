@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::task::Targets;
 use crate::learn::stabilized::Rung;
-use crate::model::{Model, Sampling, Seen};
+use crate::model::{Model, Moment, Sampling, Seen};
 
 /// A moment of a training.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +83,15 @@ pub(super) struct Progressive {
     pub(super) wrong: f64,
     pub(super) reported_weight: f64,
     pub(super) reported_loss: f64,
+    /// Rows learned, and the sums when rows were learned that are worth remembering.
+    #[serde(default)]
+    rows: u64,
+    #[serde(default)]
+    history: Vec<Sum>,
 }
+
+/// Rows learned, features with a weight, weight of the rows, and of those that were wrong, sum of losses.
+type Sum = (u64, u64, f64, f64, f64);
 
 impl Progressive {
     pub(super) fn add(&mut self, loss: f64, wrong: bool, weight: f64) {
@@ -105,7 +113,24 @@ impl Progressive {
         Seen {
             progressive_loss: self.mean_loss() * targets.loss_unit(),
             progressive_error: (!targets.is_numbers()).then(|| self.mean_error()),
+            history: self.history.iter().map(|sum| moment(sum, targets)).collect(),
             ..Seen::default()
+        }
+    }
+
+    /// Rows until the next moment worth remembering. The gap grows with the rows, so a stream of a billion rows leaves less
+    /// than a hundred of them, at the same rows however it was cut.
+    pub(super) fn rows_to_remember(&self) -> u64 {
+        let last = self.history.last().map_or(0, |sum| sum.0);
+        last.saturating_add((last / 3).max(1)).saturating_sub(self.rows).max(1)
+    }
+
+    /// So many rows were learned; what there is now is remembered if it is time.
+    pub(super) fn learned(&mut self, rows: u64, nonzeros: impl FnOnce() -> usize) {
+        let due = rows >= self.rows_to_remember();
+        self.rows += rows;
+        if due {
+            self.history.push((self.rows, nonzeros() as u64, self.weight, self.wrong, self.loss));
         }
     }
 
@@ -114,5 +139,33 @@ impl Progressive {
         let recent = (self.loss - self.reported_loss) / (self.weight - self.reported_weight).max(f64::MIN_POSITIVE);
         (self.reported_weight, self.reported_loss) = (self.weight, self.loss);
         recent
+    }
+}
+
+fn moment(&(rows, nonzeros, weight, wrong, loss): &Sum, targets: &Targets) -> Moment {
+    let mean = |sum: f64| sum / weight.max(f64::MIN_POSITIVE);
+    let error = (!targets.is_numbers()).then(|| mean(wrong));
+    Moment { rows, nonzeros, loss: mean(loss) * targets.loss_unit(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_the_same_however_rows_are_cut_and_few() {
+        let run = |cut: u64| {
+            let mut seen = Progressive::default();
+            while seen.rows < 10_000 {
+                let now = cut.min(seen.rows_to_remember()).min(10_000 - seen.rows);
+                (0..now).for_each(|_| seen.add(1.0, false, 1.0));
+                seen.learned(now, || 7);
+            }
+            seen.history
+        };
+        let rows: Vec<u64> = run(512).iter().map(|sum| sum.0).collect();
+        assert_eq!(rows[..12], [1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29]);
+        assert!(rows.len() < 40 && rows.last() > Some(&7_500), "{rows:?}");
+        assert_eq!(run(512), run(1));
     }
 }

@@ -7,8 +7,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use tamis::metric::{Candidate, FittedMetric, Judged, MetricOptions, Settings, Stop, Table, Watcher, fit};
 use tamis::read::{RowStream, memory_of_this_machine};
+use tamis::report::MetricTold;
 
 use super::super::fit::{can_be_written, stop_on_signal};
+use super::super::report::{page_of_metric, write};
 use super::super::{Failure, warn_of_skipped};
 use super::{FitArgs, NumberArgs, show};
 use crate::output::progress::Screen;
@@ -16,7 +18,7 @@ use crate::output::{print_line, table, tell};
 
 pub fn run(args: &FitArgs) -> Result<(), Failure> {
     let started = Instant::now();
-    can_be_written(&args.out)?;
+    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
     let options = options(args);
     let sources = args.data.reading.sources(&args.data.data)?;
     let mut screen = Screen::new(args.quiet, &sources);
@@ -38,7 +40,15 @@ pub fn run(args: &FitArgs) -> Result<(), Failure> {
         false if !args.quiet => print_line!("{}", report(args, &fitted, seconds))?,
         false => {}
     }
-    Ok(())
+    match &args.report {
+        Some(path) => {
+            let (file, flags) = (args.out.display().to_string(), args.data.reading.typed());
+            let told = MetricTold { file: &file, data: &args.data.data, flags: &flags, ..MetricTold::default() };
+            let page = page_of_metric(&fitted.metric, args.image_width.map(usize::from), &told);
+            write(path, &page, args.quiet || args.json)
+        }
+        None => Ok(()),
+    }
 }
 
 /// A bar on a terminal.

@@ -60,6 +60,12 @@ pub struct FitArgs {
     /// Memory that may be used, e.g. 500M or 2G [default: half of the machine's]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub memory: Option<u64>,
+    /// Write a page to look at: which variables, where the classes lie
+    #[arg(long, value_name = "HTML")]
+    pub report: Option<PathBuf>,
+    /// With --report: variables are the pixels of images so many pixels wide
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), requires = "report")]
+    pub image_width: Option<u16>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

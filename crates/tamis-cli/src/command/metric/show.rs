@@ -5,6 +5,7 @@ use tamis::metric::{Metric, Share};
 
 use super::super::Failure;
 use super::ShowArgs;
+use crate::output::terminal::{clipped, width};
 use crate::output::{print_line, table};
 
 pub fn run(args: &ShowArgs) -> Result<(), Failure> {
@@ -50,11 +51,11 @@ fn bars(title: &str, shares: &[Share], top: usize) -> String {
     let shown = &shares[..top.min(shares.len())];
     let widest = shown.iter().map(|one| one.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
     let largest = shown.first().map_or(1.0, |one| one.share);
-    let room = table::width().saturating_sub(widest + 12).clamp(4, 40);
+    let room = width().saturating_sub(widest + 12).clamp(4, 40);
     let mut text = format!("\n{title}\n");
     for one in shown {
         let bar = "█".repeat((one.share / largest * room as f64).ceil() as usize);
-        let name = table::clipped(&one.name, widest);
+        let name = clipped(&one.name, widest);
         text += &format!("{name:<widest$}  {:>6.2} %  {bar}\n", 100.0 * one.share);
     }
     if shares.len() > shown.len() {
@@ -72,7 +73,7 @@ fn axis(metric: &Metric) -> String {
     let mut text = format!("\nrows along the first axis ({:.0} % of the variance), by class\n", 100.0 * axis.variance);
     for (class, shares) in metric.classes.iter().zip(&axis.shares) {
         let line: String = shares.iter().map(block).collect();
-        text += &format!("{:>12}  {}\n", table::clipped(&class.to_string(), 12), line.trim_end());
+        text += &format!("{:>12}  {}\n", clipped(&class.to_string(), 12), line.trim_end());
     }
     text
 }

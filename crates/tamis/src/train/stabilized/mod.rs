@@ -5,6 +5,7 @@ mod prepare;
 mod published;
 mod saving;
 mod sieve;
+mod standing;
 mod walk;
 
 use std::sync::atomic::Ordering;
@@ -12,6 +13,7 @@ use std::sync::atomic::Ordering;
 use self::outcome::{choose, finish, model_of, outputs};
 use self::prepare::prepare;
 use self::sieve::Occurrences;
+pub(super) use self::standing::standing;
 use self::walk::Walk;
 use super::TrainError;
 use super::checkpoint::{self, Position, Saved};
@@ -184,6 +186,7 @@ impl Job<'_> {
             skipped: self.skipped.0,
             progressive_loss: judged.0 * self.targets.loss_unit(),
             progressive_error: judged.1,
+            ..Seen::default()
         };
         assemble(self.recipe, &self.targets, self.columns.clone(), seen, outputs)
     }

@@ -2,10 +2,11 @@
 
 use super::Job;
 use super::walk::Walk;
-use crate::data::FeatureId;
+use crate::data::{Dictionary, FeatureId};
 use crate::learn::stabilized::{Rung, Verdict};
 use crate::model::{Model, Output, Selection, Step};
 use crate::train::choose::{Weighted, output};
+use crate::train::task::Targets;
 
 /// Rungs up to this many times the chosen size keep their weights in the model, to cut it again without data.
 const KEPT_SIZES: usize = 4;
@@ -40,23 +41,25 @@ fn error_and_spread(verdict: &Verdict) -> (f64, f64) {
 pub(super) fn finish(job: &Job<'_>, walk: &Walk, chosen: usize) -> Model {
     let rung = &walk.rungs[chosen];
     let largest = rung.active.len().saturating_mul(KEPT_SIZES);
-    let unit = job.targets.loss_unit();
-    let step = |rung: &Rung| {
-        let (_, spread) = error_and_spread(&rung.verdict);
-        Step {
-            size: rung.active.len(),
-            gravity: rung.gravity,
-            loss: rung.verdict.loss * unit,
-            error: rung.verdict.error,
-            standard_error: if rung.verdict.error.is_some() { spread } else { spread * unit },
-            selected: rung.outputs.iter().map(|means| means.votes.iter().sum::<f64>()).fold(0.0, f64::max),
-            outputs: if rung.active.len() <= largest { outputs(job, walk, rung) } else { Vec::new() },
-        }
-    };
-    let ladder: Vec<Step> = walk.rungs.iter().map(step).collect();
+    let kept = |rung: &Rung| if rung.active.len() <= largest { outputs(job, walk, rung) } else { Vec::new() };
+    let ladder: Vec<Step> = walk.rungs.iter().map(|rung| step(rung, &job.targets, kept(rung))).collect();
     let outputs = ladder[chosen].outputs.clone();
     let selection = Selection { paths: walk.main.engine.paths(), chosen, ladder };
     Model { selection: Some(selection), ..model_of(job, walk, rung, outputs) }
+}
+
+/// A rung as a step of the ladder in the model's file.
+pub(super) fn step(rung: &Rung, targets: &Targets, outputs: Vec<Output>) -> Step {
+    let (unit, (_, spread)) = (targets.loss_unit(), error_and_spread(&rung.verdict));
+    Step {
+        size: rung.active.len(),
+        gravity: rung.gravity,
+        loss: rung.verdict.loss * unit,
+        error: rung.verdict.error,
+        standard_error: if rung.verdict.error.is_some() { spread } else { spread * unit },
+        selected: rung.outputs.iter().map(|means| means.votes.iter().sum::<f64>()).fold(0.0, f64::max),
+        outputs,
+    }
 }
 
 /// The model of a rung by itself, with its [`outputs`].
@@ -67,17 +70,27 @@ pub(super) fn model_of(job: &Job<'_>, walk: &Walk, rung: &Rung, outputs: Vec<Out
 
 /// The outputs of a rung as those of a model.
 pub(super) fn outputs(job: &Job<'_>, walk: &Walk, rung: &Rung) -> Vec<Output> {
+    raw_outputs(rung, &job.targets, &job.dictionary, |id| walk.main.sieve.column(id))
+}
+
+/// The outputs of a rung in raw units; `column` tells what a column was divided by, and the mean taken off first.
+pub(super) fn raw_outputs(
+    rung: &Rung,
+    targets: &Targets,
+    dictionary: &Dictionary,
+    column: impl Fn(FeatureId) -> (f64, f64),
+) -> Vec<Output> {
     let of_rung = |number: usize| {
         let (means, fit) = (&rung.outputs[number], rung.verdict.calibrations[number]);
         let weighted = |(position, &id): (usize, &FeatureId)| Weighted {
             id,
             weight: fit.slope * means.weights[position],
-            column: walk.main.sieve.column(id),
+            column: column(id),
             stability: Some(means.votes[position]),
             evidence: Some([means.evidence[position], means.spread[position]]),
         };
         let weights = rung.active.iter().enumerate().map(weighted);
-        output(&job.targets, &job.dictionary, number, fit.apply(means.bias), weights)
+        output(targets, dictionary, number, fit.apply(means.bias), weights)
     };
     (0..rung.outputs.len()).map(of_rung).collect()
 }

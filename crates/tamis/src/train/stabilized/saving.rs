@@ -39,12 +39,19 @@ pub(super) fn restore(walk: &mut Walk, state: &mut State) -> Result<(), StateErr
         state.set_prefix(format!("shadow{fold}."));
         shadow.load(state)?;
     }
+    walk.rungs = load_rungs(state, rungs, walk.codings.len())?;
+    Ok(())
+}
+
+/// The first rungs, each with so many outputs.
+pub(super) fn load_rungs(state: &mut State, rungs: u64, outputs: usize) -> Result<Vec<Rung>, StateError> {
+    let mut list = Vec::new();
     for number in 0..rungs {
         state.set_prefix(format!("rung{number}."));
-        walk.rungs.push(load_rung(state, walk.codings.len())?);
+        list.push(load_rung(state, outputs)?);
     }
     state.set_prefix(String::new());
-    Ok(())
+    Ok(list)
 }
 
 /// Takes over what a walk that is over knew, all but the share to forget.

@@ -1,0 +1,171 @@
+//! A report: a headline, a few numbers, sections in the order of a reader's questions, a glossary. One file, no network.
+
+use super::html::{Html, plain, tag};
+use super::svg::STYLE;
+use super::terms::TERMS;
+
+const PAGE_STYLE: &str = include_str!("assets/style.css");
+const SCRIPT: &str = include_str!("assets/script.js");
+
+/// A part of a report: a question and what there is to say about it.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// The place in the page.
+    pub id: &'static str,
+    /// The heading.
+    pub title: String,
+    /// What it says.
+    pub body: Html,
+}
+
+impl Section {
+    /// A section.
+    pub fn new(id: &'static str, title: &str, body: Html) -> Self {
+        Section { id, title: title.into(), body }
+    }
+}
+
+/// A number to be seen first.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    /// The number.
+    pub value: String,
+    /// What it is.
+    pub what: Html,
+}
+
+/// A report in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What it is about.
+    pub title: String,
+    /// What came out, in a sentence or two.
+    pub lead: Html,
+    /// The numbers to be seen first.
+    pub tiles: Vec<Tile>,
+    /// What follows.
+    pub sections: Vec<Section>,
+}
+
+impl Report {
+    /// Adds a section if there is one.
+    pub fn with(mut self, section: Option<Section>) -> Self {
+        self.sections.extend(section);
+        self
+    }
+
+    /// The whole page.
+    pub fn html(&self) -> String {
+        let links = self
+            .sections
+            .iter()
+            .map(|section| plain("li", tag("a", &[("href", &format!("#{}", section.id))], section.title.as_str())));
+        let nav = tag("nav", &[("aria-label", "Contents")], plain("ul", links.collect::<Html>()));
+        let tiles = self
+            .tiles
+            .iter()
+            .map(|tile| tag("li", &[], tag("b", &[], tile.value.as_str()).with(plain("span", tile.what.clone()))));
+        let tiles = tag("ul", &[("class", "tiles")], tiles.collect::<Html>());
+        let head =
+            plain("h1", self.title.as_str()).with(tag("div", &[("class", "lead")], self.lead.clone())).with(tiles);
+        let sections: Html = self.sections.iter().map(section).collect();
+        let glossary = glossary(sections.as_str().to_string() + head.as_str());
+        let main = plain("main", plain("header", head).with(nav).with(sections).with(glossary));
+        let foot = plain(
+            "footer",
+            plain("p", format!("Made by tamis {}. This page needs no network.", env!("CARGO_PKG_VERSION"))),
+        );
+        document(&self.title, main.with(foot))
+    }
+}
+
+fn section(section: &Section) -> Html {
+    let heading = format!("{}-title", section.id);
+    let title = tag("h2", &[("id", &heading)], section.title.as_str());
+    tag("section", &[("id", section.id), ("aria-labelledby", &heading)], title.with(section.body.clone()))
+}
+
+/// The terms that the page uses.
+fn glossary(page: String) -> Html {
+    let mut list = Html::new();
+    for (name, meaning) in TERMS {
+        let place = format!("term-{}", name.replace(' ', "-"));
+        if page.contains(&format!("#{place}\"")) {
+            let entry = tag("dt", &[("id", &place), ("tabindex", "-1")], name).with(plain("dd", meaning));
+            list = list.with(plain("div", entry));
+        }
+    }
+    if list.is_empty() {
+        return list;
+    }
+    section(&Section::new("words", "What the words mean", plain("dl", list)))
+}
+
+/// Only this page's own script runs: it carries a mark made of the page itself, which no name in the data can know.
+fn document(title: &str, body: Html) -> String {
+    let mark = format!("{:08x}", crc32fast::hash(body.as_str().as_bytes()));
+    let policy = format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{mark}'; img-src data:; base-uri 'none'; form-action 'none'"
+    );
+    let title = plain("title", format!("{} – tamis", super::html::clipped(title, 120)));
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n{}\n\
+         <style>{STYLE}\n{PAGE_STYLE}</style>\n</head>\n<body>\n{}\n<script nonce=\"{mark}\">{SCRIPT}</script>\n</body>\n</html>\n",
+        title.as_str(),
+        body.as_str(),
+    )
+}
+
+/// A picture with its caption.
+pub fn figure(svg: String, caption: impl Into<Html>) -> Html {
+    plain("figure", plain("figcaption", caption).with(Html::raw(svg)))
+}
+
+/// Pictures side by side where there is room.
+pub fn row(figures: impl IntoIterator<Item = Html>) -> Html {
+    tag("div", &[("class", "row")], figures.into_iter().collect::<Html>())
+}
+
+/// A part that opens on demand; on paper it is open.
+pub fn details(summary: &str, body: Html) -> Html {
+    plain("details", plain("summary", summary).with(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::html::{paragraph, prose};
+
+    fn report() -> Report {
+        let body = paragraph("By [stability].", &[]);
+        Report { title: "a <b>".into(), lead: prose("*{}*", &["</script>"]), ..Report::default() }
+            .with(Some(Section::new("sure", "How sure?", body)))
+            .with(None)
+    }
+
+    #[test]
+    fn a_page_is_whole_and_alone() {
+        let page = report().html();
+        assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+        assert_eq!(page.matches("<script").count(), 1, "its own");
+        assert!(!page.contains("src=\"http") && !page.contains("@import") && !page.contains("url(http"));
+        assert!(page.contains("&lt;/script&gt;") && page.contains("a &lt;b&gt;"));
+    }
+
+    #[test]
+    fn the_glossary_has_what_is_used() {
+        let page = report().html();
+        assert!(page.contains("id=\"term-stability\"") && !page.contains("id=\"term-AUC\""));
+    }
+
+    #[test]
+    fn only_the_marked_script_may_run() {
+        let page = report().html();
+        let mark = page.split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+        assert!(page.contains(&format!("<script nonce=\"{mark}\">")));
+        assert!(!SCRIPT.contains("</script") && !SCRIPT.contains("innerHTML"));
+    }
+}
