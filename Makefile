@@ -26,8 +26,10 @@ demo: release ## build, find the planted features of a generated stream, and sho
 test: lint rust-tests docs python-tests python-package browser-tests licences ## everything continuous integration checks
 	@echo "make test: all of it passed"
 
-bench: release .venv-bench/ready liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
+bench: release-all .venv-bench/ready wheel liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
 	$(CARGO) build --release --locked --package tamis --examples
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+		target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
 
 lint: format clippy ## formatting and clippy, warnings denied

@@ -244,6 +244,30 @@ class Sgd:
         return last_json(run([sys.executable, self.driver, "eval", model, test["svm"]]).stdout)
 
 
+class Memory:
+    """Our Python package or scikit-learn, rows being in memory. Its time is the fit alone."""
+
+    title = "tamis for Python"
+    driver = HERE / "drivers/memory.py"
+
+    def missing(self):
+        return None if package_version("tamis") else "our Python package is not installed: make wheel, pip install it"
+
+    def version(self):
+        return package_version("tamis")
+
+    def start(self, words):
+        return [sys.executable, self.driver, *words]
+
+    def read(self, outcome):
+        said = last_json(outcome.stdout)
+        kept = ("seconds", "nonzeros", "extra_mb", "overhead")
+        return {key: said.get(key) for key in kept} | {"rows": said["n_examples"]}
+
+    def judge(self, model, test, run):
+        return last_json(run([sys.executable, self.driver, "eval", model, test["svm"]]).stdout)
+
+
 class MomentsSpeed:
     """Our running averages: an example of the library. Its time is the work alone, rows or moments being in memory."""
 
@@ -304,6 +328,7 @@ PEERS = {
     "vw": VowpalWabbit(),
     "liblinear-train": Liblinear(),
     "sgd": Sgd(),
+    "memory": Memory(),
     "moments_speed": MomentsSpeed(),
     "moments-peer": MomentsPeer(),
 }

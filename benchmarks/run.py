@@ -181,7 +181,7 @@ class Engine:
         if "test" in data and self.table.get("judge", True):
             judged = self.peer.judge(self.model, data["test"], shelf.run)
             self.answer |= {f"test_{key}": value for key, value in judged.items()}
-        for key in ("seconds", "wall_seconds", "cpu_seconds", "peak_mb", "mb_per_second"):
+        for key in ("seconds", "wall_seconds", "cpu_seconds", "peak_mb", "mb_per_second", "extra_mb", "overhead"):
             values = [run[key] for run in self.runs if key in run]
             if values:
                 self.answer[key] = statistics.median(values)
@@ -289,6 +289,9 @@ COLUMNS = [
     ("mb_per_second", "MB/s", "{:.0f}"),
     ("rows_per_second", "rows/s", "{:,.0f}"),
     ("peak_mb", "peak MB", "{:.0f}"),
+    ("extra_mb", "extra MB", "{:.0f}"),
+    ("overhead", "overhead %", "{:.1f}"),
+    ("test_loss", "test loss", "{:.4f}"),
     ("test_error", "test error", "{:.4f}"),
     ("nonzeros", "non-zeros", "{:,}"),
 ]

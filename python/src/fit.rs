@@ -1,5 +1,6 @@
 //! Learning: recipes from Python, rows of any origin, a model and perhaps the learner itself.
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
@@ -196,6 +197,21 @@ impl PyOnline {
         };
         let outcome = table.read(py, run)?.or_raise(py);
         watcher.outcome(outcome, py)
+    }
+
+    /// Raw scores of rows less the boundary between two classes, at the cost of the rows: no model is made.
+    fn scores<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let online = &self.online;
+        let run = |source: &mut dyn RowSource| -> Result<Vec<f64>, TrainError> {
+            let mut scores = Vec::new();
+            while let Some(block) = source.next_block()? {
+                scores.extend(online.margins(&block.rows)?);
+            }
+            Ok(scores)
+        };
+        let mut scores = table.read(py, run)?.or_raise(py)?;
+        scores.iter_mut().for_each(|score| *score -= online.boundary());
+        Ok(PyArray1::from_vec(py, scores))
     }
 
     /// The model so far.

@@ -9,7 +9,7 @@ use tamis::data::Label;
 use tamis::loss::Loss;
 use tamis::model::{Cut, Model, Output, Predictor};
 use tamis::read::{ReadError, RowSource, RowStream};
-use tamis::report::{Told, of_model};
+use tamis::report::{self, of_model};
 
 use crate::error::OrRaise;
 use crate::fit::{Reading, sources};
@@ -76,7 +76,7 @@ impl PyModel {
 
     /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the model.
     fn report(&self, file: &str) -> String {
-        of_model(&self.model, &Told { file, ..Told::default() }).html()
+        of_model(&self.model, &report::Told { file, ..report::Told::default() }).html()
     }
 
     #[getter]
@@ -140,6 +140,12 @@ impl PyModel {
         let mut selection = self.model.selection.clone()?;
         selection.ladder.iter_mut().for_each(|step| step.outputs = Vec::new());
         serde_json::to_string(&selection).ok()
+    }
+
+    /// How the features were drawn: JSON, or nothing.
+    #[getter]
+    fn sampling(&self) -> Option<String> {
+        self.model.sampling.as_ref().map(|sampling| serde_json::to_string(sampling).expect("plain data becomes JSON"))
     }
 
     /// The rungs of the ladder that are kept whole: size, intercepts, and outputs as in `outputs`.

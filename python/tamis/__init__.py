@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._solved import MomentsClassifier, MomentsRegressor
     from ._sparse import SparseClassifier, SparseRegressor
     from ._stabilized import StabilizedClassifier, StabilizedRegressor
+    from ._two_stage import TwoStageClassifier, TwoStageRegressor
 
 # Where each estimator is. They are imported when they are asked for: scikit-learn takes its time.
 _HOMES = {
@@ -28,6 +29,8 @@ _HOMES = {
     "SparseRegressor": "_sparse",
     "StabilizedClassifier": "_stabilized",
     "StabilizedRegressor": "_stabilized",
+    "TwoStageClassifier": "_two_stage",
+    "TwoStageRegressor": "_two_stage",
     "Moments": "_moments",
     "MomentsClassifier": "_solved",
     "MomentsRegressor": "_solved",

@@ -1,4 +1,4 @@
-"""What all estimators share: data in, a model of the core, and what scikit-learn wants to know of it."""
+"""What estimators of linear models share: a model of the core, and what scikit-learn wants to know of it."""
 
 import json
 import os
@@ -8,102 +8,21 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _input, _picture
 from ._progress import Line
-from .errors import DataError, ParamError
+from ._rows import Rows
+from .errors import DataError
 
 
-class Estimator(SelectorMixin, BaseEstimator):
+class Estimator(SelectorMixin, Rows):
     """A linear model of few features, whatever made it."""
-
-    # -- what was asked for
-
-    def _threads(self) -> int:
-        """Results do not depend on it."""
-        jobs = getattr(self, "n_jobs", None)
-        return (os.cpu_count() or 1) if jobs is None or jobs < 0 else max(1, jobs)
-
-    def _seed(self) -> int:
-        """``None`` is 0: the same data give the same model."""
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, (int, np.integer)):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _reading(self) -> dict:
-        given = getattr(self, "reading", None) or {}
-        unknown = set(given) - set(_input.READING)
-        if unknown:
-            raise ParamError(f"unknown option of reading: {sorted(unknown)}; there are {sorted(_input.READING)}")
-        return {**_input.READING, **given}
-
-    # -- data in
-
-    def _matrix(self, X, y, sample_weight, *, reset):
-        """A matrix and its labels, checked by scikit-learn, for the core."""
-        X, y = _input.check(self, X, y, reset=reset, **self._label_checks())
-        return self._table(_input.cells_of(X), self._names(), y, weights_of(sample_weight, X))
-
-    def _label_checks(self) -> dict:
-        return {}
-
-    def _names(self):
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else list(names)
-
-    def _mixed(self, X, y, sample_weight, *, reset):
-        """A table of Arrow and its labels for the core, which finds out by itself what the columns are."""
-        names = _input.column_names(X)
-        if reset:
-            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-        rows = len(X) if hasattr(X, "__len__") else X.num_rows
-        if y is not None and len(y) != rows:
-            raise DataError(f"Found input variables with inconsistent numbers of samples: {rows}, {len(y)}")
-        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-        return self._table(X, None, None if y is None else np.asarray(y), weights)
-
-    def _table(self, cells, names, y, weights):
-        labels, classes = self._labels(y)
-        return _input.Table(cells, names, labels, classes, weights)
-
-    def _any(self, X, y, sample_weight, *, reset):
-        if _input.is_mixed(X):
-            return self._mixed(X, y, sample_weight, reset=reset)
-        return self._matrix(X, y, sample_weight, reset=reset)
-
-    def _batches(self, batches):
-        """Tables from an iterator of (X, y) or (X, y, weights). The first says what the columns are."""
-        first = True
-        for batch in batches:
-            X, y, *rest = batch
-            yield self._any(X, y, rest[0] if rest else None, reset=first)
-            first = False
-
-    def _forget_shape(self) -> None:
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
 
     def _learn(self, settings: dict, X, y, sample_weight, *, keep_open=False):
         """A model of the data, and the learner itself if it is to stay open."""
-        paths = _input.as_paths(X)
-        stream = paths is not None or _input.is_batches(X)
-        if stream and (y is not None or sample_weight is not None):
-            raise DataError("labels and weights come with the files or batches: leave y and sample_weight out")
-        if paths is not None:
-            self._forget_shape()
-            data = (paths, self._reading())
-        elif stream:
-            self._forget_shape()
-            data = self._batches(X)
-        else:
-            if y is None:
-                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-            data = self._any(X, y, sample_weight, reset=True)
+        data = self._data(X, y, sample_weight)
         task = self._task(data if isinstance(data, _input.Table) else None, settings)
         line = Line(self.verbose) if self.verbose else None
         try:
@@ -134,31 +53,7 @@ class Estimator(SelectorMixin, BaseEstimator):
             return model.margins_of_files(paths, self._reading())
         if _input.is_batches(X):
             return np.concatenate([self._margins(batch) for batch in X])
-        if _input.is_mixed(X):
-            return model.margins(_input.Table(X, known=model.columns))
-        names = self._names()
-        if hasattr(self, "n_features_in_"):
-            X = _input.check(self, X, reset=False)
-        else:  # learned from a stream: columns go by their names, or by their numbers
-            names = list(X.columns) if hasattr(X, "columns") else None
-            X = _input.check(BaseEstimator(), X, reset=True)
-        return model.margins(_input.Table(_input.cells_of(X), names))
-
-    def _column_of(self):
-        """Where a feature of the model is among the columns."""
-        if not hasattr(self, "n_features_in_"):
-            raise AttributeError("learned from a stream, whose columns have no fixed places: see features_")
-        names = self._names()
-        if names is None:
-            return lambda name: int(name) - 1
-        places = {name: place for place, name in enumerate(names)}
-
-        def find(name):
-            if name not in places:
-                raise AttributeError(f"{name!r} is a category or a product, not a column: see features_")
-            return places[name]
-
-        return find
+        return model.margins(self._known(X, model.columns))
 
     def _spread(self, outputs, of=1):
         """The numbers of outputs' features as a sparse matrix, one row an output."""
@@ -277,11 +172,27 @@ class Estimator(SelectorMixin, BaseEstimator):
         return tags
 
 
-def weights_of(sample_weight, X):
-    """Checked importance weights, or nothing."""
-    if sample_weight is None:
-        return None
-    return np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+class Trained(Estimator):
+    """An estimator that learns all rows at once; its recipe says how."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learns a model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
+            The rows. Files and batches bring their labels along.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The importance of the rows.
+
+        Returns
+        -------
+        self
+        """
+        model, _ = self._learn(self._recipe(), X, y, sample_weight)
+        return self._take_model(model)
 
 
 class Regressor:

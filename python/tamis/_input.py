@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from .errors import DataError
 
 
 @dataclass(slots=True)
@@ -72,6 +74,23 @@ def column_names(X) -> list[str]:
     if names is None or not all(isinstance(name, str) for name in names):
         names = getattr(X, "column_names", None) or X.schema.names
     return [str(name) for name in names]
+
+
+def rows_of(X, y) -> int:
+    """The number of a table's rows, and of its labels."""
+    rows = len(X) if hasattr(X, "__len__") else X.num_rows
+    if y is not None and len(y) != rows:
+        raise DataError(f"Found input variables with inconsistent numbers of samples: {rows}, {len(y)}")
+    return rows
+
+
+def weights_of(sample_weight, rows: int) -> np.ndarray | None:
+    """Checked importance weights, or nothing."""
+    if sample_weight is None:
+        return None
+    rows_alone = np.empty((rows, 0))
+    checked = _check_sample_weight(sample_weight, rows_alone, dtype=np.float64, ensure_non_negative=True)
+    return np.ascontiguousarray(checked)
 
 
 def cells_of(X):

@@ -7,6 +7,7 @@ from . import _core
 from ._solved import MomentsClassifier, MomentsRegressor
 from ._sparse import SparseClassifier, SparseRegressor
 from ._stabilized import StabilizedClassifier, StabilizedRegressor
+from ._two_stage import TwoStageClassifier, TwoStageRegressor
 
 
 def load(path):
@@ -19,5 +20,8 @@ def load(path):
     if recipe["method"] == "stabilized":
         made = StabilizedClassifier if is_classes else StabilizedRegressor
         return made(recipe["k"], loss=recipe["loss"])._from_file(model)
+    if recipe["method"] == "two-stage":
+        made = TwoStageClassifier if is_classes else TwoStageRegressor
+        return made(recipe["k"], loss=recipe["loss"], law=recipe.get("law"))._from_file(model)
     made = SparseClassifier if is_classes else SparseRegressor
     return made(recipe["method"], loss=recipe["loss"], n_features_to_select=recipe["k"])._from_file(model)

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import _core, _input
-from ._base import weights_of
 from .errors import ParamError
 
 
@@ -80,11 +79,11 @@ class Moments:
         if _input.is_mixed(X):
             names = _input.column_names(X)
             columns.n_features_in_, columns.feature_names_in_ = len(names), np.array(names, dtype=object)
-            cells, names, weights = X, None, sample_weight
+            cells, names, weights = X, None, _input.weights_of(sample_weight, _input.rows_of(X, y))
         else:
             X, y = _input.check(columns, X, y, reset=True, y_numeric=self.task == "regression")
             names = list(columns.feature_names_in_) if hasattr(columns, "feature_names_in_") else None
-            cells, weights = _input.cells_of(X), weights_of(sample_weight, X)
+            cells, weights = _input.cells_of(X), _input.weights_of(sample_weight, X.shape[0])
         labels, classes = labels_for(self.task, y)
         self._core.observe(_input.Table(cells, names, labels, classes, weights))
         self._join_columns(columns)

@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _input
-from ._base import Classifier, Estimator, Regressor, weights_of
+from ._base import Classifier, Estimator, Regressor
 from ._moments import Moments, labels_for
 from .errors import DataError
 
@@ -162,7 +162,8 @@ class Solved(Estimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         if not _input.is_mixed(X):
             X, y = _input.check(self, X, y, reset=reset, ensure_min_samples=least, **self._label_checks())
-            cells, names, weights = _input.cells_of(X), self._names(), weights_of(sample_weight, X)
+            cells, names = _input.cells_of(X), self._names()
+            weights = _input.weights_of(sample_weight, X.shape[0])
         else:
             table = self._mixed(X, y, sample_weight, reset=reset)
             cells, names, weights = X, None, table.weights

@@ -5,7 +5,7 @@ import json
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ._base import Classifier, Estimator, Regressor
+from ._base import Classifier, Regressor, Trained
 from .errors import ParamError
 
 PARAMETERS = """
@@ -47,7 +47,7 @@ PARAMETERS = """
 """
 
 
-class Stabilized(Estimator):
+class Stabilized(Trained):
     """What the two estimators share."""
 
     def __init__(
@@ -87,25 +87,6 @@ class Stabilized(Estimator):
             "intercept": bool(self.fit_intercept),
             "seed": self._seed(),
         }
-
-    def fit(self, X, y=None, sample_weight=None):
-        """Learns a model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-            The rows. Files and batches bring their labels along.
-        y : array-like of shape (n_samples,)
-            The labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
-
-        Returns
-        -------
-        self
-        """
-        model, _ = self._learn(self._recipe(), X, y, sample_weight)
-        return self._take_model(model)
 
     def _from_file(self, model):
         if model.selection is None:

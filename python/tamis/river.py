@@ -50,20 +50,26 @@ class _Online:
         self._learner.learn(table)
         self._model = None
 
-    def _margins(self, table):
+    def _scores(self, table, outputs=1):
         if self._learner is None:
             return None
+        if self.n_features_to_select is None:
+            return self._learner.scores(table).reshape(-1, outputs)
+        model = self._made()
+        return model.margins(table) - model.boundary
+
+    def _made(self):
+        """The model so far. To make it costs as much as there are features."""
         if self._model is None:
             self._model = self._learner.model()
-        return self._model.margins(table) - self._model.boundary
+        return self._model
 
     @property
     def weights(self) -> dict:
         """The weights that are not zero, by feature; of the first output where there are several."""
         if self._learner is None:
             return {}
-        self._margins(_row({}))
-        names, weights, *_ = self._model.outputs[0]
+        names, weights, *_ = self._made().outputs[0]
         return dict(zip(names, weights.tolist(), strict=True))
 
 
@@ -134,10 +140,10 @@ class SparseClassifier(_Online, base.MiniBatchClassifier):
         self._learn(self._labelled(_frame(X), list(y)), self._core_classes())
 
     def _shares(self, table):
-        margins = self._margins(table)
-        if margins is None:
+        scores = self._scores(table, len(self.classes) if self._multiclass else 1)
+        if scores is None:
             return None
-        shares = 1 / (1 + np.exp(-np.clip(margins, -700, 700)))
+        shares = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
         if shares.shape[1] == 1:
             return np.column_stack([1 - shares, shares])
         return shares / np.maximum(shares.sum(axis=1, keepdims=True), math.ulp(0.0))
@@ -182,13 +188,13 @@ class SparseRegressor(_Online, base.MiniBatchRegressor):
 
     def predict_one(self, x):
         """The predicted number."""
-        margins = self._margins(_row(x))
-        return 0.0 if margins is None else float(margins[0, 0])
+        scores = self._scores(_row(x))
+        return 0.0 if scores is None else float(scores[0, 0])
 
     def predict_many(self, X):
         """The predicted numbers, as a series."""
         import pandas as pd
 
-        margins = self._margins(_frame(X))
-        numbers = np.zeros(len(X)) if margins is None else margins[:, 0]
+        scores = self._scores(_frame(X))
+        numbers = np.zeros(len(X)) if scores is None else scores[:, 0]
         return pd.Series(numbers, index=getattr(X, "index", None))

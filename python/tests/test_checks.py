@@ -9,6 +9,8 @@ ESTIMATORS = [
     tamis.SparseRegressor(),
     tamis.StabilizedClassifier(),
     tamis.StabilizedRegressor(),
+    tamis.TwoStageClassifier(),
+    tamis.TwoStageRegressor(),
     tamis.MomentsClassifier(),
     tamis.MomentsRegressor(),
 ]

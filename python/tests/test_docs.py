@@ -7,7 +7,6 @@ import pkgutil
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -65,10 +64,12 @@ def test_the_package_has_types():
                 assert f"def {attribute}(" in stub, f"{name}.{attribute}"
 
 
-def test_import_is_quick():
-    code = "import time; t = time.perf_counter(); import tamis; print(time.perf_counter() - t)"
-    run = lambda: float(subprocess.check_output([sys.executable, "-c", code], text=True))  # noqa: E731
-    assert min(run() for _ in range(3)) < 0.3
+def test_import_brings_nothing_that_takes_long():
+    """scikit-learn and scipy are most of a second; estimators bring them in when they are asked for."""
+    code = "import sys, tamis; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert "tamis" in loaded
+    assert not loaded & {"sklearn", "scipy", "pandas", "polars", "pyarrow", "river"}
 
 
 def test_the_tutorial_runs():
@@ -77,7 +78,5 @@ def test_the_tutorial_runs():
 
     file = Path(__file__).resolve().parents[1] / "tutorial.ipynb"
     notebook = nbformat.read(file, as_version=4)
-    started = time.monotonic()
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    assert time.monotonic() - started < 60
     assert any("output_type" in output for cell in notebook.cells for output in cell.get("outputs", []))

@@ -175,6 +175,15 @@ def test_new_named_columns_in_later_batches():
     assert model.predict(frame[model.feature_names_in_]).shape == (600,)
 
 
+def test_weights_of_tables_are_looked_at_too():
+    table, y = pa.table({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]}), [0, 1, 1]
+    for take in (SparseClassifier().fit, tamis.MomentsClassifier().fit, tamis.Moments("classes").observe):
+        with pytest.raises(ValueError, match="Negative values"):
+            take(table, y, sample_weight=[1.0, -1.0, 1.0])
+        with pytest.raises(ValueError, match="sample_weight.shape"):
+            take(table, y, sample_weight=[1.0, 1.0])
+
+
 def test_bad_cells_are_told_with_their_place(tmp_path):
     file = tmp_path / "bad.svm"
     file.write_text("1 1:0.5\n0 2:0.3x\n")

@@ -48,6 +48,18 @@ def test_numbers():
     assert np.corrcoef(model.predict_many(frame), y)[0, 1] > 0.9
 
 
+def test_a_prediction_between_rows_is_the_model_s():
+    X, y = words(rows=400, columns=60)
+    for k in (None, 5):
+        model = SparseClassifier(alpha=0.5 if k is None else None, n_features_to_select=k)
+        for number, (x, label) in enumerate(zip(rows_of(X), y, strict=True)):
+            model.learn_one(x, bool(label))
+            if number % 100 == 99:
+                weights, x = model.weights, {**x, "never seen": 1.0}
+                total = model._made().intercepts[0] + sum(weights.get(name, 0.0) * x[name] for name in x)
+                assert np.isclose(model.predict_proba_one(x)[True], 1 / (1 + np.exp(-total)), rtol=1e-9)
+
+
 def test_before_the_first_row_nothing_is_known():
     assert SparseClassifier().predict_proba_one({"a": 1.0}) == {False: 0.5, True: 0.5}
     assert SparseClassifier().weights == {}

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from conftest import numbers, svmlight, words
 
+import tamis
 from tamis import SparseClassifier, SparseRegressor, StabilizedClassifier, StabilizedRegressor
+from tamis import TwoStageClassifier, TwoStageRegressor
 
 
 def bits(model):
@@ -25,6 +27,7 @@ CLASSIFIERS = [
     (SparseClassifier("truncated-gradient", settings={"period": 10}, average=True), ["--period", "10", "--average"]),
     (StabilizedClassifier(n_features_to_select=6), ["--k", "6"]),
     (StabilizedClassifier(), []),
+    (TwoStageClassifier(n_draws=40), ["--method", "two-stage", "--draws", "40"]),
 ]
 
 
@@ -52,6 +55,38 @@ def test_a_regressor_is_the_program_s(model, program, tmp_path):
     assert bits(model.fit(X, y)) == bits(out.read_text())
     predicted = [float(line.split()[0]) for line in program("predict", out, file).splitlines()]
     assert np.array_equal(model.predict(X), predicted)
+
+
+@pytest.mark.parametrize(
+    ("given", "flags"),
+    [
+        ({}, []),
+        ({"n_features_to_select": 3, "law": "magnitude", "refit": True}, ["--k", "3", "--law", "magnitude", "--refit"]),
+        (
+            {"n_draws": 20, "radius": 30.0, "learning_rate": 0.01, "first_epoch": 50, "max_iter": 3},
+            ["--draws", 20, "--radius", 30, "--learning-rate", 0.01, "--first-epoch", 50, "--passes", 3],
+        ),
+    ],
+)
+def test_what_is_drawn_is_what_the_program_draws(given, flags, program, tmp_path):
+    X, y = numbers()
+    file, out = svmlight(tmp_path, X, y), tmp_path / "model.json"
+    program("fit", file, "--out", out, "--quiet", "--method", "two-stage", "--seed", 5, *flags)
+    model = TwoStageRegressor(random_state=5, **given).fit(X, y)
+    assert bits(model) == bits(out.read_text())
+    again = tamis.load(out)
+    assert isinstance(again, TwoStageRegressor) and again.sampling_ == model.sampling_
+    assert model.sampling_["law"] == given.get("law", "distribution")
+
+
+def test_what_is_drawn_at_the_end_cannot_learn_row_by_row():
+    X, y = words()
+    with pytest.raises(tamis.ParamError, match="two-stage needs all rows at once"):
+        SparseClassifier("two-stage").partial_fit(X, y, classes=[0, 1])
+    model = SparseClassifier("two-stage", n_features_to_select=9).fit(X, y)
+    assert model.get_support().sum() == 9
+    with pytest.raises(tamis.DataError, match="no learner to go on with"):
+        model.partial_fit(X, y, classes=[0, 1])
 
 
 def test_a_frame_is_its_table(program, tmp_path):

@@ -14,6 +14,7 @@ use tamis::report::shell;
 use tamis::train::TaskKind;
 
 use crate::command::Failure;
+use crate::command::metric::MetricArgs;
 use crate::command::moments::MomentsArgs;
 use crate::command::recut::RecutArgs;
 use crate::command::report::ReportArgs;
@@ -52,6 +53,8 @@ pub enum Commands {
     Moments(Box<MomentsArgs>),
     /// Make a sparse model of running averages, without the data
     Solve(Box<SolveArgs>),
+    /// Distances that suit the classes: a sparse, nonlinear metric and nearest neighbours under it
+    Metric(MetricArgs),
     /// Choose settings by cross-validation, then learn with them; any number or name of the recipe may be a list
     Tune(Box<TuneArgs>),
     /// Learn many times: how much do the selected features agree?
@@ -303,7 +306,7 @@ impl Args for RecipeArgs {
                 Arg::new("key")
                     .long("key")
                     .value_name("COLUMN")
-                    .help("Column that tells rows apart; halves are drawn by it [default: a row's content]"),
+                    .help("Column that tells rows apart, or #row for the row's number [default: a row's content]"),
             )
             .arg(choice(
                 "preset",

@@ -169,3 +169,16 @@ fn complaints_say_what_a_report_needs() {
     assert!(!folder.path("m2.json").exists(), "said before the work, not after it");
     assert!(folder.run("report m.json --data none.svm").complaint().contains("none.svm"));
 }
+
+#[test]
+fn a_metric_has_a_page_too() {
+    let folder = Folder::new();
+    folder.write("d.svm", svm(&rows(200, 9, 4, 2, 5)));
+    folder.ok("metric fit d.svm --preset order-1 --steps 5 --out m.metric --report r.html --image-width 3 --quiet");
+    let page = checked(&folder, "r.html");
+    assert!(page.contains("Metric report: m.metric") && page.contains("Which variables?"), "{:?}", titles(&page));
+    assert!(page.contains("on a grid of 3 by 3") && page.contains("tamis metric eval m.metric TEST"));
+    folder.ok("report m.metric --image-width 3 -o again.html");
+    assert_eq!(titles(&checked(&folder, "again.html")), titles(&page));
+    assert!(folder.run("report m.metric --data d.svm").complaint().contains("tamis metric eval"));
+}

@@ -7,7 +7,7 @@ use tamis::data::ScaleKind;
 use tamis::loss::LossKind;
 use tamis::model::Model;
 use tamis::random::mix;
-use tamis::recipe::{Method, Recipe};
+use tamis::recipe::{Method, ROW_NUMBER, Recipe};
 use tamis::train::{FitOptions, TaskKind, TrainError, fit};
 use tamis_testkit::streams::{Shape, stream};
 
@@ -101,6 +101,26 @@ fn rows_that_are_alike_are_told_apart_by_a_key() {
     let names: Vec<&str> = model.outputs[0].features.iter().map(|feature| feature.name.as_str()).collect();
     assert_eq!(names, ["flag"]);
     assert!(model.seen.progressive_error.expect("classes") < 0.15, "{:?}", model.seen.progressive_error);
+}
+
+#[test]
+fn rows_can_go_by_their_number() {
+    let folder = Folder::new("number");
+    let lines = plain_lines();
+    let numbered = |number: &dyn Fn(usize) -> usize| -> String {
+        let line = |(at, line): (usize, &str)| {
+            let (label, rest) = line.split_once(' ').unwrap_or((line, ""));
+            format!("{label} | {rest} #row:{}\n", number(at))
+        };
+        lines.lines().enumerate().map(line).collect()
+    };
+    let bare: String = numbered(&|_| 0).replace(" #row:0", "");
+    let recipe = Recipe { key: Some(ROW_NUMBER.into()), ..of_size(4) };
+    let outputs = |text: &str| fitted(&recipe, &options(&[folder.write("n.vw", text)])).outputs;
+    assert_eq!(outputs(&bare), outputs(&numbered(&|at| at + 1)), "numbers are given, or brought along");
+    assert_ne!(outputs(&bare), outputs(&numbered(&|at| at + 1000)), "other halves are drawn");
+    let hashed = Recipe { hash_bits: Some(10), ..recipe.clone() };
+    assert!(refused(&hashed, &options(&[folder.write("n.vw", &bare)])).contains("--hash-bits keeps no names"));
 }
 
 #[test]

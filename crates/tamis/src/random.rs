@@ -16,6 +16,10 @@ pub enum Purpose {
     Path,
     /// The features of a sparsified model.
     Draw,
+    /// The rows a step of a metric looks at.
+    Bag,
+    /// Folds of a metric's rows.
+    Fold,
 }
 
 /// A generator for one purpose and number (of a pass, a path, …).

@@ -7,6 +7,7 @@
 //! ```text
 //! score      s_j = |w_j|·√(E x_j²)  (distribution)   or   |w_j|  (magnitude);   p_j = s_j/Σs
 //! K draws    feature j is drawn m_j times:       w̃_j = w_j · m_j/(K p_j)                  at most K features
+//!            draw i falls into the i-th of K equal parts of the line on which the p_j lie end to end, those of w_j > 0 first
 //! exactly k  feature j is taken with chance π_j: w̃_j = w_j/π_j,  π_j = min(1, λs_j),  Σπ = k
 //! K of ε, δ  K = ⌈h (Σs)²/(εδ)⌉:  P[L(w̃) > L(w) + ε] ≤ δ
 //! ```
@@ -15,11 +16,15 @@
 //! |---|---|---|
 //! | K | [`Size::Draws`] | Algorithm 2 |
 //! | k | [`Size::Exactly`] | ours |
-//! | p_j | `scores`, up to their sum | Theorems 2 and 3 |
+//! | p_j | `effects`, up to sign and sum | Theorems 2 and 3 |
 //! | ε, δ | [`draws_for`] | Theorems 2 and 3 |
 //! | h | [`half_curvature`] | half of the largest ℓ'': 1 for (f − y)², ⅛ for logistic; the paper has squared loss only |
 //!
-//! Departures: the paper has no way to *exactly* k features. Ours takes features without replacement, in systematic order
+//! Departures: the paper's draws are independent. Ours are stratified, each having a K-th of the probability to itself: E[w̃] =
+//! w still, and no linear function of w̃ varies more than with independent draws (it is the textbook inequality of
+//! stratification), so the theorems hold as they stand; a feature of p_j ≥ 2/K is certain to be drawn, and m_j is off K p_j by
+//! less than 2. Features that share a part of the line mostly pull the same way, and in the order in which a stream brings them
+//! they are about as frequent: it matters less which of them is drawn. The paper has no way to *exactly* k features. Ours takes features without replacement, in systematic order
 //! (Madow, Ann. Math. Stat. 20, 1949, on a shuffled list): exactly k, E[w̃] = w still, and features of large score are
 //! certain and keep their weight, so that its variance is below that of k draws. Where no more features have a weight than
 //! draws are asked for, all are kept as they are: at most K features, and nothing is added to the loss. With several
@@ -50,17 +55,26 @@ pub struct Drawn {
     pub factor: f64,
 }
 
-/// Draws features by their scores, which are finite and not negative; those of score 0 never. Ascending by place.
-pub fn draw(scores: &[f64], size: Size, random: &mut Pcg64) -> Vec<Drawn> {
-    let places: Vec<usize> = (0..scores.len()).filter(|&place| scores[place] > 0.0).collect();
-    match size {
-        Size::Exactly(k) if k < places.len() => exactly(scores, places, k, random),
-        Size::Draws(draws) if draws < places.len() as u64 => with_replacement(scores, &places, draws, random),
+/// Draws features by their effects: scores with the sign of their weight, finite; those of score 0 never. Ascending by place.
+pub fn draw(effects: &[f64], size: Size, random: &mut Pcg64) -> Vec<Drawn> {
+    let scores: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
+    let places = along_the_line(effects);
+    let mut drawn = match size {
+        Size::Exactly(k) if k < places.len() => exactly(&scores, places, k, random),
+        Size::Draws(draws) if draws < places.len() as u64 => with_replacement(&scores, &places, draws, random),
         _ => places.into_iter().map(|place| Drawn { place, factor: 1.0 }).collect(),
-    }
+    };
+    drawn.sort_unstable_by_key(|feature| feature.place);
+    drawn
 }
 
-/// Algorithm 2.
+/// The places of features that may be drawn, those of positive effect first.
+fn along_the_line(effects: &[f64]) -> Vec<usize> {
+    let of_sign = |sign: f64| (0..effects.len()).filter(move |&place| effects[place] * sign > 0.0);
+    of_sign(1.0).chain(of_sign(-1.0)).collect()
+}
+
+/// Algorithm 2, one draw in each K-th of the probability.
 fn with_replacement(scores: &[f64], places: &[usize], draws: u64, random: &mut Pcg64) -> Vec<Drawn> {
     let mut total = 0.0;
     let sums: Vec<f64> = places
@@ -71,8 +85,8 @@ fn with_replacement(scores: &[f64], places: &[usize], draws: u64, random: &mut P
         })
         .collect();
     let mut counts = vec![0u64; places.len()];
-    for _ in 0..draws {
-        let at = uniform(random) * total;
+    for stratum in 0..draws {
+        let at = (stratum as f64 + uniform(random)) / draws as f64 * total;
         counts[sums.partition_point(|&sum| sum <= at).min(places.len() - 1)] += 1;
     }
     let factor = |place: usize, count: u64| count as f64 * total / (draws as f64 * scores[place]);
@@ -99,7 +113,6 @@ fn exactly(scores: &[f64], mut places: Vec<usize>, k: usize, random: &mut Pcg64)
     }
     // Rounding may leave the sum a hair below the last point.
     drawn.extend(spare.filter(|_| drawn.len() < k));
-    drawn.sort_unstable_by_key(|feature| feature.place);
     drawn
 }
 
@@ -123,17 +136,32 @@ fn chances(scores: &[f64], places: &[usize], k: usize) -> Vec<f64> {
 }
 
 /// The expected number of features drawn.
-pub fn expected_support(scores: &[f64], size: Size) -> f64 {
-    let total: f64 = scores.iter().sum();
-    let nonzero = scores.iter().filter(|score| **score > 0.0).count();
+pub fn expected_support(effects: &[f64], size: Size) -> f64 {
+    let places = along_the_line(effects);
     match size {
-        Size::Exactly(k) => k.min(nonzero) as f64,
-        Size::Draws(draws) if draws >= nonzero as u64 => nonzero as f64,
-        // 1 − (1 − p)^K, without loss of digits for small p
+        Size::Exactly(k) => k.min(places.len()) as f64,
+        Size::Draws(draws) if draws >= places.len() as u64 => places.len() as f64,
         Size::Draws(draws) => {
-            scores.iter().map(|score| -(draws as f64 * (-(score / total).min(1.0)).ln_1p()).exp_m1()).sum()
+            let total: f64 = places.iter().map(|&place| effects[place].abs()).sum();
+            let mut sum = 0.0;
+            let chance = |&place: &usize| {
+                let from = sum / total * draws as f64;
+                sum += effects[place].abs();
+                chance_of_a_draw(from, sum / total * draws as f64)
+            };
+            places.iter().map(chance).sum()
         }
     }
+}
+
+/// The chance that a draw falls between two points, in units of the strata.
+fn chance_of_a_draw(from: f64, to: f64) -> f64 {
+    let (first, last) = (from.floor(), to.floor());
+    if first == last {
+        return to - from;
+    }
+    let missed_whole = if last - first > 1.0 { 0.0 } else { 1.0 };
+    1.0 - (from - first) * missed_whole * (1.0 - (to - last))
 }
 
 /// Half of the largest second derivative of a loss; of the hinge, which has none, that of the squared loss.
@@ -155,13 +183,13 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, generator};
 
-    const SCORES: [f64; 7] = [5.0, 0.0, 0.5, 1.0, 0.02, 2.0, 0.3];
+    const EFFECTS: [f64; 7] = [5.0, 0.0, -0.5, 1.0, 0.02, -2.0, 0.3];
 
     /// Mean and variance of each factor, and of the number of features, over many drawings.
     fn moments(size: Size, times: u64) -> (Vec<[f64; 2]>, f64) {
-        let (mut sums, mut support) = (vec![[0.0; 2]; SCORES.len()], 0.0);
+        let (mut sums, mut support) = (vec![[0.0; 2]; EFFECTS.len()], 0.0);
         for number in 0..times {
-            let drawn = draw(&SCORES, size, &mut generator(4, Purpose::Draw, number));
+            let drawn = draw(&EFFECTS, size, &mut generator(4, Purpose::Draw, number));
             support += drawn.len() as f64 / times as f64;
             for Drawn { place, factor } in drawn {
                 sums[place][0] += factor / times as f64;
@@ -175,11 +203,11 @@ mod tests {
         let times = 20_000;
         let (moments, support) = moments(size, times);
         for (place, [mean, variance]) in moments.into_iter().enumerate() {
-            let expected = if SCORES[place] > 0.0 { 1.0 } else { 0.0 };
+            let expected = if EFFECTS[place] != 0.0 { 1.0 } else { 0.0 };
             let error = (variance / times as f64).sqrt();
             assert!((mean - expected).abs() <= 4.5 * error + 1e-12, "{size:?}: factor {place}: {mean} ± {error}");
         }
-        assert!((support - expected_support(&SCORES, size)).abs() < 0.03, "{size:?}: {support} features");
+        assert!((support - expected_support(&EFFECTS, size)).abs() < 0.03, "{size:?}: {support} features");
     }
 
     #[test]
@@ -195,40 +223,49 @@ mod tests {
         for number in 0..2000 {
             let mut random = generator(9, Purpose::Draw, number);
             let k = 1 + number as usize % 8;
-            let drawn = draw(&SCORES, Size::Exactly(k), &mut random);
+            let drawn = draw(&EFFECTS, Size::Exactly(k), &mut random);
             assert_eq!(drawn.len(), k.min(6));
             assert!(drawn.windows(2).all(|pair| pair[0].place < pair[1].place), "different, ascending");
-            assert!(drawn.iter().all(|one| SCORES[one.place] > 0.0 && one.factor >= 1.0 - 1e-12));
+            assert!(drawn.iter().all(|one| EFFECTS[one.place] != 0.0 && one.factor >= 1.0 - 1e-12));
         }
     }
 
     #[test]
-    fn exactly_k_varies_less_than_k_draws() {
-        // The variance of w̃·x for independent columns is Σ s²·var(factor).
+    fn exactly_k_varies_less_than_k_draws_and_these_less_than_independent_ones() {
+        // The variance of w̃·x for independent columns is Σ s²·var(factor); for K independent draws it is ((Σs)² − Σs²)/K.
         let spread = |size| {
             let (moments, _) = moments(size, 20_000);
-            SCORES.iter().zip(moments).map(|(score, [_, variance])| score * score * variance).sum::<f64>()
+            EFFECTS.iter().zip(moments).map(|(effect, [_, variance])| effect * effect * variance).sum::<f64>()
         };
-        let (exactly, draws) = (spread(Size::Exactly(3)), spread(Size::Draws(3)));
-        assert!(exactly < 0.5 * draws, "{exactly} against {draws}");
-        // With p ∝ s the variance of K draws is ((Σs)² − Σs²)/K.
-        let theory = (SCORES.iter().sum::<f64>().powi(2) - SCORES.iter().map(|s| s * s).sum::<f64>()) / 3.0;
-        assert!((draws / theory - 1.0).abs() < 0.05, "{draws} against {theory}");
+        for draws in [2, 3, 5] {
+            let (exactly, ours) = (spread(Size::Exactly(draws)), spread(Size::Draws(draws as u64)));
+            let squares = EFFECTS.iter().map(|effect| effect * effect).sum::<f64>();
+            let independent = (EFFECTS.iter().map(|effect| effect.abs()).sum::<f64>().powi(2) - squares) / draws as f64;
+            assert!(exactly < ours && ours < 0.8 * independent, "{draws}: {exactly} {ours} {independent}");
+        }
+    }
+
+    #[test]
+    fn chances_of_draws_by_hand() {
+        assert_eq!(chance_of_a_draw(0.25, 0.75), 0.5, "inside one stratum");
+        assert_eq!(chance_of_a_draw(0.5, 1.5), 0.75, "half of two");
+        assert_eq!(chance_of_a_draw(0.5, 2.5), 1.0, "a whole one");
+        assert_eq!(chance_of_a_draw(1.0, 2.0), 1.0);
     }
 
     #[test]
     fn chances_by_hand() {
         // 5 is certain; of the rest 2, 1, 0.5, 0.3, 0.02 two are taken: 2·2 > 3.82, so 2 is certain as well.
-        let chances = chances(&SCORES, &[0, 2, 3, 4, 5, 6], 3);
+        let chances = chances(&EFFECTS.map(f64::abs), &[0, 2, 3, 4, 5, 6], 3);
         assert_eq!([chances[0], chances[1], chances[5]], [1.0, 0.0, 1.0]);
         assert!((chances[3] - 1.0 / 1.82).abs() < 1e-12 && (chances.iter().sum::<f64>() - 3.0).abs() < 1e-12);
     }
 
     #[test]
     fn more_draws_than_features_keep_them_all() {
-        let drawn = draw(&SCORES, Size::Draws(6), &mut generator(0, Purpose::Draw, 0));
+        let drawn = draw(&EFFECTS, Size::Draws(6), &mut generator(0, Purpose::Draw, 0));
         assert!(drawn.len() == 6 && drawn.iter().all(|one| one.factor == 1.0));
-        assert_eq!(expected_support(&SCORES, Size::Draws(100)), 6.0);
+        assert_eq!(expected_support(&EFFECTS, Size::Draws(100)), 6.0);
         assert!(draw(&[0.0], Size::Exactly(1), &mut generator(0, Purpose::Draw, 0)).is_empty());
     }
 

@@ -5,6 +5,7 @@ mod demo;
 mod eval;
 mod fit;
 mod inspect;
+pub mod metric;
 pub mod moments;
 mod predict;
 pub mod recut;
@@ -20,6 +21,7 @@ use std::io;
 use std::path::Path;
 
 use tamis::eval::JudgeError;
+use tamis::metric::MetricError;
 use tamis::model::{Model, ModelError};
 use tamis::moments::MomentsError;
 use tamis::read::{ReadError, ReadOptions, RowStream};
@@ -43,6 +45,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Commands::Synth(args) => synth::run(args),
         Commands::Moments(args) => moments::run(*args),
         Commands::Solve(args) => solve::run(*args),
+        Commands::Metric(args) => metric::run(args),
         Commands::Tune(args) => tune::run(*args),
         Commands::Stability(args) => stability::run(*args),
         Commands::Reproduce(args) => reproduce::run(args),
@@ -56,6 +59,7 @@ pub enum Failure {
     Train(TrainError),
     Tune(TuneError),
     Judge(JudgeError),
+    Metric(MetricError),
     Moments(MomentsError),
     Solve(SolveError),
     Read(ReadError),
@@ -74,6 +78,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Train(TrainError::Interrupted { .. }) => 130,
+            Failure::Metric(MetricError::Interrupted) => 130,
             Failure::Moments(MomentsError::Interrupted { .. }) => 130,
             Failure::Tune(TuneError::Train(TrainError::Interrupted { .. })) => 130,
             _ => 2,
@@ -87,6 +92,7 @@ impl fmt::Display for Failure {
             Failure::Train(error) => error.fmt(f),
             Failure::Tune(error) => error.fmt(f),
             Failure::Judge(error) => error.fmt(f),
+            Failure::Metric(error) => error.fmt(f),
             Failure::Moments(error) => error.fmt(f),
             Failure::Solve(error) => error.fmt(f),
             Failure::Read(error) => error.fmt(f),
@@ -106,7 +112,7 @@ macro_rules! failure_from {
         })*
     };
 }
-failure_from!(TrainError => Train, TuneError => Tune, JudgeError => Judge, MomentsError => Moments, SolveError => Solve, ReadError => Read, ModelError => Model, io::Error => Output, String => Text);
+failure_from!(TrainError => Train, TuneError => Tune, JudgeError => Judge, MetricError => Metric, MomentsError => Moments, SolveError => Solve, ReadError => Read, ModelError => Model, io::Error => Output, String => Text);
 
 /// The model, and its data opened the way the model was taught.
 fn model_and_data(model: &Path, data: &DataArgs, needs_target: bool) -> Result<(Model, RowStream), Failure> {

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tamis::eval::{Densities, judge};
+use tamis::metric::{Metric, Share};
 use tamis::model::{Model, replace_file};
 use tamis::moments::Moments;
 use tamis::read::{RowStream, Source};
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
-use tamis::report::{Report, Told, of_model, of_periods};
+use tamis::report::{MetricTold, Report, Told, of_metric, of_model, of_periods};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis::train::Saved;
 
@@ -21,7 +22,7 @@ use crate::output::{print_line, table};
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A model, moments or a checkpoint; several moments, in their order, show what changed over time
+    /// A model, moments, a metric or a checkpoint; several moments, in their order, show what changed over time
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Labelled data to judge the model on: error with interval, ROC, calibration
@@ -49,6 +50,7 @@ pub fn run(args: ReportArgs) -> Result<(), Failure> {
         [file] => match Kind::of(file)? {
             Kind::Model => of_one(&args, file, &Model::load(file)?, &Told::default())?,
             Kind::Moments => moments(&args, file)?,
+            Kind::Metric => metric(&args, file)?,
             Kind::Checkpoint => checkpoint(&args, file)?,
         },
         several => periods(&args, several)?,
@@ -71,6 +73,7 @@ pub fn write(path: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
 enum Kind {
     Model,
     Moments,
+    Metric,
     Checkpoint,
 }
 
@@ -84,6 +87,7 @@ impl Kind {
         Ok(match head.first() {
             Some(b'{') => Kind::Model,
             _ if holds("\"tamis-moments\"") => Kind::Moments,
+            _ if holds("\"tamis-metric\"") => Kind::Metric,
             _ if holds("\"__metadata__\"") => Kind::Checkpoint,
             _ => {
                 let text = "neither a model (.json), nor moments, nor a checkpoint of tamis; to learn from data, use `tamis fit`";
@@ -150,6 +154,39 @@ fn checkpoint(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
     };
     let told = Told { unfinished: (!complete).then_some(rows), ..Told::default() };
     of_one(args, file, &model, &told)
+}
+
+fn metric(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
+    if !args.data.is_empty() {
+        let text = "--data: a metric is measured with `tamis metric eval`; its report needs no data";
+        return Err(Failure::Text(text.into()));
+    }
+    let (name, flags) = (file.display().to_string(), args.reading.typed());
+    let told = MetricTold { file: &name, flags: &flags, ..MetricTold::default() };
+    Ok(page_of_metric(&Metric::load(file)?, args.image_width.map(usize::from), &told))
+}
+
+/// Bins of the first axis.
+const BINS: usize = 40;
+
+/// The report of a metric; `told` has what its file does not.
+pub fn page_of_metric(metric: &Metric, image_width: Option<usize>, told: &MetricTold<'_>) -> Report {
+    let pair = |share: Share| (share.name, share.share);
+    let variables: Vec<(String, f64)> = metric.variable_shares().into_iter().map(pair).collect();
+    let axis = metric.first_axis(BINS);
+    let names = metric.classes.iter().map(ToString::to_string);
+    let classes: Vec<(String, Vec<f64>)> =
+        axis.iter().flat_map(|axis| names.clone().zip(axis.shares.iter().cloned())).collect();
+    let error = |name: &str| metric.judged.iter().find(|one| one.name == name).map(|one| one.error);
+    of_metric(&MetricTold {
+        rows: metric.rows() as u64,
+        of: metric.width,
+        errors: (error(&metric.name), error("plain").filter(|_| metric.settings.is_some())),
+        variables: &variables,
+        first_axis: axis.as_ref().map(|axis| (&axis.borders[..], &classes[..])),
+        image_width,
+        ..*told
+    })
 }
 
 /// Several moments in their order: one model each, of the same size.

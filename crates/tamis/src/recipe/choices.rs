@@ -100,6 +100,12 @@ impl Method {
         self != Method::Stabilized
     }
 
+    /// Whether it can learn rows as they come and give a model at any of them: `two-stage` looks over the rows first, and
+    /// draws its features after the last.
+    pub fn stays_open(self) -> bool {
+        self.is_online() && self != Method::TwoStage
+    }
+
     /// Whether its rate is a free choice.
     pub fn takes_rate(self) -> bool {
         !matches!(self, Method::Stabilized | Method::Rda | Method::Ftrl | Method::Sofs | Method::TwoStage)

@@ -19,6 +19,9 @@ use crate::data::ScaleKind;
 use crate::learn::stabilized::paper::Settings as PaperSettings;
 use crate::loss::LossKind;
 
+/// The [`Recipe::key`] of rows that go by their number in the stream.
+pub const ROW_NUMBER: &str = "#row";
+
 /// What is wrong with a recipe.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
@@ -74,8 +77,8 @@ pub struct Recipe {
     pub hash_bits: Option<u32>,
     /// The seed of all randomness.
     pub seed: u64,
-    /// The column (or feature) that tells rows apart: the halves of `stabilized` are drawn by it. `None` takes the whole
-    /// content of a row.
+    /// The column (or feature) that tells rows apart: the halves of `stabilized` are drawn by it. [`ROW_NUMBER`] stands
+    /// for the row's number in the stream, `None` for the whole content of a row.
     #[serde(default)]
     pub key: Option<String>,
     /// `stabilized` as it was published, with these numbers.
@@ -247,6 +250,11 @@ impl Recipe {
         }
         if self.hash_bits.is_some_and(|bits| !(1..=31).contains(&bits)) {
             return clash("--hash-bits must lie between 1 and 31".into());
+        }
+        if self.key.is_some() && self.hash_bits.is_some() {
+            return clash(
+                "--key goes by the name of a feature, and --hash-bits keeps no names: leave one of them out".into(),
+            );
         }
         if self.passes == Some(0) {
             return clash("--passes must be at least 1".into());

@@ -6,6 +6,9 @@ use super::parts::metric::{projection, variables};
 use super::parts::next::{self, Idea};
 use super::table::{count, per_cent};
 
+/// For each class its name and the shares of its rows in bins.
+pub type ByClass = [(String, Vec<f64>)];
+
 /// What there is to say about a metric. Lists may be empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MetricTold<'a> {
@@ -24,7 +27,7 @@ pub struct MetricTold<'a> {
     /// Variables and their shares, the largest first.
     pub variables: &'a [(String, f64)],
     /// Borders of bins on the first direction, and for each class the shares of its rows in them.
-    pub first_axis: Option<(&'a [f64], &'a [(String, Vec<f64>)])>,
+    pub first_axis: Option<(&'a [f64], &'a ByClass)>,
     /// The width of the images whose pixels the variables are.
     pub image_width: Option<usize>,
 }

@@ -30,7 +30,7 @@ mod whole;
 pub use self::axis::AxisKind;
 pub use self::chart::Chart;
 pub use self::html::{Html, command, paragraph, prose, shell};
-pub use self::metric::{MetricTold, of_metric};
+pub use self::metric::{ByClass, MetricTold, of_metric};
 pub use self::page::{Report, Section, Tile};
 pub use self::svg::escape;
 pub use self::whole::{Told, of_model, of_periods, of_runs};

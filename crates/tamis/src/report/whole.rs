@@ -7,7 +7,7 @@ use super::parts::next::Idea;
 use super::parts::sure::{CUTOFF, at_least, stabilities};
 use super::parts::worth::Worth;
 use super::parts::{asked, density, drift, features, judged, next, path, pixels, runs, sizes, stream, sure};
-use super::table::{count, per_cent, short_number};
+use super::table::{Cell, Table, count, per_cent, short_number};
 use crate::eval::{Densities, Judged};
 use crate::model::{Model, Task};
 use crate::recipe::{Criterion, Origin, Recipe};
@@ -309,4 +309,16 @@ pub fn of_periods(periods: &[String], models: &[Model], k: usize) -> Report {
     Report { title: "Moments over time".into(), lead, tiles, sections: Vec::new() }
         .with(drift::section(periods, courses))
         .with(next::section(&ideas))
+        .with(Some(asked_of_periods(periods, models)))
+}
+
+fn asked_of_periods(periods: &[String], models: &[Model]) -> Section {
+    let mut table = Table::new("Periods", &["period", "rows", "features", "RMSE"]);
+    for (period, model) in periods.iter().zip(models) {
+        let whole = |number: u64| Cell::Shown(number as f64, count(number));
+        let error = Cell::Number(model.seen.progressive_loss.max(0.0).sqrt());
+        table.row(vec![Cell::Text(period.clone()), whole(model.seen.rows), whole(model.seen.features), error]);
+    }
+    let note = prose("RMSE on the rows of the period itself; of classes, that of the codes ±1.", &[]);
+    Section::new("asked", "What was asked, what went in?", table.noted(note).html())
 }

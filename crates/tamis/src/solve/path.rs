@@ -3,6 +3,10 @@
 //! λ falls from the first at which a feature enters, by a constant factor, each solution the start of the next. For exactly k
 //! features the walk ends where there are at least k; if it jumped over k, λ is halved in (bisection of ln λ), and if
 //! no λ has exactly k (features that come in pairs), the k largest of the next larger model are solved alone.
+//!
+//! A path on which a criterion chooses ends at a thousandth of the largest λ; with ten times as many rows as columns, where
+//! the data can carry larger models, at half of what chance gives a column, σ/√n (σ² is what least squares leaves), if that
+//! is less.
 
 use rayon::prelude::*;
 
@@ -18,6 +22,8 @@ const STEPS: usize = 100;
 const SMALLEST: f64 = 1e-3;
 /// A search for k features goes on down to this share.
 const DEEPEST: f64 = 1e-6;
+/// Rows for each column from which on a path may be longer.
+const MANY_ROWS: f64 = 10.0;
 /// Sizes on a path of sizes; annealing is run for each, so it has fewer.
 const SIZES: usize = 200;
 const ANNEALED_SIZES: usize = 30;
@@ -84,8 +90,23 @@ pub(crate) fn grid(problem: &Problem, recipe: &SolveRecipe) -> Grid {
         Solver::Ofsa => Grid::Sizes(sizes(most, ANNEALED_SIZES)),
         // A ridge of the size of S itself down to almost nothing.
         Solver::Ridge => Grid::Penalties((0..40).map(|step| 10.0 * 10f64.powf(-f64::from(step) / 5.0)).collect()),
-        _ => Grid::Penalties(penalties(largest(problem, recipe), SMALLEST)),
+        _ => {
+            let largest = largest(problem, recipe);
+            Grid::Penalties(penalties(largest, end(problem, largest)))
+        }
     }
+}
+
+/// The share of the largest λ at which a path ends.
+fn end(problem: &Problem, largest: f64) -> f64 {
+    if problem.rows < MANY_ROWS * problem.size() as f64 || largest <= 0.0 {
+        return SMALLEST;
+    }
+    let all: Vec<usize> = (0..problem.size()).collect();
+    let fitted = least_squares(problem, &all, 0.0);
+    let errors = (0..problem.outputs()).map(|output| problem.error(output, &fitted[output]));
+    let chance = (errors.fold(f64::INFINITY, f64::min).max(0.0) / problem.rows).sqrt();
+    (0.5 * chance / largest).clamp(DEEPEST, SMALLEST)
 }
 
 /// About `count` sizes from 0 to `most`: every one at first, then further and further apart.
@@ -261,6 +282,30 @@ mod tests {
         assert_eq!((list.len(), list[0]), (STEPS, 2.0));
         assert!((list[STEPS - 1] - 2e-3).abs() < 1e-12);
         assert!(penalties(2.0, DEEPEST).len() > 190);
+    }
+
+    /// Rows whose target hardly depends on one of its two columns, and hardly on chance.
+    fn faint(rows: u64) -> Problem {
+        let mut sums = crate::moments::Sums::new(3);
+        for i in 0..rows {
+            let x = |salt: u64| crate::random::mix(i * 10 + salt) as f64 / u64::MAX as f64 - 0.5;
+            let (a, b) = (x(1), x(2));
+            sums.observe_dense(&[a + 2e-4 * b + 1e-5 * x(3), a, b], &[]);
+        }
+        let target = super::super::problem::Output { column: 0, factor: 1.0, shift: 0.0 };
+        Problem::new(&sums, &[1, 2], &[target])
+    }
+
+    #[test]
+    fn many_rows_are_followed_to_what_they_can_tell() {
+        let recipe = SolveRecipe::new(Solver::Lasso);
+        let longest = |problem: &Problem| {
+            let fits = fits(problem, &recipe, &grid(problem, &recipe));
+            (fits.len(), fits.last().expect("a path").support().len())
+        };
+        assert_eq!(longest(&faint(15)).0, STEPS, "few rows tell nothing of so little");
+        let (steps, size) = longest(&faint(4000));
+        assert!(steps > STEPS && size == 2, "{steps} steps to {size} features");
     }
 
     #[test]

@@ -78,6 +78,12 @@ impl Saved {
         self.position.complete
     }
 
+    /// Rows seen before the first of those that come next: an interrupted run begins with its own rows again.
+    pub(super) fn rows_before(&self) -> u64 {
+        let own = if self.position.complete { self.position.fingerprint.0 } else { 0 };
+        self.position.rows_before + own
+    }
+
     /// Rows learned in the run that was interrupted.
     pub fn rows(&self) -> u64 {
         self.position.done

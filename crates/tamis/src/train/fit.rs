@@ -113,7 +113,8 @@ pub fn fit_rows(
             false => Ok(()),
         }
     };
-    let mut head = Head::read(stream, plan, held, &mut dictionary, &mut scale, tick)?;
+    let rows_before = resume.as_ref().map_or(0, Saved::rows_before);
+    let mut head = Head::read(stream, plan, rows_before, held, &mut dictionary, &mut scale, tick)?;
     if head.rows == 0 {
         return Err(ReadError::NoRows { files: stream.name() }.into());
     }
@@ -171,14 +172,13 @@ pub fn fit_rows(
 /// Puts a saved state in place, after checking that the head is the one it was made from.
 fn restore(trainer: &mut Trainer<'_>, mut saved: Saved, head: &Head) -> Result<(), TrainError> {
     let path = saved.path.clone();
+    trainer.rows_before = saved.rows_before();
     let position = saved.position;
     let crew = trainer.lane.crew_mut();
     crew.bank.grow(&trainer.targets);
     let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
     crew.bank.load(&mut saved.state).map_err(misfit)?;
-    trainer.rows_before = position.rows_before;
     if position.complete {
-        trainer.rows_before += position.fingerprint.0;
         return Ok(());
     }
     let in_head = position.done < position.head_rows || head.is_all;
@@ -341,7 +341,8 @@ fn finish(
     }
     trainer.save(true)?;
     let (rows_learned, memory) = (trainer.done, trainer.memory());
-    let open = trainer.options.keep_open.then(|| Online::after(trainer, head.rows, tail_rows));
+    let open =
+        (trainer.options.keep_open && recipe.method.stays_open()).then(|| Online::after(trainer, head.rows, tail_rows));
     Ok(Fitted { model, rows_learned, memory, skipped: stream.first_skipped().to_vec(), open })
 }
 

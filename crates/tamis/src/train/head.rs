@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 
 use super::TrainError;
 use super::task::{Kind, LabelSurvey, Targets};
-use crate::data::{ColumnScale, Dictionary, Example, FeatureId, FeatureKey, Label, ParsedRows, ScaleKind};
+use crate::data::{ColumnScale, Dictionary, Example, FeatureId, FeatureKey, Label, ParsedRows, Row, ScaleKind};
 use crate::random::mix;
 use crate::read::{Block, Held, HeldOptions, RowSource};
-use crate::recipe::Recipe;
+use crate::recipe::{ROW_NUMBER, Recipe};
 
 /// Rows that are enough for one pass: smaller data is passed over until this many are learned, at most 20 times.
 const ENOUGH_ROWS: u64 = 200_000;
@@ -22,6 +22,8 @@ pub(super) struct Plan {
     pub(super) head: u64,
     /// Whether rows of the head are learned in random order.
     pub(super) shuffle: bool,
+    /// Whether each row is given its number, as a feature of the name [`ROW_NUMBER`] that tells it apart.
+    pub(super) numbered: bool,
 }
 
 impl Plan {
@@ -36,7 +38,11 @@ impl Plan {
             Some(_) => JUDGED_ROWS,
             None => ENOUGH_ROWS,
         };
-        Plan { head, shuffle: recipe.shuffle.unwrap_or(everything || recipe.passes.is_none()) }
+        Plan {
+            head,
+            shuffle: recipe.shuffle.unwrap_or(everything || recipe.passes.is_none()),
+            numbered: recipe.key.as_deref() == Some(ROW_NUMBER),
+        }
     }
 }
 
@@ -59,6 +65,7 @@ impl Head {
     pub(super) fn read(
         stream: &mut dyn RowSource,
         plan: Plan,
+        rows_before: u64,
         held: HeldOptions,
         dictionary: &mut Dictionary,
         scale: &mut ColumnScale,
@@ -73,12 +80,13 @@ impl Head {
             is_all: false,
             rest: None,
         };
+        let mut numbering = plan.numbered.then(|| Numbering::new(dictionary, rows_before));
         while head.rows < plan.head || !head.labels.has_variety() {
             let Some(block) = stream.next_block()? else {
                 head.is_all = true;
                 break;
             };
-            head.take(block, plan.head, dictionary, scale)?;
+            head.take(block, plan.head, dictionary, scale, numbering.as_mut())?;
             tick(stream.bytes_read())?;
         }
         head.held.finish()?;
@@ -91,6 +99,7 @@ impl Head {
         enough: u64,
         dictionary: &mut Dictionary,
         scale: &mut ColumnScale,
+        mut numbering: Option<&mut Numbering>,
     ) -> Result<(), TrainError> {
         let prints = fingerprints(&block.rows, self.fingerprint);
         let Block { rows, file, first_line } = block;
@@ -112,7 +121,11 @@ impl Head {
             if scale.is_active() {
                 scale.observe(example.row);
             }
-            self.held.push(Example { target: self.texts.encode(label), ..example })?;
+            let entries = match &mut numbering {
+                Some(numbering) => numbering.number(example.row),
+                None => example.row,
+            };
+            self.held.push(Example { row: entries, target: self.texts.encode(label), ..example })?;
             self.fingerprint = prints[row];
             self.rows += 1;
         }
@@ -126,6 +139,35 @@ impl Head {
             None if !self.is_all => 1,
             None => ENOUGH_ROWS.div_ceil(self.rows.max(1)).clamp(1, MOST_PASSES) as u32,
         }
+    }
+}
+
+/// Gives rows their numbers.
+struct Numbering {
+    id: FeatureId,
+    next: f64,
+    ids: Vec<FeatureId>,
+    values: Vec<f64>,
+}
+
+impl Numbering {
+    fn new(dictionary: &mut Dictionary, rows_before: u64) -> Self {
+        let id = dictionary.intern(FeatureKey::from_name(ROW_NUMBER));
+        Numbering { id, next: rows_before as f64 + 1.0, ids: Vec::new(), values: Vec::new() }
+    }
+
+    /// The row with its number; one that brings a number of its own keeps it.
+    fn number<'a>(&'a mut self, row: Row<'_>) -> Row<'a> {
+        self.ids.clear();
+        self.values.clear();
+        self.ids.extend_from_slice(row.ids);
+        self.values.extend_from_slice(row.values);
+        if let Err(at) = row.ids.binary_search(&self.id) {
+            self.ids.insert(at, self.id);
+            self.values.insert(at, self.next);
+        }
+        self.next += 1.0;
+        Row { ids: &self.ids, values: &self.values }
     }
 }
 

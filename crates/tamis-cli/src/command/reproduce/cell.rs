@@ -89,6 +89,9 @@ impl Lab<'_> {
     }
 
     fn try_cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
+        if name == ProtocolName::Metric {
+            return self.metric(row, column);
+        }
         let data = &self.experiment.data[&row.data];
         let Some(rows) = self.rows(data)? else {
             let text = data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());

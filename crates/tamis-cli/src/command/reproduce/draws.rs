@@ -20,10 +20,13 @@ use super::cell::{Lab, Outcome, Rows, shared};
 use super::plan::{Cell, RowPlan, RunPlan};
 use crate::command::Failure;
 
+/// Shares of rows are drawn row by row, so that they are a little more or less: epochs are this much shorter than their share.
+const ROOM: f64 = 0.9;
+
 /// A whole model and the test rows, ready for many drawings.
 pub struct Whole {
     weights: Vec<f64>,
-    /// Scores by law: |w|·√(E x²) and |w| of scaled columns.
+    /// Effects by law: w·√(E x²) and w of scaled columns.
     by_distribution: Vec<f64>,
     by_magnitude: Vec<f64>,
     intercept: f64,
@@ -79,7 +82,7 @@ impl Lab<'_> {
         if share < 1.0 {
             options.read.rows.push(RowChoice::Share { share, seed: self.protocol().seed, run: 0, inside: true });
         }
-        let first = (rows.about.rows as f64 / (f64::from(epochs).exp2() - 1.0)).floor();
+        let first = (ROOM * rows.about.rows as f64 / (f64::from(epochs).exp2() - 1.0)).floor();
         let recipe = setting.recipe.clone().set("first-epoch", first.max(1.0));
         let model = fit(&recipe, &options, None, &mut ())?.model;
         let values = [("rmse".to_string(), vec![self.test(rows, &model)?])];
@@ -183,10 +186,10 @@ fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, Failure> 
         test.push(tamis::data::Example { row: tamis::data::Row { ids: &ids, values: &values }, target, weight: 1.0 });
     })?;
     let weights: Vec<f64> = output.features.iter().map(|one| one.weight).collect();
-    let part = |(weight, square): (&f64, f64)| weight.abs() * (square / total).sqrt();
+    let part = |(weight, square): (&f64, f64)| weight * (square / total).sqrt();
     Ok(Whole {
         by_distribution: weights.iter().zip(squares).map(part).collect(),
-        by_magnitude: output.features.iter().map(|one| (one.weight * one.scale).abs()).collect(),
+        by_magnitude: output.features.iter().map(|one| one.weight * one.scale).collect(),
         weights,
         intercept: output.intercept,
         rows: test,

@@ -6,6 +6,7 @@ mod draws;
 mod drift;
 mod figure;
 mod generate;
+mod metric;
 mod page;
 mod plan;
 mod regret;

@@ -121,6 +121,14 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
              least squares on the true features in hindsight; models from running averages are made anew whenever the rows \
              have grown by a fourth."
             .to_string(),
+        ProtocolName::Metric => format!(
+            "Ours: mean ± standard deviation over {} random splits, {} % of the rows for learning (one run where the files \
+             bring their own test rows; as many data sets as `expected.toml` says where rows are made); candidate and \
+             steps by {}-fold cross-validation on training rows.",
+            protocol.runs,
+            100.0 * protocol.train_share,
+            protocol.folds
+        ),
         ProtocolName::RandomSplits => format!(
             "Ours: mean ± standard deviation over {} random splits; sizes by {}-fold cross-validation from the running \
              averages of the training rows, each model tested once.",

@@ -6,7 +6,7 @@
 //!
 //! [protocol]                     # what a cell of a table is, unless the table says otherwise
 //! name = "tune-then-orderings"   # or sparsest-within, describe; by-epoch, by-draws, at-equal-size; detection, drift,
-//!                                # regret, random-splits
+//!                                # regret, random-splits; metric
 //! folds = 5                      # of the cross-validation, on training rows only
 //! rule = "min"                   # or one-se
 //! runs = 10                      # orderings
@@ -32,11 +32,16 @@
 //! [runs.ofsa]                    # or a model from running averages; with generated rows k is theirs
 //! title = "OFSA"
 //! solve = { method = "ofsa" }    # fields of a solving recipe
-//! forget = 0.01                  # and the rate at which the averages forget
+//! forget = 0.01                  # and the rate at which the averages forget, or
+//! forget_of = [0.01, 0.001]      # rates, of which the one counts that was best before the periods that are judged
 //!
 //! [runs.averages]                # or the running averages alone: the seconds they take
 //! title = "running averages"
 //! averages = true
+//!
+//! [runs.sdist]                   # or a metric (metric.rs): the families that compete, fields of their settings
+//! title = "sDist"
+//! metric = { try = ["plain", "order-2"], set = { steps = 100 }, stop = "held-out" }
 //!
 //! [tables.2]
 //! title = "test error (%)"
@@ -66,6 +71,7 @@ use tamis::train::TaskKind;
 use tamis::tune::{Axis, Rule, overlay};
 
 use super::figure::FigurePlan;
+use super::metric::MetricRun;
 
 /// A whole experiment.
 #[derive(Debug, Deserialize)]
@@ -106,6 +112,9 @@ pub struct Protocol {
     /// The share of its performance that may be lost (sparsest-within).
     #[serde(default = "one_per_cent")]
     pub within: f64,
+    /// The share of rows that are learned from in a random split (metric).
+    #[serde(default = "seven_tenths", rename = "train-share")]
+    pub train_share: f64,
     /// Epochs in one pass over the training rows (by-epoch).
     #[serde(default = "five")]
     pub epochs: u32,
@@ -129,6 +138,10 @@ fn min() -> String {
 
 fn one_per_cent() -> f64 {
     0.01
+}
+
+fn seven_tenths() -> f64 {
+    0.7
 }
 
 impl Protocol {
@@ -162,6 +175,8 @@ pub enum ProtocolName {
     Regret,
     /// Models from running averages, their size chosen by cross-validation, tested on random parts of the rows.
     RandomSplits,
+    /// Nearest neighbours under a learned metric, tested on other rows.
+    Metric,
 }
 
 impl ProtocolName {
@@ -183,6 +198,12 @@ pub struct DataSet {
     pub train: String,
     pub generated: Option<Generated>,
     pub test: Option<String>,
+    /// Whether training and test file are put together and split at random (metric).
+    #[serde(default)]
+    pub pooled: bool,
+    /// Only rows of these classes (metric).
+    #[serde(default)]
+    pub classes: Vec<f64>,
     /// Without a test file: one row in this many, by hash, is for testing.
     pub hold_out: Option<u32>,
     pub columns: Option<u64>,
@@ -257,9 +278,14 @@ pub struct RunPlan {
     /// The rate at which they forget.
     #[serde(default)]
     pub forget: f64,
+    /// Or several rates, of which the best so far counts.
+    #[serde(default)]
+    pub forget_of: Vec<f64>,
     /// Running averages and no model.
     #[serde(default)]
     pub averages: bool,
+    /// A metric.
+    pub metric: Option<MetricRun>,
     /// Only in so many of the runs with generated rows, where it is slow.
     pub runs: Option<u64>,
     /// Only with so many generated rows.

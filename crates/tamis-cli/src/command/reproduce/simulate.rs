@@ -22,8 +22,8 @@ pub const BLOCK: usize = 2048;
 pub enum Entrant {
     /// Running averages without a model.
     Averages,
-    /// A model from running averages that forget at a rate.
-    Solver(SolveRecipe, f64),
+    /// A model from running averages that forget at one of these rates.
+    Solver(SolveRecipe, Vec<f64>),
     /// A learner with each setting of its grid.
     Learner(Vec<Setting>),
 }
@@ -37,7 +37,8 @@ impl Lab<'_> {
         }
         let size = Fields::from([("k".to_string(), rows.k.into())]);
         if let Some(recipe) = run.solving(&size) {
-            return Ok(Entrant::Solver(recipe?, run.forget));
+            let rates = if run.forget_of.is_empty() { vec![run.forget] } else { run.forget_of.clone() };
+            return Ok(Entrant::Solver(recipe?, rates));
         }
         let mut recipe = run.recipe(&self.experiment.recipe, &row.set, self.protocol().seed)?;
         if matches!(recipe.method, Method::Tsgd | Method::Fofs | Method::Sofs) {

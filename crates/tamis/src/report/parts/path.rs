@@ -109,7 +109,7 @@ fn table(solved: &Solved, criterion: Criterion) -> Table {
     let penalised = solved.path.iter().any(|point| point.penalty.is_some());
     let mut columns = Vec::new();
     columns.extend(penalised.then_some("penalty"));
-    columns.extend(["features", "R²", title(criterion), "entering", "leaving", ""]);
+    columns.extend(["features", "R²", title(criterion), "entering", "leaving", "taken"]);
     let mut table = Table::new("Path", &columns);
     let names = |list: &[String]| {
         let shown: Vec<String> = list.iter().take(8).map(|name| clipped(name, 30)).collect();

@@ -6,6 +6,7 @@
 //! Where nothing is scaled there is nothing to look at, and no row is kept.
 
 mod saving;
+mod scoring;
 #[cfg(test)]
 mod tests;
 
@@ -314,7 +315,7 @@ fn class_targets(recipe: &Recipe, classes: &[Label]) -> Targets {
 fn check_online(recipe: &Recipe) -> Result<(), TrainError> {
     let clash = |text: String| Err(RecipeError::Clash(text).into());
     let method = recipe.method.name();
-    if !recipe.method.is_online() {
+    if !recipe.method.stays_open() {
         return clash(format!("{method} needs all rows at once: it cannot learn them as they come"));
     }
     if recipe.passes.is_some_and(|passes| passes > 1) {

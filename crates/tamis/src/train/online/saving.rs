@@ -57,8 +57,8 @@ impl Online {
         let Saved { position, dictionary, divisors, mut state, .. } = Saved::from_bytes(bytes, path)?;
         let misfit = |source| TrainError::CheckpointState { path: path.to_path_buf(), source };
         position.recipe.check()?;
-        if !position.recipe.method.is_online() {
-            return check_online(&position.recipe).map(|()| unreachable!("it is not online"));
+        if !position.recipe.method.stays_open() {
+            return check_online(&position.recipe).map(|()| unreachable!("it cannot stay open"));
         }
         let goal = match &position.kind {
             Kind::Numbers { .. } => Goal::Numbers,

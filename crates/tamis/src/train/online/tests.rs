@@ -98,6 +98,25 @@ fn parts(bytes: &[u8]) -> (serde_json::Value, Vec<u8>) {
 }
 
 #[test]
+fn margins_are_those_of_the_model() {
+    for (classes, rows, k) in [(0, 9000, None), (2, 9000, None), (3, 9000, Some(3)), (2, 100, None)] {
+        let (cells, labels) = data(rows, classes);
+        for method in [Method::Ftrl, Method::TruncatedGradient, Method::Rda] {
+            let mut online = Online::new(&Recipe { k, ..Recipe::new(method) }, goal(classes), 1).unwrap();
+            learn(&mut online, &cells, &labels);
+            let block = source(&cells[..40 * COLUMNS], &labels[..40]).next_block().unwrap().unwrap();
+            let found = online.margins(&block.rows).unwrap();
+            let model = crate::model::Predictor::new(&online.model().unwrap()).predict(&block.rows);
+            let wanted: Vec<f64> = model.into_iter().flat_map(|row| row.margins).collect();
+            assert_eq!(found.len(), 40 * if classes > 2 { classes } else { 1 });
+            for (found, wanted) in found.iter().zip(&wanted) {
+                assert!((found - wanted).abs() < 1e-9 * wanted.abs().max(1.0), "{method:?}: {found} {wanted}");
+            }
+        }
+    }
+}
+
+#[test]
 fn damaged_bytes_are_told() {
     let (cells, labels) = data(50, 2);
     let mut online = Online::new(&Recipe::new(Method::Ftrl), goal(2), 1).unwrap();
@@ -126,10 +145,21 @@ fn a_fit_can_stay_open() {
 }
 
 #[test]
+fn a_fit_that_draws_its_features_is_over() {
+    let (cells, labels) = data(600, 2);
+    let options = FitOptions { task: TaskKind::Binary, memory: 1 << 30, keep_open: true, ..FitOptions::default() };
+    let recipe = Recipe { k: Some(2), ..Recipe::new(Method::TwoStage) };
+    let fitted = fit_rows(&recipe, &options, &mut source(&cells, &labels), None, &mut ()).unwrap();
+    assert!(fitted.open.is_none(), "a draw at the end cannot go on");
+    assert_eq!(fitted.model.outputs[0].features.len(), 2);
+}
+
+#[test]
 fn complaints_say_what_to_do() {
     let told = |recipe: Recipe| Online::new(&recipe, Goal::Numbers, 1).unwrap_err().to_string();
     let ftrl = || Recipe::new(Method::Ftrl);
     assert!(told(Recipe::default()).contains("stabilized needs all rows at once"));
+    assert!(told(Recipe::new(Method::TwoStage)).contains("two-stage needs all rows at once"));
     assert!(told(Recipe { paper: Some(Settings::default()), ..Recipe::default() }).contains("all rows at once"));
     assert!(told(Recipe { passes: Some(2), ..ftrl() }).contains("leave --passes out"));
     assert!(told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).contains("need all rows before learning"));

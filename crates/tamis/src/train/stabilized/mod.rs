@@ -91,9 +91,8 @@ pub(super) fn learn(
 fn take_up(job: &mut Job<'_>, walk: &mut Walk, mut saved: Saved) -> Result<(), TrainError> {
     let path = saved.path.clone();
     let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
-    job.rows_before = saved.position.rows_before;
+    job.rows_before = saved.rows_before();
     if saved.position.complete {
-        job.rows_before += saved.position.fingerprint.0;
         saving::remember(walk, &mut saved.state, job.recipe.number("forget")).map_err(misfit)?;
         walk.begin();
         return Ok(());

@@ -29,26 +29,26 @@ pub(super) fn draw(trainer: &mut Trainer<'_>) -> Result<(Chosen, Sampling), Trai
     }
     let whole_epochs = epochs.epochs();
     let law = recipe.law.unwrap_or_default();
-    let scores = scores(learners, law);
-    let candidates = scores.iter().filter(|score| **score > 0.0).count();
+    let effects = effects(learners, law);
+    let candidates = effects.iter().filter(|effect| **effect != 0.0).count();
     if candidates == 0 {
         return Err(TrainError::NothingLearned { rows: trainer.done });
     }
-    let size = size(trainer, &scores);
-    let expected = expected_support(&scores, size);
+    let size = size(trainer, &effects);
+    let expected = expected_support(&effects, size);
     let draws = if let Size::Draws(draws) = size { Some(draws) } else { None };
     let sampling = Sampling { law, draws, expected, candidates, epochs: whole_epochs };
     trainer.observer.drawing(&sampling);
-    let drawn = draw_features(&scores, size, &mut generator(recipe.seed, Purpose::Draw, 0));
+    let drawn = draw_features(&effects, size, &mut generator(recipe.seed, Purpose::Draw, 0));
     let (ids, factors) = drawn.into_iter().map(|Drawn { place, factor }| (place as FeatureId, factor)).unzip();
     Ok((Chosen { ids, factors }, sampling))
 }
 
-/// Each feature's score over all outputs.
-fn scores(learners: &[AnyLearner], law: Law) -> Vec<f64> {
+/// Each feature's score, with the sign of its weight; over several outputs their norm.
+fn effects(learners: &[AnyLearner], law: Law) -> Vec<f64> {
     let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
     let weight = |id: FeatureId| match learners {
-        [learner] => learner.weight(id).abs(),
+        [learner] => learner.weight(id),
         _ => learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt(),
     };
     // The first learner has seen every row; one of a class that came late has not.
@@ -60,7 +60,7 @@ fn scores(learners: &[AnyLearner], law: Law) -> Vec<f64> {
 }
 
 /// How many features: as the user said, or as the theorems say.
-fn size(trainer: &Trainer<'_>, scores: &[f64]) -> Size {
+fn size(trainer: &Trainer<'_>, effects: &[f64]) -> Size {
     let recipe = trainer.recipe;
     if let Some(k) = recipe.k {
         return Size::Exactly(k);
@@ -72,6 +72,7 @@ fn size(trainer: &Trainer<'_>, scores: &[f64]) -> Size {
     let told = recipe.number("epsilon") / trainer.targets.loss_unit();
     let epsilon = if told > 0.0 { told } else { SHARE * trainer.lane.crew().progressive.mean_loss() };
     let outputs = trainer.targets.learners() as f64;
-    let spread = half_curvature(trainer.targets.loss) * scores.iter().sum::<f64>().powi(2) / outputs;
+    let spread =
+        half_curvature(trainer.targets.loss) * effects.iter().map(|effect| effect.abs()).sum::<f64>().powi(2) / outputs;
     Size::Draws(draws_for(spread, epsilon, recipe.number("delta")))
 }

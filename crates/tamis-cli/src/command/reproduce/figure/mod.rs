@@ -9,9 +9,11 @@
 //! Every kind is a file of this folder: from its part of the plan to charts. The picture, its numbers as CSV and a page
 //! that holds both go to the folder of results.
 
+mod along;
 mod annealing;
 mod at;
 mod density;
+mod pixels;
 mod trajectory;
 
 use std::fmt::Write as _;
@@ -40,9 +42,11 @@ pub struct FigurePlan {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Drawing {
+    Along(along::Plan),
     Annealing(annealing::Plan),
     At(at::Plan),
     Density(density::Plan),
+    Pixels(pixels::Plan),
     Trajectory(trajectory::Plan),
 }
 
@@ -50,8 +54,9 @@ impl Drawing {
     /// The data sets it needs, to say early that a name leads nowhere.
     pub fn data(&self) -> Option<&str> {
         match self {
-            Drawing::Annealing(_) | Drawing::At(_) => None,
+            Drawing::Along(_) | Drawing::Annealing(_) | Drawing::At(_) => None,
             Drawing::Density(plan) => Some(&plan.data),
+            Drawing::Pixels(plan) => Some(&plan.data),
             Drawing::Trajectory(plan) => Some(&plan.data),
         }
     }
@@ -59,8 +64,9 @@ impl Drawing {
     /// The runs it shows.
     pub fn runs(&self) -> &[String] {
         match self {
-            Drawing::Annealing(_) | Drawing::At(_) => &[],
+            Drawing::Along(_) | Drawing::Annealing(_) | Drawing::At(_) => &[],
             Drawing::Density(plan) => &plan.series,
+            Drawing::Pixels(plan) => &plan.series,
             Drawing::Trajectory(plan) => &plan.series,
         }
     }
@@ -69,9 +75,11 @@ impl Drawing {
 /// The charts of a figure, or why there are none. Only an interruption ends the run.
 pub fn draw(lab: &Lab<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, String>, Failure> {
     let drawn = match &plan.draw {
+        Drawing::Along(stream) => stream.draw(lab, &plan.title),
         Drawing::Annealing(curves) => Ok(curves.draw(&plan.title)),
         Drawing::At(table) => table.draw(lab, &plan.title),
         Drawing::Density(levels) => levels.draw(lab, &plan.title),
+        Drawing::Pixels(pixels) => pixels.draw(lab, &plan.title),
         Drawing::Trajectory(paths) => paths.draw(lab, &plan.title),
     };
     match drawn {

@@ -1,0 +1,94 @@
+"""A matrix in memory to a model: our Python package, or scikit-learn's SGDClassifier.
+
+    memory.py fit tamis|scikit-learn TRAIN MODEL ALPHA   one pass over the rows of a svmlight file
+    memory.py overhead TRAIN                             what Python adds to the core, on one pass of our package
+    memory.py eval MODEL TEST                            as of sgd.py, with the mean logistic loss
+
+The last line on stdout is JSON; `seconds` is `fit` alone, rows being in memory, and `extra_mb` what memory it took at the
+worst moment beyond the matrix (the kernel's high-water mark, set back before the fit).
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sgd import load
+
+
+def status(name):
+    """A line of the kernel about this process, in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
+
+
+def learner_of(kind, alpha):
+    if kind == "tamis":
+        from tamis import SparseClassifier
+
+        return SparseClassifier(alpha=float(alpha), max_iter=1)
+    from sklearn.linear_model import SGDClassifier
+
+    return SGDClassifier(loss="log_loss", penalty="l1", alpha=float(alpha), max_iter=1, tol=None, random_state=1)
+
+
+def fit(kind, train, model, alpha):
+    rows, labels = load(train)
+    learner_of(kind, alpha).fit(rows[:200], labels[:200])  # imports and first calls are not measured
+    learner = learner_of(kind, alpha)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = status("VmRSS")
+    started = time.perf_counter()
+    learner.fit(rows, labels)
+    seconds = time.perf_counter() - started
+    extra = status("VmHWM") - before
+    weights = learner.coef_[0]
+    with open(model, "wb") as file:
+        np.savez(file, weights=weights, intercept=learner.intercept_, classes=learner.classes_)
+    told = {"n_examples": rows.shape[0], "nonzeros": int(np.count_nonzero(weights))}
+    return {"seconds": seconds, "extra_mb": extra, **told}
+
+
+def overhead(train):
+    """The time of `fit` over that of the call into the core within it, in per cent; the median of many."""
+    from tamis import SparseClassifier, _base, _core
+
+    rows, labels = load(train)
+    inner, outer, shares = [], [], []
+
+    class Clocked:
+        Model = _core.Model
+
+        @staticmethod
+        def fit(*arguments):
+            started = time.perf_counter()
+            made = _core.fit(*arguments)
+            inner.append(time.perf_counter() - started)
+            return made
+
+    _base._core = Clocked
+    for _ in range(15):
+        started = time.perf_counter()
+        SparseClassifier(max_iter=1).fit(rows, labels)
+        outer.append(time.perf_counter() - started)
+        shares.append(100 * (outer[-1] / inner[-1] - 1))
+    return {"seconds": float(np.median(outer)), "n_examples": rows.shape[0], "overhead": float(np.median(shares))}
+
+
+def evaluate(model, test):
+    stored = np.load(model)
+    rows, labels = load(test, len(stored["weights"]))
+    margins = rows @ stored["weights"] + stored["intercept"]
+    positive = labels == stored["classes"][1]
+    return {
+        "n": rows.shape[0],
+        "error": float(np.mean((margins > 0) != positive)),
+        "loss": float(np.mean(np.logaddexp(0, np.where(positive, -margins, margins)))),
+        "nonzeros": int(np.count_nonzero(stored["weights"])),
+    }
+
+
+if __name__ == "__main__":
+    task, *arguments = sys.argv[1:]
+    print(json.dumps({"fit": fit, "overhead": overhead, "eval": evaluate}[task](*arguments)), flush=True)

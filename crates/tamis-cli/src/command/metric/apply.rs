@@ -1,0 +1,102 @@
+//! `tamis metric transform|predict|eval`: new rows among the training rows.
+
+use std::io::{BufWriter, Write, stdout};
+
+use serde_json::json;
+use tamis::data::Label;
+use tamis::metric::{Answer, ClassMeasures, Metric};
+use tamis::read::RowStream;
+
+use super::super::{Failure, warn_of_skipped};
+use super::{EvalArgs, PredictArgs, TransformArgs};
+use crate::args::DataArgs;
+use crate::output::print_line;
+use crate::output::table::{self, quoted};
+
+/// The data, opened with the columns the metric remembers.
+fn open(metric: &Metric, data: &DataArgs, needs_target: bool) -> Result<RowStream, Failure> {
+    let mut options = data.reading.options(needs_target);
+    options.columns.known = metric.columns.clone();
+    Ok(RowStream::open(data.reading.sources(&data.data)?, options))
+}
+
+pub fn transform(args: &TransformArgs) -> Result<(), Failure> {
+    let metric = Metric::load(&args.metric)?;
+    let shown = args.components.unwrap_or(usize::MAX).clamp(1, metric.dimensions());
+    let mut stream = open(&metric, &args.data, false)?;
+    let dictionary = metric.dictionary();
+    let mut out = BufWriter::new(stdout().lock());
+    let mut labelled: Option<bool> = None;
+    while let Some(block) = stream.next_block()? {
+        let places = metric.embed(&block.rows, &dictionary);
+        for (place, label) in places.iter().zip(&block.rows.labels) {
+            if labelled.is_none() {
+                let names: Vec<String> = (1..=shown).map(|axis| format!("axis{axis}")).collect();
+                let first = if *label == Label::Absent { "" } else { "y," };
+                writeln!(out, "{first}{}", names.join(","))?;
+            }
+            let with_label = *labelled.get_or_insert(*label != Label::Absent);
+            let numbers: Vec<String> = place[..shown].iter().map(f64::to_string).collect();
+            match (with_label, label) {
+                (true, Label::Absent) => writeln!(out, ",{}", numbers.join(","))?,
+                (true, label) => writeln!(out, "{},{}", quoted(&label.to_string()), numbers.join(","))?,
+                (false, _) => writeln!(out, "{}", numbers.join(","))?,
+            }
+        }
+    }
+    out.flush()?;
+    warn_of_skipped(stream.skipped(), stream.first_skipped());
+    Ok(())
+}
+
+pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
+    let metric = Metric::load(&args.metric)?;
+    let mut stream = open(&metric, &args.data, false)?;
+    let dictionary = metric.dictionary();
+    let mut out = BufWriter::new(stdout().lock());
+    while let Some(block) = stream.next_block()? {
+        for answer in metric.classify(&metric.embed(&block.rows, &dictionary)) {
+            writeln!(out, "{}", line(&metric, answer, &args.output))?;
+        }
+    }
+    out.flush()?;
+    warn_of_skipped(stream.skipped(), stream.first_skipped());
+    Ok(())
+}
+
+fn line(metric: &Metric, answer: Answer, what: &str) -> String {
+    let [vote, base] = [answer.vote, answer.base].map(|verdict| metric.classes[verdict.class].to_string());
+    match what {
+        "base" => base,
+        "score" => answer.base.score.to_string(),
+        "all" => format!("{vote} {base} {} {}", answer.vote.score, answer.base.score),
+        _ => vote,
+    }
+}
+
+pub fn eval(args: &EvalArgs) -> Result<(), Failure> {
+    let metric = Metric::load(&args.metric)?;
+    let mut stream = open(&metric, &args.data, true)?;
+    let measures = metric.measure(&mut stream)?;
+    warn_of_skipped(stream.skipped(), stream.first_skipped());
+    if args.json {
+        let mut value = json!(measures);
+        value["nonzeros"] = json!(metric.variables.len());
+        value["dimensions"] = json!(metric.dimensions());
+        print_line!("{value}")?;
+        return Ok(());
+    }
+    let told = |name: &str, measures: &ClassMeasures| {
+        let auc = measures.auc.map(|auc| format!(", AUC {auc:.4}")).unwrap_or_default();
+        let [error, balanced] = [measures.error, measures.balanced_error].map(|error| 100.0 * error);
+        format!("{name}  error {error:.2} %, balanced {balanced:.2} %{auc}")
+    };
+    print_line!(
+        "{} rows, {} variables\n{}\n{}",
+        table::count(measures.n as u64),
+        metric.variables.len(),
+        told(&format!("{} nearest rows", metric.voters), &measures.vote),
+        told("mean distances", &measures.base)
+    )?;
+    Ok(())
+}

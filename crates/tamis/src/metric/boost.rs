@@ -1,0 +1,405 @@
+//! The boosting loop: direction, weight, products, and new neighbours every few steps.
+//!
+//! Source: 002, Algorithm 2.2 with the remarks of section 2.6.
+//! ```text
+//! margins u = 0, residuals ρ = c
+//! repeat   ξ from the truncated power method on A = Φ Λ(ρ) Φ′;  z = Φ′ξ;  g = margins of z
+//!          w = ν · argmin Σ ρᵢ exp(−w gᵢ);  u += w g;  ρ = c exp(−u);  W += w ξξ′
+//!          products of the chosen terms join the candidates
+//!          every q steps: distances += what the new coordinates √w z bring; neighbours, u, ρ and E anew
+//! ```
+//! E holds the margins of every term, so that the diagonal of A is one product E ρ.
+//! Departures (E17, E18, E19): margins as in `graph`; W starts at 0, and the Euclidean distance only finds the first
+//! neighbours; L is the stack of rows √w ξ′. Margins are computed anew with the neighbourhoods; a step that finds no
+//! descent is left out, the update due at it is not. w is not normalised: neighbours do not change.
+//! Cost of a step: 6np; of an update: qn² + n² comparisons + 4knp. No p² anywhere; n² numbers unless there are too many.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::direction::{Direction, Problem, leading};
+use super::graph::Graph;
+use super::growth::grow;
+use super::nearest::{Distances, Nearest, Points, Search, stream};
+use super::number::{Real, dot, double};
+use super::sample::Sample;
+use super::settings::{Engine, Settings};
+use super::step::{best_weight, bounded_exp};
+use super::terms::Terms;
+use super::vote::{base, vote};
+use super::wide::WideRows;
+use crate::random::{Purpose, below, generator, uniform};
+
+/// One accepted step: W grows by weight · ξξ′.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    /// When, from 1.
+    pub(super) number: usize,
+    /// w, shrinkage included.
+    pub(super) weight: f64,
+    /// The terms of ξ.
+    pub(super) support: Vec<u32>,
+    /// Their entries.
+    pub(super) values: Vec<f64>,
+}
+
+/// How good the metric was at one update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    /// Steps so far.
+    pub(super) step: usize,
+    /// Σ cᵢ exp(−uᵢ).
+    pub(super) loss: f64,
+    /// Variables in the metric.
+    pub(super) variables: usize,
+    /// Training rows that their own neighbours put in the wrong class.
+    pub(super) wrong: usize,
+    /// Rows watched that were put in the wrong class, by vote and by f_W.
+    pub(super) watched: Option<[usize; 2]>,
+}
+
+/// What bounds a run and does not change what is learned on small data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Rows from which distances are streamed, not kept.
+    pub(super) dense_rows: usize,
+    /// Bytes for candidates and their margins.
+    pub(super) term_bytes: u64,
+    /// Rows that vote.
+    pub(super) voters: usize,
+    /// Seed of bags and drawn columns.
+    pub(super) seed: u64,
+}
+
+/// Where distances come from.
+enum Memory<T> {
+    Dense(Distances<T>),
+    Streamed(Vec<Vec<T>>),
+}
+
+/// Rows that are not learned from and tell how good the metric is.
+struct Watched<T> {
+    values: Vec<T>,
+    class_of: Vec<u32>,
+    distances: Distances<T>,
+    fresh: Vec<Vec<T>>,
+}
+
+/// A metric in the making.
+pub(super) struct Boost<'a, T> {
+    sample: &'a Sample<T>,
+    settings: &'a Settings,
+    limits: Limits,
+    pub(super) terms: Terms<T>,
+    graph: Graph,
+    energies: Vec<T>,
+    importance: Vec<f64>,
+    margins: Vec<f64>,
+    residuals: Vec<f64>,
+    masses: Vec<f64>,
+    memory: Memory<T>,
+    fresh: Vec<Vec<T>>,
+    watched: Option<Watched<T>>,
+    wide: Option<WideRows>,
+    used: BTreeSet<u32>,
+    pub(super) steps: Vec<Step>,
+    pub(super) curve: Vec<Point>,
+}
+
+/// What an update says of one row.
+struct Found {
+    own: Vec<u32>,
+    others: Vec<u32>,
+    margin: f64,
+    wrong: bool,
+}
+
+impl<'a, T: Real> Boost<'a, T> {
+    /// Looks at the rows; every class must have two.
+    pub(super) fn new(sample: &'a Sample<T>, settings: &'a Settings, limits: Limits) -> Self {
+        let rows = sample.rows();
+        let smallest = sample.classes.iter().map(|class| class.len()).min().unwrap_or(0);
+        let neighbours = settings.neighbours.min(smallest.saturating_sub(1)).max(1);
+        let importance = importance(sample, settings.balanced);
+        let terms = Terms::new(rows, sample.values.clone());
+        let memory = match rows <= limits.dense_rows {
+            true => Memory::Dense(Distances::new(rows, rows)),
+            false => Memory::Streamed(Vec::new()),
+        };
+        let mut boost = Boost {
+            sample,
+            settings,
+            limits,
+            graph: Graph { neighbours, own: Vec::new(), others: Vec::new() },
+            energies: Vec::new(),
+            margins: vec![0.0; rows],
+            residuals: importance.clone(),
+            importance,
+            masses: vec![0.0; terms.len()],
+            terms,
+            memory,
+            fresh: Vec::new(),
+            watched: None,
+            wide: (settings.engine == Engine::Stabilized).then(|| WideRows::new(sample)),
+            used: BTreeSet::new(),
+            steps: Vec::new(),
+            curve: Vec::new(),
+        };
+        boost.first_neighbours();
+        boost
+    }
+
+    /// Also measures on these rows, given variable by variable.
+    pub(super) fn watch(&mut self, values: Vec<T>, class_of: Vec<u32>) {
+        let distances = Distances::new(class_of.len(), self.sample.rows());
+        self.watched = Some(Watched { values, class_of, distances, fresh: Vec::new() });
+    }
+
+    /// Runs all steps; `go_on` is asked before each.
+    pub(super) fn run(&mut self, go_on: &dyn Fn() -> bool) -> bool {
+        let mut due = self.settings.update_every;
+        for number in 1..=self.settings.steps {
+            if !go_on() {
+                return false;
+            }
+            self.step(number);
+            if number == due || number == self.settings.steps {
+                self.update(number);
+                // Without kept distances an update costs more with every step: they come half as often each time.
+                let streamed = matches!(self.memory, Memory::Streamed(_));
+                due = if streamed { 2 * due } else { due + self.settings.update_every };
+            }
+        }
+        true
+    }
+
+    fn keep(&self) -> usize {
+        self.graph.neighbours.max(self.limits.voters)
+    }
+
+    /// Neighbours by the Euclidean distance of all variables.
+    fn first_neighbours(&mut self) {
+        let all = Points { count: self.sample.rows(), values: &self.sample.values };
+        let search = Search { classes: &self.sample.classes, keep: self.keep(), itself: true };
+        let found = stream(all, all, &search, |row, lists| self.found(row, lists));
+        self.take(found, false);
+    }
+
+    fn step(&mut self, number: usize) {
+        let Some(direction) = self.direction(number) else { return };
+        let coordinate = self.terms.along(&direction.support, &direction.values);
+        let margins = self.graph.margins(&coordinate);
+        let Some(weight) = best_weight(&self.residuals, &margins) else { return };
+        let weight = self.settings.shrinkage * weight;
+        let root = weight.sqrt();
+        if !coordinate.iter().all(|one| (root * one).abs() < 1e15) {
+            return;
+        }
+        self.margins.iter_mut().zip(&margins).for_each(|(sum, margin)| *sum += weight * margin);
+        self.find_residuals();
+        self.fresh.push(coordinate.iter().map(|one| T::of(root * one)).collect());
+        let Direction { support, values, .. } = direction;
+        if let Some(watched) = &mut self.watched {
+            let rows = watched.class_of.len();
+            let coordinate = self.terms.along_others(&support, &values, &watched.values, rows);
+            watched.fresh.push(coordinate.iter().map(|one| T::of(root * one)).collect());
+        }
+        for (&term, value) in support.iter().zip(&values) {
+            self.masses[term as usize] += weight * value * value;
+            self.used.extend(&self.terms.lists[term as usize]);
+        }
+        if number > self.settings.burn_in && self.settings.order > 1 {
+            self.grow(&support);
+        }
+        self.steps.push(Step { number, weight, support, values });
+    }
+
+    fn direction(&self, number: usize) -> Option<Direction> {
+        let columns = self.columns(number);
+        let residuals = self.bagged(number);
+        let rows = self.sample.rows();
+        let numbers: Vec<T> = residuals.iter().map(|&one| T::of(one)).collect();
+        let energy = |term: u32| &self.energies[term as usize * rows..(term as usize + 1) * rows];
+        let diagonal: Vec<f64> = columns.par_iter().with_min_len(32).map(|&term| dot(energy(term), &numbers)).collect();
+        let problem = Problem {
+            terms: &self.terms,
+            graph: &self.graph,
+            residuals: &residuals,
+            columns: &columns,
+            diagonal: &diagonal,
+        };
+        let entries = self.settings.entries_of(self.terms.len());
+        match &self.wide {
+            None => leading(&problem, entries, self.settings),
+            Some(rows) => problem.on(rows.support(&residuals, entries, self.limits.seed.wrapping_add(number as u64))),
+        }
+    }
+
+    /// The candidates of a step: all, or √p of them.
+    fn columns(&self, number: usize) -> Vec<u32> {
+        let all = self.terms.len();
+        if !self.settings.draw_columns {
+            return (0..all as u32).collect();
+        }
+        let wanted = ((all as f64).sqrt().ceil() as usize).max(self.settings.entries_of(all)).min(all);
+        let mut random = generator(self.limits.seed, Purpose::Draw, number as u64);
+        let mut columns: Vec<u32> = (0..all as u32).collect();
+        for at in 0..wanted {
+            columns.swap(at, at + below(&mut random, all - at));
+        }
+        columns.truncate(wanted);
+        columns.sort_unstable();
+        columns
+    }
+
+    /// The residuals a step looks at, scaled to a sum of one.
+    fn bagged(&self, number: usize) -> Vec<f64> {
+        let mut residuals = self.residuals.clone();
+        if self.settings.bag < 1.0 {
+            let mut random = generator(self.limits.seed, Purpose::Bag, number as u64);
+            residuals.iter_mut().for_each(|one| *one *= f64::from(uniform(&mut random) < self.settings.bag));
+        }
+        let total: f64 = residuals.iter().sum();
+        if total > 0.0 {
+            residuals.iter_mut().for_each(|one| *one /= total);
+        }
+        residuals
+    }
+
+    fn find_residuals(&mut self) {
+        let residual = |(importance, margin): (&f64, &f64)| importance * bounded_exp(-margin);
+        self.residuals = self.importance.iter().zip(&self.margins).map(residual).collect();
+    }
+
+    fn grow(&mut self, chosen: &[u32]) {
+        let rows = self.sample.rows();
+        let bytes = 2 * size_of::<T>() as u64 * rows as u64;
+        let fits = (self.limits.term_bytes / bytes.max(1)) as usize;
+        let most = (self.sample.variables.len() + MOST_PRODUCTS).min(fits.max(self.sample.variables.len()));
+        let before = self.terms.len();
+        grow(&mut self.terms, chosen, &self.masses, self.settings, most);
+        self.masses.resize(self.terms.len(), 0.0);
+        for term in before..self.terms.len() {
+            let energy = self.graph.margins(self.terms.row(term as u32));
+            self.energies.extend(energy);
+        }
+    }
+
+    /// What the nearest rows say of a row.
+    fn found(&self, row: usize, lists: &[Nearest<T>]) -> Found {
+        let (class, k) = (self.sample.class_of[row] as usize, self.graph.neighbours);
+        let mut others: Nearest<T> = Vec::with_capacity(lists.len() * k);
+        for (_, list) in lists.iter().enumerate().filter(|(other, _)| *other != class) {
+            others.extend(list.iter().take(k));
+        }
+        others.sort_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
+        others.truncate(k);
+        let own = &lists[class][..k];
+        let mean = |list: &[(T, u32)]| list.iter().map(|(distance, _)| double(*distance)).sum::<f64>() / k as f64;
+        Found {
+            margin: mean(&others) - mean(own),
+            own: own.iter().map(|(_, place)| *place).collect(),
+            others: others.iter().map(|(_, place)| *place).collect(),
+            wrong: vote(lists, self.limits.voters).class != class,
+        }
+    }
+
+    /// New neighbours, margins, residuals and energies; and a point of the curve.
+    fn update(&mut self, number: usize) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let last = self.curve.last().copied();
+        let (mut wrong, mut watched) = (self.sample.rows(), self.watched.as_ref().map(|all| [all.class_of.len(); 2]));
+        if let (true, Some(last)) = (fresh.is_empty(), last) {
+            (wrong, watched) = (last.wrong, last.watched);
+        }
+        if !fresh.is_empty() {
+            let found = self.find(&fresh);
+            wrong = found.iter().filter(|row| row.wrong).count();
+            self.take(found, true);
+            watched = self.measure(&fresh);
+        }
+        let (loss, variables) = (self.residuals.iter().sum(), self.used.len());
+        self.curve.push(Point { step: number, loss, variables, wrong, watched });
+    }
+
+    fn find(&mut self, fresh: &[Vec<T>]) -> Vec<Found> {
+        let mut memory = std::mem::replace(&mut self.memory, Memory::Streamed(Vec::new()));
+        let search = Search { classes: &self.sample.classes, keep: self.keep(), itself: true };
+        let found = match &mut memory {
+            Memory::Dense(distances) => distances.update(fresh, fresh, &search, |row, lists| self.found(row, lists)),
+            Memory::Streamed(coordinates) => {
+                coordinates.extend_from_slice(fresh);
+                let centred = centred(coordinates);
+                let all = Points { count: self.sample.rows(), values: &centred };
+                stream(all, all, &search, |row, lists| self.found(row, &exactly(row, lists, coordinates)))
+            }
+        };
+        self.memory = memory;
+        found
+    }
+
+    fn take(&mut self, found: Vec<Found>, with_margins: bool) {
+        self.graph.own = found.iter().flat_map(|row| row.own.iter().copied()).collect();
+        self.graph.others = found.iter().flat_map(|row| row.others.iter().copied()).collect();
+        if with_margins {
+            self.margins = found.iter().map(|row| row.margin).collect();
+            self.find_residuals();
+        }
+        let (rows, graph, terms) = (self.sample.rows(), &self.graph, &self.terms);
+        self.energies.resize(terms.len() * rows, T::default());
+        graph.margins_of_all(terms.values(), &mut self.energies);
+    }
+
+    /// Rows watched that are put in the wrong class, by vote and by f_W.
+    fn measure(&mut self, fresh: &[Vec<T>]) -> Option<[usize; 2]> {
+        let (voters, neighbours, keep) = (self.limits.voters, self.graph.neighbours, self.keep());
+        let watched = self.watched.as_mut()?;
+        let (own, class_of) = (std::mem::take(&mut watched.fresh), &watched.class_of);
+        let search = Search { classes: &self.sample.classes, keep, itself: false };
+        let verdicts = watched.distances.update(fresh, &own, &search, |row, lists| {
+            let truth = class_of[row] as usize;
+            [vote(lists, voters).class != truth, base(lists, neighbours).class != truth]
+        });
+        Some([0, 1].map(|way| verdicts.iter().filter(|wrong| wrong[way]).count()))
+    }
+}
+
+/// Products that may be added at most.
+const MOST_PRODUCTS: usize = 2000;
+
+/// c: the importance of each row, classes of equal weight if they are to be balanced; 1 on average.
+fn importance<T>(sample: &Sample<T>, balanced: bool) -> Vec<f64> {
+    let total: f64 = sample.weights.iter().sum();
+    let of_class: Vec<f64> = sample.classes.iter().map(|class| sample.weights[class.clone()].iter().sum()).collect();
+    let (rows, classes) = (sample.weights.len() as f64, sample.classes.len() as f64);
+    let share = |(weight, &class): (&f64, &u32)| match balanced {
+        true => weight * rows / (classes * of_class[class as usize]).max(f64::MIN_POSITIVE),
+        false => weight * rows / total.max(f64::MIN_POSITIVE),
+    };
+    sample.weights.iter().zip(&sample.class_of).map(share).collect()
+}
+
+/// Coordinates less their means, one after the other: small numbers cancel less.
+fn centred<T: Real>(coordinates: &[Vec<T>]) -> Vec<T> {
+    let mut all = Vec::with_capacity(coordinates.iter().map(Vec::len).sum());
+    for coordinate in coordinates {
+        let mean = coordinate.iter().map(|&one| double(one)).sum::<f64>() / coordinate.len().max(1) as f64;
+        all.extend(coordinate.iter().map(|&one| T::of(double(one) - mean)));
+    }
+    all
+}
+
+/// Lists with distances computed anew from the coordinates.
+fn exactly<T: Real>(row: usize, lists: &[Nearest<T>], coordinates: &[Vec<T>]) -> Vec<Nearest<T>> {
+    let distance = |other: u32| {
+        let gap = |coordinate: &Vec<T>| double(coordinate[row]) - double(coordinate[other as usize]);
+        T::of(coordinates.iter().map(|coordinate| gap(coordinate).powi(2)).sum())
+    };
+    let exact = |list: &Nearest<T>| {
+        let mut list: Nearest<T> = list.iter().map(|&(_, other)| (distance(other), other)).collect();
+        list.sort_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
+        list
+    };
+    lists.iter().map(exact).collect()
+}

@@ -1,0 +1,252 @@
+//! The file of a metric: safetensors with a checksum, as that of moments.
+//!
+//! | array | holds |
+//! |---|---|
+//! | `axes` | L, turned: axis by axis, an entry a term |
+//! | `offsets` | the mean of each coordinate |
+//! | `points` | the training rows, coordinate by coordinate, class by class |
+//!
+//! The header has one entry, `tamis-metric`: version, checksum and the rest as JSON (variables, terms, directions, classes,
+//! settings, how candidates did), apart by blanks. A file is written beside, synced and renamed; whatever is read is
+//! checked before use.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+
+use super::MetricError;
+use super::choose::Judged;
+use super::learned::{Metric, Term};
+use super::settings::Settings;
+use super::table::Variable;
+use crate::data::Label;
+use crate::data::bytes::{bytes_of, checksum, doubles};
+use crate::model::replace_file;
+use crate::parse::columns::KnownColumns;
+
+/// The version this build writes, and the newest it reads.
+const VERSION: u32 = 1;
+const FORMAT: &str = "tamis-metric";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct About {
+    name: String,
+    settings: Option<Settings>,
+    judged: Vec<Judged>,
+    voters: usize,
+    neighbours: usize,
+    classes: Vec<Label>,
+    class_sizes: Vec<usize>,
+    columns: Option<KnownColumns>,
+    width: usize,
+    variables: Vec<Variable>,
+    terms: Vec<Term>,
+    steps: Vec<(f64, Vec<(u32, f64)>)>,
+}
+
+impl Metric {
+    /// Saves the metric: the old file stays until the new one is whole.
+    pub fn save(&self, path: &Path) -> Result<(), MetricError> {
+        let failed = |source| MetricError::Write { path: path.to_path_buf(), source };
+        replace_file(path, &self.to_bytes()).map_err(failed)
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let about = About {
+            name: self.name.clone(),
+            settings: self.settings.clone(),
+            judged: self.judged.clone(),
+            voters: self.voters,
+            neighbours: self.neighbours,
+            classes: self.classes.clone(),
+            class_sizes: self.class_sizes.clone(),
+            columns: self.columns.clone(),
+            width: self.width,
+            variables: self.variables.clone(),
+            terms: self.terms.clone(),
+            steps: self.steps.clone(),
+        };
+        let about = serde_json::to_string(&about).expect("plain data becomes JSON");
+        let points: Vec<u8> = self.points.iter().flat_map(|point| point.to_le_bytes()).collect();
+        let arrays = BTreeMap::from([
+            ("axes", (Dtype::F64, bytes_of(self.axes.iter().copied()))),
+            ("offsets", (Dtype::F64, bytes_of(self.offsets.iter().copied()))),
+            ("points", (Dtype::F32, points)),
+        ]);
+        let sum = checksum(&about, arrays.iter().map(|(name, (_, bytes))| (*name, &bytes[..])));
+        let fields = HashMap::from([(FORMAT.to_string(), format!("{VERSION} {sum} {about}"))]);
+        let views = arrays.iter().map(|(name, (kind, bytes))| {
+            let length = bytes.len() / if *kind == Dtype::F64 { 8 } else { 4 };
+            (*name, TensorView::new(*kind, vec![length], bytes).expect("the shape is the length"))
+        });
+        serialize(views, Some(fields)).expect("arrays of known kinds can be written")
+    }
+
+    /// Loads a metric.
+    pub fn load(path: &Path) -> Result<Metric, MetricError> {
+        let failed = |source| MetricError::Open { path: path.to_path_buf(), source };
+        let bytes = std::fs::read(path).map_err(failed)?;
+        Metric::from_bytes(&bytes, path)
+    }
+
+    /// A metric from the bytes of its file; `path` is for messages.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Metric, MetricError> {
+        let path = path.to_path_buf();
+        let not_one = |reason: String| MetricError::NotAMetric { path: path.clone(), reason };
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| not_one(error.to_string()))?;
+        let empty = HashMap::new();
+        let fields = header.metadata().as_ref().unwrap_or(&empty);
+        let entry = fields.get(FORMAT).ok_or_else(|| not_one(format!("its header has no {FORMAT}")))?;
+        let parts: Vec<&str> = entry.splitn(3, ' ').collect();
+        let &[version, stated, about] = &parts[..] else { return Err(not_one("its header is cut short".into())) };
+        let version: u32 = version.parse().map_err(|_| not_one("its version is not a number".into()))?;
+        if version > VERSION {
+            return Err(MetricError::Newer { path, version, newest: VERSION });
+        }
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| not_one(error.to_string()))?;
+        let arrays: BTreeMap<String, TensorView<'_>> = tensors.tensors().into_iter().collect();
+        if checksum(about, arrays.iter().map(|(name, view)| (name.as_str(), view.data()))) != stated {
+            return Err(MetricError::Damaged { path });
+        }
+        let about: About = serde_json::from_str(about).map_err(|error| not_one(error.to_string()))?;
+        assemble(about, &arrays).map_err(not_one)
+    }
+}
+
+/// A metric from arrays whose bytes are those that were written; what they say is still looked at.
+fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<Metric, String> {
+    let array = |name: &str, kind: Dtype| match arrays.get(name) {
+        Some(view) if view.dtype() == kind => Ok(view.data()),
+        _ => Err(format!("it has no numbers {name}")),
+    };
+    let (axes, offsets) = (doubles(array("axes", Dtype::F64)?), doubles(array("offsets", Dtype::F64)?));
+    let word = |word: &[u8]| f32::from_le_bytes(word.try_into().expect("four bytes"));
+    let points: Vec<f32> = array("points", Dtype::F32)?.chunks_exact(4).map(word).collect();
+    check(&about, &axes, &offsets, &points)?;
+    let About { name, settings, judged, voters, neighbours, .. } = about;
+    let About { classes, class_sizes, columns, width, variables, terms, steps, .. } = about;
+    Ok(Metric {
+        name,
+        settings,
+        judged,
+        voters,
+        neighbours,
+        classes,
+        columns,
+        variables,
+        width,
+        terms,
+        steps,
+        axes,
+        offsets,
+        points,
+        class_sizes,
+    })
+}
+
+fn check(about: &About, axes: &[f64], offsets: &[f64], points: &[f32]) -> Result<(), String> {
+    let finite = axes.iter().chain(offsets).all(|one| one.is_finite()) && points.iter().all(|one| one.is_finite());
+    if !finite {
+        return Err("a coordinate is not finite".into());
+    }
+    if !(1..=1000).contains(&about.voters) || !(1..=1000).contains(&about.neighbours) {
+        return Err("the number of neighbours cannot be".into());
+    }
+    if about.classes.len() < 2 || about.classes.len() != about.class_sizes.len() {
+        return Err("classes and their sizes do not fit".into());
+    }
+    let scaled = |one: &Variable| one.centre.is_finite() && one.spread.is_finite() && one.spread > 0.0;
+    if !about.variables.iter().all(scaled) {
+        return Err("a variable has no scale".into());
+    }
+    let known = |term: &Term| {
+        let inside = term.variables.iter().all(|&one| (one as usize) < about.variables.len());
+        inside && !term.variables.is_empty() && term.spread.is_finite() && term.spread > 0.0
+    };
+    if about.terms.is_empty() || !about.terms.iter().all(known) {
+        return Err("a product has no factors, or a scale that cannot be".into());
+    }
+    let good_step = |(weight, entries): &(f64, Vec<(u32, f64)>)| {
+        let good = |&(term, value): &(u32, f64)| (term as usize) < about.terms.len() && value.is_finite();
+        *weight > 0.0 && weight.is_finite() && entries.iter().all(good)
+    };
+    if !about.steps.iter().all(good_step) {
+        return Err("a direction names a term that is not there, or has no weight".into());
+    }
+    let rows = about.class_sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size));
+    let dimensions = if axes.is_empty() { about.terms.len() } else { axes.len() / about.terms.len() };
+    let fits = (axes.is_empty() || axes.len() == dimensions * about.terms.len()) && offsets.len() == dimensions;
+    match rows.and_then(|rows| rows.checked_mul(dimensions)) {
+        Some(needed) if needed == points.len() && needed > 0 && fits => Ok(()),
+        _ => Err("its arrays do not fit its terms and rows".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::tests::table;
+    use super::super::{Candidate, MetricOptions, Settings, Stop, fit};
+    use super::*;
+
+    fn metric() -> Metric {
+        let mut text = String::from("a,b,c,y\n");
+        for i in 0..40 {
+            let (a, b) = (f64::from(i * 7 % 20), f64::from(i * 11 % 13));
+            text += &format!("{a},{b},{},{}\n", i % 3, if a > 9.0 { "high" } else { "low" });
+        }
+        let settings = Settings { steps: 12, burn_in: 0, ..Settings::default() };
+        let candidates = vec![Candidate { name: "é".into(), settings: Some(settings) }];
+        let options = MetricOptions { candidates, stop: Stop::Last, ..MetricOptions::default() };
+        fit(&table("t.csv", &text).unwrap(), &options, &()).unwrap().metric
+    }
+
+    fn load(bytes: &[u8]) -> Result<Metric, MetricError> {
+        Metric::from_bytes(bytes, Path::new("m.metric"))
+    }
+
+    #[test]
+    fn a_metric_survives_its_file_bit_for_bit() {
+        let metric = metric();
+        assert!(metric.dimensions() > 0 && !metric.steps.is_empty());
+        assert_eq!(load(&metric.to_bytes()).unwrap(), metric);
+    }
+
+    #[test]
+    fn any_flipped_bit_is_noticed() {
+        let metric = metric();
+        let bytes = metric.to_bytes();
+        for at in (0..bytes.len()).step_by(7) {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1;
+            // White space of the header's padding may change without changing anything.
+            assert!(load(&bad).map_or(true, |same| same == metric), "byte {at}");
+        }
+        assert!((0..bytes.len()).step_by(5).all(|end| load(&bytes[..end]).is_err()));
+    }
+
+    #[test]
+    fn complaints_say_what_is_wrong() {
+        assert!(load(b"not at all").unwrap_err().to_string().contains("not a file of a tamis metric"));
+        let metric = metric();
+        let mut bytes = metric.to_bytes();
+        *bytes.last_mut().unwrap() ^= 1;
+        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.metric: damaged: its checksum does not fit");
+        let told = |change: &dyn Fn(&mut Metric)| {
+            let mut changed = metric.clone();
+            change(&mut changed);
+            load(&changed.to_bytes()).unwrap_err().to_string()
+        };
+        assert!(told(&|metric| metric.points[0] = f32::NAN).contains("not finite"));
+        assert!(told(&|metric| metric.points.truncate(1)).contains("do not fit"));
+        assert!(told(&|metric| metric.class_sizes[0] = usize::MAX).contains("do not fit"));
+        assert!(told(&|metric| metric.terms[0].variables[0] = 99).contains("factors"));
+        assert!(told(&|metric| metric.steps[0].1[0].0 = 99).contains("a direction names"));
+        assert!(told(&|metric| metric.variables[0].spread = 0.0).contains("no scale"));
+        assert!(told(&|metric| drop(metric.classes.pop())).contains("classes"));
+        assert!(told(&|metric| metric.voters = 0).contains("neighbours"));
+    }
+}

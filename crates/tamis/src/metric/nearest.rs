@@ -1,0 +1,206 @@
+//! The nearest rows of each class: in distances that grow with the metric, or streamed block by block without keeping any.
+//!
+//! [`Distances`] holds all of them (4nm bytes) and adds what new coordinates bring: one pass over each row of memory adds
+//! the coordinates and keeps the few nearest of each class. [`stream`] holds a block of rows at a time, made by a matrix
+//! product from |a|² + |b|² − 2a·b: for the first, Euclidean neighbours in all variables, for many rows, and for new rows.
+//! A row's list depends on that row alone, so results are the same on any number of threads; of equals the first is nearer.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::number::{LANES, Real, double};
+
+/// The nearest rows of one class, near to far: squared distance and place.
+pub(super) type Nearest<T> = Vec<(T, u32)>;
+
+/// What is looked for.
+pub(super) struct Search<'a> {
+    /// The places of each class.
+    pub(super) classes: &'a [Range<usize>],
+    /// How many of each.
+    pub(super) keep: usize,
+    /// Whether queries are the rows themselves, and not their own neighbours.
+    pub(super) itself: bool,
+}
+
+impl Search<'_> {
+    fn lists<T: Real>(&self) -> Vec<Nearest<T>> {
+        vec![Vec::with_capacity(self.keep + 1); self.classes.len()]
+    }
+
+    fn scan<T: Real>(&self, distances: &[T], query: usize, lists: &mut [Nearest<T>]) {
+        let skip = if self.itself { query } else { usize::MAX };
+        for (class, list) in self.classes.iter().zip(lists) {
+            scan(distances, class.clone(), self.keep, skip, list);
+        }
+    }
+}
+
+/// Keeps the nearest of a stretch. Most chunks hold none: their least is compared at once.
+fn scan<T: Real>(distances: &[T], class: Range<usize>, keep: usize, skip: usize, list: &mut Nearest<T>) {
+    list.clear();
+    let mut worst = T::MOST;
+    for (number, chunk) in distances[class.clone()].chunks(LANES).enumerate() {
+        let hits = chunk.iter().fold(false, |hits, &distance| hits | (distance < worst));
+        if !hits {
+            continue;
+        }
+        for (at, &distance) in chunk.iter().enumerate() {
+            let place = class.start + number * LANES + at;
+            if distance < worst && place != skip {
+                let rank = list.partition_point(|(other, _)| *other <= distance);
+                list.insert(rank, (distance, place as u32));
+                list.truncate(keep);
+                worst = if list.len() == keep { list[keep - 1].0 } else { worst };
+            }
+        }
+    }
+}
+
+/// Squared distances from queries to all rows, kept from one update to the next.
+pub(super) struct Distances<T> {
+    rows: usize,
+    values: Vec<T>,
+}
+
+impl<T: Real> Distances<T> {
+    /// All zero.
+    pub(super) fn new(queries: usize, rows: usize) -> Self {
+        Distances { rows, values: vec![T::default(); queries * rows] }
+    }
+
+    /// Adds coordinates, then shows the nearest rows of every query.
+    pub(super) fn update<R: Send>(
+        &mut self,
+        of_rows: &[Vec<T>],
+        of_queries: &[Vec<T>],
+        search: &Search<'_>,
+        see: impl Fn(usize, &[Nearest<T>]) -> R + Sync,
+    ) -> Vec<R> {
+        let work = |lists: &mut Vec<Nearest<T>>, (query, line): (usize, &mut [T])| {
+            let here: Vec<T> = of_queries.iter().map(|coordinate| coordinate[query]).collect();
+            add(line, of_rows, &here);
+            search.scan(line, query, lists);
+            see(query, lists)
+        };
+        self.values.par_chunks_mut(self.rows).enumerate().map_init(|| search.lists(), work).collect()
+    }
+}
+
+/// Adds squared differences of coordinates to the distances from one query.
+fn add<T: Real>(line: &mut [T], coordinates: &[Vec<T>], here: &[T]) {
+    const STRETCH: usize = 512;
+    for (number, stretch) in line.chunks_mut(STRETCH).enumerate() {
+        let start = number * STRETCH;
+        for (coordinate, &here) in coordinates.iter().zip(here) {
+            for (distance, &there) in stretch.iter_mut().zip(&coordinate[start..]) {
+                let gap = there - here;
+                *distance += gap * gap;
+            }
+        }
+    }
+}
+
+/// Points with their coordinates, coordinate by coordinate.
+#[derive(Clone, Copy)]
+pub(super) struct Points<'a, T> {
+    /// The number of points.
+    pub(super) count: usize,
+    /// Coordinate by coordinate.
+    pub(super) values: &'a [T],
+}
+
+impl<T: Real> Points<'_, T> {
+    fn dimensions(&self) -> usize {
+        self.values.len() / self.count.max(1)
+    }
+
+    fn norms(&self) -> Vec<T> {
+        let mut sums = vec![0.0; self.count];
+        for coordinate in self.values.chunks_exact(self.count.max(1)) {
+            sums.iter_mut().zip(coordinate).for_each(|(sum, &one)| *sum += double(one) * double(one));
+        }
+        sums.into_iter().map(T::of).collect()
+    }
+}
+
+/// Queries whose distances are in memory at a time.
+const BLOCK: usize = 64;
+
+/// Shows the nearest rows of every query, a block of distances at a time.
+pub(super) fn stream<T: Real, R: Send>(
+    rows: Points<'_, T>,
+    queries: Points<'_, T>,
+    search: &Search<'_>,
+    see: impl Fn(usize, &[Nearest<T>]) -> R + Sync,
+) -> Vec<R> {
+    let (row_norms, query_norms) = (rows.norms(), queries.norms());
+    let dimensions = rows.dimensions();
+    let all = MatRef::from_row_major_slice(rows.values, dimensions, rows.count);
+    let asked = MatRef::from_row_major_slice(queries.values, dimensions, queries.count);
+    let starts: Vec<usize> = (0..queries.count).step_by(BLOCK).collect();
+    let block = |&start: &usize| {
+        let size = BLOCK.min(queries.count - start);
+        let mut products = vec![T::default(); size * rows.count];
+        let target = MatMut::from_row_major_slice_mut(&mut products, size, rows.count);
+        matmul(target, Accum::Replace, asked.subcols(start, size).transpose(), all, T::of(1.0), Par::Seq);
+        let mut lists = search.lists();
+        let line = |(at, line): (usize, &mut [T])| {
+            let norm = query_norms[start + at];
+            for (product, &other) in line.iter_mut().zip(&row_norms) {
+                let distance = norm + other - (*product + *product);
+                *product = if distance > T::default() { distance } else { T::default() };
+            }
+            search.scan(line, start + at, &mut lists);
+            see(start + at, &lists)
+        };
+        products.chunks_mut(rows.count.max(1)).enumerate().map(line).collect::<Vec<R>>()
+    };
+    starts.par_iter().flat_map_iter(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naive(points: &[[f64; 2]], query: usize, class: Range<usize>, keep: usize) -> Vec<u32> {
+        let distance = |at: usize| (0..2).map(|d| (points[at][d] - points[query][d]).powi(2)).sum::<f64>();
+        let mut places: Vec<usize> = class.filter(|&place| place != query).collect();
+        places.sort_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.cmp(&b)));
+        places.into_iter().take(keep).map(|place| place as u32).collect()
+    }
+
+    #[test]
+    fn both_ways_find_what_a_sort_finds() {
+        let points: Vec<[f64; 2]> = (0..150).map(|i| [f64::from(i * 37 % 101), f64::from(i * 53 % 97)]).collect();
+        let coordinates: Vec<Vec<f64>> = (0..2).map(|d| points.iter().map(|point| point[d]).collect()).collect();
+        let flat: Vec<f64> = coordinates.concat();
+        let classes = [0..40, 40..41, 41..150];
+        let search = Search { classes: &classes, keep: 5, itself: true };
+        let places = |_: usize, lists: &[Nearest<f64>]| -> Vec<Vec<u32>> {
+            lists.iter().map(|list| list.iter().map(|(_, place)| *place).collect()).collect()
+        };
+        let held = Distances::new(150, 150).update(&coordinates, &coordinates, &search, places);
+        let all = Points { count: 150, values: &flat };
+        let streamed = stream(all, all, &search, places);
+        for query in 0..150 {
+            let expected: Vec<Vec<u32>> = classes.iter().map(|class| naive(&points, query, class.clone(), 5)).collect();
+            assert_eq!(held[query], expected, "held, {query}");
+            assert_eq!(streamed[query], expected, "streamed, {query}");
+        }
+    }
+
+    #[test]
+    fn coordinates_add_up() {
+        let [first, second] = [vec![vec![0.0f32, 3.0]], vec![vec![0.0f32, 4.0]]];
+        let mut distances = Distances::new(2, 2);
+        let classes = [0..2];
+        let search = Search { classes: &classes, keep: 1, itself: true };
+        let nearest = |_: usize, lists: &[Nearest<f32>]| lists[0][0];
+        assert_eq!(distances.update(&first, &first, &search, nearest), [(9.0, 1), (9.0, 0)]);
+        assert_eq!(distances.update(&second, &second, &search, nearest), [(25.0, 1), (25.0, 0)]);
+    }
+}

@@ -1,0 +1,298 @@
+//! The same algorithm written densely and literally, to look over the fast version's shoulder (tests only).
+//!
+//! Every Dᵢ is an explicit matrix, A is their sum, the truncated power method multiplies by it, the support is refitted by
+//! a full eigen-decomposition, the weight comes from bisection, distances are (φ − φ′)′W(φ − φ′) from an explicit W, and
+//! neighbours from sorting. Labels are ±1 and neighbours positive and negative, as in the study: that the fast version
+//! speaks of the own class and others must make no difference.
+
+use faer::{Mat, Side};
+
+use super::settings::Settings;
+
+/// The state after some steps.
+pub(super) struct Oracle {
+    /// Variables of each term, and what it is divided by.
+    pub(super) terms: Vec<(Vec<u32>, f64)>,
+    /// φ(x), a row each.
+    phi: Vec<Vec<f64>>,
+    labels: Vec<f64>,
+    importance: Vec<f64>,
+    /// Positive and negative neighbours of each row.
+    sets: Vec<[Vec<usize>; 2]>,
+    /// f(xᵢ).
+    pub(super) scores: Vec<f64>,
+    /// W.
+    pub(super) weights: Mat<f64>,
+    settings: Settings,
+}
+
+impl Oracle {
+    pub(super) fn new(rows: Vec<Vec<f64>>, labels: Vec<f64>, settings: &Settings) -> Self {
+        let width = rows[0].len();
+        let count = |sign: f64| labels.iter().filter(|&&label| label == sign).count() as f64;
+        let importance = labels.iter().map(|&label| labels.len() as f64 / (2.0 * count(label))).collect();
+        let mut oracle = Oracle {
+            terms: (0..width as u32).map(|variable| (vec![variable], 1.0)).collect(),
+            scores: vec![0.0; labels.len()],
+            weights: Mat::zeros(width, width),
+            sets: Vec::new(),
+            phi: rows,
+            labels,
+            importance,
+            settings: settings.clone(),
+        };
+        oracle.find_neighbours(&Mat::identity(width, width));
+        oracle
+    }
+
+    pub(super) fn run(&mut self, steps: usize) {
+        for number in 1..=steps {
+            self.step(number);
+            if number % self.settings.update_every == 0 || number == steps {
+                let weights = self.weights.clone();
+                self.find_neighbours(&weights);
+                self.scores = (0..self.phi.len()).map(|row| self.score(row, &weights)).collect();
+            }
+        }
+    }
+
+    fn gap(&self, a: usize, b: usize) -> Vec<f64> {
+        self.phi[a].iter().zip(&self.phi[b]).map(|(a, b)| a - b).collect()
+    }
+
+    fn find_neighbours(&mut self, metric: &Mat<f64>) {
+        let distance = |a: usize, b: usize| quadratic(metric, &self.gap(a, b));
+        let nearest = |row: usize, sign: f64| {
+            let mut others: Vec<usize> =
+                (0..self.phi.len()).filter(|&other| other != row && self.labels[other] == sign).collect();
+            others.sort_by(|&a, &b| distance(row, a).total_cmp(&distance(row, b)));
+            others.truncate(self.settings.neighbours);
+            others
+        };
+        self.sets = (0..self.phi.len()).map(|row| [nearest(row, 1.0), nearest(row, -1.0)]).collect();
+    }
+
+    /// Dᵢ.
+    fn information(&self, row: usize) -> Mat<f64> {
+        let size = self.terms.len();
+        let mut sum = Mat::zeros(size, size);
+        for (set, sign) in self.sets[row].iter().zip([-1.0, 1.0]) {
+            for &other in set {
+                let gap = self.gap(row, other);
+                sum += Mat::from_fn(size, size, |i, j| sign * gap[i] * gap[j] / self.settings.neighbours as f64);
+            }
+        }
+        sum
+    }
+
+    fn score(&self, row: usize, metric: &Mat<f64>) -> f64 {
+        let information = self.information(row);
+        let size = metric.nrows();
+        (0..size).flat_map(|i| (0..size).map(move |j| (i, j))).map(|at| information[at] * metric[at]).sum()
+    }
+
+    fn residual(&self, row: usize) -> f64 {
+        self.importance[row] * self.labels[row] * (-self.labels[row] * self.scores[row]).clamp(-30.0, 30.0).exp()
+    }
+
+    fn step(&mut self, number: usize) {
+        let size = self.terms.len();
+        let total: f64 = (0..self.phi.len()).map(|row| self.residual(row).abs()).sum();
+        let mut matrix = Mat::zeros(size, size);
+        for row in 0..self.phi.len() {
+            let residual = self.residual(row) / total;
+            matrix += Mat::from_fn(size, size, |i, j| residual * self.information(row)[(i, j)]);
+        }
+        let Some(direction) = leading(&matrix, self.settings.entries.min(size)) else { return };
+        let rank_one = Mat::from_fn(size, size, |i, j| direction[i] * direction[j]);
+        let gains: Vec<f64> = (0..self.phi.len()).map(|row| self.score(row, &rank_one)).collect();
+        let Some(weight) = self.weight(&gains) else { return };
+        let weight = weight * self.settings.shrinkage;
+        self.weights += Mat::from_fn(size, size, |i, j| weight * rank_one[(i, j)]);
+        self.scores.iter_mut().zip(&gains).for_each(|(score, gain)| *score += weight * gain);
+        if number > self.settings.burn_in && self.settings.order > 1 {
+            self.grow(&direction);
+        }
+    }
+
+    /// Bisection on the derivative of the loss.
+    fn weight(&self, gains: &[f64]) -> Option<f64> {
+        let slope = |weight: f64| {
+            let one = |row: usize| {
+                let exponent = (-weight * self.labels[row] * gains[row]).clamp(-30.0, 30.0);
+                -self.residual(row) * gains[row] * exponent.exp()
+            };
+            (0..gains.len()).map(one).sum::<f64>()
+        };
+        let (mut low, mut high) = (0.0, 5.0 / (gains.iter().map(|gain| gain.abs()).sum::<f64>() / gains.len() as f64));
+        if slope(0.0) >= 0.0 {
+            return None;
+        }
+        if slope(high) <= 0.0 {
+            return Some(high);
+        }
+        for _ in 0..200 {
+            let middle = 0.5 * (low + high);
+            if slope(middle) < 0.0 { low = middle } else { high = middle }
+        }
+        Some(0.5 * (low + high))
+    }
+
+    fn grow(&mut self, direction: &[f64]) {
+        let used: Vec<usize> = (0..self.terms.len()).filter(|&term| self.weights[(term, term)] > 0.0).collect();
+        for first in (0..direction.len()).filter(|&term| direction[term] != 0.0) {
+            for &second in &used {
+                let mut list = [&self.terms[first].0[..], &self.terms[second].0[..]].concat();
+                list.sort_unstable();
+                if list.len() > self.settings.order || self.terms.iter().any(|(other, _)| *other == list) {
+                    continue;
+                }
+                let value = |row: &Vec<f64>| list.iter().map(|&variable| row[variable as usize]).product::<f64>();
+                let values: Vec<f64> = self.phi.iter().map(value).collect();
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
+                self.phi.iter_mut().zip(&values).for_each(|(row, value)| row.push(value / variance.sqrt()));
+                self.terms.push((list, variance.sqrt()));
+            }
+        }
+        let (old, size) = (self.weights.clone(), self.terms.len());
+        let inside = |i: usize, j: usize| i < old.nrows() && j < old.nrows();
+        self.weights = Mat::from_fn(size, size, |i, j| if inside(i, j) { old[(i, j)] } else { 0.0 });
+    }
+}
+
+fn quadratic(matrix: &Mat<f64>, vector: &[f64]) -> f64 {
+    let size = vector.len();
+    (0..size).map(|i| (0..size).map(|j| vector[i] * matrix[(i, j)] * vector[j]).sum::<f64>()).sum()
+}
+
+/// The truncated power method on an explicit matrix, then the leading eigenvector on the support.
+fn leading(matrix: &Mat<f64>, entries: usize) -> Option<Vec<f64>> {
+    let size = matrix.nrows();
+    let scale = (0..size).fold(0.0, |most: f64, at| most.max(matrix[(at, at)].abs()));
+    let first = (0..size).fold(0, |best, at| if matrix[(at, at)] > matrix[(best, best)] { at } else { best });
+    let mut now: Vec<f64> = (0..size).map(|at| f64::from(at == first)).collect();
+    let image = |vector: &[f64]| -> Vec<f64> {
+        (0..size).map(|i| (0..size).map(|j| matrix[(i, j)] * vector[j]).sum()).collect()
+    };
+    let most = image(&now).iter().fold(0.0, |most: f64, one| most.max(one.abs()));
+    let (mut gain, mut shift) = (quadratic(matrix, &now), 0.0);
+    for _ in 0..30 {
+        let moved: Vec<f64> = image(&now).iter().zip(&now).map(|(image, one)| image + shift * one).collect();
+        let mut order: Vec<usize> = (0..size).collect();
+        order.sort_by(|&a, &b| moved[b].abs().total_cmp(&moved[a].abs()).then(a.cmp(&b)));
+        let mut next = vec![0.0; size];
+        order[..entries].iter().for_each(|&at| next[at] = moved[at]);
+        let norm = next.iter().map(|one| one * one).sum::<f64>().sqrt();
+        next.iter_mut().for_each(|one| *one /= norm);
+        let next_gain = quadratic(matrix, &next);
+        if next_gain < gain - 1e-9 * scale {
+            shift = (2.0 * shift).max(most);
+            if shift > 1000.0 * scale {
+                break;
+            }
+            continue;
+        }
+        let same = now.iter().zip(&next).all(|(a, b)| (*a == 0.0) == (*b == 0.0));
+        let settled = same && next_gain - gain <= 1e-4 * next_gain.abs();
+        (now, gain) = (next, next_gain);
+        if settled {
+            break;
+        }
+    }
+    let support: Vec<usize> = (0..size).filter(|&at| now[at] != 0.0).collect();
+    let part = Mat::from_fn(support.len(), support.len(), |i, j| matrix[(support[i], support[j])]);
+    let eigen = part.self_adjoint_eigen(Side::Lower).unwrap();
+    let mut direction = vec![0.0; size];
+    let vector = eigen.U().col(support.len() - 1);
+    support.iter().enumerate().for_each(|(at, &term)| direction[term] = vector[at]);
+    let largest = direction.iter().fold(0.0, |most: f64, one| most.max(one.abs()));
+    direction.iter_mut().for_each(|one| *one = if one.abs() < 1e-3 * largest { 0.0 } else { *one });
+    let norm = direction.iter().map(|one| one * one).sum::<f64>().sqrt();
+    direction.iter_mut().for_each(|one| *one /= norm);
+    (quadratic(matrix, &direction) > 0.0).then_some(direction)
+}
+
+mod tests {
+    use super::super::boost::{Boost, Limits};
+    use super::super::sample::Sample;
+    use super::super::table::tests::table;
+    use super::*;
+    use crate::random::{Purpose, generator, uniform};
+
+    /// Two classes on a ring and inside it, with variables that say nothing.
+    fn ring(rows: usize, width: usize, seed: u64) -> String {
+        let mut random = generator(seed, Purpose::Deal, 0);
+        let names: Vec<String> = (0..width).map(|at| format!("x{at}")).collect();
+        let mut text = format!("{},y\n", names.join(","));
+        for row in 0..rows {
+            let radius = if row % 3 == 0 { 2.0 } else { 1.0 } + 0.3 * uniform(&mut random);
+            let angle = std::f64::consts::TAU * uniform(&mut random);
+            let noise = (2..width).map(|_| uniform(&mut random).to_string());
+            let informative = [radius * angle.cos(), radius * angle.sin()].map(|one| one.to_string());
+            let cells: Vec<String> = informative.into_iter().chain(noise).collect();
+            text += &format!("{},{}\n", cells.join(","), if row % 3 == 0 { "out" } else { "in" });
+        }
+        text
+    }
+
+    fn limits(dense_rows: usize) -> Limits {
+        Limits { dense_rows, term_bytes: 1 << 30, voters: 3, seed: 1 }
+    }
+
+    /// W of a run, by the variables of its terms.
+    fn weights_of(boost: &Boost<'_, f64>) -> Vec<((Vec<u32>, Vec<u32>), f64)> {
+        let mut sums = std::collections::BTreeMap::new();
+        for step in &boost.steps {
+            for (&a, &x) in step.support.iter().zip(&step.values) {
+                for (&b, &y) in step.support.iter().zip(&step.values) {
+                    let key = (boost.terms.lists[a as usize].clone(), boost.terms.lists[b as usize].clone());
+                    *sums.entry(key).or_insert(0.0) += step.weight * x * y;
+                }
+            }
+        }
+        sums.into_iter().collect()
+    }
+
+    fn compare(settings: &Settings, steps: usize, dense_rows: usize) {
+        let table = table("ring.csv", &ring(45, 5, 7)).unwrap();
+        let sample = Sample::<f64>::new(&table, &(0..45).collect::<Vec<_>>());
+        let settings = Settings { steps, ..settings.clone() };
+        let mut boost = Boost::new(&sample, &settings, limits(dense_rows));
+        assert!(boost.run(&|| true));
+        let rows = (0..45).map(|row| (0..5).map(|one| sample.values[one * 45 + row]).collect()).collect();
+        let labels = sample.class_of.iter().map(|&class| if class == 1 { 1.0 } else { -1.0 }).collect();
+        let mut oracle = Oracle::new(rows, labels, &settings);
+        oracle.run(steps);
+        let place = |list: &Vec<u32>| oracle.terms.iter().position(|(other, _)| other == list).expect("the same terms");
+        let found = weights_of(&boost);
+        assert!(found.len() > 4, "something was learned: {found:?}");
+        let mut seen = Mat::<f64>::zeros(oracle.terms.len(), oracle.terms.len());
+        for ((a, b), weight) in &found {
+            seen[(place(a), place(b))] = *weight;
+        }
+        for i in 0..oracle.terms.len() {
+            for j in 0..oracle.terms.len() {
+                let (ours, theirs) = (seen[(i, j)], oracle.weights[(i, j)]);
+                assert!((ours - theirs).abs() < 1e-8, "W[{i},{j}] = {ours}, not {theirs}");
+            }
+        }
+        let loss: f64 = (0..45).map(|row| oracle.residual(row).abs()).sum();
+        assert!((boost.curve.last().unwrap().loss - loss).abs() < 1e-8);
+    }
+
+    #[test]
+    fn the_fast_version_is_the_literal_one() {
+        let linear = Settings { order: 1, neighbours: 3, update_every: 4, entries: 2, ..Settings::default() };
+        compare(&linear, 17, 1000);
+        let square = Settings { order: 2, burn_in: 3, entries: 3, pool: None, shrinkage: 0.2, ..linear };
+        compare(&square, 15, 1000);
+    }
+
+    #[test]
+    fn streamed_distances_lead_to_the_same_metric() {
+        // Updates come at 4, 8, 16 in the streamed run: the same as every 4 steps up to 8.
+        let settings = Settings { order: 2, burn_in: 3, neighbours: 3, update_every: 4, ..Settings::default() };
+        compare(&settings, 8, 10);
+    }
+}

@@ -1,0 +1,120 @@
+"""What all estimators share: what was asked for, and data on their way to the core."""
+
+import os
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from . import _input
+from .errors import DataError, ParamError
+
+
+class Rows(BaseEstimator):
+    """An estimator that takes rows of any origin."""
+
+    # -- what was asked for
+
+    def _threads(self) -> int:
+        """Results do not depend on it."""
+        jobs = getattr(self, "n_jobs", None)
+        return (os.cpu_count() or 1) if jobs is None or jobs < 0 else max(1, jobs)
+
+    def _seed(self) -> int:
+        """``None`` is 0: the same data give the same model."""
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _reading(self) -> dict:
+        given = getattr(self, "reading", None) or {}
+        unknown = set(given) - set(_input.READING)
+        if unknown:
+            raise ParamError(f"unknown option of reading: {sorted(unknown)}; there are {sorted(_input.READING)}")
+        return {**_input.READING, **given}
+
+    # -- data in
+
+    def _matrix(self, X, y, sample_weight, *, reset):
+        """A matrix and its labels, checked by scikit-learn, for the core."""
+        X, y = _input.check(self, X, y, reset=reset, **self._label_checks())
+        return self._table(_input.cells_of(X), self._names(), y, _input.weights_of(sample_weight, X.shape[0]))
+
+    def _label_checks(self) -> dict:
+        return {}
+
+    def _names(self):
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
+
+    def _mixed(self, X, y, sample_weight, *, reset):
+        """A table of Arrow and its labels for the core, which finds out by itself what the columns are."""
+        names = _input.column_names(X)
+        if reset:
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        weights = _input.weights_of(sample_weight, _input.rows_of(X, y))
+        return self._table(X, None, None if y is None else np.asarray(y), weights)
+
+    def _table(self, cells, names, y, weights):
+        labels, classes = self._labels(y)
+        return _input.Table(cells, names, labels, classes, weights)
+
+    def _any(self, X, y, sample_weight, *, reset):
+        if _input.is_mixed(X):
+            return self._mixed(X, y, sample_weight, reset=reset)
+        return self._matrix(X, y, sample_weight, reset=reset)
+
+    def _batches(self, batches):
+        """Tables from an iterator of (X, y) or (X, y, weights). The first says what the columns are."""
+        first = True
+        for batch in batches:
+            X, y, *rest = batch
+            yield self._any(X, y, rest[0] if rest else None, reset=first)
+            first = False
+
+    def _forget_shape(self) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+
+    def _data(self, X, y, sample_weight):
+        """What the core learns from: a table, files and how they are read, or an iterator of tables."""
+        paths = _input.as_paths(X)
+        stream = paths is not None or _input.is_batches(X)
+        if stream and (y is not None or sample_weight is not None):
+            raise DataError("labels and weights come with the files or batches: leave y and sample_weight out")
+        if stream:
+            self._forget_shape()
+            return (paths, self._reading()) if paths is not None else self._batches(X)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        return self._any(X, y, sample_weight, reset=True)
+
+    def _known(self, X, columns):
+        """Rows without labels for what was learned before; ``columns`` is what the core knows of the table's columns."""
+        if _input.is_mixed(X):
+            return _input.Table(X, known=columns)
+        names = self._names()
+        if hasattr(self, "n_features_in_"):
+            X = _input.check(self, X, reset=False)
+        else:  # learned from a stream: columns go by their names, or by their numbers
+            names = list(X.columns) if hasattr(X, "columns") else None
+            X = _input.check(BaseEstimator(), X, reset=True)
+        return _input.Table(_input.cells_of(X), names)
+
+    def _column_of(self):
+        """Where a feature of the model is among the columns."""
+        if not hasattr(self, "n_features_in_"):
+            raise AttributeError("learned from a stream, whose columns have no fixed places: see features_")
+        names = self._names()
+        if names is None:
+            return lambda name: int(name) - 1
+        places = {name: place for place, name in enumerate(names)}
+
+        def find(name):
+            if name not in places:
+                raise AttributeError(f"{name!r} is a category or a product, not a column: see features_")
+            return places[name]
+
+        return find
