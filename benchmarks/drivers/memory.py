@@ -1,7 +1,7 @@
 """A matrix in memory to a model: our Python package, or scikit-learn's SGDClassifier.
 
     memory.py fit tamis|scikit-learn TRAIN MODEL ALPHA   one pass over the rows of a svmlight file
-    memory.py overhead TRAIN                             what Python adds to the core, on one pass of our package
+    memory.py overhead TRAIN PASSES                      what Python adds to the core; 0 passes: nothing is set
     memory.py eval MODEL TEST                            as of sgd.py, with the mean logistic loss
 
 The last line on stdout is JSON; `seconds` is `fit` alone, rows being in memory, and `extra_mb` what memory it took at the
@@ -50,7 +50,7 @@ def fit(kind, train, model, alpha):
     return {"seconds": seconds, "extra_mb": extra, **told}
 
 
-def overhead(train):
+def overhead(train, passes):
     """The time of `fit` over that of the call into the core within it, in per cent; the median of many."""
     from tamis import SparseClassifier, _base, _core
 
@@ -70,7 +70,7 @@ def overhead(train):
     _base._core = Clocked
     for _ in range(15):
         started = time.perf_counter()
-        SparseClassifier(max_iter=1).fit(rows, labels)
+        SparseClassifier(max_iter=int(passes) or None).fit(rows, labels)
         outer.append(time.perf_counter() - started)
         shares.append(100 * (outer[-1] / inner[-1] - 1))
     return {"seconds": float(np.median(outer)), "n_examples": rows.shape[0], "overhead": float(np.median(shares))}
@@ -78,8 +78,10 @@ def overhead(train):
 
 def evaluate(model, test):
     stored = np.load(model)
-    rows, labels = load(test, len(stored["weights"]))
-    margins = rows @ stored["weights"] + stored["intercept"]
+    rows, labels = load(test)
+    # Columns that only one of the two files has are none of the model's.
+    width = min(rows.shape[1], len(stored["weights"]))
+    margins = rows[:, :width] @ stored["weights"][:width] + stored["intercept"]
     positive = labels == stored["classes"][1]
     return {
         "n": rows.shape[0],

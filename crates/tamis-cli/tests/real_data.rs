@@ -5,26 +5,8 @@
 
 mod common;
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-use common::Folder;
+use common::{Folder, data};
 use serde_json::Value;
-
-/// The path of a data set, or a loud word that it is missing.
-fn data(name: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("TAMIS_DATA").map_or_else(beside, PathBuf::from);
-    let path = folder.join(format!("{name}.svm.zst"));
-    if !path.exists() {
-        // Not eprintln!, which is kept from sight when a test passes.
-        let mut loud = std::io::stderr();
-        writeln!(loud, "SKIPPED: {} is not there; set TAMIS_DATA to the folder with the data sets", path.display())
-            .ok();
-        return None;
-    }
-    Some(path.canonicalize().expect("it exists"))
-}
 
 /// Fits on one file with nothing set and measures on another.
 fn fit_and_measure(folder: &Folder, name: &str, train: &str, test: &str) -> Value {

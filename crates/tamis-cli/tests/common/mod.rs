@@ -235,3 +235,19 @@ pub fn line_csv(count: usize) -> String {
     }
     text
 }
+
+/// The path of a data set, or a loud word that it is missing.
+pub fn data(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("TAMIS_DATA").map_or_else(beside, PathBuf::from);
+    let path = folder.join(format!("{name}.svm.zst"));
+    if !path.exists() {
+        use std::io::Write as _;
+        // Not eprintln!, which is kept from sight when a test passes.
+        let mut loud = std::io::stderr();
+        writeln!(loud, "SKIPPED: {} is not there; set TAMIS_DATA to the folder with the data sets", path.display())
+            .ok();
+        return None;
+    }
+    Some(path.canonicalize().expect("it exists"))
+}

@@ -1,0 +1,51 @@
+//! Metrics of real data with many classes against plain neighbours. The thresholds are floors, far from the best possible.
+
+mod common;
+
+use common::{Folder, data};
+
+/// The rows of a data set.
+fn rows(name: &str) -> Option<Vec<String>> {
+    let text = String::from_utf8(zstd::decode_all(std::fs::File::open(data(name)?).unwrap()).unwrap()).unwrap();
+    Some(text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect())
+}
+
+/// Every third row is for testing, the others for training.
+fn parted(rows: &[String]) -> [String; 2] {
+    let part = |test: bool| {
+        rows.iter().enumerate().filter(move |(row, _)| (row % 3 == 0) == test).map(|(_, row)| row.as_str())
+    };
+    [part(false).collect(), part(true).collect()]
+}
+
+/// The errors of a metric and of plain neighbours on the test rows.
+fn errors([train, test]: [String; 2]) -> (f64, f64) {
+    let folder = Folder::new();
+    folder.write("train.svm", train).write("test.svm", test);
+    let error = |flags: &str| {
+        folder.ok(&format!("metric fit train.svm {flags} --quiet -o m"));
+        folder.json("metric eval m test.svm --json")["error"].as_f64().unwrap()
+    };
+    (error("--preset order-1 --steps 60 --entries 10 --stop last"), error("--preset plain"))
+}
+
+#[test]
+fn digits_of_eight_by_eight() {
+    let Some(rows) = rows("digits8x8") else { return };
+    let (metric, plain) = errors(parted(&rows));
+    assert!(metric < 0.05 && metric < plain + 0.015, "{metric} {plain}");
+}
+
+#[test]
+fn digits_of_zip_codes() {
+    let (Some(train), Some(test)) = (rows("usps_zip_train"), rows("usps_zip_test")) else { return };
+    let (metric, plain) = errors([train.into_iter().step_by(4).collect(), test.into_iter().step_by(2).collect()]);
+    assert!(metric < 0.12 && metric < plain + 0.03, "{metric} {plain}");
+}
+
+#[test]
+fn spoken_letters() {
+    let Some(rows) = rows("isolet5") else { return };
+    let (metric, plain) = errors(parted(&rows));
+    assert!(metric < 0.15 && metric < plain, "{metric} {plain}");
+}
