@@ -9,7 +9,7 @@ use proptest::prelude::*;
 type Check = fn(&[u8]);
 
 /// Every fuzz target with its check.
-const TARGETS: [(&str, Check); 7] = [
+const TARGETS: [(&str, Check); 9] = [
     ("parse_svmlight", hostile::svmlight),
     ("parse_vw", hostile::vowpal_wabbit),
     ("parse_csv", hostile::csv),
@@ -17,6 +17,8 @@ const TARGETS: [(&str, Check); 7] = [
     ("model_load", hostile::model),
     ("checkpoint_load", hostile::checkpoint),
     ("columnar_read", hostile::columnar),
+    ("metric_load", hostile::metric),
+    ("moments_load", hostile::moments),
 ];
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use tamis::columnar::{ColumnarKind, ColumnarReader};
 use tamis::data::{Dictionary, ParsedRows};
+use tamis::metric::Metric;
 use tamis::model::Model;
+use tamis::moments::Moments;
 use tamis::parse::columns::{ColumnOptions, Columns};
 use tamis::parse::csv::{Table, header, numeric_columns};
 use tamis::parse::jsonl::JsonLines;
@@ -80,6 +82,22 @@ pub fn model(bytes: &[u8]) {
 pub fn checkpoint(bytes: &[u8]) {
     if let Ok(saved) = Saved::from_bytes(bytes, Path::new("fuzz")) {
         saved.recipe().check().ok();
+    }
+}
+
+/// Files of metrics: refused, or whole; then they write what they read, and say something of any row.
+pub fn metric(bytes: &[u8]) {
+    if let Ok(metric) = Metric::from_bytes(bytes, Path::new("fuzz")) {
+        assert_eq!(Metric::from_bytes(&metric.to_bytes(), Path::new("fuzz")).expect("our own bytes"), metric);
+        assert_eq!(metric.classify(&[vec![0.0; metric.dimensions()]]).len(), 1);
+    }
+}
+
+/// Files of moments: refused, or whole; then they write what they read.
+pub fn moments(bytes: &[u8]) {
+    if let Ok(moments) = Moments::from_bytes(bytes, Path::new("fuzz")) {
+        let again = Moments::from_bytes(&moments.to_bytes(), Path::new("fuzz")).expect("our own bytes");
+        assert_eq!(again.to_bytes(), moments.to_bytes());
     }
 }
 
