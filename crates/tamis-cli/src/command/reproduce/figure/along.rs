@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
 use crate::command::Failure;
-use crate::command::reproduce::cell::{Lab, Outcome};
+use crate::command::reproduce::cell::Lab;
 use crate::command::reproduce::plan::{Cell, RowPlan, TablePlan};
 
 /// Which table has the cells, and how the measures begin.
@@ -31,11 +31,12 @@ impl Plan {
         let logarithmic = AxisKind::Logarithmic;
         let mut chart =
             Chart::new(&title).x(&self.x_title).x_kind(logarithmic).y(&self.y_title).y_kind(AxisKind::Logarithmic);
+        let found = lab.row(table.protocol.unwrap_or(lab.experiment.protocol.name), row)?;
         for column in &table.columns {
-            let protocol = table.protocol.unwrap_or(lab.experiment.protocol.name);
-            match lab.cell(protocol, row, column)? {
-                Outcome::Measured(cell) => chart = chart.line(&lab.experiment.runs[column].title, self.points(&cell)),
-                Outcome::Missing(_) => {}
+            match found.get(&row.key(column)) {
+                Some(Ok(cell)) => chart = chart.line(&lab.experiment.runs[column].title, self.points(cell)),
+                Some(Err(reason)) => return Err(Failure::Text(reason.clone())),
+                None => return Err(Failure::Text(format!("{column:?} was not measured"))),
             }
         }
         Ok(chart)
