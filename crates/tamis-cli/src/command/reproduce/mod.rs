@@ -176,7 +176,10 @@ fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<
 /// Draws a figure and writes it; returns what machines are told.
 fn show_figure(lab: &Lab<'_>, args: &ReproduceArgs, folder: &Path, name: &str) -> Result<Option<Value>, Failure> {
     let plan = &lab.experiment.figures[name];
-    if plan.draw.data().is_some_and(|data| !args.only.is_empty() && !args.only.iter().any(|only| only == data)) {
+    let table = plan.draw.table().and_then(|table| lab.experiment.tables.get(table));
+    let of_table = table.into_iter().flat_map(|table| table.rows.iter().map(|row| &row.data));
+    let is_left_out = |data: &str| !args.only.is_empty() && !args.only.iter().any(|only| only == data);
+    if plan.draw.data().is_some_and(is_left_out) || of_table.into_iter().any(|data| is_left_out(data)) {
         return Ok(None);
     }
     let charts = figure::draw(lab, plan)?;

@@ -12,7 +12,7 @@ use crate::command::reproduce::plan::{Cell, RowPlan, TablePlan};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    table: String,
+    pub table: String,
     /// What comes before the number in the names of the measures.
     prefix: String,
     x_title: String,

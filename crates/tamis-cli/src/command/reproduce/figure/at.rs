@@ -11,7 +11,7 @@ use crate::command::reproduce::plan::{RowPlan, TablePlan};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    table: String,
+    pub table: String,
     /// What runs across: `at` of the rows, or a measure of the cells.
     x: String,
     x_title: String,

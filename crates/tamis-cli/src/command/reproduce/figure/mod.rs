@@ -61,6 +61,15 @@ impl Drawing {
         }
     }
 
+    /// The table it draws.
+    pub fn table(&self) -> Option<&str> {
+        match self {
+            Drawing::Along(plan) => Some(&plan.table),
+            Drawing::At(plan) => Some(&plan.table),
+            _ => None,
+        }
+    }
+
     /// The runs it shows.
     pub fn runs(&self) -> &[String] {
         match self {
