@@ -11,6 +11,7 @@ mod names;
 mod parsed;
 mod row;
 mod scale;
+pub(crate) mod sealed;
 
 pub use batch::{Batch, Parts};
 pub use index_table::IndexTable;

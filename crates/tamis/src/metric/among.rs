@@ -3,6 +3,7 @@
 use super::MetricError;
 use super::learned::Metric;
 use super::table::classes_of;
+use super::vote::check_voters;
 use crate::data::Label;
 use crate::read::{ReadError, RowSource};
 use crate::train::{LabelSurvey, TaskKind, TrainError};
@@ -10,9 +11,7 @@ use crate::train::{LabelSurvey, TaskKind, TrainError};
 impl Metric {
     /// The same distances among these labelled rows, `voters` of which vote.
     pub fn among(&self, source: &mut dyn RowSource, task: TaskKind, voters: usize) -> Result<Metric, MetricError> {
-        if voters == 0 {
-            return Err(MetricError::Choice("--voters must be at least 1".into()));
-        }
+        check_voters(voters)?;
         let dictionary = self.dictionary();
         let (mut places, mut labels, mut survey) = (Vec::new(), Vec::new(), LabelSurvey::default());
         while let Some(block) = source.next_block()? {
@@ -73,7 +72,10 @@ mod tests {
         for (found, wanted) in same.points.iter().zip(&metric.points) {
             assert!((found - wanted).abs() < 1e-4, "{found} {wanted}");
         }
-        assert!(metric.among(&mut open(&path), TaskKind::Auto, 0).unwrap_err().to_string().contains("--voters"));
+        for voters in [0, 1001] {
+            let told = metric.among(&mut open(&path), TaskKind::Auto, voters).unwrap_err().to_string();
+            assert_eq!(told, "--voters must be from 1 to 1000");
+        }
         std::fs::write(&path, "y,a,b,c\n").unwrap();
         assert!(metric.among(&mut open(&path), TaskKind::Auto, 3).is_err(), "no rows");
     }

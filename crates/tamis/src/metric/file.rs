@@ -10,10 +10,10 @@
 //! settings, how candidates did), apart by blanks. A file is written beside, synced and renamed; whatever is read is
 //! checked before use.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::MetricError;
@@ -22,13 +22,13 @@ use super::learned::{Metric, Term};
 use super::settings::Settings;
 use super::table::Variable;
 use crate::data::Label;
-use crate::data::bytes::{bytes_of, checksum, doubles};
+use crate::data::bytes::{bytes_of, doubles};
+use crate::data::sealed::{Arrays, Broken, Format};
 use crate::model::replace_file;
 use crate::parse::columns::KnownColumns;
 
 /// The version this build writes, and the newest it reads.
-const VERSION: u32 = 1;
-const FORMAT: &str = "tamis-metric";
+const FORMAT: Format = Format { name: "tamis-metric", version: 1 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,18 +72,13 @@ impl Metric {
         };
         let about = serde_json::to_string(&about).expect("plain data becomes JSON");
         let points: Vec<u8> = self.points.iter().flat_map(|point| point.to_le_bytes()).collect();
-        let arrays = BTreeMap::from([
-            ("axes", (Dtype::F64, bytes_of(self.axes.iter().copied()))),
-            ("offsets", (Dtype::F64, bytes_of(self.offsets.iter().copied()))),
-            ("points", (Dtype::F32, points)),
-        ]);
-        let sum = checksum(&about, arrays.iter().map(|(name, (_, bytes))| (*name, &bytes[..])));
-        let fields = HashMap::from([(FORMAT.to_string(), format!("{VERSION} {sum} {about}"))]);
-        let views = arrays.iter().map(|(name, (kind, bytes))| {
-            let length = bytes.len() / if *kind == Dtype::F64 { 8 } else { 4 };
-            (*name, TensorView::new(*kind, vec![length], bytes).expect("the shape is the length"))
-        });
-        serialize(views, Some(fields)).expect("arrays of known kinds can be written")
+        let arrays = [
+            ("axes", Dtype::F64, bytes_of(self.axes.iter().copied())),
+            ("offsets", Dtype::F64, bytes_of(self.offsets.iter().copied())),
+            ("points", Dtype::F32, points),
+        ];
+        let arrays: Arrays = arrays.into_iter().map(|(name, kind, bytes)| (name.into(), (kind, bytes))).collect();
+        FORMAT.seal(&about, &arrays)
     }
 
     /// Loads a metric.
@@ -97,22 +92,12 @@ impl Metric {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Metric, MetricError> {
         let path = path.to_path_buf();
         let not_one = |reason: String| MetricError::NotAMetric { path: path.clone(), reason };
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| not_one(error.to_string()))?;
-        let empty = HashMap::new();
-        let fields = header.metadata().as_ref().unwrap_or(&empty);
-        let entry = fields.get(FORMAT).ok_or_else(|| not_one(format!("its header has no {FORMAT}")))?;
-        let parts: Vec<&str> = entry.splitn(3, ' ').collect();
-        let &[version, stated, about] = &parts[..] else { return Err(not_one("its header is cut short".into())) };
-        let version: u32 = version.parse().map_err(|_| not_one("its version is not a number".into()))?;
-        if version > VERSION {
-            return Err(MetricError::Newer { path, version, newest: VERSION });
-        }
-        let tensors = SafeTensors::deserialize(bytes).map_err(|error| not_one(error.to_string()))?;
-        let arrays: BTreeMap<String, TensorView<'_>> = tensors.tensors().into_iter().collect();
-        if checksum(about, arrays.iter().map(|(name, view)| (name.as_str(), view.data()))) != stated {
-            return Err(MetricError::Damaged { path });
-        }
-        let about: About = serde_json::from_str(about).map_err(|error| not_one(error.to_string()))?;
+        let (about, arrays) = FORMAT.open(bytes).map_err(|broken| match broken {
+            Broken::NotOne(reason) => not_one(reason),
+            Broken::Newer(version) => MetricError::Newer { path: path.clone(), version, newest: FORMAT.version },
+            Broken::Damaged => MetricError::Damaged { path: path.clone() },
+        })?;
+        let about: About = serde_json::from_str(&about).map_err(|error| not_one(error.to_string()))?;
         assemble(about, &arrays).map_err(not_one)
     }
 }

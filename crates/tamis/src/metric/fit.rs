@@ -13,7 +13,7 @@ use super::nearest::{Nearest, Points, Search, stream};
 use super::sample::Sample;
 use super::stop::{Stop, steps_of};
 use super::table::Table;
-use super::vote::vote;
+use super::vote::{check_voters, vote};
 use crate::random::{Purpose, generator, shuffle};
 use crate::read::memory_of_this_machine;
 
@@ -120,9 +120,7 @@ impl MetricOptions {
         if self.repeats.is_some_and(|repeats| !(1..=100).contains(&repeats)) {
             return wrong("--repeats must be from 1 to 100");
         }
-        if self.voters == 0 || self.voters > 1000 {
-            return wrong("--voters must be from 1 to 1000");
-        }
+        check_voters(self.voters)?;
         if matches!(self.stop, Stop::Complexity(price) if !(price >= 0.0 && price.is_finite())) {
             return wrong("--complexity must be at least 0");
         }

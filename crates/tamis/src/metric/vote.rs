@@ -3,6 +3,7 @@
 //! Source: 002, section 2.7 (k-NN with k = 3) and (2.3). f_W puts a row in the class whose k nearest rows are nearest on
 //! average; for two classes that is the sign of d⁻ − d⁺.
 
+use super::MetricError;
 use super::nearest::Nearest;
 use super::number::{Real, double};
 
@@ -13,6 +14,14 @@ pub struct Verdict {
     pub class: usize,
     /// For two classes, larger where the second is likelier: its share of votes, or d(first) − d(second).
     pub score: f64,
+}
+
+/// Whether so many rows can vote.
+pub(super) fn check_voters(voters: usize) -> Result<(), MetricError> {
+    match (1..=1000).contains(&voters) {
+        true => Ok(()),
+        false => Err(MetricError::Choice("--voters must be from 1 to 1000".into())),
+    }
 }
 
 /// The vote of the `voters` nearest rows of all classes; of classes with as many votes the one with the nearest row.

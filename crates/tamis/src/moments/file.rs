@@ -10,21 +10,21 @@
 //! The header has one entry, `tamis-moments`: version, checksum and the rest as JSON, apart by blanks (one entry, so that the
 //! same moments are the same bytes). A file is written beside, synced and renamed; whatever is read is checked before use.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::packed::Packed;
 use super::{Column, Moments, MomentsError, Sums};
-use crate::data::bytes::{bytes_of, checksum, doubles};
+use crate::data::bytes::{bytes_of, doubles};
+use crate::data::sealed::{Arrays, Broken, Format};
 use crate::model::replace_file;
 use crate::parse::columns::KnownColumns;
 
 /// The version this build writes, and the newest it reads.
-const VERSION: u32 = 1;
-const FORMAT: &str = "tamis-moments";
+const FORMAT: Format = Format { name: "tamis-moments", version: 1 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,7 +54,7 @@ impl Moments {
         };
         let about = serde_json::to_string(&about).expect("plain data becomes JSON");
         let columns = serde_json::to_string(&self.columns).expect("plain data becomes JSON");
-        let mut arrays: BTreeMap<String, (Dtype, Vec<u8>)> = BTreeMap::new();
+        let mut arrays = Arrays::new();
         arrays.insert("columns".into(), (Dtype::U8, columns.into_bytes()));
         for (number, fold) in self.folds.iter().enumerate() {
             let mut put =
@@ -63,13 +63,7 @@ impl Moments {
             put("means", bytes_of(fold.means.iter().copied()));
             put("comoments", bytes_of(fold.comoments.triangle()));
         }
-        let sum = checksum(&about, arrays.iter().map(|(name, (_, bytes))| (name.as_str(), &bytes[..])));
-        let fields = HashMap::from([(FORMAT.to_string(), format!("{VERSION} {sum} {about}"))]);
-        let views = arrays.iter().map(|(name, (kind, bytes))| {
-            let length = if *kind == Dtype::F64 { bytes.len() / 8 } else { bytes.len() };
-            (name.as_str(), TensorView::new(*kind, vec![length], bytes).expect("the shape is the length"))
-        });
-        serialize(views, Some(fields)).expect("arrays of known kinds can be written")
+        FORMAT.seal(&about, &arrays)
     }
 
     /// Loads moments.
@@ -83,22 +77,12 @@ impl Moments {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Moments, MomentsError> {
         let path = path.to_path_buf();
         let not_one = |reason: String| MomentsError::NotMoments { path: path.clone(), reason };
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| not_one(error.to_string()))?;
-        let empty = HashMap::new();
-        let fields = header.metadata().as_ref().unwrap_or(&empty);
-        let entry = fields.get(FORMAT).ok_or_else(|| not_one(format!("its header has no {FORMAT}")))?;
-        let parts: Vec<&str> = entry.splitn(3, ' ').collect();
-        let &[version, stated, about] = &parts[..] else { return Err(not_one("its header is cut short".into())) };
-        let version: u32 = version.parse().map_err(|_| not_one("its version is not a number".into()))?;
-        if version > VERSION {
-            return Err(MomentsError::Newer { path, version, newest: VERSION });
-        }
-        let tensors = SafeTensors::deserialize(bytes).map_err(|error| not_one(error.to_string()))?;
-        let arrays: BTreeMap<String, TensorView<'_>> = tensors.tensors().into_iter().collect();
-        if checksum(about, arrays.iter().map(|(name, view)| (name.as_str(), view.data()))) != stated {
-            return Err(MomentsError::Damaged { path });
-        }
-        let about: About = serde_json::from_str(about).map_err(|error| not_one(error.to_string()))?;
+        let (about, arrays) = FORMAT.open(bytes).map_err(|broken| match broken {
+            Broken::NotOne(reason) => not_one(reason),
+            Broken::Newer(version) => MomentsError::Newer { path: path.clone(), version, newest: FORMAT.version },
+            Broken::Damaged => MomentsError::Damaged { path: path.clone() },
+        })?;
+        let about: About = serde_json::from_str(&about).map_err(|error| not_one(error.to_string()))?;
         assemble(about, &arrays).map_err(not_one)
     }
 }
