@@ -240,8 +240,8 @@ def run_definition(path, repeat, shelf):
     for command in definition.get("setup", []):
         places.table["command"] = command
         execute(places.arguments(data, {}), SETUP_TIMEOUT, WORK)
+    data["setup"] = {"model": places.model}
     for engine in engines:
-        engine.table["command"] = engine.table["command"].replace("{setup.model}", str(places.model))
         engine.attempt(engine.tune, data, shelf, timeout)
     total = (repeat or definition.get("repeat", 5)) if engines else 0
     for turn in range(total):

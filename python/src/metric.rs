@@ -144,30 +144,11 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The candidates of the families with the numbers given; those that became alike once.
-    fn candidates(&self, py: Python<'_>) -> PyResult<Vec<Candidate>> {
-        let mut candidates = Vec::new();
-        for family in &self.families {
-            let unknown =
-                || param_error(&format!("unknown candidate {family:?}; there are {:?}", Candidate::FAMILIES), py);
-            for candidate in Candidate::family(family).ok_or_else(unknown)? {
-                let candidate = match candidate.settings {
-                    Some(settings) => Candidate::new(family, self.with(settings, py)?),
-                    None => candidate,
-                };
-                if !candidates.contains(&candidate) {
-                    candidates.push(candidate);
-                }
-            }
-        }
-        Ok(candidates)
-    }
-
-    fn with(&self, settings: Settings, py: Python<'_>) -> PyResult<Settings> {
-        let mut all = serde_json::to_value(settings).expect("plain data becomes JSON");
-        let wrong = |error: serde_json::Error| param_error(&error.to_string(), py);
+    fn with(&self, settings: Settings) -> Result<Settings, MetricError> {
+        let wrong = |error: serde_json::Error| MetricError::Choice(error.to_string());
         let numbers: serde_json::Map<String, Value> = serde_json::from_str(&self.numbers).map_err(wrong)?;
-        all.as_object_mut().expect("settings have fields").extend(numbers);
+        let mut all = serde_json::to_value(settings).map_err(wrong)?;
+        all.as_object_mut().into_iter().for_each(|fields| fields.extend(numbers.clone()));
         serde_json::from_value(all).map_err(wrong)
     }
 }
@@ -187,7 +168,7 @@ pub fn fit_metric(
         .map_err(|_| param_error(&format!("unknown rule to stop: {:?}", asked.stop), py))?;
     let mut watcher = Watcher::new(report);
     let options = MetricOptions {
-        candidates: asked.candidates(py)?,
+        candidates: Candidate::changed(&asked.families, |settings| asked.with(settings)).or_raise(py)?,
         folds: asked.folds,
         voters: asked.voters,
         stop,

@@ -8,13 +8,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _input, _picture
 from ._progress import Line
-from ._rows import Rows
-from .errors import DataError
+from ._rows import Classes, Rows
 
 
 class Estimator(SelectorMixin, Rows):
@@ -232,7 +230,7 @@ class Regressor:
         return float(Estimator.intercept_.fget(self)[0])
 
 
-class Classifier:
+class Classifier(Classes):
     """The part of a classifier."""
 
     def _task(self, table, settings):
@@ -240,19 +238,7 @@ class Classifier:
             # Files and batches tell their classes as they come; a loss for classes says that there are some.
             settings["loss"] = settings.get("loss") or "logistic"
             return "auto"
-        return "binary" if len(self.classes_) == 2 else "multiclass"
-
-    def _labels(self, y):
-        if y is None:
-            return None, []
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        self.classes_ = classes
-        if len(classes) == 1:
-            raise DataError(
-                f"{type(self).__name__} needs two classes to learn a difference, got one class: {classes[0]!r}"
-            )
-        return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes)
+        return self._class_task()
 
     def _take_model(self, model):
         if not hasattr(self, "n_features_in_") or not hasattr(self, "classes_"):

@@ -4,15 +4,14 @@ import json
 import os
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _input
-from ._rows import Rows
+from ._rows import Classes, Rows
 from ._progress import Line
-from .errors import DataError, ParamError, warn
+from .errors import ParamError, warn
 
 # Parameters here, and what the core calls them.
 NUMBERS = {
@@ -31,7 +30,7 @@ def _has_two_classes(estimator):
     raise AttributeError("scores are for two classes")
 
 
-class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
+class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
     """Rows placed by a metric, and the classes of those near them."""
 
     def _take_metric(self, metric):
@@ -50,19 +49,6 @@ class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
     @property
     def _n_features_out(self):
         return self._fitted().dimensions
-
-    def _task(self):
-        return "binary" if len(self.classes_) == 2 else "multiclass"
-
-    def _labels(self, y):
-        if y is None:
-            return None, []
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        self.classes_ = classes
-        if len(classes) == 1:
-            raise DataError(f"{type(self).__name__} needs two classes to learn a difference, got one class: {classes[0]!r}")
-        return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes)
 
     def transform(self, X):
         """Coordinates of rows: their distances are those of the metric, the first axis is the one along which training rows
@@ -267,7 +253,7 @@ class SDist(ClassifierMixin, Neighbours):
         asked = self._asked()
         self.__dict__.pop("classes_", None)
         data = self._data(X, y, None)
-        task = "auto" if not isinstance(data, _input.Table) else self._task()
+        task = "auto" if not isinstance(data, _input.Table) else self._class_task()
         line = Line(self.verbose) if self.verbose else None
         try:
             metric, told = _core.fit_metric(asked, data, task, self._threads(), line)
@@ -396,8 +382,8 @@ class KNN(ClassifierMixin, Neighbours):
         if self.metric is None:
             asked = {"families": ["plain"], "numbers": "{}", "stop": "last", "folds": 5, "seed": 0}
             asked["voters"] = int(self.n_neighbors)
-            metric, _ = _core.fit_metric(asked, table, self._task(), self._threads(), None)
+            metric, _ = _core.fit_metric(asked, table, self._class_task(), self._threads(), None)
         else:
             given = self.metric._fitted() if isinstance(self.metric, SDist) else _core.Metric.load(os.fspath(self.metric))
-            metric = given.among(table, self._task(), int(self.n_neighbors))
+            metric = given.among(table, self._class_task(), int(self.n_neighbors))
         return self._take_metric(metric)

@@ -5,6 +5,7 @@ import os
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 
 from . import _input
 from .errors import DataError, ParamError
@@ -18,7 +19,7 @@ class Rows(BaseEstimator):
     def _threads(self) -> int:
         """Results do not depend on it."""
         jobs = getattr(self, "n_jobs", None)
-        return (os.cpu_count() or 1) if jobs is None or jobs < 0 else max(1, jobs)
+        return (os.cpu_count() or 1) if jobs is None or jobs < 0 else min(max(1, jobs), 1024)
 
     def _seed(self) -> int:
         """``None`` is 0: the same data give the same model."""
@@ -118,3 +119,22 @@ class Rows(BaseEstimator):
             return places[name]
 
         return find
+
+
+class Classes:
+    """The part of an estimator whose labels are classes."""
+
+    def _labels(self, y):
+        if y is None:
+            return None, []
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        self.classes_ = classes
+        if len(classes) == 1:
+            raise DataError(
+                f"{type(self).__name__} needs two classes to learn a difference, got one class: {classes[0]!r}"
+            )
+        return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes)
+
+    def _class_task(self) -> str:
+        return "binary" if len(self.classes_) == 2 else "multiclass"

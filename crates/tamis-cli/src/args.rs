@@ -104,8 +104,13 @@ pub struct ReadingArgs {
     #[arg(long)]
     pub zero_based: bool,
     /// Threads [default: all]; results do not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
+}
+
+/// A number of threads that a machine can be asked for.
+pub fn threads_parser(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|threads| *threads <= 1024).ok_or_else(|| "a whole number of at most 1024".into())
 }
 
 fn format_parser(text: &str) -> Result<Format, String> {

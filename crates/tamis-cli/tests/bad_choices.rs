@@ -24,6 +24,17 @@ fn refused(folder: &Folder, line: &str) -> String {
 }
 
 #[test]
+fn more_threads_than_any_machine_has_are_refused() {
+    let folder = folder();
+    for line in ["--threads 100000", "--threads some"] {
+        let told = refused(&folder, line);
+        assert!(told.contains("--threads <N>") && told.contains("a whole number of at most 1024"), "{told}");
+    }
+    folder.ok("fit d.svm --quiet --threads 100 --out many.json");
+    assert_eq!(folder.read("many.json"), folder.read("model.json"));
+}
+
+#[test]
 fn numbers_out_of_range_are_told_with_their_interval() {
     let folder = folder();
     for (flags, complaint) in [

@@ -142,5 +142,5 @@ fn figures_show_neighbours_and_pixels() {
 fn a_family_that_is_not_there_is_told() {
     let folder = folder();
     let run = folder.run("reproduce tiny/odd --data data --out out --quiet");
-    assert!(format!("{}{}", run.out, run.err).contains("there is no family \"order-3\""), "{}{}", run.out, run.err);
+    assert!(format!("{}{}", run.out, run.err).contains("unknown candidate \"order-3\""), "{}{}", run.out, run.err);
 }

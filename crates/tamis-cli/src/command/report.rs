@@ -90,7 +90,7 @@ impl Kind {
             _ if holds("\"tamis-metric\"") => Kind::Metric,
             _ if holds("\"__metadata__\"") => Kind::Checkpoint,
             _ => {
-                let text = "neither a model (.json), nor moments, nor a checkpoint of tamis; to learn from data, use `tamis fit`";
+                let text = "neither a model (.json), nor moments, a metric or a checkpoint of tamis; to learn from data, use `tamis fit`";
                 return Err(Failure::Text(format!("{}: {text}", path.display())));
             }
         })

@@ -13,6 +13,7 @@ use tamis::solve::{PathPoint, SolveOptions, Solved, solve};
 
 use super::fit::can_be_written;
 use super::{Failure, report};
+use crate::args::threads_parser;
 use crate::output::terminal::clipped;
 use crate::output::{print_line, table, tell};
 
@@ -60,7 +61,7 @@ pub struct SolveArgs {
     #[arg(long, short)]
     pub quiet: bool,
     /// Threads [default: all]; results do not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
 }
 

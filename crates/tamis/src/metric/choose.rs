@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::MetricError;
 use super::boost::{Boost, Limits};
 use super::nearest::{Nearest, Points, Search, stream};
 use super::sample::Sample;
@@ -58,6 +59,27 @@ impl Candidate {
             "wide" => all(&[5, 20].map(|entries| Settings { entries, ..Settings::wide() })),
             _ => return None,
         })
+    }
+
+    /// The candidates of families with their settings changed; those that became alike once.
+    pub fn changed(
+        families: &[String],
+        change: impl Fn(Settings) -> Result<Settings, MetricError>,
+    ) -> Result<Vec<Candidate>, MetricError> {
+        let mut candidates = Vec::new();
+        for family in families {
+            let unknown = || format!("unknown candidate {family:?}; there are {:?}", Candidate::FAMILIES);
+            for candidate in Candidate::family(family).ok_or_else(|| MetricError::Choice(unknown()))? {
+                let candidate = match candidate.settings {
+                    Some(settings) => Candidate::new(family, change(settings)?),
+                    None => candidate,
+                };
+                if !candidates.contains(&candidate) {
+                    candidates.push(candidate);
+                }
+            }
+        }
+        Ok(candidates)
     }
 
     /// All families; those that compete if nothing is said come first.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use tamis::metric::{Candidate, FittedMetric, Judged, MetricOptions, Settings, Stop, Table, Watcher, fit};
+use tamis::metric::{Candidate, FittedMetric, Judged, MetricError, MetricOptions, Settings, Stop, Table, Watcher, fit};
 use tamis::read::{RowStream, memory_of_this_machine};
 use tamis::report::MetricTold;
 
@@ -19,7 +19,7 @@ use crate::output::{print_line, table, tell};
 pub fn run(args: &FitArgs) -> Result<(), Failure> {
     let started = Instant::now();
     [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
-    let options = options(args);
+    let options = options(args)?;
     let sources = args.data.reading.sources(&args.data.data)?;
     let mut screen = Screen::new(args.quiet, &sources);
     let mut stream = RowStream::open(sources, args.data.reading.options(true));
@@ -73,11 +73,10 @@ impl Watcher for Bar {
     }
 }
 
-fn options(args: &FitArgs) -> MetricOptions {
-    let candidates = match &args.preset {
-        Some(name) => named(name, &args.numbers).into_iter().take(1).collect(),
-        None => args.families.iter().flat_map(|name| named(name, &args.numbers)).collect(),
-    };
+fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
+    let families = args.preset.as_ref().map_or(&args.families[..], std::slice::from_ref);
+    let mut candidates = Candidate::changed(families, |settings| Ok(with(settings, &args.numbers)))?;
+    candidates.truncate(if args.preset.is_some() { 1 } else { usize::MAX });
     let choice = &args.choice;
     let rule = match (&choice.stop, &args.preset) {
         (Some(rule), _) => rule.as_str(),
@@ -85,7 +84,7 @@ fn options(args: &FitArgs) -> MetricOptions {
         (None, Some(preset)) if preset == "thesis" => "complexity",
         (None, Some(_)) => "leave-one-out",
     };
-    MetricOptions {
+    Ok(MetricOptions {
         candidates,
         folds: choice.folds,
         repeats: choice.repeats,
@@ -102,22 +101,7 @@ fn options(args: &FitArgs) -> MetricOptions {
         memory: args.memory.unwrap_or_else(memory_of_this_machine),
         interrupt: stop_on_signal(),
         ..MetricOptions::default()
-    }
-}
-
-/// The candidates of a family with the numbers typed; those that became alike once.
-fn named(family: &str, numbers: &NumberArgs) -> Vec<Candidate> {
-    let mut candidates: Vec<Candidate> = Vec::new();
-    for candidate in Candidate::family(family).unwrap_or_default() {
-        let changed = match candidate.settings {
-            Some(settings) => Candidate::new(family, with(settings, numbers)),
-            None => candidate,
-        };
-        if !candidates.contains(&changed) {
-            candidates.push(changed);
-        }
-    }
-    candidates
+    })
 }
 
 fn with(mut settings: Settings, numbers: &NumberArgs) -> Settings {

@@ -16,17 +16,22 @@ use tamis::tune::{
 };
 
 use super::draws::{Chosen, Wholes};
-use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
+use super::plan::{self, Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
 
 /// Where things are and how they run.
 pub struct Lab<'a> {
     pub experiment: &'a Experiment,
+    /// The folder of the experiment.
+    pub paper: &'a Path,
+    /// The folder of the data.
     pub folder: PathBuf,
     pub threads: usize,
     pub quiet: bool,
     pub stop: Arc<AtomicBool>,
+    /// What tables and figures share.
+    pub done: Mutex<Done>,
     /// Baselines by row: cells of a row share them.
     pub baselines: Mutex<BTreeMap<String, Baseline>>,
     /// Settings and whole models that cells of `draws.rs` share.
@@ -59,13 +64,47 @@ pub struct Rows {
 }
 
 impl Lab<'_> {
+    /// How a table is measured.
+    pub fn protocol_of(&self, table: &TablePlan) -> ProtocolName {
+        table.protocol.unwrap_or(self.protocol().name)
+    }
+
+    /// What a cell is called among all cells.
+    pub fn key(&self, table: &TablePlan, row: &RowPlan, column: &str) -> String {
+        row.key(if self.protocol_of(table) == ProtocolName::Describe { "files" } else { column })
+    }
+
+    /// A cell, or why it is missing. It is measured once: tables and figures share it.
+    pub fn measured(&self, table: &TablePlan, row: &RowPlan, column: &str) -> Result<Result<Cell, String>, Failure> {
+        let (protocol, key) = (self.protocol_of(table), self.key(table, row, column));
+        let known = || shared(&self.done).get(&key).cloned();
+        if known().is_none() && protocol.is_by_row() {
+            let found = self.row(protocol, row)?;
+            shared(&self.done).extend(found);
+        }
+        if let Some(cell) = known() {
+            return Ok(cell);
+        }
+        let run = self.experiment.runs.get(column).filter(|_| protocol != ProtocolName::Describe);
+        let cell = match run.and_then(|run| run.measured.as_ref()).map(|file| self.paper.join(file)) {
+            Some(file) => {
+                plan::recorded(&file)?.remove(&key).ok_or_else(|| format!("not yet measured: see {}", file.display()))
+            }
+            None => match self.cell(protocol, row, column)? {
+                Outcome::Measured(cell) => Ok(cell),
+                Outcome::Missing(reason) => Err(reason),
+            },
+        };
+        shared(&self.done).insert(key, cell.clone());
+        Ok(cell)
+    }
+
     /// Measures all cells of a row together: of all tables that ask for it, since they share its rows.
-    pub fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
+    fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
         let data = &self.experiment.data[&row.data];
         let what = row.title.as_deref().unwrap_or(&data.title);
         let of_table = |table: &&TablePlan| {
-            let protocol = table.protocol.unwrap_or(self.protocol().name);
-            protocol == name && table.rows.iter().any(|other| other.key("") == row.key(""))
+            self.protocol_of(table) == name && table.rows.iter().any(|other| other.key("") == row.key(""))
         };
         let tables = self.experiment.tables.values().filter(of_table);
         let columns: BTreeSet<&str> = tables.flat_map(|table| table.columns.iter().map(String::as_str)).collect();
@@ -81,7 +120,7 @@ impl Lab<'_> {
     }
 
     /// Measures a cell. What goes wrong is the cell's answer; only an interruption ends the table.
-    pub fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
+    fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
         match self.try_cell(name, row, column) {
             Err(failure) if failure.exit_code() == 2 => Ok(Outcome::Missing(failure.to_string())),
             outcome => outcome,
@@ -325,5 +364,5 @@ pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
 }
 
-/// The cells measured so far in this run of the program: tables share them.
+/// The cells measured so far in this run of the program, or why they are missing.
 pub type Done = BTreeMap<String, Result<Cell, String>>;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use tamis::data::Label;
-use tamis::metric::{Candidate, Metric, MetricMeasures, MetricOptions, Settings, Stop, Table, fit};
+use tamis::metric::{Candidate, Metric, MetricError, MetricMeasures, MetricOptions, Settings, Stop, Table, fit};
 use tamis::parse::columns::KnownColumns;
 use tamis::read::{
     Block, Dense, Labels, MatrixRows, ReadError, ReadOptions, RowChoice, RowSource, RowStream, Source, expand,
@@ -103,19 +103,8 @@ impl Lab<'_> {
         let mut fields = plan.set.clone();
         fields.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         let voters = fields.remove("voters").and_then(|value| value.as_u64()).unwrap_or(3);
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for family in &plan.families {
-            let all = Candidate::family(family).ok_or_else(|| format!("there is no family {family:?} of metrics"))?;
-            for candidate in all {
-                let changed = match candidate.settings {
-                    Some(settings) => Candidate::new(family, overlaid(&settings, &fields)?),
-                    None => candidate,
-                };
-                if !candidates.contains(&changed) {
-                    candidates.push(changed);
-                }
-            }
-        }
+        let change = |settings| overlaid(&settings, &fields).map_err(MetricError::Choice);
+        let candidates = Candidate::changed(&plan.families, change).map_err(|error| error.to_string())?;
         Ok(MetricOptions {
             candidates,
             stop: plan.stop.unwrap_or(Stop::HeldOut),

@@ -19,11 +19,12 @@ use clap::Args;
 use serde_json::Value;
 use tamis::model::replace_file;
 
-use self::cell::{Done, Lab, Outcome};
+use self::cell::{Lab, shared};
 use self::page::Line;
 use self::plan::{Experiment, ProtocolName, Recorded, RowPlan, TablePlan};
 use super::Failure;
 use super::fit::stop_on_signal;
+use crate::args::threads_parser;
 use crate::output::{print_line, tell};
 
 #[derive(Args)]
@@ -50,7 +51,7 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub record: bool,
     /// Threads [default: all]; results do not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
     /// Print the tables as JSON
     #[arg(long)]
@@ -80,18 +81,20 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
     let mut known = plan::recorded(&folder.join("recorded.toml"))?;
     let lab = Lab {
         experiment: &experiment,
+        paper: &folder,
         folder: data_folder(args.data.as_deref()),
         threads: args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1),
         quiet: args.quiet,
         stop: stop_on_signal(),
+        done: Default::default(),
         baselines: Default::default(),
         chosen: Default::default(),
         wholes: Default::default(),
     };
-    let (mut done, mut machine) = (Done::new(), Vec::new());
+    let mut machine = Vec::new();
     for name in tables {
         let table = &experiment.tables[name];
-        let lines = lines(&lab, &args, &folder, table, &known, &mut done)?;
+        let lines = lines(&lab, &args, table, &known)?;
         match args.json {
             true => machine.push(page::as_json(name, table, &lines)),
             false => print_line!("table {name}: {}\n\n{}", table.title, page::text(table, &lines))?,
@@ -105,7 +108,7 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
         machine.extend(show_figure(&lab, &args, &folder, name)?);
     }
     if args.record {
-        known.extend(done.into_iter().filter_map(|(key, cell)| Some((key, cell.ok()?))));
+        known.extend(shared(&lab.done).iter().filter_map(|(key, cell)| Some((key.clone(), cell.clone().ok()?))));
         let text = toml::to_string(&known).map_err(|error| error.to_string())?;
         write(&folder.join("recorded.toml"), &text, args.quiet)?;
     }
@@ -198,63 +201,28 @@ fn show_figure(lab: &Lab<'_>, args: &ReproduceArgs, folder: &Path, name: &str) -
     Ok(args.json.then(|| figure::as_json(name, plan, &charts)))
 }
 
-/// All cells of a table, those that tables share worked out once.
-fn lines(
-    lab: &Lab<'_>,
-    args: &ReproduceArgs,
-    folder: &Path,
-    table: &TablePlan,
-    known: &Recorded,
-    done: &mut Done,
-) -> Result<Vec<Line>, Failure> {
-    let protocol = table.protocol.unwrap_or(lab.experiment.protocol.name);
+/// All cells of a table.
+fn lines(lab: &Lab<'_>, args: &ReproduceArgs, table: &TablePlan, known: &Recorded) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
     for row in table.rows.iter().filter(|row| args.only.is_empty() || args.only.contains(&row.data)) {
         for column in &table.columns {
-            lines.push(line(lab, folder, (table, row, column), protocol, known, done)?);
+            lines.push(line(lab, table, row, column, known)?);
         }
     }
     Ok(lines)
 }
 
-fn line(
-    lab: &Lab<'_>,
-    folder: &Path,
-    (table, row, column): (&TablePlan, &RowPlan, &str),
-    protocol: ProtocolName,
-    known: &Recorded,
-    done: &mut Done,
-) -> Result<Line, Failure> {
-    let describes = protocol == ProtocolName::Describe;
-    let (key, measure) = if describes { (row.key("files"), column) } else { (row.key(column), table.measure.as_str()) };
+fn line(lab: &Lab<'_>, table: &TablePlan, row: &RowPlan, column: &str, known: &Recorded) -> Result<Line, Failure> {
+    let describes = lab.protocol_of(table) == ProtocolName::Describe;
+    let measure = if describes { column } else { table.measure.as_str() };
     let run = lab.experiment.runs.get(column).filter(|_| !describes);
-    if !done.contains_key(&key) && protocol.is_by_row() {
-        done.extend(lab.row(protocol, row)?);
-    }
-    if !done.contains_key(&key) {
-        let outcome = match run.and_then(|run| run.measured.as_ref()) {
-            Some(file) => plan::recorded(&folder.join(file))?
-                .remove(&key)
-                .ok_or_else(|| format!("not yet measured: see {}", folder.join(file).display())),
-            None => match lab.cell(protocol, row, column)? {
-                Outcome::Measured(cell) => Ok(cell),
-                Outcome::Missing(reason) => Err(reason),
-            },
-        };
-        done.insert(key.clone(), outcome);
-    }
-    let cell = &done[&key];
+    let cell = lab.measured(table, row, column)?;
     Ok(Line {
         row: row.title.clone().unwrap_or_else(|| lab.experiment.data[&row.data].title.clone()),
         column: run.map_or_else(|| column.to_string(), |run| run.title.clone()),
         paper: row.paper.get(column).cloned(),
         ours: cell.as_ref().map_err(Clone::clone).and_then(|cell| page::value_of(cell, measure)),
-        before: known.get(&key).and_then(|cell| cell.values.get(measure).cloned()),
-        setting: cell
-            .as_ref()
-            .ok()
-            .filter(|_| measure != "baseline")
-            .map(|cell| cell.setting.clone())
-            .unwrap_or_default(),
+        before: known.get(&lab.key(table, row, column)).and_then(|cell| cell.values.get(measure).cloned()),
+        setting: cell.ok().filter(|_| measure != "baseline").map(|cell| cell.setting).unwrap_or_default(),
     })
 }

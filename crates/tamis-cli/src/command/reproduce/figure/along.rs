@@ -31,13 +31,9 @@ impl Plan {
         let logarithmic = AxisKind::Logarithmic;
         let mut chart =
             Chart::new(&title).x(&self.x_title).x_kind(logarithmic).y(&self.y_title).y_kind(AxisKind::Logarithmic);
-        let found = lab.row(table.protocol.unwrap_or(lab.experiment.protocol.name), row)?;
         for column in &table.columns {
-            match found.get(&row.key(column)) {
-                Some(Ok(cell)) => chart = chart.line(&lab.experiment.runs[column].title, self.points(cell)),
-                Some(Err(reason)) => return Err(Failure::Text(reason.clone())),
-                None => return Err(Failure::Text(format!("{column:?} was not measured"))),
-            }
+            let cell = lab.measured(table, row, column)?.map_err(Failure::Text)?;
+            chart = chart.line(&lab.experiment.runs[column].title, self.points(&cell));
         }
         Ok(chart)
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
 use crate::command::Failure;
-use crate::command::reproduce::cell::{Lab, Outcome};
+use crate::command::reproduce::cell::Lab;
 use crate::command::reproduce::plan::{RowPlan, TablePlan};
 
 /// Which table, and how its numbers are laid out.
@@ -40,11 +40,7 @@ impl Plan {
         for column in &table.columns {
             let (mut line, mut band) = (Vec::new(), Vec::new());
             for row in &rows {
-                let protocol = table.protocol.unwrap_or(lab.experiment.protocol.name);
-                let cell = match lab.cell(protocol, row, column)? {
-                    Outcome::Measured(cell) => cell,
-                    Outcome::Missing(reason) => return Err(Failure::Text(reason)),
-                };
+                let cell = lab.measured(table, row, column)?.map_err(Failure::Text)?;
                 let first = |measure: &str| cell.values.get(measure).and_then(|values| values.first().copied());
                 let x = if self.x == "at" { row.at } else { first(&self.x) };
                 let (Some(x), Some(values)) = (x, cell.values.get(&table.measure)) else { continue };
