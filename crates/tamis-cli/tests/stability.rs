@@ -55,7 +55,8 @@ fn orderings_leave_a_method_alone_that_does_not_care() {
     let folder = folder();
     let told = folder.json("stability d.svm --method ftrl --penalty 1e6 --by order --runs 3 --json --quiet");
     assert_eq!((told["kappa"].as_f64(), told["mean_nonzeros"].as_f64()), (Some(1.0), Some(0.0)), "both empty: κ is 1");
-    let told = folder.json("stability d.svm --method sgd --by order --runs 3 --validate t.svm --json --quiet");
+    let told = folder
+        .json("stability d.svm --method sgd --rate inverse-sqrt --by order --runs 3 --validate t.svm --json --quiet");
     assert_eq!(numbers(&told["runs"], "rows"), [100.0; 3], "measured on the other file");
     let errors = numbers(&told["runs"], "error");
     assert!(told["kappa"].as_f64() == Some(1.0), "plain descent uses every feature seen, in any order");

@@ -14,7 +14,8 @@
 //! | `auto` | 1 | c/(s_j √(Σ g_j² ‖x/s‖²)), s_j = largest \|x_j\| so far |
 //!
 //! `auto` is free of scale: multiplying a feature by 1000 divides its weight by 1000 and changes no prediction, and
-//! long rows take smaller steps than short ones. It follows the idea of Ross, Mineiro & Langford, *Normalized Online
+//! long rows take smaller steps than short ones. When a value exceeds s_j the weight is multiplied with s_j/|x_j| first
+//! ([`Rate::carry`]): it was learned in the shorter unit. It follows Ross, Mineiro & Langford, *Normalized Online
 //! Learning* (UAI 2013) on top of AdaGrad (Duchi, Hazan & Singer, JMLR 2011).
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,11 @@ pub trait Rate {
     fn observe(&self, cell: &mut Self::Cell, gradient: f64, row_norm: f64);
     /// a_j.
     fn factor(&self, cell: &Self::Cell) -> f64;
+    /// What a weight is multiplied with before it meets a value.
+    #[inline]
+    fn carry(&self, _cell: &Self::Cell, _value: f64) -> f64 {
+        1.0
+    }
     /// Looks at a value before the update and returns its share of ‖x/s‖².
     #[inline]
     fn see(&self, _cell: &mut Self::Cell, _value: f64) -> f64 {
@@ -117,6 +123,14 @@ impl Rate for Adaptive {
         1.0
     }
 
+    /// A value larger than all before makes the feature's unit longer: the weight has as much to say about it as it had
+    /// about the largest before. Without this, a weight learned on tiny values answers a large one with nonsense.
+    #[inline]
+    fn carry(&self, cell: &AdaptiveCell, value: f64) -> f64 {
+        let relative = value.abs() * cell.inverse;
+        if self.scale_free && relative > 1.0 { 1.0 / relative } else { 1.0 }
+    }
+
     #[inline]
     fn see(&self, cell: &mut AdaptiveCell, value: f64) -> f64 {
         if !self.scale_free {
@@ -164,6 +178,16 @@ mod tests {
         rate.observe(&mut cell, 3.0, 7.0);
         rate.observe(&mut cell, -4.0, 7.0);
         assert_eq!(rate.factor(&cell), 0.1);
+    }
+
+    #[test]
+    fn a_longer_unit_carries_less_weight() {
+        let rate = Adaptive { start: 0.5, scale_free: true };
+        let mut cell = AdaptiveCell::default();
+        assert_eq!(rate.carry(&cell, 5.0), 1.0, "the first value has nothing before it");
+        rate.see(&mut cell, -2.0);
+        assert_eq!([0.5, -2.0, 8.0].map(|value| rate.carry(&cell, value)), [1.0, 1.0, 0.25]);
+        assert_eq!(Adaptive { scale_free: false, ..rate }.carry(&cell, 8.0), 1.0);
     }
 
     #[test]

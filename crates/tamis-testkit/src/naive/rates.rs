@@ -26,6 +26,15 @@ impl Rates {
         }
     }
 
+    /// Before a row is met: with `auto`, a weight whose largest value grows has the say it had on the largest before.
+    pub fn carry(&self, x: &[f64], w: &mut [f64]) {
+        for ((w, x), s) in w.iter_mut().zip(x).zip(&self.largest) {
+            if self.kind == RateKind::Auto && *s > 0.0 && x.abs() > *s {
+                *w *= s / x.abs();
+            }
+        }
+    }
+
     /// Begins the next step, on row `x` with gradient slope·x; the intercept is a feature that is always 1.
     pub fn observe(&mut self, x: &[f64], slope: f64) {
         self.step += 1;

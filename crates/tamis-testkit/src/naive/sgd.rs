@@ -22,6 +22,7 @@ impl Sgd {
 impl Oracle for Sgd {
     fn learn(&mut self, example: Example<'_>) -> f64 {
         let x = dense(example.row, self.task.p);
+        self.rates.carry(&x, &mut self.w);
         let f = margin(&self.w, self.b, &x);
         let g = self.task.slope(f, example);
         self.rates.observe(&x, g);

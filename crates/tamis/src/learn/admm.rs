@@ -14,7 +14,7 @@
 //! |---|---|---|---|
 //! | λ | `l1` | 1e-4 | ours |
 //! | ρ | `rho` | 1 | Ouyang et al. |
-//! | c | `rate` | 0.5 | ours, on scaled rows |
+//! | c | `rate` | 0.5, shorter for numbers (`train::steps`) | ours, on scaled rows |
 //!
 //! Departures: none; gradients are taken at w, the model is the sparse z. The intercept takes plain gradient steps.
 //!

@@ -8,13 +8,13 @@
 //! ```text
 //! f = b + w·x                    predict
 //! g = c·ℓ'(f, y)                 slope
-//! w ← w − η g x,  b ← b − η g    step; the intercept is never shrunk
+//! w ← w − η g x,  b ← b − η g    step; the intercept is never shrunk (`auto` first carries w: see [`crate::rate`])
 //! w ← shrink(w)                  every K steps, by the sum of the η since the last time
 //! ```
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | η | [`Rate`] | `auto` from 0.5; `inverse-sqrt` from 1 for `fobos` | ours; Duchi & Singer as in 000 section 6.2 |
+//! | η | [`Rate`] | `auto` from 0.5; `inverse-sqrt` from 1 for `fobos`, shorter for numbers (`train::steps`) | ours; Duchi & Singer as in 000 section 6.2 |
 //! | g | [`crate::shrink::Gravity::gravity`] | 1e-4 | ours, on scaled rows |
 //! | θ | [`crate::shrink::Gravity::threshold`] | ∞; 0.01 for `rounding` | 001: the L1 limit; ours |
 //! | K | [`crate::shrink::Gravity::period`] | 1 | ours: smooth, and free when lazy; 000 uses 5, 001 leaves it open |
@@ -104,6 +104,7 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
             let cell = &mut self.cells[id as usize];
             cell.weight = self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate));
             cell.mark = now;
+            cell.weight *= self.rate.carry(&cell.rate, value);
             norm += self.rate.see(&mut cell.rate, value);
             margin += cell.weight * value;
         }
@@ -170,6 +171,14 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
         self.cells.iter_mut().for_each(|cell| cell.mark = now);
     }
 
+    /// What the last weight is multiplied with before it meets a value; a mean is what it is.
+    fn carry(&self, id: FeatureId, value: f64) -> f64 {
+        match (&self.mean, self.cells.get(id as usize)) {
+            (None, Some(cell)) => self.rate.carry(&cell.rate, value),
+            _ => 1.0,
+        }
+    }
+
     /// The last weight, also when averaging.
     fn last_weight(&self, id: FeatureId) -> f64 {
         self.cells.get(id as usize).map_or(0.0, |cell| self.settled(cell))
@@ -178,7 +187,7 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
 
 impl<S: Shrink, R: Rate> Learner for Descent<S, R> {
     fn margin(&self, row: Row<'_>) -> f64 {
-        row.iter().fold(self.bias(), |margin, (id, value)| margin + self.weight(id) * value)
+        row.iter().fold(self.bias(), |margin, (id, value)| margin + self.weight(id) * self.carry(id, value) * value)
     }
 
     fn learn(&mut self, example: Example<'_>) -> Step {

@@ -14,7 +14,7 @@
 //! |---|---|---|---|
 //! | λ₁ | `l1` | 1e-4 | ours |
 //! | λ₂ | `l2` | 0 | 000: plain L1 |
-//! | γ | `gamma` | 0.5 | ours, on scaled rows; 000 uses 5000 on columns of unit variance |
+//! | γ | `gamma` | 2, more for numbers (`train::steps`) | ours, on scaled rows; 000 uses 5000 on columns of unit variance |
 //! | ρ | `rho` | 0 | ours; 000 uses 0.005 |
 //!
 //! Departures: the printed average ḡ_t = (t−1)/t·g_{t−1} + g_t/t must read ḡ_{t−1}, and the printed "equivalent"

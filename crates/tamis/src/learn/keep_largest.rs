@@ -12,7 +12,7 @@
 //! | symbol | field | default | from |
 //! |---|---|---|---|
 //! | k | `k` | all | 003: told |
-//! | η | `rate` | 0.2 for `fofs`, c/√t for `tsgd` | 0.2: Wang et al. section 5 |
+//! | η | `rate` | 0.2 for `fofs`, c/√t for `tsgd`; shorter for numbers (`train::steps`) | 0.2: Wang et al. section 5 |
 //! | λ | `decay` | 0.01 | Wang et al. section 5 |
 //!
 //! Departures: any loss serves (the sources use squared loss for `tsgd`, hinge for `fofs`; our squared loss has slope

@@ -203,6 +203,19 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_the_axis_stay_inside() {
+        let chart = Chart::new("").line("one", vec![(0.0, 1.0), (1_000_000.0, 2.0)]);
+        let (svg, width) = (chart.svg(), chart.size.0);
+        let ticks = svg.split("class=\"tick\" text-anchor=\"middle\" x=\"").skip(1).map(|rest| {
+            let (x, rest) = rest.split_once('"').unwrap();
+            let text = rest.split_once('>').unwrap().1.split_once('<').unwrap().0;
+            (x.parse::<f64>().unwrap(), text.chars().count() as f64)
+        });
+        let ends: Vec<f64> = ticks.map(|(x, letters)| x + 3.5 * letters).collect();
+        assert!(ends.len() > 2 && ends.iter().all(|&end| end <= width), "{ends:?} of {width}");
+    }
+
+    #[test]
     fn a_missing_number_interrupts_the_curve() {
         let svg = Chart::new("").line("one", vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)]).svg();
         let path = svg.split("d=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();

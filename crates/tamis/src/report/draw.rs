@@ -11,6 +11,8 @@ use super::table::short_number;
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 18.0;
 const FOOT: f64 = 56.0;
+/// The width of a letter, about.
+const LETTER: f64 = 7.2;
 const LEGEND_LINE: f64 = 20.0;
 /// Curves whose ends are told in words.
 const TOLD: usize = 4;
@@ -164,14 +166,17 @@ impl Chart {
         }
         for mark in &frame.x.marks {
             let Some(x) = frame.across(*mark) else { continue };
+            let text = short(*mark);
+            // The last number may be wider than the margin: it moves in rather than being cut.
+            let middle = x.min(self.size.0 - LETTER * text.chars().count() as f64 / 2.0);
             writeln!(
                 out,
                 "<line class=\"axis\" x1=\"{0}\" x2=\"{0}\" y1=\"{bottom}\" y2=\"{1}\"/>\
-                 <text class=\"tick\" text-anchor=\"middle\" x=\"{0}\" y=\"{2}\">{3}</text>",
+                 <text class=\"tick\" text-anchor=\"middle\" x=\"{3}\" y=\"{2}\">{text}</text>",
                 place(x),
                 bottom + 4.0,
                 bottom + 18.0,
-                short(*mark)
+                place(middle),
             )
             .expect("text grows");
         }
@@ -282,7 +287,6 @@ fn path(places: impl Iterator<Item = Option<(f64, f64)>>) -> String {
 
 /// Where the names stand: (pixels across, line, the name as far as it fits).
 fn legend(names: &[&str], width: f64) -> Vec<(f64, f64, String)> {
-    const LETTER: f64 = 7.2;
     let longest = ((width - LEFT - 44.0) / LETTER).clamp(8.0, 60.0) as usize;
     let room = width - LEFT;
     let (mut across, mut line) = (0.0, 0.0);

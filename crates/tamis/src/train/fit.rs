@@ -13,6 +13,7 @@ use super::head::{Decoder, Head, Plan, fingerprints};
 use super::online::Online;
 use super::progress::{Observer, Progressive};
 use super::stabilized;
+use super::steps;
 use super::task::{Targets, TaskKind};
 use super::trainer::Trainer;
 use super::two_stage;
@@ -154,8 +155,9 @@ pub fn fit_rows(
     trainer.head_rows = head.rows;
     trainer.fingerprint = (head.rows, head.fingerprint);
     trainer.total = head.is_all.then(|| head.rows * u64::from(passes));
-    if recipe.method == Method::TwoStage {
-        two_stage::settle(&mut trainer, &mut head, passes)?;
+    match recipe.method {
+        Method::TwoStage => two_stage::settle(&mut trainer, &mut head, passes)?,
+        _ => steps::settle(&mut trainer, &mut head)?,
     }
     let resumed = resume.as_ref().map(|saved| saved.path.clone());
     if let Some(saved) = resume {

@@ -16,6 +16,7 @@ mod online;
 mod progress;
 mod stabilized;
 mod standing;
+mod steps;
 mod task;
 mod trainer;
 mod two_stage;

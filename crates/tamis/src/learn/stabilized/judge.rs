@@ -31,6 +31,26 @@ pub struct RowVerdict {
     pub weight: f64,
 }
 
+impl Verdict {
+    /// The standard error of the error; of the loss for numbers.
+    pub fn deviation(&self) -> f64 {
+        match self.error {
+            Some(error) => self.spread_around(error, |row| f64::from(u8::from(row.wrong))),
+            None => self.loss_deviation(),
+        }
+    }
+
+    /// The standard error of the loss.
+    pub fn loss_deviation(&self) -> f64 {
+        self.spread_around(self.loss, |row| row.loss)
+    }
+
+    fn spread_around(&self, mean: f64, number: impl Fn(&RowVerdict) -> f64) -> f64 {
+        let squares: f64 = self.rows.iter().map(|row| (row.weight * (number(row) - mean)).powi(2)).sum();
+        squares.sqrt() / self.rows.iter().map(|row| row.weight).sum::<f64>().max(f64::MIN_POSITIVE)
+    }
+}
+
 /// Judges scores, one list an output, against the targets (numbers or class numbers) of the rows.
 pub fn judge(scores: &[Vec<f64>], codings: &[Coding], targets: &[(f64, f64)], loss: AnyLoss) -> Verdict {
     let calibrations: Vec<Calibration> =
@@ -86,6 +106,17 @@ mod tests {
         assert_eq!(&wrong[..4], &[false; 4]);
         let expected = verdict.rows.iter().map(|row| row.weight * f64::from(u8::from(row.wrong))).sum::<f64>() / 6.0;
         assert_eq!(verdict.error, Some(expected));
+    }
+
+    #[test]
+    fn standard_errors_by_hand() {
+        let row = |loss, wrong, weight| RowVerdict { loss, wrong, weight };
+        let rows = vec![row(1.0, false, 1.0), row(3.0, true, 1.0), row(2.0, false, 2.0)];
+        let verdict = Verdict { calibrations: Vec::new(), loss: 2.0, error: Some(0.25), rows };
+        assert_eq!(verdict.loss_deviation(), 2f64.sqrt() / 4.0, "one below, one above, one on the mean");
+        let squares = 0.25f64.powi(2) + 0.75f64.powi(2) + 0.5f64.powi(2);
+        assert!((verdict.deviation() - squares.sqrt() / 4.0).abs() < 1e-15, "weights count in the deviation too");
+        assert_eq!(Verdict { error: None, ..verdict.clone() }.deviation(), verdict.loss_deviation());
     }
 
     #[test]

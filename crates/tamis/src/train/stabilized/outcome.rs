@@ -3,7 +3,7 @@
 use super::Job;
 use super::walk::Walk;
 use crate::data::{Dictionary, FeatureId};
-use crate::learn::stabilized::{Rung, Verdict};
+use crate::learn::stabilized::{Rung, smallest_as_good};
 use crate::model::{Model, Output, Selection, Step};
 use crate::train::choose::{Weighted, output};
 use crate::train::task::Targets;
@@ -11,30 +11,12 @@ use crate::train::task::Targets;
 /// Rungs up to this many times the chosen size keep their weights in the model, to cut it again without data.
 const KEPT_SIZES: usize = 4;
 
-/// The rung that becomes the model: the last one if a size was asked for; else the smallest that is as good as the best,
-/// going down from the best and stopping where one is not. As good means an error within the standard error of a
-/// difference of two errors.
+/// The rung that becomes the model: the last one if a size was asked for, else the smallest that is as good as the best.
 pub(super) fn choose(rungs: &[Rung], k: Option<usize>) -> usize {
-    let last = rungs.len() - 1;
-    if k.is_some() {
-        return last;
+    match k {
+        Some(_) => rungs.len() - 1,
+        None => smallest_as_good(&rungs.iter().map(|rung| &rung.verdict).collect::<Vec<_>>()),
     }
-    let worth: Vec<(f64, f64)> = rungs.iter().map(|rung| error_and_spread(&rung.verdict)).collect();
-    let best = (0..=last).min_by(|&a, &b| worth[a].0.total_cmp(&worth[b].0)).expect("there is a rung");
-    let limit = worth[best].0 + std::f64::consts::SQRT_2 * worth[best].1;
-    (best..=last).take_while(|&rung| worth[rung].0 <= limit).last().expect("the best is within its own limit")
-}
-
-/// The error of a rung (the loss for numbers) and its standard error.
-fn error_and_spread(verdict: &Verdict) -> (f64, f64) {
-    let number = |row: &crate::learn::stabilized::RowVerdict| match verdict.error {
-        Some(_) => f64::from(u8::from(row.wrong)),
-        None => row.loss,
-    };
-    let weight: f64 = verdict.rows.iter().map(|row| row.weight).sum::<f64>().max(f64::MIN_POSITIVE);
-    let mean = verdict.rows.iter().map(|row| row.weight * number(row)).sum::<f64>() / weight;
-    let squares: f64 = verdict.rows.iter().map(|row| (row.weight * (number(row) - mean)).powi(2)).sum();
-    (mean, squares.sqrt() / weight)
 }
 
 /// The model of a rung, with the ladder it stands on.
@@ -50,13 +32,13 @@ pub(super) fn finish(job: &Job<'_>, walk: &Walk, chosen: usize) -> Model {
 
 /// A rung as a step of the ladder in the model's file.
 pub(super) fn step(rung: &Rung, targets: &Targets, outputs: Vec<Output>) -> Step {
-    let (unit, (_, spread)) = (targets.loss_unit(), error_and_spread(&rung.verdict));
+    let (unit, deviation) = (targets.loss_unit(), rung.verdict.deviation());
     Step {
         size: rung.active.len(),
         gravity: rung.gravity,
         loss: rung.verdict.loss * unit,
         error: rung.verdict.error,
-        standard_error: if rung.verdict.error.is_some() { spread } else { spread * unit },
+        standard_error: if rung.verdict.error.is_some() { deviation } else { deviation * unit },
         selected: rung.outputs.iter().map(|means| means.votes.iter().sum::<f64>()).fold(0.0, f64::max),
         outputs,
     }
