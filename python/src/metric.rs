@@ -144,6 +144,11 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// Whether so many steps and no more are asked for.
+    fn says_steps(&self) -> bool {
+        serde_json::from_str::<Value>(&self.numbers).is_ok_and(|numbers| numbers.get("steps").is_some())
+    }
+
     fn with(&self, settings: Settings) -> Result<Settings, MetricError> {
         let wrong = |error: serde_json::Error| MetricError::Choice(error.to_string());
         let numbers: serde_json::Map<String, Value> = serde_json::from_str(&self.numbers).map_err(wrong)?;
@@ -172,6 +177,7 @@ pub fn fit_metric(
         folds: asked.folds,
         voters: asked.voters,
         stop,
+        longer: if asked.says_steps() { 1 } else { MetricOptions::default().longer },
         seed: asked.seed,
         threads,
         interrupt: watcher.stop.clone(),

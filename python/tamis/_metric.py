@@ -127,7 +127,7 @@ class SDist(ClassifierMixin, Neighbours):
     rule : {"vote", "base"}, default="vote"
         What predicts: the vote of neighbours, or the class whose nearest rows are nearest on average.
     max_iter : int, default=None
-        Steps at most; ``None`` is 100.
+        Steps at most; ``None`` is 100, and up to 400 while the best metric's error on rows held out falls.
     metric_neighbors : int, default=None
         Neighbours of each kind that a step looks at; ``None`` takes the candidate's own.
     max_terms : int, default=None

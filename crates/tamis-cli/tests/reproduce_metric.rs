@@ -23,6 +23,12 @@ generated = { kind = "xor", n = 120, p = 4, k = 2, runs = 2, test-rows = 200 }
 title = "split"
 train = "a.svm"
 
+[data.part]
+title = "part"
+train = "a.svm"
+part = 0.6
+runs = 4
+
 [data.pooled]
 title = "pooled"
 train = "a.svm"
@@ -59,7 +65,7 @@ metric = { try = ["order-3"] }
 title = "error"
 measure = "error"
 columns = ["knn", "learned"]
-rows = [{ data = "made", paper = { knn = [0.2] } }, { data = "split" }, { data = "pooled" }, { data = "given" }, { data = "lost" }]
+rows = [{ data = "made", paper = { knn = [0.2] } }, { data = "split" }, { data = "part" }, { data = "pooled" }, { data = "given" }, { data = "lost" }]
 
 [tables.1-variables]
 title = "variables"
@@ -118,12 +124,14 @@ fn cell<'a>(tables: &'a Value, row: &str, column: &str) -> &'a Value {
 fn metrics_are_tested_on_rows_that_had_no_part_in_them() {
     let folder = folder();
     let tables = folder.json("reproduce tiny/1 --data data --out out --json --quiet");
-    for (row, runs) in [("made", 2), ("split", 2), ("pooled", 2), ("given", 1)] {
+    for (row, runs) in [("made", 2), ("split", 2), ("part", 2), ("pooled", 2), ("given", 1)] {
         let [plain, learned] = ["k-NN", "learned"].map(|column| cell(&tables, row, column)["ours"].clone());
         assert_eq!(plain.as_array().unwrap().len(), runs.min(2), "{row}: mean and deviation where there are runs");
         let [plain, learned] = [plain, learned].map(|values| values[0].as_f64().unwrap());
         assert!(learned <= plain + 0.05 && learned < 0.35, "{row}: {learned} against {plain}");
     }
+    let setting = |row: &str| cell(&tables, row, "k-NN")["setting"].clone();
+    assert_eq!([setting("split"), setting("part"), setting("given")], ["3 × plain", "4 × plain", "plain"]);
     assert!(cell(&tables, "lost", "k-NN").to_string().contains("data unavailable here"));
     assert!(folder.text("out/tiny-1.md").contains("random splits"));
 }

@@ -30,6 +30,8 @@ pub struct MetricOptions {
     pub choice_rows: usize,
     /// When a run stops.
     pub stop: Stop,
+    /// With rows held out: the best metric may take up to so many times its candidate's steps, while they help.
+    pub longer: usize,
     /// Rows that vote.
     pub voters: usize,
     /// Rows from which distances are streamed and not kept.
@@ -52,6 +54,7 @@ impl Default for MetricOptions {
             repeats: None,
             choice_rows: 5000,
             stop: Stop::HeldOut,
+            longer: 4,
             voters: 3,
             dense_rows: 20_000,
             seed: 0,
@@ -197,6 +200,7 @@ impl<'a> Fitting<'a> {
             stop: options.stop,
             limits: options.limits(),
             seed: options.seed,
+            longer: options.longer,
         };
         self.total = steps_in_all(&options.candidates, &plan);
         let judged = judge(table, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)?;

@@ -12,7 +12,7 @@
 
 use rayon::prelude::*;
 
-use super::number::{LANES, Real, double};
+use super::number::{LANES, Real, double, vectorized};
 
 /// Neighbours of every row.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,23 +44,35 @@ impl Graph {
         self.pairs().zip(z).map(margin).collect()
     }
 
-    /// The margins of several terms, laid one after the other. Sixteen terms are turned so that one look at a pair of rows
-    /// serves them all.
+    /// The margins of several terms, laid one after the other.
     pub(super) fn margins_of_all<T: Real>(&self, terms: &[T], margins: &mut [T]) {
+        let size = self.own.len() / self.neighbours * LANES;
+        let blocks = terms.par_chunks(size).zip(margins.par_chunks_mut(size));
+        blocks.for_each(|(terms, margins)| {
+            vectorized::<T, ()>(
+                #[inline(always)]
+                || self.margins_of_few(terms, margins),
+            )
+        });
+    }
+
+    /// The margins of at most sixteen terms, turned so that one look at a pair of rows serves them all.
+    #[inline(always)]
+    fn margins_of_few<T: Real>(&self, terms: &[T], margins: &mut [T]) {
         let rows = self.own.len() / self.neighbours;
         let share = T::of(1.0 / self.neighbours as f64);
-        let block = |(terms, margins): (&[T], &mut [T])| {
-            let mut turned = vec![[T::default(); LANES]; rows];
-            for (lane, term) in terms.chunks_exact(rows).enumerate() {
-                turned.iter_mut().zip(term).for_each(|(row, &value)| row[lane] = value);
+        let mut turned = vec![[T::default(); LANES]; rows];
+        for (lane, term) in terms.chunks_exact(rows).enumerate() {
+            for (row, &value) in turned.iter_mut().zip(term) {
+                row[lane] = value;
             }
-            let found: Vec<[T; LANES]> =
-                self.pairs().zip(&turned).map(|(pair, here)| lanes(&turned, here, pair)).collect();
-            for (lane, line) in margins.chunks_exact_mut(rows).enumerate() {
-                line.iter_mut().zip(&found).for_each(|(margin, found)| *margin = found[lane] * share);
+        }
+        for (row, pair) in self.pairs().enumerate() {
+            let found = lanes(&turned, &turned[row], pair);
+            for (line, found) in margins.chunks_exact_mut(rows).zip(found) {
+                line[row] = found * share;
             }
-        };
-        terms.par_chunks(rows * LANES).zip(margins.par_chunks_mut(rows * LANES)).for_each(block);
+        }
     }
 
     /// Σ ρᵢgᵢ = ξ′Aξ.
@@ -92,6 +104,7 @@ impl Graph {
 }
 
 /// k times the margins of one row, for sixteen terms.
+#[inline(always)]
 fn lanes<T: Real>(turned: &[[T; LANES]], here: &[T; LANES], (own, others): (&[u32], &[u32])) -> [T; LANES] {
     let mut sums = [T::default(); LANES];
     for (&near, &far) in own.iter().zip(others) {

@@ -14,6 +14,7 @@ mod among;
 mod boost;
 mod choose;
 mod direction;
+mod draw;
 mod error;
 mod explain;
 mod file;

@@ -11,7 +11,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::number::{LANES, Real, double};
+use super::number::{LANES, Real, double, vectorized};
 
 /// The nearest rows of one class, near to far: squared distance and place.
 pub(super) type Nearest<T> = Vec<(T, u32)>;
@@ -31,20 +31,25 @@ impl Search<'_> {
         vec![Vec::with_capacity(self.keep + 1); self.classes.len()]
     }
 
-    fn scan<T: Real>(&self, distances: &[T], query: usize, lists: &mut [Nearest<T>]) {
+    #[inline(always)]
+    fn scan<T: Real>(&self, distances: &[T], query: usize, bounds: impl Iterator<Item = T>, lists: &mut [Nearest<T>]) {
         let skip = if self.itself { query } else { usize::MAX };
-        for (class, list) in self.classes.iter().zip(lists) {
-            scan(distances, class.clone(), self.keep, skip, list);
+        for ((class, list), bound) in self.classes.iter().zip(lists).zip(bounds) {
+            scan(distances, class.clone(), (self.keep, bound, skip), list);
         }
     }
 }
 
-/// Keeps the nearest of a stretch. Most chunks hold none: their least is compared at once.
-fn scan<T: Real>(distances: &[T], class: Range<usize>, keep: usize, skip: usize, list: &mut Nearest<T>) {
+/// Keeps the nearest of a stretch, all below a bound. Most chunks hold none: they are compared at once.
+#[inline(always)]
+fn scan<T: Real>(distances: &[T], class: Range<usize>, (keep, bound, skip): (usize, T, usize), list: &mut Nearest<T>) {
     list.clear();
-    let mut worst = T::MOST;
+    let mut worst = bound;
     for (number, chunk) in distances[class.clone()].chunks(LANES).enumerate() {
-        let hits = chunk.iter().fold(false, |hits, &distance| hits | (distance < worst));
+        let mut hits = false;
+        for &distance in chunk {
+            hits |= distance < worst;
+        }
         if !hits {
             continue;
         }
@@ -64,12 +69,32 @@ fn scan<T: Real>(distances: &[T], class: Range<usize>, keep: usize, skip: usize,
 pub(super) struct Distances<T> {
     rows: usize,
     values: Vec<T>,
+    /// Query by query and class by class, the places of the nearest at the last update.
+    nearest: Vec<u32>,
+}
+
+/// No place: there were fewer rows than wanted, or no search yet.
+const NOBODY: u32 = u32::MAX;
+
+/// What the nearest of a class must be below. Those of last time are still there, and as many as are wanted: whoever is
+/// farther than all of them is not among the nearest now.
+#[inline(always)]
+fn bound<T: Real>(distances: &[T], last: &[u32]) -> T {
+    let mut farthest = T::default();
+    for &place in last {
+        if place == NOBODY {
+            return T::MOST;
+        }
+        let distance = distances[place as usize];
+        farthest = if distance > farthest { distance } else { farthest };
+    }
+    farthest.next()
 }
 
 impl<T: Real> Distances<T> {
     /// All zero.
     pub(super) fn new(queries: usize, rows: usize) -> Self {
-        Distances { rows, values: vec![T::default(); queries * rows] }
+        Distances { rows, values: vec![T::default(); queries * rows], nearest: Vec::new() }
     }
 
     /// Adds coordinates, then shows the nearest rows of every query.
@@ -80,17 +105,29 @@ impl<T: Real> Distances<T> {
         search: &Search<'_>,
         see: impl Fn(usize, &[Nearest<T>]) -> R + Sync,
     ) -> Vec<R> {
-        let work = |lists: &mut Vec<Nearest<T>>, (query, line): (usize, &mut [T])| {
+        let (keep, width) = (search.keep, search.keep * search.classes.len());
+        self.nearest.resize(self.values.len() / self.rows * width, NOBODY);
+        let work = |lists: &mut Vec<Nearest<T>>, (query, (line, last)): (usize, (&mut [T], &mut [u32]))| {
             let here: Vec<T> = of_queries.iter().map(|coordinate| coordinate[query]).collect();
-            add(line, of_rows, &here);
-            search.scan(line, query, lists);
+            vectorized::<T, ()>(
+                #[inline(always)]
+                || {
+                    add(line, of_rows, &here);
+                    search.scan(line, query, last.chunks_exact(keep).map(|last| bound(line, last)), lists);
+                },
+            );
+            for (last, list) in last.chunks_exact_mut(keep).zip(lists.iter()) {
+                last.iter_mut().zip(list).for_each(|(last, (_, place))| *last = *place);
+            }
             see(query, lists)
         };
-        self.values.par_chunks_mut(self.rows).enumerate().map_init(|| search.lists(), work).collect()
+        let lines = self.values.par_chunks_mut(self.rows).zip(self.nearest.par_chunks_mut(width));
+        lines.enumerate().map_init(|| search.lists(), work).collect()
     }
 }
 
 /// Adds squared differences of coordinates to the distances from one query.
+#[inline(always)]
 fn add<T: Real>(line: &mut [T], coordinates: &[Vec<T>], here: &[T]) {
     const STRETCH: usize = 512;
     for (number, stretch) in line.chunks_mut(STRETCH).enumerate() {
@@ -154,7 +191,7 @@ pub(super) fn stream<T: Real, R: Send>(
                 let distance = norm + other - (*product + *product);
                 *product = if distance > T::default() { distance } else { T::default() };
             }
-            search.scan(line, start + at, &mut lists);
+            search.scan(line, start + at, std::iter::repeat(T::MOST), &mut lists);
             see(start + at, &lists)
         };
         products.chunks_mut(rows.count.max(1)).enumerate().map(line).collect::<Vec<R>>()
@@ -202,5 +239,22 @@ mod tests {
         let nearest = |_: usize, lists: &[Nearest<f32>]| lists[0][0];
         assert_eq!(distances.update(&first, &first, &search, nearest), [(9.0, 1), (9.0, 0)]);
         assert_eq!(distances.update(&second, &second, &search, nearest), [(25.0, 1), (25.0, 0)]);
+    }
+
+    #[test]
+    fn what_was_near_last_time_hides_nobody() {
+        // Whole numbers, so that there are many equals; class 2 is smaller than what is kept.
+        let coordinate = |by: u32| (0..90).map(|i| f64::from(i * by % 7)).collect::<Vec<f64>>();
+        let classes = [0..50, 50..87, 87..90];
+        let search = Search { classes: &classes, keep: 4, itself: true };
+        let places = |_: usize, lists: &[Nearest<f64>]| lists.to_vec();
+        let mut grown = Distances::new(90, 90);
+        let mut all: Vec<Vec<f64>> = Vec::new();
+        for by in [3, 5, 11, 2, 13] {
+            let fresh = [coordinate(by)];
+            all.extend(fresh.clone());
+            let once = Distances::new(90, 90).update(&all, &all, &search, places);
+            assert_eq!(grown.update(&fresh, &fresh, &search, places), once, "after {by}");
+        }
     }
 }

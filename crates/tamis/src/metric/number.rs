@@ -1,9 +1,11 @@
 //! The two kinds of numbers the tables of a metric are made of: `f32` at work, `f64` where the oracle looks on.
 //!
 //! Long sums are kept in `f64`; within runs of [`RUN`] numbers each of sixteen lanes sums by itself, so that the sum is
-//! fast, and the same on any number of threads.
+//! fast, and the same on any number of threads and with vectors of any width.
 
 use std::ops::{Add, AddAssign, Mul, Sub};
+
+use faer::traits::{ComplexField, SimdArch};
 
 /// A number of a table.
 pub(super) trait Real:
@@ -24,6 +26,8 @@ pub(super) trait Real:
     fn of(number: f64) -> Self;
     /// Above all others.
     const MOST: Self;
+    /// The next larger number.
+    fn next(self) -> Self;
 }
 
 impl Real for f32 {
@@ -31,6 +35,9 @@ impl Real for f32 {
         number as f32
     }
     const MOST: f32 = f32::INFINITY;
+    fn next(self) -> Self {
+        self.next_up()
+    }
 }
 
 impl Real for f64 {
@@ -38,6 +45,9 @@ impl Real for f64 {
         number
     }
     const MOST: f64 = f64::INFINITY;
+    fn next(self) -> Self {
+        self.next_up()
+    }
 }
 
 /// Numbers that are looked at together.
@@ -45,11 +55,28 @@ pub(super) const LANES: usize = 16;
 /// Numbers summed in their own kind before `f64` takes over.
 const RUN: usize = 1024;
 
-/// Σ aᵢbᵢ, in a fixed order.
-pub(super) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
-    a.chunks(RUN).zip(b.chunks(RUN)).map(|(a, b)| short_dot(a, b)).sum()
+/// Does work with the widest vectors this machine has. Nothing is fused or reordered, so no bit depends on the machine;
+/// work and what it calls must be inlined to gain by it.
+#[inline]
+pub(super) fn vectorized<T: Real, R>(work: impl FnOnce() -> R) -> R {
+    <T as ComplexField>::Arch::default().dispatch(work)
 }
 
+/// Σ aᵢbᵢ, in a fixed order.
+pub(super) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    vectorized::<T, f64>(
+        #[inline(always)]
+        || {
+            let mut sum = 0.0;
+            for (a, b) in a.chunks(RUN).zip(b.chunks(RUN)) {
+                sum += short_dot(a, b);
+            }
+            sum
+        },
+    )
+}
+
+#[inline(always)]
 fn short_dot<T: Real>(a: &[T], b: &[T]) -> f64 {
     let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(&a, &b)| double(a) * double(b)).sum();

@@ -3,10 +3,12 @@
 //! Every Dᵢ is an explicit matrix, A is their sum, the truncated power method multiplies by it, the support is refitted by
 //! a full eigen-decomposition, the weight comes from bisection, distances are (φ − φ′)′W(φ − φ′) from an explicit W, and
 //! neighbours from sorting. Labels are ±1 and neighbours positive and negative, as in the study: that the fast version
-//! speaks of the own class and others must make no difference.
+//! speaks of the own class and others must make no difference. The form of the thesis is here too: an even start, A + λI
+//! with λ from all eigenvalues of A, bags and drawn candidates (drawn by the same dice), products to any order, (2.17).
 
 use faer::{Mat, Side};
 
+use super::draw::{bag, columns};
 use super::settings::Settings;
 
 /// The state after some steps.
@@ -23,14 +25,18 @@ pub(super) struct Oracle {
     pub(super) scores: Vec<f64>,
     /// W.
     pub(super) weights: Mat<f64>,
+    /// At each update: steps so far, loss, and variables in W.
+    pub(super) curve: Vec<(usize, f64, usize)>,
     settings: Settings,
+    seed: u64,
 }
 
 impl Oracle {
-    pub(super) fn new(rows: Vec<Vec<f64>>, labels: Vec<f64>, settings: &Settings) -> Self {
+    pub(super) fn new(rows: Vec<Vec<f64>>, labels: Vec<f64>, settings: &Settings, seed: u64) -> Self {
         let width = rows[0].len();
         let count = |sign: f64| labels.iter().filter(|&&label| label == sign).count() as f64;
-        let importance = labels.iter().map(|&label| labels.len() as f64 / (2.0 * count(label))).collect();
+        let of_class = |&label: &f64| labels.len() as f64 / (2.0 * count(label));
+        let importance = labels.iter().map(|label| if settings.balanced { of_class(label) } else { 1.0 }).collect();
         let mut oracle = Oracle {
             terms: (0..width as u32).map(|variable| (vec![variable], 1.0)).collect(),
             scores: vec![0.0; labels.len()],
@@ -39,7 +45,9 @@ impl Oracle {
             phi: rows,
             labels,
             importance,
+            curve: Vec::new(),
             settings: settings.clone(),
+            seed,
         };
         oracle.find_neighbours(&Mat::identity(width, width));
         oracle
@@ -52,8 +60,25 @@ impl Oracle {
                 let weights = self.weights.clone();
                 self.find_neighbours(&weights);
                 self.scores = (0..self.phi.len()).map(|row| self.score(row, &weights)).collect();
+                let loss = (0..self.phi.len()).map(|row| self.residual(row).abs()).sum();
+                self.curve.push((number, loss, self.variables().len()));
             }
         }
+    }
+
+    /// The variables W speaks of.
+    fn variables(&self) -> Vec<u32> {
+        let used = (0..self.terms.len()).filter(|&term| self.weights[(term, term)] > 0.0);
+        let mut variables: Vec<u32> = used.flat_map(|term| self.terms[term].0.clone()).collect();
+        variables.sort_unstable();
+        variables.dedup();
+        variables
+    }
+
+    /// (2.17): where loss + λ·variables is least.
+    fn kept_steps(&self, price: f64) -> usize {
+        let costs = self.curve.iter().map(|&(step, loss, variables)| (loss + price * variables as f64, step));
+        costs.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1
     }
 
     fn gap(&self, a: usize, b: usize) -> Vec<f64> {
@@ -95,15 +120,27 @@ impl Oracle {
         self.importance[row] * self.labels[row] * (-self.labels[row] * self.scores[row]).clamp(-30.0, 30.0).exp()
     }
 
+    /// A, of the rows in the bag.
+    fn matrix(&self, inside: &[bool]) -> Mat<f64> {
+        let rows: Vec<usize> = (0..self.phi.len()).filter(|&row| inside[row]).collect();
+        let total: f64 = rows.iter().map(|&row| self.residual(row).abs()).sum();
+        let mut matrix = Mat::zeros(self.terms.len(), self.terms.len());
+        for row in rows {
+            let (residual, information) = (self.residual(row) / total, self.information(row));
+            matrix += Mat::from_fn(self.terms.len(), self.terms.len(), |i, j| residual * information[(i, j)]);
+        }
+        matrix
+    }
+
     fn step(&mut self, number: usize) {
         let size = self.terms.len();
-        let total: f64 = (0..self.phi.len()).map(|row| self.residual(row).abs()).sum();
-        let mut matrix = Mat::zeros(size, size);
-        for row in 0..self.phi.len() {
-            let residual = self.residual(row) / total;
-            matrix += Mat::from_fn(size, size, |i, j| residual * self.information(row)[(i, j)]);
-        }
-        let Some(direction) = leading(&matrix, self.settings.entries.min(size)) else { return };
+        let matrix = self.matrix(&bag(self.phi.len(), &self.settings, self.seed, number));
+        let drawn = columns(size, &self.settings, self.seed, number);
+        let part = Mat::from_fn(drawn.len(), drawn.len(), |i, j| matrix[(drawn[i] as usize, drawn[j] as usize)]);
+        let entries = self.settings.entries_of(size).min(drawn.len());
+        let Some(found) = leading(&part, entries, &self.settings) else { return };
+        let mut direction = vec![0.0; size];
+        drawn.iter().zip(found).for_each(|(&term, value)| direction[term as usize] = value);
         let rank_one = Mat::from_fn(size, size, |i, j| direction[i] * direction[j]);
         let gains: Vec<f64> = (0..self.phi.len()).map(|row| self.score(row, &rank_one)).collect();
         let Some(weight) = self.weight(&gains) else { return };
@@ -166,17 +203,29 @@ fn quadratic(matrix: &Mat<f64>, vector: &[f64]) -> f64 {
     (0..size).map(|i| (0..size).map(|j| vector[i] * matrix[(i, j)] * vector[j]).sum::<f64>()).sum()
 }
 
+/// λ by tens from a thousandth of the diagonal, until A + λI has no negative eigenvalue.
+fn definite_shift(matrix: &Mat<f64>, scale: f64) -> f64 {
+    let eigen = matrix.self_adjoint_eigen(Side::Lower).unwrap();
+    let lowest = eigen.S().column_vector().iter().fold(f64::INFINITY, |least: f64, &one| least.min(one));
+    (0..).map(|power| 1e-3 * scale * 10f64.powi(power)).find(|shift| lowest + shift >= 0.0).unwrap()
+}
+
 /// The truncated power method on an explicit matrix, then the leading eigenvector on the support.
-fn leading(matrix: &Mat<f64>, entries: usize) -> Option<Vec<f64>> {
+fn leading(matrix: &Mat<f64>, entries: usize, settings: &Settings) -> Option<Vec<f64>> {
     let size = matrix.nrows();
     let scale = (0..size).fold(0.0, |most: f64, at| most.max(matrix[(at, at)].abs()));
     let first = (0..size).fold(0, |best, at| if matrix[(at, at)] > matrix[(best, best)] { at } else { best });
-    let mut now: Vec<f64> = (0..size).map(|at| f64::from(at == first)).collect();
+    let mut now: Vec<f64> = match settings.even_start {
+        true => vec![1.0 / (size as f64).sqrt(); size],
+        false => (0..size).map(|at| f64::from(at == first)).collect(),
+    };
     let image = |vector: &[f64]| -> Vec<f64> {
         (0..size).map(|i| (0..size).map(|j| matrix[(i, j)] * vector[j]).sum()).collect()
     };
     let most = image(&now).iter().fold(0.0, |most: f64, one| most.max(one.abs()));
-    let (mut gain, mut shift) = (quadratic(matrix, &now), 0.0);
+    // A dense start is no rival of sparse vectors.
+    let mut gain = if settings.even_start { f64::NEG_INFINITY } else { quadratic(matrix, &now) };
+    let mut shift = if settings.definite_shift { definite_shift(matrix, scale) } else { 0.0 };
     for _ in 0..30 {
         let moved: Vec<f64> = image(&now).iter().zip(&now).map(|(image, one)| image + shift * one).collect();
         let mut order: Vec<usize> = (0..size).collect();
@@ -200,6 +249,13 @@ fn leading(matrix: &Mat<f64>, entries: usize) -> Option<Vec<f64>> {
             break;
         }
     }
+    let direction = if settings.refit { refitted(matrix, &now) } else { now };
+    (quadratic(matrix, &direction) > 0.0).then_some(direction)
+}
+
+/// The leading eigenvector on the support of a vector, without its smallest entries.
+fn refitted(matrix: &Mat<f64>, now: &[f64]) -> Vec<f64> {
+    let size = now.len();
     let support: Vec<usize> = (0..size).filter(|&at| now[at] != 0.0).collect();
     let part = Mat::from_fn(support.len(), support.len(), |i, j| matrix[(support[i], support[j])]);
     let eigen = part.self_adjoint_eigen(Side::Lower).unwrap();
@@ -210,14 +266,15 @@ fn leading(matrix: &Mat<f64>, entries: usize) -> Option<Vec<f64>> {
     direction.iter_mut().for_each(|one| *one = if one.abs() < 1e-3 * largest { 0.0 } else { *one });
     let norm = direction.iter().map(|one| one * one).sum::<f64>().sqrt();
     direction.iter_mut().for_each(|one| *one /= norm);
-    (quadratic(matrix, &direction) > 0.0).then_some(direction)
+    direction
 }
 
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::boost::{Boost, Limits};
+    use super::super::boost::{Boost, Limits, Point};
     use super::super::sample::Sample;
+    use super::super::stop::{Stop, steps_of};
     use super::super::table::tests::table;
     use super::*;
     use crate::random::{Purpose, generator, uniform};
@@ -256,15 +313,16 @@ mod tests {
         sums
     }
 
-    fn compare(settings: &Settings, steps: usize, dense_rows: usize) {
-        let table = table("ring.csv", &ring(45, 5, 7)).unwrap();
+    /// Both versions on one ring of four or five variables; the oracle is handed back with the fast version's curve.
+    fn compare(settings: &Settings, steps: usize, dense_rows: usize, width: usize) -> (Oracle, Vec<Point>) {
+        let table = table("ring.csv", &ring(45, width, 7)).unwrap();
         let sample = Sample::<f64>::new(&table, &(0..45).collect::<Vec<_>>());
         let settings = Settings { steps, ..settings.clone() };
         let mut boost = Boost::new(&sample, &settings, limits(dense_rows));
         assert!(boost.run(&|| true));
-        let rows = (0..45).map(|row| (0..5).map(|one| sample.values[one * 45 + row]).collect()).collect();
+        let rows = (0..45).map(|row| (0..width).map(|one| sample.values[one * 45 + row]).collect()).collect();
         let labels = sample.class_of.iter().map(|&class| if class == 1 { 1.0 } else { -1.0 }).collect();
-        let mut oracle = Oracle::new(rows, labels, &settings);
+        let mut oracle = Oracle::new(rows, labels, &settings, limits(dense_rows).seed);
         oracle.run(steps);
         let place = |list: &Vec<u32>| oracle.terms.iter().position(|(other, _)| other == list).expect("the same terms");
         let found = weights_of(&boost);
@@ -281,20 +339,35 @@ mod tests {
         }
         let loss: f64 = (0..45).map(|row| oracle.residual(row).abs()).sum();
         assert!((boost.curve.last().unwrap().loss - loss).abs() < 1e-8);
+        (oracle, boost.curve)
     }
 
     #[test]
     fn the_fast_version_is_the_literal_one() {
         let linear = Settings { order: 1, neighbours: 3, update_every: 4, entries: 2, ..Settings::default() };
-        compare(&linear, 17, 1000);
+        compare(&linear, 17, 1000, 5);
         let square = Settings { order: 2, burn_in: 3, entries: 3, pool: None, shrinkage: 0.2, ..linear };
-        compare(&square, 15, 1000);
+        compare(&square, 15, 1000, 5);
     }
 
     #[test]
     fn streamed_distances_lead_to_the_same_metric() {
         // Updates come at 4, 8, 16 in the streamed run: the same as every 4 steps up to 8.
         let settings = Settings { order: 2, burn_in: 3, neighbours: 3, update_every: 4, ..Settings::default() };
-        compare(&settings, 8, 10);
+        compare(&settings, 8, 10, 5);
+    }
+
+    #[test]
+    fn the_form_of_the_thesis_is_the_literal_one_and_stops_where_it_stops() {
+        let (oracle, curve) = compare(&Settings::thesis(), 110, 1000, 4);
+        assert!(oracle.terms.iter().any(|(list, _)| list.len() == 4), "products to order four were made");
+        assert_eq!(oracle.curve.iter().map(|point| point.0).collect::<Vec<_>>(), [50, 100, 110]);
+        for price in [0.0, 0.1, 1.0, 10.0, 1000.0] {
+            assert_eq!(steps_of(&curve, Stop::Complexity(price), 45), oracle.kept_steps(price), "λ = {price}");
+        }
+        for (fast, (step, loss, variables)) in curve.iter().zip(&oracle.curve) {
+            assert_eq!((fast.step, fast.variables), (*step, *variables));
+            assert!((fast.loss - loss).abs() < 1e-8, "{} and {loss} after {step} steps", fast.loss);
+        }
     }
 }

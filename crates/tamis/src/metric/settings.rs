@@ -2,7 +2,7 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | M | `steps` | 100 | errors are flat from 50 steps on, later ones add noise variables |
+//! | M | `steps` | 100 | errors of most data are flat from 50 steps on, later ones add noise variables (but see `choose`) |
 //! | k | `neighbours` | 5 | 3 and 5 are alike, 1 is bad |
 //! | κ | `entries` | 3, 10 | both compete in cross-validation |
 //! | ρ | `entries_share` | – | thesis: κ as a share of the candidates |
@@ -165,6 +165,11 @@ impl Settings {
         if self.order == 0 || self.order > 8 {
             return wrong("--order must be from 1 to 8");
         }
+        if self.definite_shift && !self.draw_columns {
+            return wrong(
+                "definite-shift needs draw-columns: A is made whole, of as many candidates as a step looks at",
+            );
+        }
         if self.engine == Engine::Stabilized && self.order > 1 {
             return wrong("the stabilized engine looks at variables only: use --order 1");
         }
@@ -201,6 +206,7 @@ mod tests {
         assert!(told(Settings { shrinkage: f64::NAN, ..Settings::default() }).contains("--shrinkage"));
         assert!(told(Settings { bag: 0.0, ..Settings::default() }).contains("--bag"));
         assert!(told(Settings { update_every: 0, ..Settings::default() }).contains("--update-every"));
+        assert!(told(Settings { draw_columns: false, ..Settings::thesis() }).contains("draw-columns"));
         assert!(told(Settings { order: 2, ..Settings::wide() }).contains("--order 1"));
         assert!(told(Settings { order: 9, ..Settings::default() }).contains("--order"));
     }

@@ -95,6 +95,7 @@ fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
             "last" => Stop::Last,
             _ => Stop::LeaveOneOut,
         },
+        longer: if args.numbers.steps.is_some() { 1 } else { MetricOptions::default().longer },
         voters: choice.voters,
         seed: choice.seed,
         threads: args.data.reading.threads(),

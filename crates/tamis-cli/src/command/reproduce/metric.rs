@@ -2,7 +2,7 @@
 //!
 //! Source: 002, section 2.7, tables 2.1, 2.2 and 2.4. Files with a test file are tested on it once, unless `pooled` says
 //! that the two are to be put together; all others are split at random, `train-share` of the rows for learning, `runs`
-//! times. Generated rows are made anew for every run. Which candidate, and how many of its steps, is decided on training
+//! times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every run. Which candidate, and how many of its steps, is decided on training
 //! rows alone. The fields of a row's `set` go into the settings of every candidate; `voters` is how many rows vote.
 
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ struct Found {
 
 /// Rows to learn from and rows to test on, by what they are made of.
 enum Origin<'a> {
-    Files { train: Vec<Source>, test: Vec<Source>, choice: Option<RowChoice> },
+    Files { train: Vec<Source>, test: Vec<Source>, part: Option<RowChoice>, split: Option<RowChoice> },
     Made(&'a Generated, u64),
 }
 
@@ -85,7 +85,7 @@ impl Lab<'_> {
         match (&data.generated, self.metric_files(data)) {
             (Some(rows), _) => Some(self.runs_of(rows)),
             (None, Some(_)) if data.test.is_some() && !data.pooled => Some(1),
-            (None, Some(_)) => Some(self.protocol().runs),
+            (None, Some(_)) => Some(data.runs.unwrap_or(self.protocol().runs)),
             (None, None) => None,
         }
     }
@@ -109,6 +109,7 @@ impl Lab<'_> {
             candidates,
             stop: plan.stop.unwrap_or(Stop::HeldOut),
             voters: voters as usize,
+            longer: if fields.contains_key("steps") { 1 } else { MetricOptions::default().longer },
             threads: 1,
             interrupt: self.stop.clone(),
             ..MetricOptions::default()
@@ -155,12 +156,15 @@ impl Lab<'_> {
         let files = self.metric_files(data).ok_or_else(|| "data unavailable here".to_string())?;
         let [train, test] = files.map(|path| path.map(|path| expand(&[path.display().to_string()], None)).transpose());
         let (mut train, test) = (train?.unwrap_or_default(), test?.unwrap_or_default());
+        // The part is none of the splits, which count from 0.
+        let share = |share, run| RowChoice::Share { share, seed, run, inside: true };
+        let part = data.part.map(|part| share(part, u64::MAX));
         if !test.is_empty() && !data.pooled {
-            return Ok(Origin::Files { train, test, choice: None });
+            return Ok(Origin::Files { train, test, part, split: None });
         }
         train.extend(test);
-        let choice = RowChoice::Share { share: self.protocol().train_share, seed, run: number, inside: true };
-        Ok(Origin::Files { test: train.clone(), train, choice: Some(choice) })
+        let split = Some(share(self.protocol().train_share, number));
+        Ok(Origin::Files { test: train.clone(), train, part, split })
     }
 }
 
@@ -174,8 +178,9 @@ impl Origin<'_> {
         work: impl FnOnce(&mut dyn RowSource) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         match self {
-            Origin::Files { train, test, choice } => {
-                let rows = choice.iter().map(|choice| choice.turned(learning)).collect();
+            Origin::Files { train, test, part, split } => {
+                let split = split.map(|split| split.turned(learning));
+                let rows = part.iter().copied().chain(split).collect();
                 let mut options = ReadOptions { threads: 1, rows, ..ReadOptions::default() };
                 options.columns.known = known;
                 let mut stream = RowStream::open(if learning { train.clone() } else { test.clone() }, options);
@@ -260,7 +265,7 @@ fn cell(found: &[Found], base: bool) -> Cell {
     let mut names: Vec<(&str, usize)> = names.into_iter().collect();
     names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let setting = match &names[..] {
-        [(name, _)] => name.to_string(),
+        [(name, 1)] => name.to_string(),
         names => names.iter().map(|(name, count)| format!("{count} × {name}")).collect::<Vec<_>>().join("; "),
     };
     Cell { setting, values }

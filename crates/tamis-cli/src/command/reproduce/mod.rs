@@ -70,6 +70,7 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
     let mut experiment = plan::load(&folder.join("expected.toml"))?;
     if let Some(runs) = args.runs {
         experiment.protocol.runs = runs;
+        experiment.data.values_mut().for_each(|data| data.runs = None);
         let generated = experiment.data.values_mut().filter_map(|data| data.generated.as_mut());
         generated.for_each(|rows| rows.runs = Some(runs));
     }

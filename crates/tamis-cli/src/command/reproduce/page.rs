@@ -122,10 +122,9 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
              have grown by a fourth."
             .to_string(),
         ProtocolName::Metric => format!(
-            "Ours: mean ± standard deviation over {} random splits, {} % of the rows for learning (one run where the files \
-             bring their own test rows; as many data sets as `expected.toml` says where rows are made); candidate and \
-             steps by {}-fold cross-validation on training rows.",
-            protocol.runs,
+            "Ours: mean ± standard deviation over random splits, {} % of the rows for learning (one run where the files bring \
+             their own test rows), or over data sets made anew; the last column says how many runs chose which candidate. \
+             Candidate and steps are chosen by {}-fold cross-validation on training rows.",
             100.0 * protocol.train_share,
             protocol.folds
         ),

@@ -204,6 +204,10 @@ pub struct DataSet {
     /// Only rows of these classes (metric).
     #[serde(default)]
     pub classes: Vec<f64>,
+    /// Only this share of the rows of every file, always the same (metric).
+    pub part: Option<f64>,
+    /// So many random splits, instead of the protocol's (metric).
+    pub runs: Option<u64>,
     /// Without a test file: one row in this many, by hash, is for testing.
     pub hold_out: Option<u32>,
     pub columns: Option<u64>,

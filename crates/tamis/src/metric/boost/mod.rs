@@ -19,17 +19,20 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::direction::{Direction, Problem, leading};
+use super::draw::{bag, columns};
 use super::graph::Graph;
 use super::growth::grow;
-use super::nearest::{Distances, Nearest, Points, Search, stream};
-use super::number::{Real, dot, double};
+use super::nearest::Distances;
+use super::number::{Real, dot};
 use super::sample::Sample;
 use super::settings::{Engine, Settings};
 use super::step::{best_weight, bounded_exp};
 use super::terms::Terms;
-use super::vote::{base, vote};
 use super::wide::WideRows;
-use crate::random::{Purpose, below, generator, uniform};
+
+mod update;
+
+use self::update::{Memory, Watched};
 
 /// One accepted step: W grows by weight · ξξ′.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,20 +75,6 @@ pub(super) struct Limits {
     pub(super) seed: u64,
 }
 
-/// Where distances come from.
-enum Memory<T> {
-    Dense(Distances<T>),
-    Streamed(Vec<Vec<T>>),
-}
-
-/// Rows that are not learned from and tell how good the metric is.
-struct Watched<T> {
-    values: Vec<T>,
-    class_of: Vec<u32>,
-    distances: Distances<T>,
-    fresh: Vec<Vec<T>>,
-}
-
 /// A metric in the making.
 pub(super) struct Boost<'a, T> {
     sample: &'a Sample<T>,
@@ -105,14 +94,6 @@ pub(super) struct Boost<'a, T> {
     used: BTreeSet<u32>,
     pub(super) steps: Vec<Step>,
     pub(super) curve: Vec<Point>,
-}
-
-/// What an update says of one row.
-struct Found {
-    own: Vec<u32>,
-    others: Vec<u32>,
-    margin: f64,
-    wrong: bool,
 }
 
 impl<'a, T: Real> Boost<'a, T> {
@@ -178,14 +159,6 @@ impl<'a, T: Real> Boost<'a, T> {
         self.graph.neighbours.max(self.limits.voters)
     }
 
-    /// Neighbours by the Euclidean distance of all variables.
-    fn first_neighbours(&mut self) {
-        let all = Points { count: self.sample.rows(), values: &self.sample.values };
-        let search = Search { classes: &self.sample.classes, keep: self.keep(), itself: true };
-        let found = stream(all, all, &search, |row, lists| self.found(row, lists));
-        self.take(found, false);
-    }
-
     fn step(&mut self, number: usize) {
         let Some(direction) = self.direction(number) else { return };
         let coordinate = self.terms.along(&direction.support, &direction.values);
@@ -216,7 +189,7 @@ impl<'a, T: Real> Boost<'a, T> {
     }
 
     fn direction(&self, number: usize) -> Option<Direction> {
-        let columns = self.columns(number);
+        let columns = columns(self.terms.len(), self.settings, self.limits.seed, number);
         let residuals = self.bagged(number);
         let rows = self.sample.rows();
         let numbers: Vec<T> = residuals.iter().map(|&one| T::of(one)).collect();
@@ -236,30 +209,10 @@ impl<'a, T: Real> Boost<'a, T> {
         }
     }
 
-    /// The candidates of a step: all, or √p of them.
-    fn columns(&self, number: usize) -> Vec<u32> {
-        let all = self.terms.len();
-        if !self.settings.draw_columns {
-            return (0..all as u32).collect();
-        }
-        let wanted = ((all as f64).sqrt().ceil() as usize).max(self.settings.entries_of(all)).min(all);
-        let mut random = generator(self.limits.seed, Purpose::Draw, number as u64);
-        let mut columns: Vec<u32> = (0..all as u32).collect();
-        for at in 0..wanted {
-            columns.swap(at, at + below(&mut random, all - at));
-        }
-        columns.truncate(wanted);
-        columns.sort_unstable();
-        columns
-    }
-
     /// The residuals a step looks at, scaled to a sum of one.
     fn bagged(&self, number: usize) -> Vec<f64> {
-        let mut residuals = self.residuals.clone();
-        if self.settings.bag < 1.0 {
-            let mut random = generator(self.limits.seed, Purpose::Bag, number as u64);
-            residuals.iter_mut().for_each(|one| *one *= f64::from(uniform(&mut random) < self.settings.bag));
-        }
+        let inside = bag(self.residuals.len(), self.settings, self.limits.seed, number);
+        let mut residuals: Vec<f64> = self.residuals.iter().zip(inside).map(|(one, is)| one * f64::from(is)).collect();
         let total: f64 = residuals.iter().sum();
         if total > 0.0 {
             residuals.iter_mut().for_each(|one| *one /= total);
@@ -285,84 +238,6 @@ impl<'a, T: Real> Boost<'a, T> {
             self.energies.extend(energy);
         }
     }
-
-    /// What the nearest rows say of a row.
-    fn found(&self, row: usize, lists: &[Nearest<T>]) -> Found {
-        let (class, k) = (self.sample.class_of[row] as usize, self.graph.neighbours);
-        let mut others: Nearest<T> = Vec::with_capacity(lists.len() * k);
-        for (_, list) in lists.iter().enumerate().filter(|(other, _)| *other != class) {
-            others.extend(list.iter().take(k));
-        }
-        others.sort_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
-        others.truncate(k);
-        let own = &lists[class][..k];
-        let mean = |list: &[(T, u32)]| list.iter().map(|(distance, _)| double(*distance)).sum::<f64>() / k as f64;
-        Found {
-            margin: mean(&others) - mean(own),
-            own: own.iter().map(|(_, place)| *place).collect(),
-            others: others.iter().map(|(_, place)| *place).collect(),
-            wrong: vote(lists, self.limits.voters).class != class,
-        }
-    }
-
-    /// New neighbours, margins, residuals and energies; and a point of the curve.
-    fn update(&mut self, number: usize) {
-        let fresh = std::mem::take(&mut self.fresh);
-        let last = self.curve.last().copied();
-        let (mut wrong, mut watched) = (self.sample.rows(), self.watched.as_ref().map(|all| [all.class_of.len(); 2]));
-        if let (true, Some(last)) = (fresh.is_empty(), last) {
-            (wrong, watched) = (last.wrong, last.watched);
-        }
-        if !fresh.is_empty() {
-            let found = self.find(&fresh);
-            wrong = found.iter().filter(|row| row.wrong).count();
-            self.take(found, true);
-            watched = self.measure(&fresh);
-        }
-        let (loss, variables) = (self.residuals.iter().sum(), self.used.len());
-        self.curve.push(Point { step: number, loss, variables, wrong, watched });
-    }
-
-    fn find(&mut self, fresh: &[Vec<T>]) -> Vec<Found> {
-        let mut memory = std::mem::replace(&mut self.memory, Memory::Streamed(Vec::new()));
-        let search = Search { classes: &self.sample.classes, keep: self.keep(), itself: true };
-        let found = match &mut memory {
-            Memory::Dense(distances) => distances.update(fresh, fresh, &search, |row, lists| self.found(row, lists)),
-            Memory::Streamed(coordinates) => {
-                coordinates.extend_from_slice(fresh);
-                let centred = centred(coordinates);
-                let all = Points { count: self.sample.rows(), values: &centred };
-                stream(all, all, &search, |row, lists| self.found(row, &exactly(row, lists, coordinates)))
-            }
-        };
-        self.memory = memory;
-        found
-    }
-
-    fn take(&mut self, found: Vec<Found>, with_margins: bool) {
-        self.graph.own = found.iter().flat_map(|row| row.own.iter().copied()).collect();
-        self.graph.others = found.iter().flat_map(|row| row.others.iter().copied()).collect();
-        if with_margins {
-            self.margins = found.iter().map(|row| row.margin).collect();
-            self.find_residuals();
-        }
-        let (rows, graph, terms) = (self.sample.rows(), &self.graph, &self.terms);
-        self.energies.resize(terms.len() * rows, T::default());
-        graph.margins_of_all(terms.values(), &mut self.energies);
-    }
-
-    /// Rows watched that are put in the wrong class, by vote and by f_W.
-    fn measure(&mut self, fresh: &[Vec<T>]) -> Option<[usize; 2]> {
-        let (voters, neighbours, keep) = (self.limits.voters, self.graph.neighbours, self.keep());
-        let watched = self.watched.as_mut()?;
-        let (own, class_of) = (std::mem::take(&mut watched.fresh), &watched.class_of);
-        let search = Search { classes: &self.sample.classes, keep, itself: false };
-        let verdicts = watched.distances.update(fresh, &own, &search, |row, lists| {
-            let truth = class_of[row] as usize;
-            [vote(lists, voters).class != truth, base(lists, neighbours).class != truth]
-        });
-        Some([0, 1].map(|way| verdicts.iter().filter(|wrong| wrong[way]).count()))
-    }
 }
 
 /// Products that may be added at most.
@@ -378,28 +253,4 @@ fn importance<T>(sample: &Sample<T>, balanced: bool) -> Vec<f64> {
         false => weight * rows / total.max(f64::MIN_POSITIVE),
     };
     sample.weights.iter().zip(&sample.class_of).map(share).collect()
-}
-
-/// Coordinates less their means, one after the other: small numbers cancel less.
-fn centred<T: Real>(coordinates: &[Vec<T>]) -> Vec<T> {
-    let mut all = Vec::with_capacity(coordinates.iter().map(Vec::len).sum());
-    for coordinate in coordinates {
-        let mean = coordinate.iter().map(|&one| double(one)).sum::<f64>() / coordinate.len().max(1) as f64;
-        all.extend(coordinate.iter().map(|&one| T::of(double(one) - mean)));
-    }
-    all
-}
-
-/// Lists with distances computed anew from the coordinates.
-fn exactly<T: Real>(row: usize, lists: &[Nearest<T>], coordinates: &[Vec<T>]) -> Vec<Nearest<T>> {
-    let distance = |other: u32| {
-        let gap = |coordinate: &Vec<T>| double(coordinate[row]) - double(coordinate[other as usize]);
-        T::of(coordinates.iter().map(|coordinate| gap(coordinate).powi(2)).sum())
-    };
-    let exact = |list: &Nearest<T>| {
-        let mut list: Nearest<T> = list.iter().map(|&(_, other)| (distance(other), other)).collect();
-        list.sort_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
-        list
-    };
-    lists.iter().map(exact).collect()
 }
