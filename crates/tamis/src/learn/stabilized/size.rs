@@ -9,8 +9,8 @@
 
 use super::judge::Verdict;
 
-/// Standard errors that a rung may be above the least.
-pub const SLACK: f64 = 2.0;
+/// Standard errors that a rung may be above the least: the standard error of a difference of two.
+pub const SLACK: f64 = std::f64::consts::SQRT_2;
 
 /// The number of the rung, of verdicts from all features down.
 ///
@@ -57,11 +57,11 @@ mod tests {
     }
 
     #[test]
-    fn two_standard_errors_by_hand() {
-        // The loss has a standard error of 0.5/√100 = 0.05, ten wrong of a hundred one of 3: limits of 0.4 and 16.
-        assert_eq!(chosen(&[(0.3, 10), (0.39, 15), (0.41, 10)]), 1, "the loss stops");
-        assert_eq!(chosen(&[(0.3, 10), (0.39, 15), (0.39, 17)]), 1, "the error stops");
-        assert_eq!(chosen(&[(0.3, 10), (0.35, 12), (0.39, 15)]), 2, "as good as can be told");
+    fn standard_errors_by_hand() {
+        // The loss has a standard error of 0.5/√100 = 0.05, ten wrong of a hundred one of 3: limits of 0.371 and 14.2.
+        assert_eq!(chosen(&[(0.3, 10), (0.37, 14), (0.38, 10)]), 1, "the loss stops");
+        assert_eq!(chosen(&[(0.3, 10), (0.37, 14), (0.37, 15)]), 1, "the error stops");
+        assert_eq!(chosen(&[(0.3, 10), (0.35, 12), (0.37, 14)]), 2, "as good as can be told");
     }
 
     #[test]
@@ -73,13 +73,13 @@ mod tests {
     fn larger_rungs_than_the_best_are_left_behind() {
         assert_eq!(chosen(&[(0.9, 40), (0.3, 10), (0.6, 30)]), 1);
         assert_eq!(chosen(&[(0.9, 40)]), 0);
-        assert_eq!(chosen(&[(0.3, 20), (0.39, 10)]), 1, "the least loss and the least error may be on different rungs");
+        assert_eq!(chosen(&[(0.3, 20), (0.36, 10)]), 1, "the least loss and the least error may be on different rungs");
         assert_eq!(chosen(&[(0.31, 10), (0.3, 30), (0.3, 10)]), 2, "the rung of least loss is not asked for its error");
     }
 
     #[test]
     fn numbers_are_judged_by_their_loss_alone() {
-        let rungs = [(0.3, 0.5), (0.39, 0.5), (0.41, 0.5)].map(|(loss, spread)| verdict(loss, spread, None));
+        let rungs = [(0.3, 0.5), (0.36, 0.5), (0.38, 0.5)].map(|(loss, spread)| verdict(loss, spread, None));
         assert_eq!(smallest_as_good(&rungs.iter().collect::<Vec<_>>()), 1);
     }
 
