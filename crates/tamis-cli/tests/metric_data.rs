@@ -2,21 +2,7 @@
 
 mod common;
 
-use common::{Folder, data};
-
-/// The rows of a data set.
-fn rows(name: &str) -> Option<Vec<String>> {
-    let text = String::from_utf8(zstd::decode_all(std::fs::File::open(data(name)?).unwrap()).unwrap()).unwrap();
-    Some(text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect())
-}
-
-/// Every third row is for testing, the others for training.
-fn parted(rows: &[String]) -> [String; 2] {
-    let part = |test: bool| {
-        rows.iter().enumerate().filter(move |(row, _)| (row % 3 == 0) == test).map(|(_, row)| row.as_str())
-    };
-    [part(false).collect(), part(true).collect()]
-}
+use common::{Folder, parted, real_rows};
 
 /// The errors of a metric and of plain neighbours on the test rows.
 fn errors([train, test]: [String; 2]) -> (f64, f64) {
@@ -31,21 +17,21 @@ fn errors([train, test]: [String; 2]) -> (f64, f64) {
 
 #[test]
 fn digits_of_eight_by_eight() {
-    let Some(rows) = rows("digits8x8") else { return };
-    let (metric, plain) = errors(parted(&rows));
+    let Some(rows) = real_rows("digits8x8") else { return };
+    let (metric, plain) = errors(parted(&rows, 3));
     assert!(metric < 0.05 && metric < plain + 0.015, "{metric} {plain}");
 }
 
 #[test]
 fn digits_of_zip_codes() {
-    let (Some(train), Some(test)) = (rows("usps_zip_train"), rows("usps_zip_test")) else { return };
+    let (Some(train), Some(test)) = (real_rows("usps_zip_train"), real_rows("usps_zip_test")) else { return };
     let (metric, plain) = errors([train.into_iter().step_by(4).collect(), test.into_iter().step_by(2).collect()]);
     assert!(metric < 0.12 && metric < plain + 0.03, "{metric} {plain}");
 }
 
 #[test]
 fn spoken_letters() {
-    let Some(rows) = rows("isolet5") else { return };
-    let (metric, plain) = errors(parted(&rows));
+    let Some(rows) = real_rows("isolet5") else { return };
+    let (metric, plain) = errors(parted(&rows, 3));
     assert!(metric < 0.15 && metric < plain, "{metric} {plain}");
 }

@@ -5,8 +5,9 @@
 
 mod common;
 
-use common::{Folder, data};
+use common::{Folder, data, parted, real_rows};
 use serde_json::Value;
+use tamis::recipe::Method;
 
 /// Fits on one file with nothing set and measures on another.
 fn fit_and_measure(folder: &Folder, name: &str, train: &str, test: &str) -> Value {
@@ -30,14 +31,9 @@ fn given_split(name: &str, train: &str, test: &str) -> Option<Value> {
 
 /// A folder with every fifth row for testing, the others for training.
 fn parts(name: &str) -> Option<Folder> {
-    let bytes = zstd::decode_all(std::fs::File::open(data(name)?).unwrap()).unwrap();
-    let text = String::from_utf8(bytes).unwrap();
-    let part = |test: bool| -> String {
-        let lines = text.split_inclusive('\n').filter(|line| !line.starts_with('#')).enumerate();
-        lines.filter(|(row, _)| row.is_multiple_of(5) == test).map(|(_, line)| line).collect()
-    };
+    let [train, test] = parted(&real_rows(name)?, 5);
     let folder = Folder::new();
-    folder.write("train.svm", part(false)).write("test.svm", part(true));
+    folder.write("train.svm", train).write("test.svm", test);
     Some(folder)
 }
 
@@ -101,11 +97,9 @@ fn california_prices() {
 /// runs away, whatever the ranges of the columns.
 #[test]
 fn all_methods_learn_numbers() {
-    let methods =
-        "sgd truncated-gradient rounding fobos rda ftrl tsgd fofs sofs sadmm single-stage two-stage stabilized";
     for (name, floor) in [("housing", 0.3), ("appliances", 0.0), ("ailerons", 0.3)] {
         let Some(folder) = parts(name) else { continue };
-        for method in methods.split(' ') {
+        for method in Method::ALL.map(Method::name) {
             folder.ok(&format!("fit train.svm --method {method} --task regression --quiet --out m.json"));
             let measured = folder.json("eval m.json test.svm --json");
             let r2 = measured["r2"].as_f64().unwrap();

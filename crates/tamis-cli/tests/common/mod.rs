@@ -251,3 +251,17 @@ pub fn data(name: &str) -> Option<PathBuf> {
     }
     Some(path.canonicalize().expect("it exists"))
 }
+
+/// The rows of a data set, each with the end of its line.
+pub fn real_rows(name: &str) -> Option<Vec<String>> {
+    let text = String::from_utf8(zstd::decode_all(std::fs::File::open(data(name)?).unwrap()).unwrap()).unwrap();
+    Some(text.split_inclusive('\n').filter(|line| !line.starts_with('#')).map(String::from).collect())
+}
+
+/// Of so many rows one is for testing, the others are for training.
+pub fn parted(rows: &[String], every: usize) -> [String; 2] {
+    [false, true].map(|test| {
+        let part = rows.iter().enumerate().filter(|(row, _)| row.is_multiple_of(every) == test);
+        part.map(|(_, row)| row.as_str()).collect()
+    })
+}

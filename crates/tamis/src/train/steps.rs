@@ -16,7 +16,6 @@ use super::TrainError;
 use super::bank::Bank;
 use super::head::Head;
 use super::trainer::Trainer;
-use crate::data::FeatureId;
 use crate::loss::LossKind;
 use crate::recipe::Method;
 
@@ -47,12 +46,8 @@ pub(super) fn settle(trainer: &mut Trainer<'_>, head: &mut Head) -> Result<(), T
 fn longest(trainer: &Trainer<'_>, head: &mut Head) -> Result<f64, TrainError> {
     let mut longest: f64 = 0.0;
     head.held.pass(0, |group| {
-        for example in group.examples() {
-            let factor = trainer.row_factor(example.row);
-            let square = |(id, value): (FeatureId, f64)| (value * factor / trainer.scale.divisor(id)).powi(2);
-            longest = longest.max(example.row.iter().map(square).sum());
-        }
+        longest = group.examples().fold(longest, |longest, example| longest.max(trainer.square(example.row)));
         Ok::<bool, TrainError>(true)
     })?;
-    Ok(longest + if trainer.recipe.intercept { 1.0 } else { 0.0 })
+    Ok(longest)
 }

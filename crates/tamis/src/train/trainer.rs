@@ -8,7 +8,7 @@ use super::fit::FitOptions;
 use super::lane::{Crew, Lane};
 use super::progress::{Observer, Progress};
 use super::task::{Kind, Targets};
-use crate::data::{Batch, ColumnScale, Dictionary, Example, Row};
+use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::State;
 use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
@@ -117,6 +117,14 @@ impl<'a> Trainer<'a> {
     /// What a row's values are multiplied with before they are scaled by column.
     pub(super) fn row_factor(&self, row: Row<'_>) -> f64 {
         self.row_scaling.factor(row.len())
+    }
+
+    /// ‖x‖² of a row as learners see it, with the intercept's 1.
+    pub(super) fn square(&self, row: Row<'_>) -> f64 {
+        let factor = self.row_factor(row);
+        let square = |(id, value): (FeatureId, f64)| (value * factor / self.scale.divisor(id)).powi(2);
+        let intercept = if self.recipe.intercept { 1.0 } else { 0.0 };
+        intercept + row.iter().map(square).sum::<f64>()
     }
 
     /// Learns the rows taken so far, then saves if it is time.

@@ -2,8 +2,9 @@
 //!
 //! Source: 002, section 2.7, tables 2.1, 2.2 and 2.4. Files with a test file are tested on it once, unless `pooled` says
 //! that the two are to be put together; all others are split at random, `train-share` of the rows for learning, `runs`
-//! times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every run. Which candidate, and how many of its steps, is decided on training
-//! rows alone. The fields of a row's `set` go into the settings of every candidate; `voters` is how many rows vote.
+//! times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every run. Which
+//! candidate, and how many of its steps, is decided on training rows alone. The fields of a row's `set` go into the settings
+//! of every candidate; `voters` is how many rows vote.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -37,7 +37,7 @@
 //! What a rung is worth is told by *shadows* (`train/stabilized/walk.rs`): four more engines of eight paths, each blind
 //! for a fourth of the rows and with features of its own. Rows that a path does not own are not enough: the features were
 //! chosen with them (dexter: 1.3 % "out of bag" where new data have 5.3 %). The shadows' scores also give A and B. If no
-//! k is asked for, the smallest rung is taken whose loss and error are within two standard errors of the best (`size.rs`).
+//! k is asked for, the smallest rung is taken whose loss and error are within √2 standard errors of the best (`size.rs`).
 //!
 //! Tried and not taken: u = −z/n^¼ (between constant and self-normalised gravity): 3 % better on text, 30 % worse on
 //! arcene; full balance of the classes: worse on sms_spam and reuters.

@@ -77,14 +77,12 @@ pub(in super::super) fn settle(trainer: &mut Trainer<'_>, head: &mut Head, passe
 fn survey(trainer: &mut Trainer<'_>, head: &mut Head) -> Result<Survey, TrainError> {
     let texts = head.texts.clone();
     let mut decoder = Decoder::new(&texts);
-    let start = if trainer.recipe.intercept { 1.0 } else { 0.0 };
-    let mut survey = Survey { longest: start, ..Survey::default() };
+    let mut survey = Survey::default();
     head.held.pass(0, |group| {
         for example in group.examples() {
             let factor = trainer.row_factor(example.row);
             let scaled = |id: FeatureId, value: f64| value * factor / trainer.scale.divisor(id);
-            let square = example.row.iter().map(|(id, value)| scaled(id, value).powi(2)).sum::<f64>();
-            survey.longest = survey.longest.max(start + square);
+            survey.longest = survey.longest.max(trainer.square(example.row));
             let target = decoder.target(example.target, &mut trainer.targets)?;
             survey.largest = survey.largest.max(target.abs());
             if survey.rows.len() < TRIAL_ROWS && survey.rows.entries() < TRIAL_ENTRIES {
