@@ -1,6 +1,8 @@
 """A matrix in memory to a model: our Python package, or scikit-learn's SGDClassifier.
 
     memory.py fit tamis|scikit-learn TRAIN MODEL ALPHA   one pass over the rows of a svmlight file
+    memory.py reach TRAIN MODEL ALPHA OURS               epochs of SGDClassifier until its loss on these rows is that of our
+                                                         one pass with alpha = OURS, 20 at most
     memory.py overhead TRAIN PASSES                      what Python adds to the core; 0 passes: nothing is set
     memory.py eval MODEL TEST                            as of sgd.py, with the mean logistic loss
 
@@ -43,11 +45,38 @@ def fit(kind, train, model, alpha):
     learner.fit(rows, labels)
     seconds = time.perf_counter() - started
     extra = status("VmHWM") - before
+    return {"seconds": seconds, "extra_mb": extra, **save(learner, rows, model)}
+
+
+def reach(train, model, alpha, ours):
+    rows, labels = load(train)
+    goal = loss_of(learner_of("tamis", ours).fit(rows, labels), rows, labels)
+    learner, seconds = learner_of("scikit-learn", alpha), 0.0
+    for epochs in range(1, 21):
+        started = time.perf_counter()
+        learner.partial_fit(rows, labels, classes=np.unique(labels))
+        seconds += time.perf_counter() - started
+        loss = loss_of(learner, rows, labels)
+        if loss <= goal:
+            break
+    told = {"epochs": epochs, "train_loss": loss, "goal": goal, "reached": loss <= goal}
+    return {"seconds": seconds, **told, **save(learner, rows, model)}
+
+
+def save(learner, rows, model):
     weights = learner.coef_[0]
     with open(model, "wb") as file:
         np.savez(file, weights=weights, intercept=learner.intercept_, classes=learner.classes_)
-    told = {"n_examples": rows.shape[0], "nonzeros": int(np.count_nonzero(weights))}
-    return {"seconds": seconds, "extra_mb": extra, **told}
+    return {"n_examples": rows.shape[0], "nonzeros": int(np.count_nonzero(weights))}
+
+
+def loss_of(learner, rows, labels):
+    margins = learner.decision_function(rows)
+    return logistic(margins, labels == learner.classes_[1])
+
+
+def logistic(margins, positive):
+    return float(np.mean(np.logaddexp(0, np.where(positive, -margins, margins))))
 
 
 def overhead(train, passes):
@@ -86,11 +115,11 @@ def evaluate(model, test):
     return {
         "n": rows.shape[0],
         "error": float(np.mean((margins > 0) != positive)),
-        "loss": float(np.mean(np.logaddexp(0, np.where(positive, -margins, margins)))),
+        "loss": logistic(margins, positive),
         "nonzeros": int(np.count_nonzero(stored["weights"])),
     }
 
 
 if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
-    print(json.dumps({"fit": fit, "overhead": overhead, "eval": evaluate}[task](*arguments)), flush=True)
+    print(json.dumps({"fit": fit, "reach": reach, "overhead": overhead, "eval": evaluate}[task](*arguments)), flush=True)

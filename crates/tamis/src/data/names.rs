@@ -42,10 +42,19 @@ pub fn hash_name(name: &str) -> u64 {
     hash ^ (hash >> 29)
 }
 
-/// What a feature is called, kept per id.
-#[derive(Clone, Debug, PartialEq)]
+/// What a feature is called, kept per id. Most wide data is numbered: 8 bytes each; names live elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Entry {
     Index(u32),
+    /// By a name, at this place of [`Dictionary::texts`].
+    Text(u32),
+    /// Given back; waits to be used again.
+    Free,
+}
+
+/// A name.
+#[derive(Clone, Debug, PartialEq)]
+enum Text {
     Name(Box<str>),
     /// A hash bucket, the first name seen in it, and whether another fell there too.
     Bucket {
@@ -53,8 +62,6 @@ enum Entry {
         name: Box<str>,
         shared: bool,
     },
-    /// Given back; waits to be used again.
-    Free,
 }
 
 /// Dense ids for features, in the order of first appearance.
@@ -64,6 +71,9 @@ pub struct Dictionary {
     by_name: FxHashMap<Box<str>, FeatureId>,
     entries: Vec<Entry>,
     free: Vec<FeatureId>,
+    texts: Vec<Text>,
+    /// Places of `texts` that wait to be used again.
+    vacant: Vec<u32>,
     name_bytes: usize,
     hash_bits: Option<u32>,
 }
@@ -99,6 +109,7 @@ impl Dictionary {
         self.by_index.bytes()
             + self.by_name.capacity() * 25
             + self.entries.capacity() * std::mem::size_of::<Entry>()
+            + self.texts.capacity() * std::mem::size_of::<Text>()
             + 2 * self.name_bytes
     }
 
@@ -132,12 +143,10 @@ impl Dictionary {
     /// The id of a feature, new if need be.
     pub fn intern(&mut self, key: FeatureKey<'_>) -> FeatureId {
         match (key, self.hash_bits) {
-            (FeatureKey::Index(index), None) => {
-                self.by_index.get(index).unwrap_or_else(|| self.add(Entry::Index(index)))
-            }
+            (FeatureKey::Index(index), None) => self.by_index.get(index).unwrap_or_else(|| self.add_index(index)),
             (FeatureKey::Name(name), None) => match self.by_name.get(name) {
                 Some(&id) => id,
-                None => self.add(Entry::Name(name.into())),
+                None => self.add_text(Text::Name(name.into())),
             },
             (FeatureKey::Index(index), Some(bits)) => self.intern_bucket(&index.to_string(), bits),
             (FeatureKey::Name(name), Some(bits)) => self.intern_bucket(name, bits),
@@ -147,50 +156,78 @@ impl Dictionary {
     fn intern_bucket(&mut self, name: &str, bits: u32) -> FeatureId {
         let bucket = bucket_of(name, bits);
         let Some(id) = self.by_index.get(bucket) else {
-            return self.add(Entry::Bucket { bucket, name: name.into(), shared: false });
+            return self.add_text(Text::Bucket { bucket, name: name.into(), shared: false });
         };
-        if let Entry::Bucket { name: first, shared, .. } = &mut self.entries[id as usize] {
+        if let Entry::Text(place) = self.entries[id as usize]
+            && let Text::Bucket { name: first, shared, .. } = &mut self.texts[place as usize]
+        {
             *shared |= **first != *name;
         }
         id
     }
 
-    fn add(&mut self, entry: Entry) -> FeatureId {
-        let id = self.free.pop().unwrap_or(self.entries.len() as FeatureId);
-        match &entry {
-            Entry::Index(index) => self.by_index.insert(*index, id),
-            Entry::Name(name) => {
+    fn add_index(&mut self, index: u32) -> FeatureId {
+        let id = self.enter(Entry::Index(index));
+        self.by_index.insert(index, id);
+        id
+    }
+
+    fn add_text(&mut self, text: Text) -> FeatureId {
+        let place = self.vacant.pop().unwrap_or(self.texts.len() as u32);
+        let id = self.enter(Entry::Text(place));
+        match &text {
+            Text::Name(name) => {
                 self.name_bytes += name.len();
                 self.by_name.insert(name.clone(), id);
             }
-            Entry::Bucket { bucket, name, .. } => {
+            Text::Bucket { bucket, name, .. } => {
                 self.name_bytes += name.len();
                 self.by_index.insert(*bucket, id);
             }
-            Entry::Free => unreachable!("a new feature has a key"),
         }
-        match self.entries.get_mut(id as usize) {
-            Some(place) => *place = entry,
-            None => self.entries.push(entry),
+        match self.texts.get_mut(place as usize) {
+            Some(vacant) => *vacant = text,
+            None => self.texts.push(text),
         }
         id
+    }
+
+    /// Gives an entry an id: one that was given back, or a new one.
+    fn enter(&mut self, entry: Entry) -> FeatureId {
+        match self.free.pop() {
+            Some(id) => {
+                self.entries[id as usize] = entry;
+                id
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as FeatureId - 1
+            }
+        }
     }
 
     /// Forgets a feature; its id will be given to another.
     pub fn release(&mut self, id: FeatureId) {
         match std::mem::replace(&mut self.entries[id as usize], Entry::Free) {
             Entry::Index(index) => self.by_index.remove(index),
-            Entry::Name(name) => {
-                self.name_bytes -= name.len();
-                self.by_name.remove(&name);
-            }
-            Entry::Bucket { bucket, name, .. } => {
-                self.name_bytes -= name.len();
-                self.by_index.remove(bucket);
-            }
+            Entry::Text(place) => self.release_text(place),
             Entry::Free => return,
         }
         self.free.push(id);
+    }
+
+    fn release_text(&mut self, place: u32) {
+        match std::mem::replace(&mut self.texts[place as usize], Text::Name("".into())) {
+            Text::Name(name) => {
+                self.name_bytes -= name.len();
+                self.by_name.remove(&name);
+            }
+            Text::Bucket { bucket, name, .. } => {
+                self.name_bytes -= name.len();
+                self.by_index.remove(bucket);
+            }
+        }
+        self.vacant.push(place);
     }
 
     /// Ids in use, ascending.
@@ -198,40 +235,45 @@ impl Dictionary {
         (0..self.entries.len() as FeatureId).filter(|&id| self.entries[id as usize] != Entry::Free)
     }
 
+    fn text(&self, place: u32) -> &Text {
+        &self.texts[place as usize]
+    }
+
     /// The name to show for a feature. A bucket shared by several names says so with a trailing `|…`.
     pub fn name(&self, id: FeatureId) -> String {
-        match &self.entries[id as usize] {
+        match self.entries[id as usize] {
             Entry::Index(index) => index.to_string(),
-            Entry::Name(name) => name.to_string(),
-            Entry::Bucket { name, shared: false, .. } => name.to_string(),
-            Entry::Bucket { name, shared: true, .. } => format!("{name}|…"),
+            Entry::Text(place) => match self.text(place) {
+                Text::Name(name) | Text::Bucket { name, shared: false, .. } => name.to_string(),
+                Text::Bucket { name, shared: true, .. } => format!("{name}|…"),
+            },
             Entry::Free => String::new(),
         }
     }
 
     /// A hash of what a feature is called, the same whatever id it got.
     pub fn name_hash(&self, id: FeatureId) -> u64 {
-        match &self.entries[id as usize] {
-            Entry::Index(index) => crate::random::mix(u64::from(*index)),
-            Entry::Name(name) => hash_name(name),
-            Entry::Bucket { bucket, .. } => crate::random::mix(u64::from(*bucket)),
+        match self.entries[id as usize] {
+            Entry::Index(index) => crate::random::mix(u64::from(index)),
+            Entry::Text(place) => match self.text(place) {
+                Text::Name(name) => hash_name(name),
+                Text::Bucket { bucket, .. } => crate::random::mix(u64::from(*bucket)),
+            },
             Entry::Free => 0,
         }
     }
 
     /// The bucket of a hashed feature.
     pub fn bucket(&self, id: FeatureId) -> Option<u32> {
-        match &self.entries[id as usize] {
-            Entry::Bucket { bucket, .. } => Some(*bucket),
-            _ => None,
-        }
+        let Entry::Text(place) = self.entries[id as usize] else { return None };
+        if let Text::Bucket { bucket, .. } = self.text(place) { Some(*bucket) } else { None }
     }
 
     /// Restores a hashed feature from a model: the bucket decides, the name is for show.
     pub fn insert_bucket(&mut self, bucket: u32, name: &str) -> FeatureId {
         match self.by_index.get(bucket) {
             Some(id) => id,
-            None => self.add(Entry::Bucket { bucket, name: name.into(), shared: false }),
+            None => self.add_text(Text::Bucket { bucket, name: name.into(), shared: false }),
         }
     }
 
@@ -239,17 +281,23 @@ impl Dictionary {
     pub fn reordered(&self, order: &[FeatureId]) -> Self {
         let mut dictionary = Dictionary::new(self.hash_bits);
         for &id in order {
-            dictionary.add(self.entries[id as usize].clone());
+            match self.entries[id as usize] {
+                Entry::Index(index) => drop(dictionary.add_index(index)),
+                Entry::Text(place) => drop(dictionary.add_text(self.text(place).clone())),
+                Entry::Free => unreachable!("an id given back is no feature"),
+            }
         }
         dictionary
     }
 
     /// The whole dictionary as text lines and the free list, to be stored.
     pub fn export(&self) -> (Vec<String>, Vec<FeatureId>) {
-        let line = |entry: &Entry| match entry {
+        let line = |entry: &Entry| match *entry {
             Entry::Index(index) => format!("i{index}"),
-            Entry::Name(name) => format!("n{name}"),
-            Entry::Bucket { bucket, name, shared } => format!("{}{bucket} {name}", if *shared { 's' } else { 'b' }),
+            Entry::Text(place) => match self.text(place) {
+                Text::Name(name) => format!("n{name}"),
+                Text::Bucket { bucket, name, shared } => format!("{}{bucket} {name}", if *shared { 's' } else { 'b' }),
+            },
             Entry::Free => "f".to_string(),
         };
         (self.entries.iter().map(line).collect(), self.free.clone())
@@ -263,19 +311,16 @@ impl Dictionary {
     ) -> Option<Self> {
         let mut dictionary = Dictionary::new(hash_bits);
         for line in lines {
-            let entry = match (line.as_bytes().first()?, line.get(1..)?) {
-                (b'i', index) => Entry::Index(index.parse().ok()?),
-                (b'n', name) => Entry::Name(name.into()),
+            match (line.as_bytes().first()?, line.get(1..)?) {
+                (b'i', index) => drop(dictionary.add_index(index.parse().ok()?)),
+                (b'n', name) => drop(dictionary.add_text(Text::Name(name.into()))),
                 (kind @ (b's' | b'b'), rest) => {
                     let (bucket, name) = rest.split_once(' ')?;
-                    Entry::Bucket { bucket: bucket.parse().ok()?, name: name.into(), shared: *kind == b's' }
+                    let (bucket, shared) = (bucket.parse().ok()?, *kind == b's');
+                    dictionary.add_text(Text::Bucket { bucket, name: name.into(), shared });
                 }
-                (b'f', "") => Entry::Free,
+                (b'f', "") => dictionary.entries.push(Entry::Free),
                 _ => return None,
-            };
-            match entry {
-                Entry::Free => dictionary.entries.push(Entry::Free),
-                entry => drop(dictionary.add(entry)),
             }
         }
         let vacant = dictionary.entries.iter().filter(|entry| **entry == Entry::Free).count();
