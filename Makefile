@@ -13,9 +13,11 @@ PYTHON ?= python3
 CARGO_DENY_VERSION := 0.20.2
 TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
+# Compiles for checking: dependencies once, as for release (the file says how).
+CHECK := $(CARGO) --config .ci/checks.toml
 
 .PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel licences \
-	advisories release release-all c-compiler liblinear clean-tools
+	advisories tools browser release release-all c-compiler liblinear clean-tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,8 +25,14 @@ help: ## this list
 demo: release ## build, find the planted features of a generated stream, and show them on a page
 	$(TAMIS) demo --report target/demo.html
 
-test: lint rust-tests docs python-tests python-package browser-tests licences ## everything continuous integration checks
+# What has to be fetched is fetched while the first part compiles.
+test: c-compiler ## everything continuous integration checks
+	$(MAKE) tools & tools=$$!; $(MAKE) lint && wait $$tools || { kill $$tools 2>/dev/null; exit 1; }
+	$(MAKE) rust-tests docs python-tests python-package browser-tests licences
 	@echo "make test: all of it passed"
+
+# What the checks need beside the toolchain.
+tools: .venv/ready .venv-package/ready .venv-browser/ready browser $(DENY)
 
 bench: release-all .venv-bench/ready wheel liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
 	$(CARGO) build --release --locked --package tamis --examples
@@ -38,13 +46,13 @@ format: ## is the code formatted?
 	$(CARGO) fmt --all --check
 
 clippy: c-compiler
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CHECK) clippy --workspace --all-targets --locked -- -D warnings
 
 rust-tests: c-compiler ## unit, contract, property and program tests
-	$(CARGO) test --workspace --locked
+	PYO3_NO_PYTHON=1 $(CHECK) test --release --workspace --locked
 
 docs: c-compiler ## the library's documentation, warnings denied
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CHECK) doc --workspace --no-deps --locked
 
 release: c-compiler ## the program, optimised
 	$(CARGO) build --release --locked --package tamis-cli
@@ -64,8 +72,7 @@ python-package: release-all wheel ## the Python package: its wheel in a virtual 
 
 # Reports are opened in a real browser. Without one that can be installed this is said, loudly, and skipped;
 # BROWSER_TESTS=required turns it into an error.
-browser-tests: release-all .venv-browser/ready ## reports in Chromium: whole, safe, usable, accessible
-	@$(call chromium) || ( $(call install,chromium fonts-dejavu-core fonts-noto-color-emoji) ) || true
+browser-tests: release-all .venv-browser/ready browser ## reports in Chromium: whole, safe, usable, accessible
 	@if $(call chromium); then \
 		TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-browser/bin/python -m pytest -q -rs -p no:cacheprovider tests/browser; \
 	else \
@@ -75,6 +82,9 @@ browser-tests: release-all .venv-browser/ready ## reports in Chromium: whole, sa
 		echo "=================================================================="; \
 		[ "$(BROWSER_TESTS)" != required ]; \
 	fi
+
+browser:
+	@$(call chromium) || ( $(call install,chromium fonts-dejavu-core fonts-noto-color-emoji) ) || true
 
 chromium = { [ -x "$${CHROMIUM:-}" ] || command -v chromium || command -v chromium-browser; } >/dev/null
 
