@@ -197,6 +197,9 @@ impl Learner for AnyLearner {
     fn load(&mut self, state: &mut State) -> Result<(), StateError> {
         each_learner!(self, learner => learner.load(state))
     }
+    fn each_weight(&self, show: impl FnMut(FeatureId, f64)) {
+        each_learner!(self, learner => learner.each_weight(show))
+    }
     fn nonzeros(&self) -> usize {
         each_learner!(self, learner => learner.nonzeros())
     }

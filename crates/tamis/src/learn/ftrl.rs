@@ -197,6 +197,15 @@ impl Learner for Ftrl {
         self.cells.capacity() * std::mem::size_of::<Cell>() + mean
     }
 
+    /// Most weights are zero, and that is seen without a division.
+    fn nonzeros(&self) -> usize {
+        let is_heavy = |cell: &&Cell| cell.z.abs() > self.params.l1 && cell.weight(&self.params) != 0.0;
+        match &self.mean {
+            None => self.cells.iter().filter(is_heavy).count(),
+            Some(_) => (0..self.span() as FeatureId).filter(|&id| self.weight(id) != 0.0).count(),
+        }
+    }
+
     fn save(&self, state: &mut State) {
         state.put_all("cells", &self.cells);
         state.put_all("bias", &[self.bias]);

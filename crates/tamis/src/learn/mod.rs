@@ -96,8 +96,15 @@ pub trait Learner {
     /// Reads the whole state.
     fn load(&mut self, state: &mut State) -> Result<(), StateError>;
 
+    /// Shows every weight, in the order of ids.
+    fn each_weight(&self, mut show: impl FnMut(FeatureId, f64)) {
+        (0..self.span() as FeatureId).for_each(|id| show(id, self.weight(id)));
+    }
+
     /// The number of non-zero weights.
     fn nonzeros(&self) -> usize {
-        (0..self.span() as FeatureId).filter(|&id| self.weight(id) != 0.0).count()
+        let mut count = 0;
+        self.each_weight(|_, weight| count += usize::from(weight != 0.0));
+        count
     }
 }

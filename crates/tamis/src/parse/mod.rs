@@ -11,6 +11,7 @@ pub mod number;
 pub mod svmlight;
 pub mod vw;
 
+mod digits;
 mod problem;
 
 pub use problem::{ParseError, Problem};

@@ -1,5 +1,6 @@
 //! svmlight / LIBSVM text: `label [qid:n] index:value … # comment`, indices ascending.
 
+use super::digits::{self, Count};
 use super::{LineParser, Problem, number, shown};
 use crate::data::{Label, ParsedRows};
 
@@ -27,6 +28,7 @@ impl Svmlight {
     fn features(&self, line: &[u8], mut at: usize, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
         let (indices, values) = rows.index_columns();
         let mut before: Option<u32> = None;
+        let mut habits = Habits::default();
         loop {
             at = skip_blanks(line, at);
             if ends(line, at) {
@@ -36,7 +38,7 @@ impl Svmlight {
                 at = query(line, at)?;
                 continue;
             }
-            let (index, value, next) = self.feature(line, at)?;
+            let (index, value, next) = self.feature(line, at, &mut habits)?;
             if let Some(before) = before.filter(|&before| index <= before) {
                 return Err((at, order_problem(index, before)));
             }
@@ -49,14 +51,12 @@ impl Svmlight {
         }
     }
 
-    #[inline]
-    fn feature(&self, line: &[u8], start: usize) -> Result<(u32, f64, usize), (usize, Problem)> {
-        let mut at = start;
-        let mut index = 0_u64;
-        while at < line.len() && line[at].is_ascii_digit() && at - start < 11 {
-            index = index * 10 + u64::from(line[at] - b'0');
-            at += 1;
-        }
+    #[inline(always)]
+    fn feature(&self, line: &[u8], start: usize, habits: &mut Habits) -> Result<(u32, f64, usize), (usize, Problem)> {
+        let (index, at) = match digits::natural(line, start, &mut habits.index) {
+            Some((index, end)) => (u64::from(index), end),
+            None => index(line, start),
+        };
         if at == start || line.get(at) != Some(&b':') {
             return Err(index_problem(line, start));
         }
@@ -66,13 +66,50 @@ impl Svmlight {
         if index == 0 && !self.zero_based {
             return Err((start, Problem::IndexZero));
         }
+        let (value, next) = value(line, at + 1, habits)?;
+        Ok((index as u32, value, next))
+    }
+}
+
+/// What the numbers of a row look like, from those read so far.
+struct Habits {
+    index: Count,
+    decimals: Count,
+    /// Whether values are like 0.25, as far as is known.
+    short: bool,
+}
+
+impl Default for Habits {
+    fn default() -> Self {
+        Habits { index: Count::default(), decimals: Count::default(), short: true }
+    }
+}
+
+/// An index of any length, and where it ends; one digit more than fits is enough to see that it is too large.
+#[inline(always)]
+fn index(line: &[u8], start: usize) -> (u64, usize) {
+    let (mut index, mut at) = (0_u64, start);
+    while at < line.len() && line[at].is_ascii_digit() && at - start < 11 {
+        index = index * 10 + u64::from(line[at] - b'0');
         at += 1;
-        match number::prefix(&line[at..]) {
-            Some((value, length)) if value.is_finite() && token_ends(line, at + length) => {
-                Ok((index as u32, value, at + length))
-            }
-            _ => Err((at, value_problem("feature value", token(line, at)))),
+    }
+    (index, at)
+}
+
+/// A feature's value, and where it ends.
+#[inline(always)]
+fn value(line: &[u8], start: usize, habits: &mut Habits) -> Result<(f64, usize), (usize, Problem)> {
+    if habits.short {
+        let negative = line.get(start) == Some(&b'-');
+        let found = digits::decimal(line, start + usize::from(negative), &mut habits.decimals);
+        if let Some((size, end)) = found.filter(|&(_, end)| token_ends(line, end)) {
+            return Ok((if negative { -size } else { size }, end));
         }
+        habits.short = false;
+    }
+    match number::prefix(&line[start..]) {
+        Some((value, length)) if value.is_finite() && token_ends(line, start + length) => Ok((value, start + length)),
+        _ => Err((start, value_problem("feature value", token(line, start)))),
     }
 }
 

@@ -99,8 +99,16 @@ impl Bank {
 
     /// A weight that is not finite, if there is one.
     pub(super) fn not_finite(&self) -> Option<FeatureId> {
-        let bad = |learner: &AnyLearner| (0..learner.span() as FeatureId).find(|&id| !learner.weight(id).is_finite());
-        self.learners.iter().find_map(bad)
+        let first_bad = |learner: &AnyLearner| {
+            let mut bad = None;
+            learner.each_weight(|id, weight| {
+                if !weight.is_finite() {
+                    bad = bad.or(Some(id));
+                }
+            });
+            bad
+        };
+        self.learners.iter().find_map(first_bad)
     }
 
     /// Gives back features that left no trace, so that memory follows the features alive.
