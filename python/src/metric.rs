@@ -144,9 +144,9 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether so many steps and no more are asked for.
-    fn says_steps(&self) -> bool {
-        serde_json::from_str::<Value>(&self.numbers).is_ok_and(|numbers| numbers.get("steps").is_some())
+    /// The steps asked for.
+    fn steps(&self) -> Option<usize> {
+        serde_json::from_str::<Value>(&self.numbers).ok()?.get("steps")?.as_u64().map(|steps| steps as usize)
     }
 
     fn with(&self, settings: Settings) -> Result<Settings, MetricError> {
@@ -177,7 +177,7 @@ pub fn fit_metric(
         folds: asked.folds,
         voters: asked.voters,
         stop,
-        longer: if asked.says_steps() { 1 } else { MetricOptions::default().longer },
+        steps: asked.steps(),
         seed: asked.seed,
         threads,
         interrupt: watcher.stop.clone(),

@@ -118,10 +118,10 @@ class SDist(ClassifierMixin, Neighbours):
 
     Parameters
     ----------
-    candidates : tuple of str, default=("plain", "order-1", "order-2", "free")
-        What competes: ``plain`` neighbours on scaled variables, metrics of variables (``order-1``) and of their products
-        (``order-2``), products that keep their scale (``free``), the ``thesis`` as published, and ``wide`` for very many
-        columns.
+    candidates : tuple of str, default=("plain", "order-1", "squares", "order-2", "free")
+        What competes: ``plain`` neighbours on scaled variables, metrics of variables (``order-1``), of variables and all
+        their ``squares``, of products (``order-2``), of products that keep their scale (``free``), the ``thesis`` as
+        published, and ``wide`` for very many columns.
     n_neighbors : int, default=3
         Rows that vote.
     rule : {"vote", "base"}, default="vote"
@@ -181,7 +181,7 @@ class SDist(ClassifierMixin, Neighbours):
 
     def __init__(
         self,
-        candidates=("plain", "order-1", "order-2", "free"),
+        candidates=("plain", "order-1", "squares", "order-2", "free"),
         *,
         n_neighbors=3,
         rule="vote",

@@ -21,12 +21,42 @@ fn chequered(count: usize, width: usize, seed: u64) -> String {
     text
 }
 
+/// Rows on two rings in the plane of a and b; the other columns say nothing.
+fn rings(count: usize, width: usize, seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let noise: Vec<String> = (0..width).map(|at| format!("n{at}")).collect();
+    let mut text = format!("a,b,{},kind\n", noise.join(","));
+    for row in 0..count {
+        let (angle, radius) = (std::f64::consts::TAU * random.unit(), (1 + row % 2) as f64 + 0.4 * random.unit());
+        let cells: Vec<String> = (0..width).map(|_| format!("{:.4}", random.unit())).collect();
+        let [a, b] = [radius * angle.cos(), radius * angle.sin()];
+        writeln!(text, "{a:.4},{b:.4},{},{}", cells.join(","), ["inner", "outer"][row % 2]).unwrap();
+    }
+    text
+}
+
 fn names(told: &Value, list: &str) -> Vec<String> {
     told[list].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_string()).collect()
 }
 
 fn error(folder: &Folder, line: &str) -> f64 {
     folder.json(line)["error"].as_f64().unwrap()
+}
+
+#[test]
+fn rings_among_many_columns_are_found_by_squares_in_no_more_steps_than_asked_for() {
+    let folder = Folder::new();
+    folder.write("train.csv", rings(100, 60, 1)).write("test.csv", rings(300, 60, 2));
+    let told = folder
+        .json("metric fit train.csv --target kind -o m --json --repeats 1 --steps 20 --try plain,order-1,squares");
+    assert!(told["candidate"].as_str().unwrap().starts_with("squares"), "{told}");
+    let terms = names(&told, "terms");
+    assert!(["a²", "b²"].iter().all(|name| terms[..3].iter().any(|term| term == name)), "{terms:?}");
+    assert!(told["steps"].as_u64().unwrap() <= 20);
+    folder.ok("metric fit train.csv --target kind -o plain --preset plain --quiet");
+    let [learned, plain] =
+        ["m", "plain"].map(|metric| error(&folder, &format!("metric eval {metric} test.csv --target kind --json")));
+    assert!(learned < plain - 0.1, "{learned} against {plain}");
 }
 
 #[test]

@@ -57,6 +57,11 @@ metric = { try = ["plain"], base = true }
 title = "learned"
 metric = { try = ["order-2"], set = { steps = 20, entries = 2, burn-in = 2 }, stop = "last" }
 
+[runs.other]
+title = "other"
+runs = 1
+metric = { try = ["plain"] }
+
 [runs.odd]
 title = "odd"
 metric = { try = ["order-3"] }
@@ -84,6 +89,12 @@ title = "odd"
 measure = "error"
 columns = ["odd"]
 rows = [{ data = "split" }]
+
+[tables.slow]
+title = "slow"
+measure = "error"
+columns = ["knn", "learned", "other"]
+rows = [{ data = "made", paper = { learned = [0.1] }, not-run = { learned = "an hour a fit" } }]
 
 [figures.k]
 title = "neighbours"
@@ -134,6 +145,17 @@ fn metrics_are_tested_on_rows_that_had_no_part_in_them() {
     assert_eq!([setting("split"), setting("part"), setting("given")], ["3 × plain", "4 × plain", "plain"]);
     assert!(cell(&tables, "lost", "k-NN").to_string().contains("data unavailable here"));
     assert!(folder.text("out/tiny-1.md").contains("random splits"));
+}
+
+#[test]
+fn a_cell_that_is_not_run_says_why_and_a_slow_column_takes_fewer_runs() {
+    let folder = folder();
+    let tables = folder.json("reproduce tiny/slow --data data --out out --record --json --quiet");
+    let slow = cell(&tables, "made", "learned");
+    assert!(slow["missing"] == "not run: an hour a fit" && slow["paper"][0] == 0.1, "{slow}");
+    assert!(folder.text("out/tiny-slow.md").contains("| not run: an hour a fit |"));
+    assert!(!folder.text("experiments/tiny/recorded.toml").contains("learned"));
+    assert_eq!(["k-NN", "other"].map(|column| cell(&tables, "made", column)["ours"].as_array().unwrap().len()), [2, 1]);
 }
 
 #[test]

@@ -30,8 +30,9 @@ pub struct MetricOptions {
     pub choice_rows: usize,
     /// When a run stops.
     pub stop: Stop,
-    /// With rows held out: the best metric may take up to so many times its candidate's steps, while they help.
-    pub longer: usize,
+    /// So many steps for every candidate, and no more. `None`: each candidate's own, and with rows held out the best metric
+    /// may take up to four times as many, while they help.
+    pub steps: Option<usize>,
     /// Rows that vote.
     pub voters: usize,
     /// Rows from which distances are streamed and not kept.
@@ -54,7 +55,7 @@ impl Default for MetricOptions {
             repeats: None,
             choice_rows: 5000,
             stop: Stop::HeldOut,
-            longer: 4,
+            steps: None,
             voters: 3,
             dense_rows: 20_000,
             seed: 0,
@@ -105,13 +106,25 @@ pub struct CurvePoint {
 
 /// Learns a metric.
 pub fn fit(table: &Table, options: &MetricOptions, watcher: &dyn Watcher) -> Result<FittedMetric, MetricError> {
+    let options = options.settled();
     options.check()?;
     table.check_classes(2)?;
     let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().expect("threads can be made");
-    threads.install(|| Fitting::new(table, options, watcher).run())
+    threads.install(|| Fitting::new(table, &options, watcher).run())
 }
 
+/// How many times its steps the best metric may take, if nobody said how many there are to be.
+const LONGER: usize = 4;
+
 impl MetricOptions {
+    /// The same with the steps asked for in every candidate.
+    fn settled(&self) -> Self {
+        let mut options = self.clone();
+        let settings = options.candidates.iter_mut().filter_map(|one| one.settings.as_mut());
+        settings.for_each(|settings| settings.steps = self.steps.unwrap_or(settings.steps));
+        options
+    }
+
     fn check(&self) -> Result<(), MetricError> {
         let wrong = |text: &str| Err(MetricError::Choice(text.into()));
         if self.candidates.is_empty() {
@@ -200,7 +213,7 @@ impl<'a> Fitting<'a> {
             stop: options.stop,
             limits: options.limits(),
             seed: options.seed,
-            longer: options.longer,
+            longer: if options.steps.is_some() { 1 } else { LONGER },
         };
         self.total = steps_in_all(&options.candidates, &plan);
         let judged = judge(table, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)?;

@@ -40,7 +40,7 @@ impl Oracle {
         let mut oracle = Oracle {
             terms: (0..width as u32).map(|variable| (vec![variable], 1.0)).collect(),
             scores: vec![0.0; labels.len()],
-            weights: Mat::zeros(width, width),
+            weights: Mat::zeros(0, 0),
             sets: Vec::new(),
             phi: rows,
             labels,
@@ -49,7 +49,12 @@ impl Oracle {
             settings: settings.clone(),
             seed,
         };
-        oracle.find_neighbours(&Mat::identity(width, width));
+        if settings.squares {
+            (0..width as u32).for_each(|variable| oracle.add(vec![variable, variable]));
+        }
+        let size = oracle.terms.len();
+        oracle.weights = Mat::zeros(size, size);
+        oracle.find_neighbours(&Mat::identity(size, size));
         oracle
     }
 
@@ -175,6 +180,16 @@ impl Oracle {
         Some(0.5 * (low + high))
     }
 
+    /// One more term: a product of variables, divided by its deviation.
+    fn add(&mut self, list: Vec<u32>) {
+        let value = |row: &Vec<f64>| list.iter().map(|&variable| row[variable as usize]).product::<f64>();
+        let values: Vec<f64> = self.phi.iter().map(value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
+        self.phi.iter_mut().zip(&values).for_each(|(row, value)| row.push(value / variance.sqrt()));
+        self.terms.push((list, variance.sqrt()));
+    }
+
     fn grow(&mut self, direction: &[f64]) {
         let used: Vec<usize> = (0..self.terms.len()).filter(|&term| self.weights[(term, term)] > 0.0).collect();
         for first in (0..direction.len()).filter(|&term| direction[term] != 0.0) {
@@ -184,12 +199,7 @@ impl Oracle {
                 if list.len() > self.settings.order || self.terms.iter().any(|(other, _)| *other == list) {
                     continue;
                 }
-                let value = |row: &Vec<f64>| list.iter().map(|&variable| row[variable as usize]).product::<f64>();
-                let values: Vec<f64> = self.phi.iter().map(value).collect();
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
-                self.phi.iter_mut().zip(&values).for_each(|(row, value)| row.push(value / variance.sqrt()));
-                self.terms.push((list, variance.sqrt()));
+                self.add(list);
             }
         }
         let (old, size) = (self.weights.clone(), self.terms.len());
@@ -348,6 +358,9 @@ mod tests {
         compare(&linear, 17, 1000, 5);
         let square = Settings { order: 2, burn_in: 3, entries: 3, pool: None, shrinkage: 0.2, ..linear };
         compare(&square, 15, 1000, 5);
+        let squares = Settings { neighbours: 3, update_every: 4, entries: 2, ..Settings::squares() };
+        compare(&squares, 17, 1000, 5);
+        compare(&Settings { order: 2, burn_in: 3, pool: None, ..squares }, 15, 1000, 5);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | b | `burn_in` | 10 | products of variables found in Euclidean neighbourhoods are noise |
 //! | T | `pool` | 32 | all pairs fill the candidates and are no better |
 //! | – | `order` | 1, 2 | both compete; the thesis allows 4 |
+//! | – | `squares` | no | a family of its own: rings show in squares, which no step chooses before it chose their variables |
 //! | – | `scale_products` | yes | products of heavy-tailed variables drown all others |
 //! | c | `balanced` | yes | classes weigh alike |
 //! | ξ₀ | `even_start` | no | thesis: 1/√p everywhere, a poor local optimum |
@@ -48,6 +49,9 @@ pub struct Settings {
     pub pool: Option<usize>,
     /// The most variables in a product.
     pub order: usize,
+    /// Whether the squares of all variables are candidates from the start, whatever the order.
+    #[serde(default)]
+    pub squares: bool,
     /// Whether a product is divided by its deviation.
     pub scale_products: bool,
     /// Whether classes weigh alike.
@@ -88,6 +92,7 @@ impl Default for Settings {
             burn_in: 10,
             pool: Some(32),
             order: 2,
+            squares: false,
             scale_products: true,
             balanced: true,
             even_start: false,
@@ -133,6 +138,11 @@ impl Settings {
         }
     }
 
+    /// Variables and their squares, all there from the first step, and no other products.
+    pub fn squares() -> Self {
+        Settings { order: 1, squares: true, ..Settings::default() }
+    }
+
     /// Few directions, their variables chosen by the stabilized learner: for very wide, sparse rows.
     pub fn wide() -> Self {
         Settings { steps: 30, shrinkage: 0.1, entries: 10, order: 1, engine: Engine::Stabilized, ..Settings::default() }
@@ -170,8 +180,8 @@ impl Settings {
                 "definite-shift needs draw-columns: A is made whole, of as many candidates as a step looks at",
             );
         }
-        if self.engine == Engine::Stabilized && self.order > 1 {
-            return wrong("the stabilized engine looks at variables only: use --order 1");
+        if self.engine == Engine::Stabilized && (self.order > 1 || self.squares) {
+            return wrong("the stabilized engine looks at variables only: use --order 1, and no squares");
         }
         Ok(())
     }
@@ -189,7 +199,9 @@ mod tests {
 
     #[test]
     fn presets_are_in_range_and_survive_json() {
-        for settings in [Settings::default(), Settings::free(), Settings::thesis(), Settings::wide()] {
+        for settings in
+            [Settings::default(), Settings::squares(), Settings::free(), Settings::thesis(), Settings::wide()]
+        {
             assert!(settings.check().is_ok());
             let text = serde_json::to_string(&settings).unwrap();
             assert_eq!(serde_json::from_str::<Settings>(&text).unwrap(), settings, "{text}");
@@ -208,6 +220,7 @@ mod tests {
         assert!(told(Settings { update_every: 0, ..Settings::default() }).contains("--update-every"));
         assert!(told(Settings { draw_columns: false, ..Settings::thesis() }).contains("draw-columns"));
         assert!(told(Settings { order: 2, ..Settings::wide() }).contains("--order 1"));
+        assert!(told(Settings { squares: true, ..Settings::wide() }).contains("no squares"));
         assert!(told(Settings { order: 9, ..Settings::default() }).contains("--order"));
     }
 

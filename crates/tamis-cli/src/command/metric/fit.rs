@@ -95,7 +95,7 @@ fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
             "last" => Stop::Last,
             _ => Stop::LeaveOneOut,
         },
-        longer: if args.numbers.steps.is_some() { 1 } else { MetricOptions::default().longer },
+        steps: args.numbers.steps,
         voters: choice.voters,
         seed: choice.seed,
         threads: args.data.reading.threads(),
@@ -107,7 +107,6 @@ fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
 
 fn with(mut settings: Settings, numbers: &NumberArgs) -> Settings {
     let set = |field: &mut usize, value: Option<usize>| *field = value.unwrap_or(*field);
-    set(&mut settings.steps, numbers.steps);
     set(&mut settings.neighbours, numbers.neighbours);
     set(&mut settings.entries, numbers.entries);
     set(&mut settings.update_every, numbers.update_every);

@@ -40,9 +40,9 @@ pub struct FitArgs {
     /// Where the metric goes
     #[arg(long, short, value_name = "FILE", default_value = "model.metric")]
     pub out: PathBuf,
-    /// Families that compete in cross-validation: plain, order-1, order-2, free, thesis, wide
+    /// Families that compete in cross-validation: plain, order-1, squares, order-2, free, thesis, wide
     #[arg(long = "try", value_name = "NAMES", value_delimiter = ',', value_parser = Candidate::FAMILIES,
-          default_value = "plain,order-1,order-2,free")]
+          default_value = "plain,order-1,squares,order-2,free")]
     pub families: Vec<String>,
     /// Learn this family without cross-validation
     #[arg(long, value_name = "NAME", value_parser = Candidate::FAMILIES, conflicts_with = "families")]

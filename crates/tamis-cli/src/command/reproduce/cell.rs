@@ -77,6 +77,9 @@ impl Lab<'_> {
     /// A cell, or why it is missing. It is measured once: tables and figures share it.
     pub fn measured(&self, table: &TablePlan, row: &RowPlan, column: &str) -> Result<Result<Cell, String>, Failure> {
         let (protocol, key) = (self.protocol_of(table), self.key(table, row, column));
+        if let Some(reason) = row.not_run.get(column) {
+            return Ok(Err(format!("not run: {reason}")));
+        }
         let known = || shared(&self.done).get(&key).cloned();
         if known().is_none() && protocol.is_by_row() {
             let found = self.row(protocol, row)?;

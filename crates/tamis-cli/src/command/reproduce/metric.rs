@@ -4,7 +4,7 @@
 //! that the two are to be put together; all others are split at random, `train-share` of the rows for learning, `runs`
 //! times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every run. Which
 //! candidate, and how many of its steps, is decided on training rows alone. The fields of a row's `set` go into the settings
-//! of every candidate; `voters` is how many rows vote.
+//! of every candidate; `voters` is how many rows vote. A column's `runs` are the most it takes of generated rows.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use tamis::synth::{Plan, generate};
 use tamis::tune::side_by_side;
 
 use super::cell::{Lab, Outcome, find};
-use super::plan::{Cell, DataSet, Fields, Generated, RowPlan};
+use super::plan::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};
 use super::simulate::summary;
 use crate::command::Failure;
 use crate::output::fits::Fits;
@@ -67,7 +67,7 @@ impl Lab<'_> {
         let run = &self.experiment.runs[column];
         let plan = run.metric.as_ref().ok_or_else(|| format!("run {column:?} says nothing of a metric"))?;
         let options = self.metric_options(plan, &row.set)?;
-        let Some(runs) = self.metric_runs(data) else {
+        let Some(runs) = self.metric_runs(data, run) else {
             let text = data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());
             return Ok(Outcome::Missing(text));
         };
@@ -81,10 +81,10 @@ impl Lab<'_> {
         Ok(Outcome::Measured(cell(&found, plan.base)))
     }
 
-    /// How often a data set is learned from; nothing if its files are not there.
-    fn metric_runs(&self, data: &DataSet) -> Option<u64> {
+    /// How often a column learns from a data set; nothing if its files are not there.
+    fn metric_runs(&self, data: &DataSet, run: &RunPlan) -> Option<u64> {
         match (&data.generated, self.metric_files(data)) {
-            (Some(rows), _) => Some(self.runs_of(rows)),
+            (Some(rows), _) => Some(self.runs_of(rows).min(run.runs.unwrap_or(u64::MAX))),
             (None, Some(_)) if data.test.is_some() && !data.pooled => Some(1),
             (None, Some(_)) => Some(data.runs.unwrap_or(self.protocol().runs)),
             (None, None) => None,
@@ -103,14 +103,15 @@ impl Lab<'_> {
     pub fn metric_options(&self, plan: &MetricRun, set: &Fields) -> Result<MetricOptions, String> {
         let mut fields = plan.set.clone();
         fields.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let voters = fields.remove("voters").and_then(|value| value.as_u64()).unwrap_or(3);
+        let number = |value: &serde_json::Value| value.as_u64().map(|value| value as usize);
+        let voters = fields.remove("voters").as_ref().and_then(number).unwrap_or(3);
         let change = |settings| overlaid(&settings, &fields).map_err(MetricError::Choice);
         let candidates = Candidate::changed(&plan.families, change).map_err(|error| error.to_string())?;
         Ok(MetricOptions {
             candidates,
             stop: plan.stop.unwrap_or(Stop::HeldOut),
-            voters: voters as usize,
-            longer: if fields.contains_key("steps") { 1 } else { MetricOptions::default().longer },
+            voters,
+            steps: fields.get("steps").and_then(number),
             threads: 1,
             interrupt: self.stop.clone(),
             ..MetricOptions::default()
@@ -140,10 +141,10 @@ impl Lab<'_> {
 
     /// The metric of a column for a data set, from the first split.
     pub fn one_metric(&self, data: &str, column: &str) -> Result<Metric, Failure> {
-        let plan =
-            self.experiment.runs[column].metric.as_ref().ok_or("the run says nothing of a metric".to_string())?;
+        let run = &self.experiment.runs[column];
+        let plan = run.metric.as_ref().ok_or("the run says nothing of a metric".to_string())?;
         let (options, data) = (self.metric_options(plan, &Fields::new())?, &self.experiment.data[data]);
-        if self.metric_runs(data).is_none() {
+        if self.metric_runs(data, run).is_none() {
             return Err(Failure::Text(data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into())));
         }
         Ok(self.learn_metric(data, &MetricOptions { threads: self.threads, ..options }, 0)?.0)

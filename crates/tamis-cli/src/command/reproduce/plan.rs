@@ -51,6 +51,7 @@
 //! tolerance = 1.0
 //! why = "why this tolerance"
 //! rows = [{ data = "dexter", title = "Dexter, hinge", set = { loss = "hinge" }, paper = { rda = [11.42, 0.59] } }]
+//!                                # `not-run = { rda = "over an hour" }` leaves a cell out and says why
 //! ```
 //! Rows of by-epoch, by-draws and at-equal-size say `at = …`: the epoch, the number of draws, the radius. Data that are not
 //! there may be made: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`.
@@ -364,6 +365,9 @@ pub struct RowPlan {
     /// What the paper prints, by column.
     #[serde(default)]
     pub paper: BTreeMap<String, Vec<f64>>,
+    /// Why a column is not run, by column.
+    #[serde(default, rename = "not-run")]
+    pub not_run: BTreeMap<String, String>,
 }
 
 impl RowPlan {
@@ -432,7 +436,9 @@ fn check(experiment: &Experiment) -> Result<(), String> {
             if !experiment.data.contains_key(&row.data) {
                 return Err(format!("{place}: there is no data {:?}", row.data));
             }
-            if let Some(column) = row.paper.keys().find(|column| !table.columns.contains(column)) {
+            if let Some(column) =
+                row.paper.keys().chain(row.not_run.keys()).find(|column| !table.columns.contains(column))
+            {
                 return Err(format!("{place}, row {}: {column:?} is not one of its columns", row.data));
             }
             if row.paper.values().any(|value| !(1..=2).contains(&value.len())) {

@@ -75,6 +75,13 @@ pub(super) struct Limits {
     pub(super) seed: u64,
 }
 
+impl Limits {
+    /// Terms and their margins that fit.
+    fn terms_of<T>(&self, rows: usize) -> usize {
+        (self.term_bytes / (2 * size_of::<T>() * rows).max(1) as u64) as usize
+    }
+}
+
 /// A metric in the making.
 pub(super) struct Boost<'a, T> {
     sample: &'a Sample<T>,
@@ -103,7 +110,7 @@ impl<'a, T: Real> Boost<'a, T> {
         let smallest = sample.classes.iter().map(|class| class.len()).min().unwrap_or(0);
         let neighbours = settings.neighbours.min(smallest.saturating_sub(1)).max(1);
         let importance = importance(sample, settings.balanced);
-        let terms = Terms::new(rows, sample.values.clone());
+        let terms = first_terms(sample, settings, limits.terms_of::<T>(rows));
         let memory = match rows <= limits.dense_rows {
             true => Memory::Dense(Distances::new(rows, rows)),
             false => Memory::Streamed(Vec::new()),
@@ -226,10 +233,9 @@ impl<'a, T: Real> Boost<'a, T> {
     }
 
     fn grow(&mut self, chosen: &[u32]) {
-        let rows = self.sample.rows();
-        let bytes = 2 * size_of::<T>() as u64 * rows as u64;
-        let fits = (self.limits.term_bytes / bytes.max(1)) as usize;
-        let most = (self.sample.variables.len() + MOST_PRODUCTS).min(fits.max(self.sample.variables.len()));
+        let variables = self.sample.variables.len();
+        let fits = self.limits.terms_of::<T>(self.sample.rows());
+        let most = (variables + MOST_PRODUCTS).min(fits.max(variables));
         let before = self.terms.len();
         grow(&mut self.terms, chosen, &self.masses, self.settings, most);
         self.masses.resize(self.terms.len(), 0.0);
@@ -238,6 +244,17 @@ impl<'a, T: Real> Boost<'a, T> {
             self.energies.extend(energy);
         }
     }
+}
+
+/// The variables, and their squares if they are wanted and as far as they fit.
+fn first_terms<T: Real>(sample: &Sample<T>, settings: &Settings, most: usize) -> Terms<T> {
+    let mut terms = Terms::new(sample.rows(), sample.values.clone());
+    for variable in 0..sample.variables.len() as u32 {
+        if settings.squares && terms.len() < most {
+            terms.add(vec![variable; 2], settings.scale_products);
+        }
+    }
+    terms
 }
 
 /// Products that may be added at most.

@@ -31,9 +31,9 @@ struct Found {
 }
 
 impl<T: Real> Boost<'_, T> {
-    /// Neighbours by the Euclidean distance of all variables.
+    /// Neighbours by the Euclidean distance of all terms there are at first.
     pub(super) fn first_neighbours(&mut self) {
-        let all = Points { count: self.sample.rows(), values: &self.sample.values };
+        let all = Points { count: self.sample.rows(), values: self.terms.values() };
         let search = Search { classes: &self.sample.classes, keep: self.keep(), itself: true };
         let found = stream(all, all, &search, |row, lists| self.found(row, lists));
         self.take(found, false);
