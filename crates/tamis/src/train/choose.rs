@@ -20,19 +20,20 @@ impl Chosen {
     }
 }
 
-/// Features with a non-zero weight; with `k`, the k of largest effect over all learners (Euclidean norm, ties by id).
+/// Features with a non-zero weight; with `k`, the k of largest effect over all learners (Euclidean norm, ties by id). One
+/// whose weight is no number is always among them.
 pub(super) fn support(bank: &Bank, k: Option<usize>) -> Chosen {
     let mut sized: Vec<(f64, FeatureId)> = Vec::new();
     match bank.learners() {
         [learner] => learner.each_weight(|id, weight| {
-            if weight.abs() > 0.0 {
+            if weight != 0.0 {
                 sized.push((weight.abs(), id));
             }
         }),
         learners => {
             let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
-            let size = |id| learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt();
-            sized.extend((0..span).map(|id| (size(id), id)).filter(|(size, _)| *size > 0.0));
+            let size = |id| learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt().abs();
+            sized.extend((0..span).map(|id| (size(id), id)).filter(|(size, _)| *size != 0.0));
         }
     }
     if let Some(k) = k.filter(|&k| k < sized.len()) {

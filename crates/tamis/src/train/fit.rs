@@ -246,6 +246,8 @@ fn learn_tail(
     let (mut rows, mut print) = (0, head.fingerprint);
     let (saved_rows, saved_print) = trainer.fingerprint;
     let learned = trainer.done.max(head.rows) - head.rows;
+    // What tells rows apart is for those who come back to them.
+    let is_watched = resumed.is_some() || trainer.options.checkpoint.is_some() || trainer.options.keep_open;
     let other_data = |row| TrainError::OtherData { path: resumed.map(Path::to_path_buf).unwrap_or_default(), row };
     let mut waiting = head.rest.take().map(|block| pieces(block, rows)).unwrap_or_default();
     loop {
@@ -256,7 +258,7 @@ fn learn_tail(
         }
         let Some(mut block) = waiting.pop_front() else { break };
         trainer.bytes_read = stream.bytes_read();
-        let prints = fingerprints(&block.rows, print);
+        let prints = if is_watched { fingerprints(&block.rows, print) } else { vec![print; block.rows.len()] };
         let length = prints.len() as u64;
         let passed = (learned - learned.min(rows)).min(length);
         if passed > 0 && head.rows + rows + passed == saved_rows && prints[passed as usize - 1] != saved_print {
@@ -317,14 +319,15 @@ fn finish(
     tail_rows: u64,
     stream: &dyn RowSource,
 ) -> Result<Fitted, TrainError> {
-    if trainer.lane.crew().bank.not_finite().is_some() {
-        return Err(trainer.diverged());
-    }
     let recipe = trainer.recipe;
     let (chosen, sampling) = match recipe.method {
+        Method::TwoStage if trainer.lane.crew().bank.not_finite().is_some() => return Err(trainer.diverged()),
         Method::TwoStage => two_stage::draw(&mut trainer).map(|(chosen, sampling)| (chosen, Some(sampling)))?,
         _ => (support(&trainer.lane.crew().bank, recipe.k), None),
     };
+    if !trainer.lane.crew().bank.is_finite_on(&chosen.ids) {
+        return Err(trainer.diverged());
+    }
     if let Some(k) = recipe.k.filter(|&k| chosen.ids.len() < k) {
         let seen = trainer.dictionary.len();
         trainer.observer.note(&format!(

@@ -13,7 +13,7 @@ use super::task::Targets;
 use crate::data::Batch;
 
 /// Chunks made ready ahead of the learners: enough that neither side waits for the other to wake up.
-const AHEAD: usize = 4;
+const AHEAD: usize = 32;
 
 /// The learners of a training and what they have seen, at home or on their own thread.
 pub(super) struct Lane {

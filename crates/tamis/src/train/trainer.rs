@@ -17,7 +17,7 @@ use crate::recipe::{Recipe, RowScale};
 use std::sync::atomic::Ordering;
 
 /// Rows learned in one go at most.
-pub(super) const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 256;
 /// Idle features are first looked for at this many.
 pub(super) const FIRST_SWEEP: usize = 1 << 16;
 
