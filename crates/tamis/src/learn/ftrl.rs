@@ -199,11 +199,8 @@ impl Learner for Ftrl {
 
     /// Most weights are zero, and that is seen without a division.
     fn nonzeros(&self) -> usize {
-        let is_heavy = |cell: &&Cell| cell.z.abs() > self.params.l1 && cell.weight(&self.params) != 0.0;
-        match &self.mean {
-            None => self.cells.iter().filter(is_heavy).count(),
-            Some(_) => (0..self.span() as FeatureId).filter(|&id| self.weight(id) != 0.0).count(),
-        }
+        let may_weigh = |cell: &Cell| self.mean.is_some() || cell.z.abs() > self.params.l1;
+        (0..).zip(&self.cells).filter(|&(id, cell)| may_weigh(cell) && self.weight(id) != 0.0).count()
     }
 
     fn save(&self, state: &mut State) {

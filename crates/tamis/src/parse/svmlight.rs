@@ -72,17 +72,12 @@ impl Svmlight {
 }
 
 /// What the numbers of a row look like, from those read so far.
+#[derive(Default)]
 struct Habits {
     index: Count,
     decimals: Count,
-    /// Whether values are like 0.25, as far as is known.
-    short: bool,
-}
-
-impl Default for Habits {
-    fn default() -> Self {
-        Habits { index: Count::default(), decimals: Count::default(), short: true }
-    }
+    /// Whether a value was not like 0.25: the others are not tried so.
+    other: bool,
 }
 
 /// An index of any length, and where it ends; one digit more than fits is enough to see that it is too large.
@@ -99,13 +94,13 @@ fn index(line: &[u8], start: usize) -> (u64, usize) {
 /// A feature's value, and where it ends.
 #[inline(always)]
 fn value(line: &[u8], start: usize, habits: &mut Habits) -> Result<(f64, usize), (usize, Problem)> {
-    if habits.short {
+    if !habits.other {
         let negative = line.get(start) == Some(&b'-');
         let found = digits::decimal(line, start + usize::from(negative), &mut habits.decimals);
         if let Some((size, end)) = found.filter(|&(_, end)| token_ends(line, end)) {
             return Ok((if negative { -size } else { size }, end));
         }
-        habits.short = false;
+        habits.other = true;
     }
     match number::prefix(&line[start..]) {
         Some((value, length)) if value.is_finite() && token_ends(line, start + length) => Ok((value, start + length)),

@@ -111,11 +111,6 @@ impl Bank {
         self.learners.iter().find_map(first_bad)
     }
 
-    /// Whether the weights of these features are numbers.
-    pub(super) fn is_finite_on(&self, ids: &[FeatureId]) -> bool {
-        self.learners.iter().all(|learner| ids.iter().all(|&id| learner.weight(id).is_finite()))
-    }
-
     /// Gives back features that left no trace, so that memory follows the features alive.
     pub(super) fn give_back(&mut self, dictionary: &mut Dictionary) {
         let idle: Vec<FeatureId> = dictionary.ids().filter(|&id| self.is_idle(id)).collect();

@@ -45,6 +45,13 @@ pub(super) fn support(bank: &Bank, k: Option<usize>) -> Chosen {
     Chosen { ids, factors: Vec::new() }
 }
 
+/// The [`support`], or nothing if a weight is no number: one scan tells both.
+pub(super) fn finite_support(bank: &Bank, k: Option<usize>) -> Option<Chosen> {
+    let chosen = support(bank, k);
+    let is_finite = |learner: &AnyLearner| chosen.ids.iter().all(|&id| learner.weight(id).is_finite());
+    bank.learners().iter().all(is_finite).then_some(chosen)
+}
+
 /// The model of a training that is over, or might go on.
 pub(super) fn assemble(
     recipe: &Recipe,

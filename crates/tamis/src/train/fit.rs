@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::TrainError;
 use super::bank::Bank;
 use super::checkpoint::{CheckpointPlan, Saved};
-use super::choose::{Chosen, outputs, support};
+use super::choose::{Chosen, finite_support, outputs};
 use super::head::{Decoder, Head, Plan, fingerprints};
 use super::online::Online;
 use super::progress::{Observer, Progressive};
@@ -323,11 +323,8 @@ fn finish(
     let (chosen, sampling) = match recipe.method {
         Method::TwoStage if trainer.lane.crew().bank.not_finite().is_some() => return Err(trainer.diverged()),
         Method::TwoStage => two_stage::draw(&mut trainer).map(|(chosen, sampling)| (chosen, Some(sampling)))?,
-        _ => (support(&trainer.lane.crew().bank, recipe.k), None),
+        _ => (finite_support(&trainer.lane.crew().bank, recipe.k).ok_or_else(|| trainer.diverged())?, None),
     };
-    if !trainer.lane.crew().bank.is_finite_on(&chosen.ids) {
-        return Err(trainer.diverged());
-    }
     if let Some(k) = recipe.k.filter(|&k| chosen.ids.len() < k) {
         let seen = trainer.dictionary.len();
         trainer.observer.note(&format!(

@@ -12,7 +12,7 @@ mod tests;
 
 use super::TrainError;
 use super::bank::Bank;
-use super::choose::{assemble, outputs, support};
+use super::choose::{assemble, finite_support, outputs};
 use super::fit::SWEEP_EVERY;
 use super::head::{JUDGED_ROWS, Plan};
 use super::lane::Crew;
@@ -264,10 +264,8 @@ impl Running {
     }
 
     fn model(&self, recipe: &Recipe, dictionary: &Dictionary, scale: &ColumnScale) -> Result<Model, TrainError> {
-        if self.bank.not_finite().is_some() {
-            return Err(self.bank.diverged(self.rows, dictionary));
-        }
-        let chosen = support(&self.bank, recipe.k);
+        let diverged = || self.bank.diverged(self.rows, dictionary);
+        let chosen = finite_support(&self.bank, recipe.k).ok_or_else(diverged)?;
         let outputs = outputs(&self.bank, &self.targets, &chosen, dictionary, scale);
         let seen = Seen {
             rows: self.rows,
