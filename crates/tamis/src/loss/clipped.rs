@@ -6,6 +6,10 @@
 
 use super::Loss;
 
+/// A miss smaller than this is one of rounding: no miss. A rate that divides by the gradients before (`auto`,
+/// `adagrad`) would make a whole step of it, whose side the last bit of a sum decides.
+const ROUNDING: f64 = 1e-12;
+
 /// The clipped squared loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClippedSquared;
@@ -22,7 +26,8 @@ impl Loss for ClippedSquared {
     }
 
     fn slope(&self, margin: f64, target: f64) -> f64 {
-        2.0 * (margin.clamp(0.0, 1.0) - target)
+        let miss = margin.clamp(0.0, 1.0) - target;
+        if miss.abs() < ROUNDING { 0.0 } else { 2.0 * miss }
     }
 
     fn response(&self, margin: f64) -> f64 {
@@ -47,6 +52,8 @@ mod tests {
         assert_eq!(ClippedSquared.value(0.25, 1.0), 0.5625);
         assert_eq!(ClippedSquared.slope(3.0, 0.0), 2.0, "constant outside");
         assert_eq!(ClippedSquared.slope(3.0, 1.0), 0.0, "right side, no update");
+        assert_eq!(ClippedSquared.slope(1e-17, 0.0), 0.0, "what is left of 0.1 + 0.2 − 0.3 is no miss");
+        assert_eq!(ClippedSquared.slope(1e-9, 0.0), 2e-9, "a small one is");
         assert_eq!(ClippedSquared.value(3.0, 0.0), 5.0, "tangent: 1 + 2·2");
     }
 }
