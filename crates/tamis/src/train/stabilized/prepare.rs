@@ -22,7 +22,9 @@ const PASSES: u64 = 5;
 /// Classes are weighed by their size to this power: see [`crate::learn::stabilized`].
 const BALANCE: f64 = 0.25;
 /// A feature of fewer rows says nothing of others.
-const FEWEST_ROWS: u8 = 2;
+const FEWEST_ROWS: u32 = 2;
+/// Nor are features left out that are in so many.
+const ENOUGH_ROWS: u32 = 255;
 /// Of more features than this, those of the fewest rows are left out: they could not pass the first cut.
 const MOST_FEATURES: usize = 1 << 18;
 
@@ -32,8 +34,8 @@ struct Survey {
     classes: Vec<f64>,
     /// The mean absolute value of each feature, scaled.
     sizes: Vec<f64>,
-    /// In how many rows each feature is, up to 255.
-    rows: Vec<u8>,
+    /// In how many rows each feature is.
+    rows: Vec<u32>,
 }
 
 /// A walk ready to begin.
@@ -44,7 +46,7 @@ pub(super) fn prepare(job: &mut Job<'_>, held: &mut Held) -> Result<Walk, TrainE
     let survey = survey(job, held, &mut sieve, &everything)?;
     let active = candidates(&everything, &survey, job.recipe.k);
     let codings = codings(job, &survey.classes);
-    sieve.set_sizes(survey.sizes);
+    sieve.set_survey(survey.sizes, survey.rows);
     let loss = path_loss(job);
     let settings =
         Settings { paths: paths(job, codings.len()), intercept: job.recipe.intercept, ..Settings::default() };
@@ -106,9 +108,9 @@ fn survey(
 /// The features that enter: those of more than one row, or of more still where they are very many; all of them if so
 /// many are asked for.
 fn candidates(everything: &[FeatureId], survey: &Survey, k: Option<usize>) -> Vec<FeatureId> {
-    let of_rows = |least: u8| everything.iter().copied().filter(move |&id| survey.rows[id as usize] >= least);
+    let of_rows = |least: u32| everything.iter().copied().filter(move |&id| survey.rows[id as usize] >= least);
     let most = MOST_FEATURES.max(2 * k.unwrap_or(1));
-    let least = (FEWEST_ROWS..u8::MAX).find(|&least| of_rows(least).count() <= most).unwrap_or(u8::MAX);
+    let least = (FEWEST_ROWS..ENOUGH_ROWS).find(|&least| of_rows(least).count() <= most).unwrap_or(ENOUGH_ROWS);
     let candidates: Vec<FeatureId> = of_rows(least).collect();
     if candidates.len() < k.unwrap_or(1) { everything.to_vec() } else { candidates }
 }

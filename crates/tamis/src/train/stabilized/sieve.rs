@@ -51,6 +51,8 @@ pub(super) struct Sieve {
     columns: Arc<[(f64, f64)]>,
     /// By feature: the mean absolute value as the paths see it.
     sizes: Arc<[f64]>,
+    /// By feature: in how many rows it is.
+    counts: Arc<[u32]>,
     /// By feature: its position in the active set.
     positions: Vec<u32>,
     /// By feature: its place among the centred active columns.
@@ -72,6 +74,7 @@ impl Sieve {
             names: (0..span).map(|id| dictionary.name_hash(id)).collect(),
             columns: (0..span).map(|id| (scale.divisor(id), scale.centre(id))).collect(),
             sizes: Arc::new([]),
+            counts: Arc::new([]),
             positions: Vec::new(),
             slots: Vec::new(),
             centred: Vec::new(),
@@ -90,9 +93,15 @@ impl Sieve {
         self.columns.iter().map(|&(_, centre)| centre).collect()
     }
 
-    /// Sets how large each feature's scaled values are on the whole.
-    pub(super) fn set_sizes(&mut self, sizes: Vec<f64>) {
-        self.sizes = sizes.into();
+    /// Sets how large each feature's scaled values are on the whole, and in how many rows it is.
+    pub(super) fn set_survey(&mut self, sizes: Vec<f64>, counts: Vec<u32>) {
+        (self.sizes, self.counts) = (sizes.into(), counts.into());
+    }
+
+    /// The entries that so many rows have over these features; a centred column is in all of them.
+    pub(super) fn entries(&self, active: &[FeatureId], rows: u64) -> u64 {
+        let in_rows = |&id: &FeatureId| if self.column(id).1 != 0.0 { rows } else { self.counts[id as usize].into() };
+        active.iter().map(in_rows).sum()
     }
 
     /// The mean ℓ₁ norm of a row over these features.

@@ -13,7 +13,7 @@ use crate::learn::{State, StateError};
 use crate::loss::AnyLoss;
 
 /// Rows that go to the engines at a time.
-const CHUNK: u64 = 1024;
+pub(super) const CHUNK: u64 = 1024;
 /// Shadows, and their paths.
 pub(super) const FOLDS: u64 = 4;
 pub(super) const SHADOW_PATHS: usize = 8;
@@ -36,6 +36,10 @@ impl Runner {
     pub(super) fn begin(&mut self, length: u64) {
         let row_size = self.sieve.row_size(self.engine.active());
         self.engine.begin(length, row_size);
+    }
+
+    pub(super) fn judges(&self) -> &Rows {
+        &self.judges
     }
 
     fn learn(&mut self, rows: &[(Example<'_>, u64)]) {
@@ -119,18 +123,14 @@ impl Walk {
         self.main.engine.rows_wanted().min(CHUNK) as usize
     }
 
-    /// Learns rows, at most as many as are wanted; tells whether a stage ended with them.
+    /// Learns rows, at most as many as are wanted; tells whether the stage's last one was among them.
     pub(super) fn learn(&mut self, rows: &[(Example<'_>, u64)]) -> bool {
         self.done += rows.len() as u64;
         let (main, shadows) = (&mut self.main, &mut self.shadows);
         self.threads.install(|| {
             rayon::join(|| main.learn(rows), || shadows.par_iter_mut().for_each(|shadow| shadow.learn(rows)))
         });
-        let over = self.main.engine.stage_is_over();
-        if over {
-            self.end_stage();
-        }
-        over
+        self.main.engine.stage_is_over()
     }
 
     /// Bytes of all paths now.
@@ -138,9 +138,9 @@ impl Walk {
         self.main.engine.bytes() + self.shadows.iter().map(|shadow| shadow.engine.bytes()).sum::<usize>()
     }
 
-    fn end_stage(&mut self) {
+    /// Ends a stage with its rung, and begins the next one with fewer features.
+    pub(super) fn end_stage(&mut self, rung: Rung) {
         self.most_bytes = self.most_bytes.max(self.bytes());
-        let rung = self.rung();
         if let Some(&size) = self.sizes.get(self.rungs.len() + 1) {
             self.main.descend(&rung.outputs, size);
             for shadow in &mut self.shadows {
@@ -155,7 +155,7 @@ impl Walk {
     }
 
     /// The rung the stage has led to: the model of the main engine, judged by the shadows.
-    fn rung(&self) -> Rung {
+    pub(super) fn rung(&self) -> Rung {
         let mut scores: Vec<Vec<f64>> = vec![Vec::new(); self.codings.len()];
         let mut targets = Vec::new();
         for shadow in &self.shadows {
