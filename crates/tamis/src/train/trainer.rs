@@ -114,6 +114,20 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
+    /// Takes rows whose targets are ready as they are, if learners see them as they are and nothing is due among them;
+    /// gives them back if they have to be taken one by one.
+    pub(super) fn take_all(&mut self, batch: Batch) -> Result<Option<Batch>, TrainError> {
+        let rows = self.done + (self.scratch.len() + batch.len()) as u64;
+        let is_raw = !self.scale.is_active() && self.row_scaling == RowScale::None;
+        if !is_raw || self.next_report <= rows || self.next_save <= rows {
+            return Ok(Some(batch));
+        }
+        self.send()?;
+        self.scratch = batch;
+        self.send()?;
+        Ok(None)
+    }
+
     /// What a row's values are multiplied with before they are scaled by column.
     pub(super) fn row_factor(&self, row: Row<'_>) -> f64 {
         self.row_scaling.factor(row.len())
