@@ -157,7 +157,7 @@ pub fn fit_rows(
     trainer.total = head.is_all.then(|| head.rows * u64::from(passes));
     match recipe.method {
         Method::TwoStage => two_stage::settle(&mut trainer, &mut head, passes)?,
-        _ => steps::settle(&mut trainer, &mut head)?,
+        _ => steps::settle(&mut trainer, &mut head, resume.as_ref().map(|saved| saved.position.longest))?,
     }
     let resumed = resume.as_ref().map(|saved| saved.path.clone());
     if let Some(saved) = resume {
