@@ -23,7 +23,8 @@ pub fn minimum(problem: &Problem<'_>, ridge: f64) -> Vec<f64> {
         let step = eliminate(hessian, gradient);
         let now = objective(problem, ridge, &change);
         let moved = |share: f64| -> Vec<f64> { change.iter().zip(&step).map(|(c, s)| c - share * s).collect() };
-        let falls = |&share: &f64| objective(problem, ridge, &moved(share)) < now;
+        // Next to the minimum a step changes no digit of the objective.
+        let falls = |&share: &f64| objective(problem, ridge, &moved(share)) <= now * (1.0 + 1e-12);
         let Some(share) = (0..40).map(|halvings| 0.5f64.powi(halvings)).find(falls) else { break };
         change = moved(share);
     }

@@ -26,7 +26,8 @@ const MOST_ENTRIES: u64 = 1 << 19;
 
 /// Moves the weights of a rung, if that is worth more than chance; its verdict is then that on the moved weights.
 pub(super) fn polish(job: &mut Job<'_>, held: &mut Held, walk: &Walk, rung: &mut Rung) -> Result<(), TrainError> {
-    if rung.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
+    // Rows of earlier days are not here to be fitted: what the paths remember of them would be lost.
+    if job.rows_before > 0 || rung.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
         return Ok(());
     }
     let (main, shadows) = gather(job, held, walk)?;
@@ -130,8 +131,11 @@ impl Side<'_> {
         self.outputs.iter().map(|means| vec![0.0; means.weights.len() + 1]).collect()
     }
 
-    /// The changes of all outputs for a ridge, from changes near by.
+    /// The changes of all outputs for a ridge, from changes near by. A ridge is that of rows of importance 1 on average, so
+    /// that only ratios of importance count.
     fn changes(&self, ridge: f64, start: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let importance: f64 = self.rows.examples().map(|example| example.weight).sum();
+        let ridge = ridge * importance / self.rows.len().max(1) as f64;
         let outputs = self.outputs.par_iter().zip(self.codings).zip(start);
         outputs.map(|((means, coding), start)| self.problem(means, coding).solve(ridge, start)).collect()
     }
