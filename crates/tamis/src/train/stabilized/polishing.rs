@@ -27,7 +27,8 @@ const MOST_ENTRIES: u64 = 1 << 19;
 /// Moves the weights of a rung, if that is worth more than chance; its verdict is then that on the moved weights.
 pub(super) fn polish(job: &mut Job<'_>, held: &mut Held, walk: &Walk, rung: &mut Rung) -> Result<(), TrainError> {
     // Rows of earlier days are not here to be fitted: what the paths remember of them would be lost.
-    if job.rows_before > 0 || rung.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
+    let remembers = job.rows_before > 0 && job.recipe.number("forget") < 1.0;
+    if remembers || rung.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
         return Ok(());
     }
     let (main, shadows) = gather(job, held, walk)?;
