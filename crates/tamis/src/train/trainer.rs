@@ -13,7 +13,9 @@ use crate::learn::State;
 use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
 use crate::recipe::{Recipe, RowScale};
+use crate::sparsify::Size;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// Rows learned in one go at most.
@@ -44,6 +46,9 @@ pub(super) struct Trainer<'a> {
     pub(super) fingerprint: (u64, u64),
     pub(super) bytes_read: u64,
     pub(super) next_sweep: usize,
+    /// What the trials of `two-stage` found: how many features it is to draw, if nothing was said, and its numbers.
+    pub(super) drawn: Option<Size>,
+    pub(super) settled: BTreeMap<String, f64>,
     row_scaling: RowScale,
     scratch: Batch,
     /// The target and the number of features of the last row sent.
@@ -81,6 +86,8 @@ impl<'a> Trainer<'a> {
             fingerprint: (0, 0),
             bytes_read: 0,
             next_sweep: FIRST_SWEEP,
+            drawn: None,
+            settled: BTreeMap::new(),
             row_scaling: recipe.row_scaling(),
             scratch: Batch::new(),
             last_row: (0.0, 0),
