@@ -35,6 +35,7 @@ const MOST_JUDGES: f64 = 8192.0;
 const MOST_ENTRIES: f64 = (1u64 << 21) as f64;
 /// Fewer rows than this are judges in turn.
 const FEW_ROWS: u64 = 2048;
+const TURNS: usize = 4;
 /// The smallest size that is tried.
 const SMALLEST: usize = 8;
 /// A finalist at a size: all of its features, or so many of them.
@@ -56,7 +57,7 @@ pub(super) fn duel(
     recipe: impl Fn(&Trainer<'_>, Choice, f64) -> Recipe,
 ) -> Result<Option<Won>, TrainError> {
     let share = JUDGES.min(MOST_JUDGES / head.rows as f64).min(MOST_ENTRIES / entries.max(1) as f64);
-    let turns = if head.rows < FEW_ROWS { (1.0 / share) as usize } else { 1 };
+    let turns = if head.rows < FEW_ROWS { TURNS } else { 1 };
     let mut court = Court::new(trainer, finalists.len());
     for turn in 0..turns {
         let bench = turn as f64 * share..(turn + 1) as f64 * share;
@@ -139,7 +140,7 @@ impl Court {
         let effects = effects(learners, recipe.law.unwrap_or_default());
         let told = told_size(recipe, targets, (&effects, learners.len()), seen.mean_loss());
         for (size, losses) in self.sizes.iter().zip(&mut self.losses[finalist]) {
-            let size = told.unwrap_or(Size::Exactly(size.unwrap_or(usize::MAX)));
+            let size = told.unwrap_or(judge::stand_in(Size::Exactly(size.unwrap_or(usize::MAX))));
             losses.extend(judge::losses(learners, targets, &effects, size, judges));
         }
     }

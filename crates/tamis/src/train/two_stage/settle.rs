@@ -17,8 +17,8 @@
 //! 64, 256 a learner is tried (`trial.rs`). The best of them meets, learned at full length and drawn (`duel.rs`), a careful
 //! choice that draws well: of B up to 16B₀, or 4B₀ for classes, rates up to those of m' = 64 and five epochs, that of the
 //! best whole model. Where no size is given it meets itself with a quarter of its radius, too. What the user gives is not
-//! tried, and with radius and rate given there is no trial at all. Cost: see the two files; all together about three times
-//! the training.
+//! tried, and with radius and rate given there is no trial at all. Cost: see the two files; all together three times the
+//! training, three and a half where no size is given.
 
 use super::super::TrainError;
 use super::super::bank::Bank;

@@ -15,7 +15,7 @@
 //! in the same way. A rate belongs to a number of steps: what wins a short trial is carried to the whole training by its
 //! 1/√T₁ ([`Choice::pace`]).
 //!
-//! Cost: 0.7·T steps, or 2²⁵ entries if that is more; one learner at a time. Memory: that of the sample, and a learner of
+//! Cost: 0.7·T steps, or 2²⁵ entries if that is more, and half of T for a single round; one learner at a time. Memory: that of the sample, and a learner of
 //! its features.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -173,7 +173,8 @@ impl<R: Fn(Choice, f64) -> Recipe> Trials<'_, R> {
         let learners = [learner];
         let effects = effects(&learners, recipe.law.unwrap_or_default());
         let told = if is_drawn { told_size(&recipe, targets, (&effects, 1), seen) } else { None };
-        let losses = judge::losses(&learners, targets, &effects, told.unwrap_or(Size::Exactly(usize::MAX)), &court);
+        let size = told.map_or(Size::Draws(u64::MAX), judge::stand_in);
+        let losses = judge::losses(&learners, targets, &effects, size, &court);
         Ok(Verdict::of(&losses, court.parts().weights).loss)
     }
 }
