@@ -145,7 +145,9 @@ mod tests {
         let loss = LossKind::Squared.build(1.0);
         let mut learner = AnyLearner::new(&recipe, loss);
         let both = Row { ids: &[0, 1], values: &[1.0, 1.0] };
-        (0..2).for_each(|_| drop(learner.learn(Example { row: both, target: 1.0, weight: 1.0 })));
+        for _ in 0..2 {
+            learner.learn(Example { row: both, target: 1.0, weight: 1.0 });
+        }
         let mut rows = Batch::new();
         for id in [0, 1] {
             rows.push(Example { row: Row { ids: &[id], values: &[1.0] }, target: 0.25, weight: 1.0 });
