@@ -17,7 +17,7 @@ DENY := .tools/bin/cargo-deny
 CHECK := $(CARGO) --config .ci/checks.toml
 
 .PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel licences \
-	advisories tools browser release release-all c-compiler liblinear clean-tools
+	advisories tools browser release release-all c-compiler liblinear sanitize clean-tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,11 @@ wheel: c-compiler .venv-package/ready ## the Python package as a wheel, in targe
 	rm -rf target/wheels
 	.venv-package/bin/maturin build --quiet --release --locked --interpreter .venv-package/bin/python \
 		--manifest-path python/Cargo.toml --out target/wheels
+
+# The one `unsafe` (learn/ahead.rs) and all that leads to it. Needs a nightly toolchain, so it is not part of `test`.
+sanitize: c-compiler ## the learners under AddressSanitizer
+	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --locked --package tamis --lib --target x86_64-unknown-linux-gnu \
+		--target-dir target/sanitize learn::
 
 licences: $(DENY) advisories ## what the dependencies may be, and their known holes
 	$(DENY) --all-features --locked check bans licenses sources

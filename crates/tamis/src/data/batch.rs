@@ -53,6 +53,15 @@ impl Batch {
         Batch { offsets, ids, values, targets, weights }
     }
 
+    /// The same rows with other targets.
+    ///
+    /// # Panics
+    /// If there is not one a row.
+    pub fn with_targets(self, targets: Vec<f64>) -> Self {
+        assert_eq!(targets.len(), self.targets.len(), "one target a row");
+        Batch { targets, ..self }
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.targets.len()

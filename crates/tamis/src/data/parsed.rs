@@ -48,7 +48,11 @@ impl ParsedRows {
 
     /// No rows, features by number, with room for what `bytes` of text usually hold.
     pub fn for_text(bytes: usize) -> Self {
-        let entries = bytes / 10;
+        Self::for_entries(bytes / 10)
+    }
+
+    /// No rows, features by number, with room for so many entries.
+    pub fn for_entries(entries: usize) -> Self {
         let mut rows = Self::with_keys(Keys::Index(Vec::with_capacity(entries)));
         rows.values.reserve(entries);
         rows

@@ -157,8 +157,12 @@ impl AnyLearner {
         examples: impl Iterator<Item = Example<'a>>,
         mut seen: impl FnMut(Example<'a>, Step),
     ) {
+        let mut examples = examples.peekable();
         each_learner!(self, learner => {
-            for example in examples {
+            let ids = |example: Option<&Example<'a>>| example.map_or(&[][..], |example| example.row.ids);
+            learner.fetch(ids(examples.peek()));
+            while let Some(example) = examples.next() {
+                learner.fetch(ids(examples.peek()));
                 let step = learner.learn(example);
                 seen(example, step);
             }

@@ -28,8 +28,9 @@
 //! Cost: O(non-zeros) a step; absent features are not touched, what they owe is settled when they return. Memory:
 //! 8 bytes a weight, 8 to 24 for the mark, 16 for an adaptive rate.
 
+use super::ahead::prefetch;
 use super::mean::{EPOCH, Mean, MeanCell};
-use super::{Learner, Packed, State, StateError, Step, touch};
+use super::{Learner, Packed, State, StateError, Step};
 use crate::data::{Example, FeatureId, Row};
 use crate::loss::{AnyLoss, Loss};
 use crate::rate::Rate;
@@ -91,6 +92,16 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
         }
     }
 
+    /// Makes room for so many cells. Cells with a line of their own cannot grow in place but are copied: seldom, since
+    /// there is room for four times as many each time (memory that was never written is none).
+    fn grow(&mut self, span: usize) {
+        if span > self.cells.capacity() {
+            let room = span.max(4 * self.cells.capacity());
+            self.cells.reserve_exact(room - self.cells.len());
+        }
+        self.cells.resize(span.max(self.cells.len()), Cell::default());
+    }
+
     fn settled(&self, cell: &Cell<S::Mark, R::Cell, R::Line>) -> f64 {
         self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate))
     }
@@ -99,7 +110,6 @@ impl<S: Shrink, R: Rate> Descent<S, R> {
     fn settle_row(&mut self, row: Row<'_>) -> (f64, f64) {
         let now = self.shrink.now();
         let (mut margin, mut norm) = (self.bias, 1.0);
-        touch(row, |id| self.cells[id as usize].weight);
         for (id, value) in row.iter() {
             let cell = &mut self.cells[id as usize];
             cell.weight = self.shrink.settle(cell.weight, &cell.mark, self.rate.factor(&cell.rate));
@@ -193,8 +203,7 @@ impl<S: Shrink, R: Rate> Learner for Descent<S, R> {
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
         if let Some(&largest) = row.ids.iter().max() {
-            let span = self.cells.len().max(largest as usize + 1);
-            self.cells.resize(span, Cell::default());
+            self.grow(largest as usize + 1);
         }
         let told = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
@@ -209,12 +218,25 @@ impl<S: Shrink, R: Rate> Learner for Descent<S, R> {
         Step { margin, loss: self.loss.value(margin, example.target) * example.weight }
     }
 
+    fn fetch(&self, ids: &[FeatureId]) {
+        prefetch(&self.cells, ids);
+    }
+
     fn weight(&self, id: FeatureId) -> f64 {
         let (Some(mean), Some(cell)) = (&self.mean, self.cells.get(id as usize)) else { return self.last_weight(id) };
         let Some(mean_cell) = mean.cells.get(id as usize) else { return 0.0 };
         let factor = self.rate.factor(&cell.rate);
         let rest = self.shrink.path_sum(cell.weight, &cell.mark, factor, mean_cell.since as u64, &mean.history);
         (mean_cell.sum + rest) / (self.steps + 1) as f64
+    }
+
+    /// A scan without looking cells up one by one.
+    fn each_weight(&self, mut show: impl FnMut(FeatureId, f64)) {
+        let ids = 0..self.cells.len() as FeatureId;
+        match self.mean {
+            None => ids.zip(&self.cells).for_each(|(id, cell)| show(id, self.settled(cell))),
+            Some(_) => ids.for_each(|id| show(id, self.weight(id))),
+        }
     }
 
     fn bias(&self) -> f64 {
@@ -244,7 +266,7 @@ impl<S: Shrink, R: Rate> Learner for Descent<S, R> {
 
     fn bytes(&self) -> usize {
         let mean = self.mean.as_ref().map_or(0, |mean| mean.cells.capacity() * std::mem::size_of::<MeanCell>());
-        self.cells.capacity() * std::mem::size_of::<Cell<S::Mark, R::Cell, R::Line>>() + mean
+        std::mem::size_of_val(&self.cells[..]) + mean
     }
 
     fn save(&self, state: &mut State) {

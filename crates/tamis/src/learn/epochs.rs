@@ -26,8 +26,9 @@
 //! ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is not reached.
 //! Memory: 32 bytes a feature seen, some 40 a non-zero.
 
+use super::ahead::prefetch;
 use super::lowered::{Keyed, Lowered, Lowering};
-use super::{Learner, Packed, State, StateError, Step, touch};
+use super::{Learner, Packed, State, StateError, Step};
 use crate::data::{Example, FeatureId, Row};
 use crate::loss::{AnyLoss, Loss};
 use crate::project::into_balls;
@@ -286,7 +287,6 @@ impl Learner for Epochs {
         if let Some(&largest) = row.ids.iter().max() {
             self.weights.grow(largest);
         }
-        touch(row, |id| self.weights.cells[id as usize].key);
         let (told, margin) = self.margins(row);
         let slope = self.loss.slope(margin, example.target) * example.weight;
         self.steps += 1;
@@ -305,6 +305,10 @@ impl Learner for Epochs {
             self.rewrite(|weight| weight);
         }
         Step { margin: told, loss: self.loss.value(told, example.target) * example.weight }
+    }
+
+    fn fetch(&self, ids: &[FeatureId]) {
+        prefetch(&self.weights.cells, ids);
     }
 
     fn weight(&self, id: FeatureId) -> f64 {

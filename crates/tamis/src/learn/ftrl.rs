@@ -21,8 +21,9 @@
 //!
 //! Cost: O(non-zeros) a step. Memory: 16 bytes a feature seen; a weight of zero keeps its evidence.
 
+use super::ahead::prefetch;
 use super::mean::{Mean, MeanCell};
-use super::{Learner, Packed, State, StateError, Step, touch};
+use super::{Learner, Packed, State, StateError, Step};
 use crate::data::{Example, FeatureId, Row};
 use crate::loss::{AnyLoss, Loss};
 use crate::shrink::soft_threshold;
@@ -134,7 +135,6 @@ impl Learner for Ftrl {
         let bias = self.last_bias();
         let mut margin = bias;
         self.row_weights.clear();
-        touch(row, |id| self.cells[id as usize].z);
         for (id, value) in row.iter() {
             let weight = self.cells[id as usize].weight(&self.params);
             self.row_weights.push(weight);
@@ -157,6 +157,10 @@ impl Learner for Ftrl {
         }
         let margin = told.unwrap_or(margin);
         Step { margin, loss: self.loss.value(margin, example.target) * example.weight }
+    }
+
+    fn fetch(&self, ids: &[FeatureId]) {
+        prefetch(&self.cells, ids);
     }
 
     fn weight(&self, id: FeatureId) -> f64 {

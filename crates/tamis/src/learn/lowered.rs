@@ -15,6 +15,7 @@
 //! What is low and what is listed changes no number: weights leave in the order of their keys, ties by id. So the
 //! state is the keys, Θ and Σ|key|, and a copy made from these goes on bit for bit.
 
+use super::ahead::prefetch;
 use super::soon::{Entry, Soon};
 use super::{Packed, State, StateError};
 use crate::data::FeatureId;
@@ -40,6 +41,8 @@ impl Keyed for f64 {
 const LISTED_ZERO: f64 = -0.0;
 /// So few weights need no floor.
 const FEW: usize = 32;
+/// Cells asked for while as many are looked at.
+const SOME: usize = 64;
 
 /// A vector of cells, all weights of which can be lowered at once.
 #[derive(Clone, Debug)]
@@ -194,16 +197,26 @@ impl<C: Keyed> Lowered<C> {
         let old = self.floor;
         let mut above = Vec::with_capacity(self.count);
         let Lowered { cells, listed, .. } = self;
-        listed.retain(|&id| {
-            let cell = &mut cells[id as usize];
-            let size = cell.key().abs();
-            if size > old {
-                above.push((size.to_bits(), id));
-            } else if size == 0.0 {
-                cell.set_key(0.0);
+        let mut kept = 0;
+        for start in (0..listed.len()).step_by(SOME) {
+            let end = (start + SOME).min(listed.len());
+            prefetch(cells, &listed[end..(end + SOME).min(listed.len())]);
+            for at in start..end {
+                let id = listed[at];
+                let cell = &mut cells[id as usize];
+                let size = cell.key().abs();
+                if size > old {
+                    above.push((size.to_bits(), id));
+                } else if size == 0.0 {
+                    cell.set_key(0.0);
+                }
+                if size > 0.0 {
+                    listed[kept] = id;
+                    kept += 1;
+                }
             }
-            size > 0.0
-        });
+        }
+        listed.truncate(kept);
         self.floor = f64::INFINITY;
         if above.len() > FEW {
             let place = above.len() / 2;

@@ -16,6 +16,7 @@
 //! | `stabilized/paper/` | stabilized truncated SGD to the letter of its paper, for checking it |
 
 mod admm;
+mod ahead;
 mod any;
 mod ball;
 mod descent;
@@ -43,15 +44,6 @@ pub use state::{Packed, State, StateError};
 
 use crate::data::{Example, FeatureId, Row};
 
-/// Reads one number of each cell a row needs, before they are worked on. Cells lie far apart; loads that depend on
-/// nothing are fetched many at a time, while the work on them would wait for each in turn (measured: a third less time
-/// in `truncated-gradient` on a million features).
-#[inline]
-fn touch(row: Row<'_>, number: impl Fn(FeatureId) -> f64) {
-    let all = row.ids.iter().fold(0, |bits, &id| bits ^ number(id).to_bits());
-    std::hint::black_box(all);
-}
-
 /// What one example showed before the learner changed: progressive validation without a second pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
@@ -71,6 +63,9 @@ pub trait Learner {
 
     /// Predicts, then learns. The target is a number or one of the loss's class codes.
     fn learn(&mut self, example: Example<'_>) -> Step;
+
+    /// Asks for the memory a row of these features will need, some time before it is learned. Changes nothing.
+    fn fetch(&self, _ids: &[FeatureId]) {}
 
     /// The weight of a feature now, zero for one never seen. Changes nothing.
     fn weight(&self, id: FeatureId) -> f64;

@@ -6,8 +6,7 @@
 //! The body holds exactly the non-zero weights, one a line. A file from a newer version is told as such; a changed byte
 //! in the body fails the checksum; whatever parses is checked once more before it is used.
 
-use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -66,7 +65,7 @@ impl Model {
     /// The body: compact JSON, one feature a line.
     fn body(&self) -> String {
         let json = |part: &dyn erased::Json| part.json();
-        let mut text = String::from("{\n");
+        let mut text = b"{\n".to_vec();
         let parts: [(&str, &dyn erased::Json); 5] = [
             ("recipe", &self.recipe),
             ("loss", &self.loss),
@@ -89,20 +88,20 @@ impl Model {
         if let Some(sampling) = &self.sampling {
             writeln!(text, "\"sampling\":{},", json(sampling)).expect("text grows");
         }
-        text.push_str("\"outputs\":[");
+        text.extend(b"\"outputs\":[");
         for (number, output) in self.outputs.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
             let class = output.class.as_ref().map(|class| format!("\"class\":{},", json(class))).unwrap_or_default();
             write!(text, "{comma}\n{{{class}\"intercept\":{},\"features\":[", json(&output.intercept))
                 .expect("text grows");
             for (number, feature) in output.features.iter().enumerate() {
-                let comma = if number > 0 { "," } else { "" };
-                write!(text, "{comma}\n{}", json(feature)).expect("text grows");
+                text.extend(if number > 0 { ",\n" } else { "\n" }.bytes());
+                serde_json::to_writer(&mut text, feature).expect("plain data becomes JSON");
             }
-            text.push_str("\n]}");
+            text.extend(b"\n]}");
         }
-        text.push_str("\n]}");
-        text
+        text.extend(b"\n]}");
+        String::from_utf8(text).expect("JSON is text")
     }
 
     /// Saves the model: the old file stays until the new one is whole.

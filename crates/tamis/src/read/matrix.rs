@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::{Block, ReadError, RowSource};
 use crate::data::{Label, ParsedRows};
 
-/// Rows and entries after which a block ends.
+/// Rows and entries after which a block ends: small enough that its rows are learned before they leave the cache.
 const BLOCK_ROWS: usize = 4096;
-const BLOCK_ENTRIES: usize = 1 << 16;
+const BLOCK_ENTRIES: usize = 1 << 13;
 
 /// Numbers in rows and columns.
 pub trait Matrix {
@@ -204,7 +204,8 @@ impl<'a, M: Matrix> MatrixRows<'a, M> {
 impl<M: Matrix> RowSource for MatrixRows<'_, M> {
     fn next_block(&mut self) -> Result<Option<Block>, ReadError> {
         let first = self.next;
-        let mut rows = if self.names.is_some() { ParsedRows::by_name() } else { ParsedRows::by_index() };
+        let room = BLOCK_ENTRIES + BLOCK_ENTRIES / 8;
+        let mut rows = if self.names.is_some() { ParsedRows::by_name() } else { ParsedRows::for_entries(room) };
         let mut entries = 0;
         while self.next < self.matrix.rows() && rows.len() < BLOCK_ROWS && entries < BLOCK_ENTRIES {
             entries += self.push(self.next, (self.next - first) as u32, &mut rows)?;

@@ -55,6 +55,9 @@ pub(super) struct Position {
     pub(super) progressive: Progressive,
     /// Features at which idle ones are given back next.
     pub(super) next_sweep: usize,
+    /// R² of the first rows, or 0 if nothing hangs on it.
+    #[serde(default)]
+    pub(super) longest: f64,
     pub(super) free: Vec<u32>,
 }
 

@@ -9,14 +9,24 @@ use crate::parse::columns::KnownColumns;
 use crate::recipe::Recipe;
 
 /// The features of a model: those that were chosen and what their weights are multiplied with; nothing is nothing.
+#[derive(Default)]
 pub(super) struct Chosen {
     pub(super) ids: Vec<FeatureId>,
     pub(super) factors: Vec<f64>,
+    /// Their weights, if a single learner was scanned for them: looking each up again would be a walk through memory.
+    weights: Vec<f64>,
 }
 
 impl Chosen {
-    fn factor(&self, place: usize) -> f64 {
-        self.factors.get(place).copied().unwrap_or(1.0)
+    /// Features by id, and what their weights are multiplied with.
+    pub(super) fn with_factors(ids: Vec<FeatureId>, factors: Vec<f64>) -> Self {
+        Chosen { ids, factors, ..Chosen::default() }
+    }
+
+    /// The weight of the feature at a place.
+    fn weight(&self, learner: &AnyLearner, place: usize) -> f64 {
+        let weight = self.weights.get(place).copied().unwrap_or_else(|| learner.weight(self.ids[place]));
+        weight * self.factors.get(place).copied().unwrap_or(1.0)
     }
 }
 
@@ -27,28 +37,28 @@ pub(super) fn support(bank: &Bank, k: Option<usize>) -> Chosen {
     match bank.learners() {
         [learner] => learner.each_weight(|id, weight| {
             if weight != 0.0 {
-                sized.push((weight.abs(), id));
+                sized.push((weight, id));
             }
         }),
         learners => {
             let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
-            let size = |id| learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt().abs();
+            let size = |id| learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt();
             sized.extend((0..span).map(|id| (size(id), id)).filter(|(size, _)| *size != 0.0));
         }
     }
     if let Some(k) = k.filter(|&k| k < sized.len()) {
-        sized.select_nth_unstable_by(k, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        sized.select_nth_unstable_by(k, |a, b| b.0.abs().total_cmp(&a.0.abs()).then(a.1.cmp(&b.1)));
         sized.truncate(k);
+        sized.sort_unstable_by_key(|&(_, id)| id);
     }
-    let mut ids: Vec<FeatureId> = sized.into_iter().map(|(_, id)| id).collect();
-    ids.sort_unstable();
-    Chosen { ids, factors: Vec::new() }
+    let (weights, ids) = sized.into_iter().unzip();
+    Chosen { ids, weights: if bank.learners().len() == 1 { weights } else { Vec::new() }, ..Chosen::default() }
 }
 
 /// The [`support`], or nothing if a weight is no number: one scan tells both.
 pub(super) fn finite_support(bank: &Bank, k: Option<usize>) -> Option<Chosen> {
     let chosen = support(bank, k);
-    let is_finite = |learner: &AnyLearner| chosen.ids.iter().all(|&id| learner.weight(id).is_finite());
+    let is_finite = |learner| (0..chosen.ids.len()).all(|place| chosen.weight(learner, place).is_finite());
     bank.learners().iter().all(is_finite).then_some(chosen)
 }
 
@@ -84,7 +94,7 @@ pub(super) fn outputs(
     let of_learner = |(number, learner): (usize, &AnyLearner)| {
         let weighted = |(place, &id): (usize, &FeatureId)| Weighted {
             id,
-            weight: learner.weight(id) * chosen.factor(place),
+            weight: chosen.weight(learner, place),
             column: (scale.divisor(id), 0.0),
             stability: None,
             evidence: None,
@@ -104,6 +114,19 @@ pub(super) struct Weighted {
     pub(super) evidence: Option<[f64; 2]>,
 }
 
+/// Largest effect first, ties by name. Features are made when their place is known: a million names in the order they are
+/// written are read at the speed of memory.
+fn named_by_effect(weights: &[Weighted], feature: impl Fn(&Weighted) -> Feature) -> Vec<Feature> {
+    let effect = |weight: f64, scale: f64| (weight * scale).abs();
+    let mut order: Vec<(f64, usize)> = weights.iter().map(|w| effect(w.weight, w.column.0)).zip(0..).collect();
+    order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let mut features: Vec<Feature> = order.into_iter().map(|(_, place)| feature(&weights[place])).collect();
+    for tied in features.chunk_by_mut(|a, b| effect(a.weight, a.scale) == effect(b.weight, b.scale)) {
+        tied.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    }
+    features
+}
+
 /// Output `number` of a model: non-zero weights of raw values in the label's own units, largest effect first.
 pub(super) fn output(
     targets: &Targets,
@@ -120,13 +143,33 @@ pub(super) fn output(
         Kind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
         _ => None,
     };
-    let feature = |Weighted { id, weight, column: (scale, centre), stability, evidence }| {
+    let feature = |&Weighted { id, weight, column: (scale, centre), stability, evidence }: &Weighted| {
         let (name, bucket) = (dictionary.name(id), dictionary.bucket(id));
-        Feature { name, weight: weight * unit / scale, scale, centre, stability, evidence, bucket }
+        Feature { name, weight, scale, centre, stability, evidence, bucket }
     };
-    let mut features: Vec<Feature> = weights.map(feature).filter(|feature| feature.weight != 0.0).collect();
-    let effect = |feature: &Feature| (feature.weight * feature.scale).abs();
-    features.sort_by(|a, b| effect(b).total_cmp(&effect(a)).then_with(|| a.name.cmp(&b.name)));
+    let raw = |weighted: Weighted| Weighted { weight: weighted.weight * unit / weighted.column.0, ..weighted };
+    let weights: Vec<Weighted> = weights.map(raw).filter(|weighted| weighted.weight != 0.0).collect();
+    let features = named_by_effect(&weights, feature);
     let centred: f64 = features.iter().map(|feature| feature.weight * feature.centre).sum();
     Output { class, intercept: middle + unit * bias - centred, features }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_effect_comes_first_and_ties_go_by_name() {
+        let weighted =
+            |(id, weight, scale)| Weighted { id, weight, column: (scale, 0.0), stability: None, evidence: None };
+        let feature = |w: &Weighted| {
+            let name = char::from_digit(w.id, 36).unwrap().to_string();
+            let (scale, centre) = w.column;
+            Feature { name, weight: w.weight, scale, centre, stability: None, evidence: None, bucket: None }
+        };
+        let list = [(10, 0.5, 1.0), (13, -2.0, 1.0), (12, 1.0, 2.0), (11, 3.0, 1.0), (14, 0.25, 2.0)].map(weighted);
+        let names: Vec<String> = named_by_effect(&list, feature).into_iter().map(|feature| feature.name).collect();
+        assert_eq!(names.concat(), "bcdae");
+        assert!(named_by_effect(&[], feature).is_empty());
+    }
 }

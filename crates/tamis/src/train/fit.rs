@@ -157,7 +157,7 @@ pub fn fit_rows(
     trainer.total = head.is_all.then(|| head.rows * u64::from(passes));
     match recipe.method {
         Method::TwoStage => two_stage::settle(&mut trainer, &mut head, passes)?,
-        _ => steps::settle(&mut trainer, &mut head)?,
+        _ => steps::settle(&mut trainer, &mut head, resume.as_ref().map(|saved| saved.position.longest))?,
     }
     let resumed = resume.as_ref().map(|saved| saved.path.clone());
     if let Some(saved) = resume {
@@ -300,7 +300,17 @@ fn learn_block(trainer: &mut Trainer<'_>, block: Block, prints: &[u64]) -> Resul
     let lines = rows.lines.clone();
     let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
     let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
-    let (batch, labels): (Batch, _) = rows.intern(&mut trainer.dictionary).map_err(duplicate)?;
+    let (mut batch, labels): (Batch, _) = rows.intern(&mut trainer.dictionary).map_err(duplicate)?;
+    if let Some(targets) = trainer.targets.known(&labels) {
+        batch = batch.with_targets(targets);
+        match trainer.take_all(batch)? {
+            None => {
+                trainer.fingerprint = (trainer.fingerprint.0 + prints.len() as u64, prints[prints.len() - 1]);
+                return Ok(());
+            }
+            Some(rows) => batch = rows,
+        }
+    }
     for (row, example) in batch.examples().enumerate() {
         let target = trainer.targets.target(&labels[row], || place(row))?;
         grow(trainer)?;
@@ -335,7 +345,7 @@ fn finish(
         ));
     }
     let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen.ids)?) } else { None };
-    let chosen = if recipe.refit { Chosen { factors: Vec::new(), ..chosen } } else { chosen };
+    let chosen = if recipe.refit { Chosen::with_factors(chosen.ids, Vec::new()) } else { chosen };
     let bank = refitted.as_ref().unwrap_or(&trainer.lane.crew().bank);
     let outputs = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
     let model = trainer.model(outputs, passes, head.rows + tail_rows, stream.skipped());

@@ -209,6 +209,16 @@ impl Targets {
         }
     }
 
+    /// The targets of labels, if none of them is new or wrong.
+    pub(super) fn known(&self, labels: &[Label]) -> Option<Vec<f64>> {
+        let known = |label: &Label| match (&self.kind, label) {
+            (Kind::Numbers { centre, spread }, Label::Number(number)) => Some((number - centre) / spread),
+            (Kind::Numbers { .. }, _) | (_, Label::Absent) => None,
+            (Kind::Classes { classes, .. }, _) => class_of(classes, label),
+        };
+        labels.iter().map(known).collect()
+    }
+
     /// The target of a label: a scaled number or a class number. A class not seen before is added where that is possible.
     pub(crate) fn target(&mut self, label: &Label, place: impl Fn() -> String) -> Result<f64, TrainError> {
         if *label == Label::Absent {
@@ -221,8 +231,8 @@ impl Targets {
                 Err(TrainError::NotANumber { place: place(), found: label.to_string(), reason })
             }
             (Kind::Classes { classes, single, may_grow }, _) => {
-                if let Some(class) = classes.iter().position(|class| class == label) {
-                    return Ok(class as f64);
+                if let Some(class) = class_of(classes, label) {
+                    return Ok(class);
                 }
                 if *single {
                     let text = |at: usize| classes[at].to_string();
@@ -278,6 +288,10 @@ impl Targets {
     pub(crate) fn from_parts(loss: LossKind, recipe: &Recipe, kind: Kind) -> Self {
         Targets { loss, built: loss.build(recipe.number("huber")), kind }
     }
+}
+
+fn class_of(classes: &[Label], label: &Label) -> Option<f64> {
+    classes.iter().position(|class| class == label).map(|class| class as f64)
 }
 
 #[cfg(test)]

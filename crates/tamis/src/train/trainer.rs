@@ -7,8 +7,9 @@ use super::choose::{assemble, outputs, support};
 use super::fit::FitOptions;
 use super::lane::{Crew, Lane};
 use super::progress::{Observer, Progress};
+use super::steps;
 use super::task::{Kind, Targets};
-use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
+use crate::data::{Batch, ColumnScale, Dictionary, Example, Row};
 use crate::learn::State;
 use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
@@ -45,6 +46,8 @@ pub(super) struct Trainer<'a> {
     /// Rows covered, and the fingerprint after them.
     pub(super) fingerprint: (u64, u64),
     pub(super) bytes_read: u64,
+    /// R² of the first rows, where the first step hangs on it ([`steps`]).
+    pub(super) longest: f64,
     pub(super) next_sweep: usize,
     /// What the trials of `two-stage` found: how many features it is to draw, if nothing was said, and its numbers.
     pub(super) drawn: Option<Size>,
@@ -85,6 +88,7 @@ impl<'a> Trainer<'a> {
             rows_before: 0,
             fingerprint: (0, 0),
             bytes_read: 0,
+            longest: 0.0,
             next_sweep: FIRST_SWEEP,
             drawn: None,
             settled: BTreeMap::new(),
@@ -121,6 +125,20 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
+    /// Takes rows whose targets are ready as they are, if learners see them as they are and nothing is due among them;
+    /// gives them back if they have to be taken one by one.
+    pub(super) fn take_all(&mut self, batch: Batch) -> Result<Option<Batch>, TrainError> {
+        let rows = self.done + (self.scratch.len() + batch.len()) as u64;
+        let is_raw = !self.scale.is_active() && self.row_scaling == RowScale::None;
+        if !is_raw || self.next_report <= rows || self.next_save <= rows {
+            return Ok(Some(batch));
+        }
+        self.send()?;
+        self.scratch = batch;
+        self.send()?;
+        Ok(None)
+    }
+
     /// What a row's values are multiplied with before they are scaled by column.
     pub(super) fn row_factor(&self, row: Row<'_>) -> f64 {
         self.row_scaling.factor(row.len())
@@ -128,10 +146,7 @@ impl<'a> Trainer<'a> {
 
     /// ‖x‖² of a row as learners see it, with the intercept's 1.
     pub(super) fn square(&self, row: Row<'_>) -> f64 {
-        let factor = self.row_factor(row);
-        let square = |(id, value): (FeatureId, f64)| (value * factor / self.scale.divisor(id)).powi(2);
-        let intercept = if self.recipe.intercept { 1.0 } else { 0.0 };
-        intercept + row.iter().map(square).sum::<f64>()
+        steps::square(self.recipe, &self.scale, row)
     }
 
     /// Learns the rows taken so far, then saves if it is time.
@@ -264,6 +279,7 @@ impl<'a> Trainer<'a> {
             rows_before: self.rows_before,
             progressive: self.lane.crew().progressive.clone(),
             next_sweep: self.next_sweep,
+            longest: self.longest,
             free: Vec::new(),
         };
         checkpoint::write(path, &position, &self.dictionary, self.scale.divisors(), &state)?;

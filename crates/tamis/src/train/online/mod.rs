@@ -3,7 +3,7 @@
 //! The model is that of a fit with one pass over the same rows, bit for bit, however they were cut into pieces. A fit
 //! looks at a head of the stream before it learns, to see how columns and targets are to be scaled. So the first rows are
 //! kept here until there are as many ([`JUDGED_ROWS`]); a model asked for meanwhile is learned from those there are.
-//! Where nothing is scaled there is nothing to look at, and no row is kept.
+//! Where nothing is scaled and no step hangs on the rows there is nothing to look at, and no row is kept.
 
 mod saving;
 mod scoring;
@@ -17,6 +17,7 @@ use super::fit::SWEEP_EVERY;
 use super::head::{JUDGED_ROWS, Plan};
 use super::lane::Crew;
 use super::progress::Progressive;
+use super::steps;
 use super::task::{Kind, LabelSurvey, Targets, TaskKind};
 use super::trainer::{CHUNK, FIRST_SWEEP, Trainer, push_scaled};
 use crate::data::{Batch, ColumnScale, Dictionary, Example, Label, ParsedRows, ScaleKind};
@@ -61,6 +62,8 @@ struct Running {
     /// Idle features are given back at fixed rows, counted from here on as a fit counts them.
     sweeps_from: u64,
     next_sweep: usize,
+    /// R² of the first rows, where the first step hangs on it ([`steps`]).
+    longest: f64,
 }
 
 impl Online {
@@ -101,6 +104,7 @@ impl Online {
             rows: trainer.rows_before + head_rows + tail_rows,
             sweeps_from: trainer.rows_before + head_rows,
             next_sweep: trainer.next_sweep,
+            longest: trainer.longest,
         };
         let (dictionary, scale, survey) = (trainer.dictionary, trainer.scale, LabelSurvey::default());
         Online { recipe, goal, threads, dictionary, scale, survey, head: Batch::new(), running: Some(running) }
@@ -140,7 +144,7 @@ impl Online {
     fn learn_piece(&mut self, rows: ParsedRows, place: impl Fn(usize) -> String) -> Result<(), TrainError> {
         let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
         let (batch, labels) = rows.intern(&mut self.dictionary).map_err(duplicate)?;
-        if self.running.is_none() && self.recipe.scaling() == ScaleKind::None {
+        if self.running.is_none() && !self.looks_first() {
             self.running = Some(self.begun()?);
         }
         let mut ready = Batch::new();
@@ -172,6 +176,15 @@ impl Online {
         Ok(())
     }
 
+    /// Whether something hangs on the first rows.
+    fn looks_first(&self) -> bool {
+        let loss = self.recipe.loss.unwrap_or(match self.goal {
+            Goal::Numbers => LossKind::Squared,
+            Goal::Classes(_) => LossKind::Logistic,
+        });
+        self.recipe.scaling() != ScaleKind::None || steps::limit(&self.recipe, loss).is_some()
+    }
+
     fn keep(&mut self, example: Example<'_>, label: &Label) {
         self.survey.observe(label, String::new);
         if self.scale.is_active() {
@@ -194,11 +207,17 @@ impl Online {
             Goal::Numbers => self.survey.decide(&self.recipe, TaskKind::Regression)?,
             Goal::Classes(classes) => class_targets(&self.recipe, classes),
         };
-        let bank = Bank::new(&self.recipe, &targets, if targets.learners() > 1 { self.threads } else { 1 });
+        let mut longest: f64 = 0.0;
+        if steps::limit(&self.recipe, targets.loss).is_some() {
+            let square = |example: Example<'_>| steps::square(&self.recipe, &scale, example.row);
+            longest = self.head.examples().map(square).fold(longest, f64::max);
+        }
+        let settled = steps::settled(&self.recipe, targets.loss, longest);
+        let bank = Bank::new(&settled, &targets, if targets.learners() > 1 { self.threads } else { 1 });
         let progressive = Progressive::default();
         let rows = self.head.len() as u64;
         let sweeps_from = rows.max(JUDGED_ROWS);
-        let mut running = Running { targets, bank, progressive, rows, sweeps_from, next_sweep: FIRST_SWEEP };
+        let mut running = Running { targets, bank, progressive, rows, sweeps_from, next_sweep: FIRST_SWEEP, longest };
         let mut ready = Batch::new();
         for example in self.head.examples() {
             running.take(example, &self.recipe, &scale, &mut ready);

@@ -10,6 +10,7 @@ use crate::train::TrainError;
 use crate::train::bank::Bank;
 use crate::train::checkpoint::{self, Position, Saved};
 use crate::train::progress::Progressive;
+use crate::train::steps;
 use crate::train::task::{Kind, LabelSurvey, Targets};
 
 impl Online {
@@ -17,6 +18,7 @@ impl Online {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut state = State::default();
         let (mut progressive, mut counts, mut divisors) = (Progressive::default(), (0, 0, 0), &[][..]);
+        let longest = self.running.as_ref().map_or(0.0, |running| running.longest);
         let loss = self.recipe.loss.unwrap_or(LossKind::Logistic);
         let mut targets = match &self.goal {
             Goal::Numbers => Targets::from_parts(loss, &self.recipe, Kind::Numbers { centre: 0.0, spread: 1.0 }),
@@ -46,6 +48,7 @@ impl Online {
             rows_before: 0,
             progressive,
             next_sweep,
+            longest,
             free: Vec::new(),
         };
         checkpoint::to_bytes(&position, &self.dictionary, divisors, &state)
@@ -71,11 +74,13 @@ impl Online {
             kept = take_rows(&mut state, dictionary.span()).map_err(misfit)?;
         } else {
             let targets = Targets::from_parts(position.loss, &position.recipe, position.kind.clone());
-            let mut bank = Bank::new(&position.recipe, &targets, if targets.learners() > 1 { threads } else { 1 });
+            let settled = steps::settled(&position.recipe, position.loss, position.longest);
+            let mut bank = Bank::new(&settled, &targets, if targets.learners() > 1 { threads } else { 1 });
             bank.load(&mut state).map_err(misfit)?;
             scale.restore(divisors);
-            let Position { progressive, next_sweep, done: rows, head_rows: sweeps_from, .. } = position.clone();
-            running = Some(Running { targets, bank, progressive, rows, sweeps_from, next_sweep });
+            let Position { progressive, next_sweep, longest, done: rows, head_rows: sweeps_from, .. } =
+                position.clone();
+            running = Some(Running { targets, bank, progressive, rows, sweeps_from, next_sweep, longest });
         }
         let (recipe, survey, head) = (position.recipe, LabelSurvey::default(), Batch::new());
         let mut online = Online { recipe, goal, threads, dictionary, scale, survey, head, running };

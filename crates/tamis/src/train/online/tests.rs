@@ -90,6 +90,26 @@ fn bytes_bring_it_back_waiting_or_running() {
     }
 }
 
+/// Methods whose first step hangs on the rows: cut anywhere, saved anywhere, they take the steps of a fit and stay tame.
+#[test]
+fn steps_that_hang_on_the_first_rows_are_those_of_a_fit() {
+    for method in [Method::Fobos, Method::Rda, Method::Tsgd, Method::Fofs, Method::Sadmm] {
+        for (rows, scale) in [(300, ScaleKind::None), (6000, ScaleKind::None), (6000, ScaleKind::Auto)] {
+            let (cells, labels) = data(rows, 0);
+            let k = method.keeps_k().then_some(6);
+            let recipe = Recipe { scale, k, ..Recipe::new(method) };
+            let expected = fitted(&recipe, &cells, &labels, 0);
+            let mut online = Online::new(&recipe, goal(0), 1).unwrap();
+            for (labels, cells) in labels.chunks(100).zip(cells.chunks(100 * COLUMNS)) {
+                learn(&mut online, cells, labels);
+                online = Online::from_bytes(&online.to_bytes(), 1).unwrap();
+            }
+            assert_eq!(online.model().unwrap(), expected, "{method:?}, {scale:?}, {rows} rows");
+            assert!(expected.seen.progressive_loss < 2e4, "{method:?}: {}", expected.seen.progressive_loss);
+        }
+    }
+}
+
 /// Header and body of a saved state; the header's entries have no order.
 fn parts(bytes: &[u8]) -> (serde_json::Value, Vec<u8>) {
     let (length, rest) = bytes.split_first_chunk::<8>().unwrap();

@@ -170,6 +170,7 @@ fn save(job: &Job<'_>, walk: &Walk, complete: bool) -> Result<Option<std::path::
         rows_before: job.rows_before,
         progressive: Progressive::default(),
         next_sweep: 0,
+        longest: 0.0,
         free: Vec::new(),
     };
     checkpoint::write(&plan.path, &position, &job.dictionary, job.scale.divisors(), &saving::save(walk, complete))?;

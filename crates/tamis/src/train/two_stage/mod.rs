@@ -46,7 +46,7 @@ pub(super) fn draw(trainer: &mut Trainer<'_>) -> Result<(Chosen, Sampling), Trai
     trainer.observer.drawing(&sampling);
     let drawn = draw_features(&effects, size, &mut generator(recipe.seed, Purpose::Draw, 0));
     let (ids, factors) = drawn.into_iter().map(|Drawn { place, factor }| (place as FeatureId, factor)).unzip();
-    Ok((Chosen { ids, factors }, sampling))
+    Ok((Chosen::with_factors(ids, factors), sampling))
 }
 
 /// Each feature's score, with the sign of its weight; over several outputs their norm.
