@@ -9,7 +9,9 @@ from .errors import ParamError
 
 PARAMETERS = """
     Weights are learned in an l1 ball, in epochs that double, and averaged; then features are drawn at random, likely ones
-    those of large effect, and their weights raised so that the drawn model is right on average.
+    those of large effect, and their weights raised so that the drawn model is right on average. What is not given is tried
+    on rows held out: radius and rate by the loss of the drawn model, and the number of features, the smallest whose loss is
+    at most one standard error above the least.
 
     Parameters
     ----------
@@ -18,7 +20,8 @@ PARAMETERS = """
     n_draws : int, default=None
         Draws with replacement instead: at most so many features.
     epsilon : float, default=None
-        The loss that drawing may add, which tells the number of draws; ``None`` takes a twentieth of the loss while learning.
+        The loss that drawing may add, which tells the number of draws; ``None`` with ``delta`` given takes a twentieth of
+        the loss while learning.
     delta : float, default=None
         The chance that drawing adds more than ``epsilon``; ``None`` takes the method's own.
     law : str, default=None
@@ -53,7 +56,7 @@ PARAMETERS = """
     Attributes
     ----------
     coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
-    sampling_ : dict, how the features were drawn: law, draws, expected number, candidates, whole epochs
+    sampling_ : dict, how the features were drawn: law, draws, expected number, candidates, whole epochs, settings
     features_ : list of dict, the features with their weights, largest effect first
     n_features_in_, feature_names_in_ : the columns, where they have fixed places{classes}
 """
@@ -131,7 +134,7 @@ class TwoStage(Trained):
 
     @property
     def sampling_(self) -> dict:
-        """How the features were drawn: law, draws, the number expected, candidates, whole epochs."""
+        """How the features were drawn: law, draws, the number expected, candidates, whole epochs, settings."""
         return json.loads(self._fitted_attribute("sampling_").sampling)
 
 

@@ -109,3 +109,29 @@ fn what_cannot_be_learned_is_told_with_what_to_do() {
         "more draws than features are needed: all stay"
     );
 }
+
+#[test]
+fn with_nothing_said_rows_held_out_say_how_many() {
+    let folder = text();
+    let told = folder.json("fit t.svm --method two-stage --json --quiet --validate t.test.svm --out m.json");
+    let [kept, candidates] = ["expected", "candidates"].map(|name| told["sampling"][name].as_f64().unwrap());
+    assert!(told["nonzeros"].as_f64() == Some(kept) && kept < candidates, "{told}");
+    assert!(kept.log2().fract() == 0.0 && kept >= 8.0, "{kept} is none of 8, 16, 32, …");
+    let all = folder.json("fit t.svm --method two-stage --draws 1e9 --json --quiet --validate t.test.svm --out m.json");
+    let [few, all] = [told, all].map(|told| told["validation"]["rmse"].as_f64().unwrap());
+    assert!(few < 1.1 * all, "{few} with {kept} features, {all} with all");
+}
+
+#[test]
+fn numbers_that_were_found_can_be_given() {
+    let folder = text();
+    let told = folder.json("fit t.svm --method two-stage --k 30 --json --quiet --out found.json");
+    let settings = told["sampling"]["settings"].as_object().unwrap();
+    let flags: String = settings.iter().map(|(name, number)| format!(" --{name} {number}")).collect();
+    folder.ok(&format!("fit t.svm --method two-stage --k 30 --quiet --out given.json{flags}"));
+    let [found, given] = ["found", "given"].map(|name| folder.json(&format!("inspect {name}.json --json")));
+    assert_eq!(settings.len(), 3, "{told}");
+    assert_eq!((&found["outputs"], &found["sampling"]), (&given["outputs"], &given["sampling"]));
+    let shown = folder.ok("inspect found.json").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("learned with --first-epoch "), "{shown}");
+}

@@ -20,6 +20,8 @@ pub enum Purpose {
     Bag,
     /// Folds of a metric's rows.
     Fold,
+    /// The features of models that are only tried.
+    Trial,
 }
 
 /// A generator for one purpose and number (of a pass, a path, …).

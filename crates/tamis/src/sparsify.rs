@@ -30,7 +30,7 @@
 //! draws are asked for, all are kept as they are: at most K features, and nothing is added to the loss. With several
 //! outputs a feature is drawn for all of them, its score being the Euclidean norm of theirs.
 //!
-//! Cost: O(features + K log features).
+//! Cost: O(features log features) to make ready, O(features + K log features) a drawing.
 
 use rand_pcg::Pcg64;
 
@@ -57,15 +57,56 @@ pub struct Drawn {
 
 /// Draws features by their effects: scores with the sign of their weight, finite; those of score 0 never. Ascending by place.
 pub fn draw(effects: &[f64], size: Size, random: &mut Pcg64) -> Vec<Drawn> {
-    let scores: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
-    let places = along_the_line(effects);
-    let mut drawn = match size {
-        Size::Exactly(k) if k < places.len() => exactly(&scores, places, k, random),
-        Size::Draws(draws) if draws < places.len() as u64 => with_replacement(&scores, &places, draws, random),
-        _ => places.into_iter().map(|place| Drawn { place, factor: 1.0 }).collect(),
-    };
-    drawn.sort_unstable_by_key(|feature| feature.place);
-    drawn
+    Urn::new(effects, size).draw(random)
+}
+
+/// Features made ready for many drawings of one size.
+#[derive(Clone, Debug)]
+pub struct Urn {
+    scores: Vec<f64>,
+    /// Features that may be drawn.
+    places: Vec<usize>,
+    way: Way,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    /// All are kept.
+    All,
+    /// So many, by their chances, one a score.
+    Exactly(usize, Vec<f64>),
+    /// So many draws, from sums of scores along the line.
+    Draws(u64, Vec<f64>),
+}
+
+impl Urn {
+    /// Features of these effects, as [`draw`] takes them.
+    pub fn new(effects: &[f64], size: Size) -> Self {
+        let scores: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
+        let places = along_the_line(effects);
+        let way = match size {
+            Size::Exactly(k) if k < places.len() => Way::Exactly(k, chances(&scores, &places, k)),
+            Size::Draws(draws) if draws < places.len() as u64 => Way::Draws(draws, sums(&scores, &places)),
+            _ => Way::All,
+        };
+        Urn { scores, places, way }
+    }
+
+    /// Whether every drawing is the same: all features, as they are.
+    pub fn keeps_all(&self) -> bool {
+        matches!(self.way, Way::All)
+    }
+
+    /// One drawing, ascending by place.
+    pub fn draw(&self, random: &mut Pcg64) -> Vec<Drawn> {
+        let mut drawn = match &self.way {
+            Way::All => self.places.iter().map(|&place| Drawn { place, factor: 1.0 }).collect(),
+            Way::Exactly(k, chances) => exactly(chances, self.places.clone(), *k, random),
+            Way::Draws(draws, sums) => with_replacement(&self.scores, &self.places, sums, *draws, random),
+        };
+        drawn.sort_unstable_by_key(|feature| feature.place);
+        drawn
+    }
 }
 
 /// The places of features that may be drawn, those of positive effect first.
@@ -74,16 +115,19 @@ fn along_the_line(effects: &[f64]) -> Vec<usize> {
     of_sign(1.0).chain(of_sign(-1.0)).collect()
 }
 
-/// Algorithm 2, one draw in each K-th of the probability.
-fn with_replacement(scores: &[f64], places: &[usize], draws: u64, random: &mut Pcg64) -> Vec<Drawn> {
+/// Σ of the scores up to each place along the line.
+fn sums(scores: &[f64], places: &[usize]) -> Vec<f64> {
     let mut total = 0.0;
-    let sums: Vec<f64> = places
-        .iter()
-        .map(|&place| {
-            total += scores[place];
-            total
-        })
-        .collect();
+    let up_to = |&place: &usize| {
+        total += scores[place];
+        total
+    };
+    places.iter().map(up_to).collect()
+}
+
+/// Algorithm 2, one draw in each K-th of the probability.
+fn with_replacement(scores: &[f64], places: &[usize], sums: &[f64], draws: u64, random: &mut Pcg64) -> Vec<Drawn> {
+    let total = sums.last().copied().unwrap_or(0.0);
     let mut counts = vec![0u64; places.len()];
     for stratum in 0..draws {
         let at = (stratum as f64 + uniform(random)) / draws as f64 * total;
@@ -95,8 +139,7 @@ fn with_replacement(scores: &[f64], places: &[usize], draws: u64, random: &mut P
 }
 
 /// Systematic sampling: chances are laid end to end in random order, and every point u, u + 1, … takes what it falls on.
-fn exactly(scores: &[f64], mut places: Vec<usize>, k: usize, random: &mut Pcg64) -> Vec<Drawn> {
-    let chances = chances(scores, &places, k);
+fn exactly(chances: &[f64], mut places: Vec<usize>, k: usize, random: &mut Pcg64) -> Vec<Drawn> {
     shuffle(random, &mut places);
     let start = uniform(random);
     let (mut drawn, mut sum) = (Vec::with_capacity(k), 0.0);
@@ -267,6 +310,18 @@ mod tests {
         assert!(drawn.len() == 6 && drawn.iter().all(|one| one.factor == 1.0));
         assert_eq!(expected_support(&EFFECTS, Size::Draws(100)), 6.0);
         assert!(draw(&[0.0], Size::Exactly(1), &mut generator(0, Purpose::Draw, 0)).is_empty());
+    }
+
+    #[test]
+    fn an_urn_draws_again_and_again_as_if_for_the_first_time() {
+        for size in [Size::Exactly(3), Size::Draws(3), Size::Draws(6)] {
+            let urn = Urn::new(&EFFECTS, size);
+            for number in 0..20 {
+                let random = || generator(5, Purpose::Draw, number);
+                assert_eq!(urn.draw(&mut random()), draw(&EFFECTS, size, &mut random()));
+            }
+            assert_eq!(urn.keeps_all(), size == Size::Draws(6));
+        }
     }
 
     #[test]

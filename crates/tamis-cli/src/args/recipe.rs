@@ -86,7 +86,7 @@ impl Args for RecipeArgs {
                     .value_parser(clap::value_parser!(u32))
                     .help("Passes over the data [default: 1, more for small data]"),
             )
-            .arg(flag("shuffle", "Visit rows in random order [default for several passes]"))
+            .arg(flag("shuffle", "Visit rows in random order [default for several passes, and for two-stage]"))
             .arg(flag("no-shuffle", "Visit rows in the order of the input").conflicts_with("shuffle"))
             .arg(
                 Arg::new("seed")

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use tamis::eval::Measures;
 use tamis::model::{Feature, Model, Sampling, Task};
 
+use super::progress::number;
 use super::terminal::{block, clipped, columns as columns_of, padded, width};
 
 /// A count with its thousands apart.
@@ -91,14 +92,22 @@ pub fn about(model: &Model) -> String {
 
 /// How features were drawn, in a line.
 pub fn sampling(sampling: &Sampling) -> String {
-    let Sampling { law, draws, expected, candidates, epochs } = sampling;
+    let Sampling { law, draws, expected, candidates, epochs, settings } = sampling;
     let how = match draws {
         Some(draws) if *draws >= *candidates as u64 => "all kept: more draws than features are needed".to_string(),
         Some(draws) => format!("{} draws by {} were to keep {expected:.1}", count(*draws), law.name()),
+        None if *expected >= *candidates as f64 => "all kept".to_string(),
         None => format!("{expected:.0} taken by {}", law.name()),
     };
     let s = if *epochs == 1 { "" } else { "s" };
-    format!("of {} features with a weight after {epochs} epoch{s}, {how}", count(*candidates as u64))
+    let flags = settings.iter().map(|(name, number)| format!(" --{name} {}", plain(*number))).collect::<String>();
+    let learned = if flags.is_empty() { flags } else { format!("; learned with{flags}") };
+    format!("of {} features with a weight after {epochs} epoch{s}, {how}{learned}", count(*candidates as u64))
+}
+
+/// A number as it would be given.
+fn plain(value: f64) -> String {
+    if value.fract() == 0.0 { value.to_string() } else { number(value) }
 }
 
 /// The features of largest effect with bars, output by output.

@@ -10,6 +10,7 @@ mod label;
 mod names;
 mod parsed;
 mod row;
+mod row_builder;
 mod scale;
 pub(crate) mod sealed;
 

@@ -1,6 +1,7 @@
 //! Rows fresh from a parser: features still by number or name, labels as written.
 
-use super::{Batch, Dictionary, Example, FeatureId, FeatureKey, Label, Row};
+use super::row_builder::RowBuilder;
+use super::{Batch, Dictionary, FeatureId, FeatureKey, Label};
 
 /// What a block's features are called by.
 #[derive(Clone, Debug, PartialEq)]
@@ -304,37 +305,6 @@ fn key_text(key: FeatureKey<'_>) -> String {
     match key {
         FeatureKey::Index(index) => index.to_string(),
         FeatureKey::Name(name) => name.to_string(),
-    }
-}
-
-/// Collects a row's pairs, sorts them by id and joins duplicates.
-#[derive(Default)]
-struct RowBuilder {
-    pairs: Vec<(FeatureId, f64)>,
-    ids: Vec<FeatureId>,
-    values: Vec<f64>,
-    batch: Batch,
-}
-
-impl RowBuilder {
-    fn finish(&mut self, weight: f64, adds: bool) -> Result<(), FeatureId> {
-        // By id, then by value: a sum of duplicates has the same bits whatever order they came in.
-        self.pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        self.ids.clear();
-        self.values.clear();
-        for (id, value) in self.pairs.drain(..) {
-            if self.ids.last() != Some(&id) {
-                self.ids.push(id);
-                self.values.push(value);
-            } else if adds {
-                *self.values.last_mut().expect("as many values as ids") += value;
-            } else {
-                return Err(id);
-            }
-        }
-        let row = Row { ids: &self.ids, values: &self.values };
-        self.batch.push(Example { row, target: 0.0, weight });
-        Ok(())
     }
 }
 

@@ -244,7 +244,9 @@ mod tests {
     #[test]
     fn a_model_survives_its_file_bit_for_bit() {
         assert_eq!(load(&model().to_text()).unwrap(), model());
-        let sampling = Sampling { law: Law::Magnitude, draws: Some(7), expected: 2.5, candidates: 9, epochs: 3 };
+        let settings = [("radius".to_string(), 64.0)].into();
+        let sampling =
+            Sampling { law: Law::Magnitude, draws: Some(7), expected: 2.5, candidates: 9, epochs: 3, settings };
         let drawn = Model { sampling: Some(sampling), ..model() };
         assert_eq!(load(&drawn.to_text()).unwrap(), drawn);
     }

@@ -11,6 +11,8 @@ pub use predict::{Prediction, Predictor};
 pub use replace::replace_file;
 pub use selection::{Cut, CutError, Selection, Step};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::Label;
@@ -158,6 +160,9 @@ pub struct Sampling {
     pub candidates: usize,
     /// Whole epochs learned.
     pub epochs: u64,
+    /// The numbers it was learned with, by their flags: those given, and those found.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, f64>,
 }
 
 impl Model {

@@ -147,7 +147,7 @@ pub const PARAMETERS: [Parameter; 19] = [
         low: 0.0,
         closed: true,
         high: 1e9,
-        help: "K of two-stage: draws of features, at most so many are kept; 0 takes it from epsilon and delta",
+        help: "K of two-stage: draws of features, at most so many are kept; 0 takes it from epsilon and delta, or from the data",
     },
     Parameter {
         name: "epsilon",
@@ -155,7 +155,7 @@ pub const PARAMETERS: [Parameter; 19] = [
         low: 0.0,
         closed: true,
         high: INF,
-        help: "ε of two-stage: the loss that drawing may add; 0 takes a twentieth of the loss while learning",
+        help: "ε of two-stage: the loss that drawing may add; 0 takes a twentieth of the loss while learning, if delta is given",
     },
     Parameter {
         name: "delta",

@@ -181,6 +181,8 @@ fn restore(trainer: &mut Trainer<'_>, mut saved: Saved, head: &Head) -> Result<(
     let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
     crew.bank.load(&mut saved.state).map_err(misfit)?;
     if position.complete {
+        // It goes on with numbers of its own.
+        trainer.settled.clear();
         return Ok(());
     }
     let in_head = position.done < position.head_rows || head.is_all;

@@ -35,12 +35,13 @@ impl Plan {
             || recipe.shuffle == Some(true);
         let head = match recipe.passes {
             _ if everything => u64::MAX,
-            Some(_) => JUDGED_ROWS,
-            None => ENOUGH_ROWS,
+            Some(_) if recipe.method.stays_open() => JUDGED_ROWS,
+            // Nothing is said, or the method looks over rows first, and takes them for independent draws.
+            _ => ENOUGH_ROWS,
         };
         Plan {
             head,
-            shuffle: recipe.shuffle.unwrap_or(everything || recipe.passes.is_none()),
+            shuffle: recipe.shuffle.unwrap_or(head > JUDGED_ROWS),
             numbered: recipe.key.as_deref() == Some(ROW_NUMBER),
         }
     }

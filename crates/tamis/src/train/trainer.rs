@@ -14,7 +14,9 @@ use crate::learn::State;
 use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
 use crate::recipe::{Recipe, RowScale};
+use crate::sparsify::Size;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// Rows learned in one go at most.
@@ -47,6 +49,9 @@ pub(super) struct Trainer<'a> {
     /// R² of the first rows, where the first step hangs on it ([`steps`]).
     pub(super) longest: f64,
     pub(super) next_sweep: usize,
+    /// What the trials of `two-stage` found: how many features it is to draw, if nothing was said, and its numbers.
+    pub(super) drawn: Option<Size>,
+    pub(super) settled: BTreeMap<String, f64>,
     row_scaling: RowScale,
     scratch: Batch,
     /// The target and the number of features of the last row sent.
@@ -85,6 +90,8 @@ impl<'a> Trainer<'a> {
             bytes_read: 0,
             longest: 0.0,
             next_sweep: FIRST_SWEEP,
+            drawn: None,
+            settled: BTreeMap::new(),
             row_scaling: recipe.row_scaling(),
             scratch: Batch::new(),
             last_row: (0.0, 0),

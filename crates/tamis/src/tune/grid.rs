@@ -40,7 +40,7 @@ fn of_method(recipe: &Recipe, features: u64) -> Vec<Axis> {
         Method::Sgd => vec![Axis::new("learning-rate", [rate / 25.0, rate / 5.0, rate, 5.0 * rate])],
         Method::Rounding => vec![Axis::new("threshold", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3])],
         Method::SingleStage => vec![Axis::new("radius", [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])],
-        Method::TwoStage => vec![Axis::new("learning-rate", [1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1])],
+        Method::TwoStage => vec![Axis::new("learning-rate", [1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])],
         Method::Ftrl => vec![rates, Axis::new("penalty", [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])],
         Method::TruncatedGradient | Method::Fobos | Method::Sadmm => vec![rates, strengths()],
         Method::Rda => vec![Axis::new("gamma", [2.0, 10.0]), strengths()],

@@ -16,7 +16,8 @@ use tamis::tune::{
 };
 
 use super::draws::{Chosen, Wholes};
-use super::plan::{self, Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
+use super::load;
+use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
 use crate::command::Failure;
 use crate::output::fits::Fits;
 
@@ -91,7 +92,7 @@ impl Lab<'_> {
         let run = self.experiment.runs.get(column).filter(|_| protocol != ProtocolName::Describe);
         let cell = match run.and_then(|run| run.measured.as_ref()).map(|file| self.paper.join(file)) {
             Some(file) => {
-                plan::recorded(&file)?.remove(&key).ok_or_else(|| format!("not yet measured: see {}", file.display()))
+                load::recorded(&file)?.remove(&key).ok_or_else(|| format!("not yet measured: see {}", file.display()))
             }
             None => match self.cell(protocol, row, column)? {
                 Outcome::Measured(cell) => Ok(cell),

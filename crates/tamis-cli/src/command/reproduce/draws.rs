@@ -1,6 +1,7 @@
 //! The cells of 004: one learned model, its features drawn many times; and a learner after each of its epochs.
 //!
-//! What is drawn from is learned once for each data set, with the setting that cross-validation on training rows chooses.
+//! What is drawn from is learned for the size it will have: its radius and rate are those that a training with this size
+//! finds from the training rows, and with these it is learned once more and kept whole.
 //! The mean squares of its columns are those of the training rows. Test rows are used for the numbers shown, and nothing
 //! is chosen by them.
 
@@ -12,7 +13,7 @@ use tamis::model::Model;
 use tamis::random::{Purpose, generator};
 use tamis::read::{ReadOptions, RowChoice, RowStream, Source};
 use tamis::recipe::{Law, Recipe};
-use tamis::sparsify::{Drawn, Size, draw};
+use tamis::sparsify::{Drawn, Size, Urn};
 use tamis::train::fit;
 use tamis::tune::Setting;
 
@@ -58,7 +59,8 @@ impl Whole {
             Law::Distribution => &self.by_distribution,
             Law::Magnitude => &self.by_magnitude,
         };
-        let one = |time: u64| self.rmse(draw(scores, size, &mut generator(seed, Purpose::Draw, time)));
+        let urn = Urn::new(scores, size);
+        let one = |time: u64| self.rmse(urn.draw(&mut generator(seed, Purpose::Draw, time)));
         let found: Vec<f64> = (0..times).map(one).collect();
         let mean = found.iter().sum::<f64>() / times as f64;
         let spread = found.iter().map(|rmse| (rmse - mean).powi(2)).sum::<f64>() / (times - 1).max(1) as f64;
@@ -97,9 +99,10 @@ impl Lab<'_> {
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
     ) -> Result<Outcome, Failure> {
-        let whole = self.whole(what, rows, run, (recipe, row))?;
+        let size = Size::Draws(row.at()? as u64);
+        let whole = self.whole(what, rows, run, (recipe, row), size)?;
         let times = (self.protocol().seed, self.protocol().runs);
-        let found = whole.drawn(recipe.law.unwrap_or_default(), Size::Draws(row.at()? as u64), times);
+        let found = whole.drawn(recipe.law.unwrap_or_default(), size, times);
         let worse = 100.0 * (found[0] / whole.full() - 1.0);
         let values = [("rmse".to_string(), found), ("full".into(), vec![whole.full()]), ("worse".into(), vec![worse])];
         Ok(Outcome::Measured(Cell { setting: whole.setting.clone(), values: values.into() }))
@@ -121,9 +124,10 @@ impl Lab<'_> {
         let (rmse, setting) = if recipe.method == other.method {
             (vec![rmse], setting.name())
         } else {
-            let whole = self.whole(what, rows, run, (recipe, row))?;
+            let exactly = Size::Exactly(size);
+            let whole = self.whole(what, rows, run, (recipe, row), exactly)?;
             let times = (self.protocol().seed, self.protocol().runs);
-            let found = whole.drawn(recipe.law.unwrap_or_default(), Size::Exactly(size), times);
+            let found = whole.drawn(recipe.law.unwrap_or_default(), exactly, times);
             (found, whole.setting.clone())
         };
         let values = [("rmse".to_string(), rmse), ("kept".into(), vec![kept]), ("size".into(), vec![size as f64])];
@@ -147,21 +151,30 @@ impl Lab<'_> {
         Ok(found)
     }
 
-    /// The whole model of a data set, learned once, whatever the law.
+    /// The whole model of a data set from which so many are drawn best, learned once, whatever the law.
     fn whole(
         &self,
         what: &str,
         rows: &Rows,
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
+        size: Size,
     ) -> Result<Arc<Whole>, Failure> {
-        let recipe = Recipe { law: None, k: None, ..recipe.clone() }.set("draws", 1e9);
+        let plain = Recipe { law: None, k: None, ..recipe.clone() };
+        let recipe = match size {
+            Size::Exactly(k) => Recipe { k: Some(k), ..plain },
+            Size::Draws(draws) => plain.set("draws", draws as f64),
+        };
         let setting = self.setting_once(what, rows, run, (&recipe, row))?;
         let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
         if let Some(known) = shared(&self.wholes).get(&key) {
             return Ok(known.clone());
         }
-        let model = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
+        let drawn = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
+        let found = drawn.sampling.map(|sampling| sampling.settings).unwrap_or_default();
+        let all = Recipe { k: None, ..setting.recipe.clone() }.set("draws", 1e9);
+        let all = found.iter().fold(all, |recipe, (name, &number)| recipe.set(name, number));
+        let model = fit(&all, &rows.fit, None, &mut ())?.model;
         let whole = Arc::new(whole(&model, rows, setting.name())?);
         shared(&self.wholes).insert(key, whole.clone());
         Ok(whole)

@@ -6,6 +6,7 @@ mod draws;
 mod drift;
 mod figure;
 mod generate;
+mod load;
 mod metric;
 mod page;
 mod plan;
@@ -67,7 +68,7 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
         None => (args.what.as_str(), None),
     };
     let folder = find_paper(&args.experiments, paper)?;
-    let mut experiment = plan::load(&folder.join("expected.toml"))?;
+    let mut experiment = load::experiment(&folder.join("expected.toml"))?;
     if let Some(runs) = args.runs {
         experiment.protocol.runs = runs;
         experiment.data.values_mut().for_each(|data| data.runs = None);
@@ -79,7 +80,7 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
         return Err(Failure::Text(format!("--only {name}: the data sets are {}", names.join(", "))));
     }
     let (tables, figures) = parts(&experiment, part)?;
-    let mut known = plan::recorded(&folder.join("recorded.toml"))?;
+    let mut known = load::recorded(&folder.join("recorded.toml"))?;
     let lab = Lab {
         experiment: &experiment,
         paper: &folder,

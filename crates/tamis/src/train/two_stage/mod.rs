@@ -2,21 +2,25 @@
 //!
 //! Source: Li, Yang, Zhang & Jin (AAAI 2017), Theorems 2 and 3. The mathematics is in [`crate::sparsify`].
 
+mod duel;
+mod judge;
 mod settle;
+mod trial;
 
 pub(super) use settle::settle;
 
 use super::TrainError;
 use super::choose::Chosen;
+use super::task::Targets;
 use super::trainer::Trainer;
 use crate::data::FeatureId;
 use crate::learn::{AnyLearner, Learner};
 use crate::model::Sampling;
 use crate::random::{Purpose, generator};
-use crate::recipe::Law;
+use crate::recipe::{Law, Recipe};
 use crate::sparsify::{Drawn, Size, draw as draw_features, draws_for, expected_support, half_curvature};
 
-/// The share of the loss while learning that drawing features may add, if nothing is said.
+/// The share of the loss while learning that drawing features may add, if nothing is said and nothing was tried.
 const SHARE: f64 = 0.05;
 
 /// Draws the features of the model. The expected number of them is told first.
@@ -37,7 +41,8 @@ pub(super) fn draw(trainer: &mut Trainer<'_>) -> Result<(Chosen, Sampling), Trai
     let size = size(trainer, &effects);
     let expected = expected_support(&effects, size);
     let draws = if let Size::Draws(draws) = size { Some(draws) } else { None };
-    let sampling = Sampling { law, draws, expected, candidates, epochs: whole_epochs };
+    let settings = trainer.settled.clone();
+    let sampling = Sampling { law, draws, expected, candidates, epochs: whole_epochs, settings };
     trainer.observer.drawing(&sampling);
     let drawn = draw_features(&effects, size, &mut generator(recipe.seed, Purpose::Draw, 0));
     let (ids, factors) = drawn.into_iter().map(|Drawn { place, factor }| (place as FeatureId, factor)).unzip();
@@ -59,20 +64,32 @@ fn effects(learners: &[AnyLearner], law: Law) -> Vec<f64> {
     (0..span).map(|id| weight(id) * part(id)).collect()
 }
 
-/// How many features: as the user said, or as the theorems say.
+/// How many features: as the user said, as trials did, or as the theorems say.
 fn size(trainer: &Trainer<'_>, effects: &[f64]) -> Size {
-    let recipe = trainer.recipe;
-    if let Some(k) = recipe.k {
-        return Size::Exactly(k);
+    let (recipe, targets) = (trainer.recipe, &trainer.targets);
+    let (effects, seen) = ((effects, targets.learners()), trainer.lane.crew().progressive.mean_loss());
+    let told = told_size(recipe, targets, effects, seen).or(trainer.drawn);
+    told.unwrap_or_else(|| size_by_theorem(recipe, targets, effects, seen))
+}
+
+/// How many of the features that so many learners give these effects, if the user said anything of it.
+fn told_size(recipe: &Recipe, targets: &Targets, effects: (&[f64], usize), seen: f64) -> Option<Size> {
+    let (draws, epsilon) = (recipe.number("draws"), recipe.number("epsilon"));
+    match recipe.k {
+        Some(k) => Some(Size::Exactly(k)),
+        None if draws > 0.0 => Some(Size::Draws(draws as u64)),
+        None if epsilon > 0.0 || recipe.numbers.contains_key("delta") => {
+            Some(size_by_theorem(recipe, targets, effects, seen))
+        }
+        None => None,
     }
-    let draws = recipe.number("draws");
-    if draws > 0.0 {
-        return Size::Draws(draws as u64);
-    }
-    let told = recipe.number("epsilon") / trainer.targets.loss_unit();
-    let epsilon = if told > 0.0 { told } else { SHARE * trainer.lane.crew().progressive.mean_loss() };
-    let outputs = trainer.targets.learners() as f64;
-    let spread =
-        half_curvature(trainer.targets.loss) * effects.iter().map(|effect| effect.abs()).sum::<f64>().powi(2) / outputs;
+}
+
+/// K of Theorems 2 and 3, `seen` being the loss while learning.
+fn size_by_theorem(recipe: &Recipe, targets: &Targets, (effects, outputs): (&[f64], usize), seen: f64) -> Size {
+    let told = recipe.number("epsilon") / targets.loss_unit();
+    let epsilon = if told > 0.0 { told } else { SHARE * seen };
+    let sum: f64 = effects.iter().map(|effect| effect.abs()).sum();
+    let spread = half_curvature(targets.loss) * sum.powi(2) / outputs as f64;
     Size::Draws(draws_for(spread, epsilon, recipe.number("delta")))
 }

@@ -18,8 +18,6 @@ pub struct Plan {
     y_title: String,
     #[serde(default)]
     logarithmic: bool,
-    /// A measure of the first column that is drawn as a level.
-    level: Option<String>,
 }
 
 impl Plan {
@@ -36,7 +34,6 @@ impl Plan {
         let title = format!("{title}: {}", lab.experiment.data[data].title);
         let mut chart = Chart::new(&title).x(&self.x_title).x_kind(kind).y(&self.y_title);
         let rows: Vec<&RowPlan> = table.rows.iter().filter(|row| row.data == data).collect();
-        let mut level = None;
         for column in &table.columns {
             let (mut line, mut band) = (Vec::new(), Vec::new());
             for row in &rows {
@@ -46,7 +43,6 @@ impl Plan {
                 let (Some(x), Some(values)) = (x, cell.values.get(&table.measure)) else { continue };
                 line.push((x, values[0]));
                 band.extend(values.get(1).map(|spread| (x, values[0] - spread, values[0] + spread)));
-                level = level.or(self.level.as_deref().and_then(first));
             }
             line.sort_by(|a, b| a.0.total_cmp(&b.0));
             band.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -54,6 +50,6 @@ impl Plan {
             chart = chart.line(name, line);
             chart = if band.is_empty() { chart } else { chart.band(name, band) };
         }
-        Ok(level.into_iter().fold(chart, |chart, level| chart.level("whole model", level)))
+        Ok(chart)
     }
 }

@@ -1,0 +1,37 @@
+//! Rows made of pairs in any order.
+
+use super::{Batch, Example, FeatureId, Row};
+
+/// Collects a row's pairs, sorts them by id and joins duplicates.
+#[derive(Default)]
+pub(super) struct RowBuilder {
+    /// The entries of the row in the making, in any order.
+    pub(super) pairs: Vec<(FeatureId, f64)>,
+    ids: Vec<FeatureId>,
+    values: Vec<f64>,
+    /// The rows made.
+    pub(super) batch: Batch,
+}
+
+impl RowBuilder {
+    /// Ends the row. An id twice is added up, or an error that names it.
+    pub(super) fn finish(&mut self, weight: f64, adds: bool) -> Result<(), FeatureId> {
+        // By id, then by value: a sum of duplicates has the same bits whatever order they came in.
+        self.pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        self.ids.clear();
+        self.values.clear();
+        for (id, value) in self.pairs.drain(..) {
+            if self.ids.last() != Some(&id) {
+                self.ids.push(id);
+                self.values.push(value);
+            } else if adds {
+                *self.values.last_mut().expect("as many values as ids") += value;
+            } else {
+                return Err(id);
+            }
+        }
+        let row = Row { ids: &self.ids, values: &self.values };
+        self.batch.push(Example { row, target: 0.0, weight });
+        Ok(())
+    }
+}
