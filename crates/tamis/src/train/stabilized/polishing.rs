@@ -43,7 +43,8 @@ pub(super) fn polish(job: &mut Job<'_>, held: &mut Held, walk: &Walk, rung: &mut
     let moved = walk.threads.install(|| main.moved(&main.changes(ridge, &main.unchanged())));
     let finite = |means: &Means| means.bias.is_finite() && means.weights.iter().all(|weight| weight.is_finite());
     if moved.iter().all(finite) {
-        (rung.outputs, rung.verdict) = (moved, verdict);
+        rung.outputs = moved;
+        rung.unmoved = Some(std::mem::replace(&mut rung.verdict, verdict));
     }
     Ok(())
 }

@@ -172,6 +172,6 @@ impl Walk {
             }
         }
         let verdict = judge(&scores, &self.codings, &targets, self.loss);
-        Rung { active: engine.active().to_vec(), gravity: engine.gravity(), outputs, verdict }
+        Rung { active: engine.active().to_vec(), gravity: engine.gravity(), outputs, verdict, unmoved: None }
     }
 }
