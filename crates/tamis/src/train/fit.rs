@@ -300,16 +300,11 @@ fn learn_block(trainer: &mut Trainer<'_>, block: Block, prints: &[u64]) -> Resul
     let lines = rows.lines.clone();
     let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
     let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
-    let (mut batch, labels): (Batch, _) = rows.intern(&mut trainer.dictionary).map_err(duplicate)?;
-    if let Some(targets) = trainer.targets.known(&labels) {
-        batch = batch.with_targets(targets);
-        match trainer.take_all(batch)? {
-            None => {
-                trainer.fingerprint = (trainer.fingerprint.0 + prints.len() as u64, prints[prints.len() - 1]);
-                return Ok(());
-            }
-            Some(rows) => batch = rows,
-        }
+    let (batch, labels): (Batch, _) = rows.intern(&mut trainer.dictionary).map_err(duplicate)?;
+    if trainer.takes_whole(&batch)
+        && let Some(targets) = trainer.targets.known(&labels)
+    {
+        return trainer.take_all(batch.with_targets(targets), prints[prints.len() - 1]);
     }
     for (row, example) in batch.examples().enumerate() {
         let target = trainer.targets.target(&labels[row], || place(row))?;

@@ -125,18 +125,20 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Takes rows whose targets are ready as they are, if learners see them as they are and nothing is due among them;
-    /// gives them back if they have to be taken one by one.
-    pub(super) fn take_all(&mut self, batch: Batch) -> Result<Option<Batch>, TrainError> {
+    /// Whether rows can be taken all at once: learners see them as they are, and nothing is due among them.
+    pub(super) fn takes_whole(&self, batch: &Batch) -> bool {
         let rows = self.done + (self.scratch.len() + batch.len()) as u64;
         let is_raw = !self.scale.is_active() && self.row_scaling == RowScale::None;
-        if !is_raw || self.next_report <= rows || self.next_save <= rows {
-            return Ok(Some(batch));
-        }
+        is_raw && rows < self.next_report.min(self.next_save)
+    }
+
+    /// Takes rows whose targets are ready, all at once; `print` is the fingerprint after them. What a checkpoint says of
+    /// itself is true at every [`Trainer::send`]: rows learned and rows covered by the fingerprint are the same.
+    pub(super) fn take_all(&mut self, batch: Batch, print: u64) -> Result<(), TrainError> {
         self.send()?;
+        self.fingerprint = (self.fingerprint.0 + batch.len() as u64, print);
         self.scratch = batch;
-        self.send()?;
-        Ok(None)
+        self.send()
     }
 
     /// What a row's values are multiplied with before they are scaled by column.

@@ -38,6 +38,7 @@ const FEW_ROWS: u64 = 2048;
 const TURNS: usize = 4;
 /// The smallest size that is tried.
 const SMALLEST: usize = 8;
+
 /// A finalist at a size: all of its features, or so many of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rung {

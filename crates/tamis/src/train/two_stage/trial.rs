@@ -15,8 +15,8 @@
 //! in the same way. A rate belongs to a number of steps: what wins a short trial is carried to the whole training by its
 //! 1/√T₁ ([`Choice::pace`]).
 //!
-//! Cost: 0.7·T steps, or 2²⁵ entries if that is more, and half of T for a single round; one learner at a time. Memory: that of the sample, and a learner of
-//! its features.
+//! Cost: 0.7·T steps, or 2²⁵ entries if that is more, and half of T for a single round; one learner at a time. Memory: that
+//! of the sample, and a learner of its features.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
