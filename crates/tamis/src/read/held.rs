@@ -48,11 +48,15 @@ pub struct Held {
     memory_used: u64,
     file_used: u64,
     rows: u64,
+    /// Rows in closed blocks.
+    closed: u64,
     unpacked: Option<Vec<Batch>>,
 }
 
 struct Stored {
     place: Place,
+    /// The number of its first row.
+    first: u64,
     /// Bytes once unpacked.
     bytes: usize,
 }
@@ -65,6 +69,8 @@ enum Place {
 /// Blocks unpacked together, and the order to visit their rows in.
 pub struct Group<'a> {
     batches: &'a [Batch],
+    /// The number of each batch's first row.
+    firsts: &'a [u64],
     order: &'a [(u32, u32)],
 }
 
@@ -73,6 +79,13 @@ impl<'a> Group<'a> {
     pub fn examples(&self) -> impl Iterator<Item = Example<'a>> + use<'a> {
         let batches = self.batches;
         self.order.iter().map(move |&(batch, row)| batches[batch as usize].example(row as usize))
+    }
+
+    /// What the rows are numbered by, in the same order: each row has one number below [`Held::rows`], the same in every
+    /// pass.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + use<'a> {
+        let firsts = self.firsts;
+        self.order.iter().map(move |&(batch, row)| (firsts[batch as usize] + u64::from(row)) as usize)
     }
 
     /// The number of rows.
@@ -99,6 +112,7 @@ impl Held {
             memory_used: 0,
             file_used: 0,
             rows: 0,
+            closed: 0,
             unpacked: None,
         }
     }
@@ -144,7 +158,7 @@ impl Held {
     /// Gives back memory and disk; no rows remain.
     pub fn clear(&mut self) {
         (self.blocks, self.unpacked, self.file) = (Vec::new(), None, None);
-        (self.memory_used, self.file_used, self.rows) = (0, 0, 0);
+        (self.memory_used, self.file_used, self.rows, self.closed) = (0, 0, 0, 0);
     }
 
     fn close(&mut self, hand: usize) -> Result<(), ReadError> {
@@ -152,11 +166,12 @@ impl Held {
             return Ok(());
         }
         let packed = pack(&self.open[hand]);
-        let bytes = self.open[hand].bytes();
+        let (bytes, first) = (self.open[hand].bytes(), self.closed);
+        self.closed += self.open[hand].len() as u64;
         self.open[hand].clear();
         let fits = self.file.is_none() && self.memory_used + packed.len() as u64 <= self.options.memory;
         let place = if fits { self.keep(packed) } else { self.spill(&packed)? };
-        self.blocks.push(Stored { place, bytes });
+        self.blocks.push(Stored { place, first, bytes });
         Ok(())
     }
 
@@ -221,7 +236,8 @@ impl Held {
             if let Some(random) = &mut random {
                 shuffle(random, &mut order);
             }
-            let go_on = visit(&Group { batches: &batches, order: &order })?;
+            let firsts: Vec<u64> = group.iter().map(|&block| self.blocks[block].first).collect();
+            let go_on = visit(&Group { batches: &batches, firsts: &firsts, order: &order })?;
             if one_group {
                 self.unpacked = Some(batches);
             }

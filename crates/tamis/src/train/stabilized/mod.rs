@@ -14,7 +14,6 @@ use std::sync::atomic::Ordering;
 use self::outcome::{choose, finish, model_of, outputs};
 use self::polishing::polish;
 use self::prepare::prepare;
-use self::sieve::Occurrences;
 pub(super) use self::standing::standing;
 use self::walk::Walk;
 use super::TrainError;
@@ -110,28 +109,23 @@ fn take_up(job: &mut Job<'_>, walk: &mut Walk, mut saved: Saved) -> Result<(), T
 /// All stages, over as many passes as they take.
 fn descend(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, observer: &mut dyn Observer) -> Result<(), TrainError> {
     let texts = job.texts.clone();
-    let (mut decoder, mut occurrences) = (Decoder::new(&texts), Occurrences::default());
+    let mut decoder = Decoder::new(&texts);
     let every = job.options.checkpoint.as_ref().and_then(|plan| plan.every);
     let rows_left = |done: u64| every.map_or(u64::MAX, |every| every - done % every);
     while !walk.is_over() {
         // Pass 0 was for looking.
         let (pass, skip) = (1 + walk.done / job.rows, walk.done % job.rows);
         let (mut passed, mut stage_ends) = (0, false);
-        occurrences.restart();
         held.pass(pass, |group| {
             let start = (skip.max(passed) - passed).min(group.len() as u64);
             passed += group.len() as u64;
-            let mut examples = group.examples().peekable();
-            for example in examples.by_ref().take(start as usize) {
-                let target = decoder.target(example.target, &mut job.targets)?;
-                occurrences.identity(&walk.main.sieve, Example { target, ..example });
-            }
+            let mut examples = group.numbers().zip(group.examples()).skip(start as usize).peekable();
             while examples.peek().is_some() {
                 let wanted = (walk.rows_wanted() as u64).min(rows_left(walk.done));
                 let mut rows: Vec<(Example<'_>, u64)> = Vec::with_capacity(wanted as usize);
-                for mut example in examples.by_ref().take(wanted as usize) {
+                for (number, mut example) in examples.by_ref().take(wanted as usize) {
                     example.target = decoder.target(example.target, &mut job.targets)?;
-                    rows.push((example, occurrences.identity(&walk.main.sieve, example)));
+                    rows.push((example, walk.identities[number]));
                 }
                 stage_ends = walk.learn(&rows);
                 if stage_ends {
@@ -142,7 +136,7 @@ fn descend(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, observer: &mut d
             Ok::<bool, TrainError>(true)
         })?;
         if stage_ends {
-            end_stage(job, held, walk, observer)?;
+            end_stage(job, walk, observer);
             pause(job, walk, observer)?;
         }
     }
@@ -150,21 +144,15 @@ fn descend(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, observer: &mut d
 }
 
 /// The rung a stage has led to, its weights fitted to the rows, is reported; the next stage begins.
-fn end_stage(
-    job: &mut Job<'_>,
-    held: &mut Held,
-    walk: &mut Walk,
-    observer: &mut dyn Observer,
-) -> Result<(), TrainError> {
+fn end_stage(job: &Job<'_>, walk: &mut Walk, observer: &mut dyn Observer) {
     let mut rung = walk.rung();
-    polish(job, held, walk, &mut rung)?;
+    polish(job, walk, &mut rung);
     walk.end_stage(rung);
     let rung = walk.rungs.last().expect("just made");
     observer.rung(&RungReport::of(rung, job.targets.loss_unit()));
     if observer.wants_models() {
         observer.model(walk.done, &model_of(job, walk, rung, outputs(job, walk, rung)));
     }
-    Ok(())
 }
 
 /// After a few rows: tells how far it is, saves if that is due, stops if that is asked for.

@@ -7,37 +7,38 @@
 
 use rayon::prelude::*;
 
-use super::sieve::{Occurrences, Sieve};
-use super::walk::{CHUNK, FOLDS, Runner, Walk};
-use super::{Job, TrainError};
-use crate::data::{Batch, Example};
-use crate::learn::stabilized::{Calibration, Coding, Means, Owners, Problem, Rows, Rung, Verdict, judge};
+use super::Job;
+use super::prepare::share_of;
+use super::walk::{Runner, Walk};
+use crate::data::Batch;
+use crate::learn::stabilized::{Calibration, Coding, Means, Problem, Rows, Rung, Verdict, judge};
 use crate::loss::{AnyLoss, LossKind};
 use crate::random::mix;
-use crate::read::Held;
-use crate::train::head::Decoder;
 
 /// λ, from strong to weak: the paths' weights are the first guess, and the nearest better one will do.
 const RIDGES: [f64; 6] = [1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2];
 /// A weaker ridge is tried until the loss has risen by this share of its standard error.
 const NOTICED: f64 = 0.05;
-/// Entries that a rung is fitted by, at most: rows beyond are left out by their identity.
+/// With fewer rows than this for each feature a plain fit says more of the rows than of the features.
+const ROWS_A_FEATURE: usize = 2;
+/// Entries that a rung is fitted by, at most: rows of the sample beyond are left out by their identity.
 const MOST_ENTRIES: u64 = 1 << 19;
 
 /// Moves the weights of a rung, if that is worth more than chance; its verdict is then that on the moved weights.
-pub(super) fn polish(job: &mut Job<'_>, held: &mut Held, walk: &Walk, rung: &mut Rung) -> Result<(), TrainError> {
+pub(super) fn polish(job: &Job<'_>, walk: &mut Walk, rung: &mut Rung) {
     // Rows of earlier days are not here to be fitted: what the paths remember of them would be lost.
     let remembers = job.rows_before > 0 && job.recipe.number("forget") < 1.0;
     if remembers || rung.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
-        return Ok(());
+        return;
     }
-    let (main, shadows) = gather(job, held, walk)?;
+    let Some((main, shadows)) = gather(walk, job.rows) else { return };
+    let walk = &*walk;
     let base = Base { walk, fits: rung.verdict.calibrations.clone(), intercept: job.recipe.intercept };
     let shadows = walk.shadows.iter().zip(shadows);
     let shadows: Vec<Side<'_>> = shadows.map(|(shadow, rows)| base.side(shadow, shadow.engine.means(), rows)).collect();
-    let Some((ridge, verdict)) = walk.threads.install(|| best_ridge(walk, &shadows)) else { return Ok(()) };
+    let Some((ridge, verdict)) = walk.threads.install(|| best_ridge(walk, &shadows)) else { return };
     if !gains(&rung.verdict, &verdict) {
-        return Ok(());
+        return;
     }
     let main = base.side(&walk.main, rung.outputs.clone(), main);
     let moved = walk.threads.install(|| main.moved(&main.changes(ridge, &main.unchanged())));
@@ -46,57 +47,27 @@ pub(super) fn polish(job: &mut Job<'_>, held: &mut Held, walk: &Walk, rung: &mut
         rung.outputs = moved;
         rung.unmoved = Some(std::mem::replace(&mut rung.verdict, verdict));
     }
-    Ok(())
 }
 
-/// The rows that an engine may see, over its own active features.
-struct Gathered {
-    sieve: Sieve,
-    /// The fold it may not see.
-    spared: Option<u64>,
-    rows: Rows,
-}
-
-impl Gathered {
-    fn new(runner: &Runner, spared: Option<u64>) -> Self {
-        Gathered { sieve: runner.sieve.clone(), spared, rows: Rows::default() }
+/// The rows that the model's engine is fitted by, and those of the shadows, each without its fold; `None` if they are too
+/// few for their features.
+fn gather(walk: &mut Walk, all_rows: u64) -> Option<(Batch, Vec<Batch>)> {
+    let Walk { main, shadows, sample, threads, .. } = walk;
+    let limit = share_of(MOST_ENTRIES, main.sieve.entries(main.engine.active(), all_rows));
+    let rows = sample.identities.iter().filter(|&identity| mix(identity ^ 2) <= limit).count();
+    if rows < ROWS_A_FEATURE * main.engine.active().len() {
+        return None;
     }
-
-    fn press(&mut self, rows: &[(Example<'_>, u64)]) {
-        for &(example, identity) in rows {
-            if self.spared != Some(Owners::fold(identity, FOLDS)) {
-                self.sieve.press(example, identity, &mut self.rows);
+    let press = |runner: &mut Runner| {
+        let mut rows = Rows::default();
+        for (example, identity) in sample.iter() {
+            if mix(identity ^ 2) <= limit && runner.may_see(identity) {
+                runner.sieve.press(example, identity, &mut rows);
             }
         }
-    }
-}
-
-/// The rows of the model's engine, and those of the shadows.
-fn gather(job: &mut Job<'_>, held: &mut Held, walk: &Walk) -> Result<(Batch, Vec<Batch>), TrainError> {
-    let entries = walk.main.sieve.entries(walk.main.engine.active(), job.rows);
-    let limit = (MOST_ENTRIES as f64 / entries.max(1) as f64 * u64::MAX as f64) as u64;
-    let texts = job.texts.clone();
-    let (mut decoder, mut occurrences) = (Decoder::new(&texts), Occurrences::default());
-    let shadows = (0..).zip(&walk.shadows).map(|(fold, shadow)| Gathered::new(shadow, Some(fold)));
-    let mut sides: Vec<Gathered> = std::iter::once(Gathered::new(&walk.main, None)).chain(shadows).collect();
-    held.pass(0, |group| {
-        let mut examples = group.examples().peekable();
-        while examples.peek().is_some() {
-            let mut rows = Vec::with_capacity(CHUNK as usize);
-            for mut example in examples.by_ref().take(CHUNK as usize) {
-                example.target = decoder.target(example.target, &mut job.targets)?;
-                let identity = occurrences.identity(&walk.main.sieve, example);
-                if mix(identity ^ 2) <= limit {
-                    rows.push((example, identity));
-                }
-            }
-            walk.threads.install(|| sides.par_iter_mut().for_each(|side| side.press(&rows)));
-        }
-        Ok::<bool, TrainError>(true)
-    })?;
-    let mut batches = sides.into_iter().map(|side| side.rows.batch);
-    let main = batches.next().expect("the model's engine comes first");
-    Ok((main, batches.collect()))
+        rows.batch
+    };
+    Some(threads.install(|| rayon::join(|| press(main), || shadows.par_iter_mut().map(press).collect())))
 }
 
 /// What all engines of a rung have in common.

@@ -1,4 +1,4 @@
-//! Rows as they come, through the sieve: active features only, scaled, dense columns centred, each row with an identity.
+//! Rows as they come, through the sieve: scaled, then active features only, dense columns centred, each row with an identity.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::train::head::content;
 const NONE: u32 = u32::MAX;
 
 /// Tells equal rows apart by counting them. They are equal in everything, so it does not matter which is called the
-/// first: every pass has the same identities, whatever its order. Without it, data of few different rows would have few
+/// first. Without it, data of few different rows would have few
 /// identities, and no path could learn what another is judged by.
 #[derive(Default)]
 pub(super) struct Occurrences {
@@ -21,7 +21,7 @@ pub(super) struct Occurrences {
 }
 
 impl Occurrences {
-    /// The identity of a row with its label among its equals of this pass.
+    /// The identity of a row with its label among its equals.
     pub(super) fn identity(&mut self, sieve: &Sieve, example: Example<'_>) -> u64 {
         let content = sieve.identity(example.row);
         if sieve.has_key(example.row) {
@@ -31,11 +31,6 @@ impl Occurrences {
         let count = self.seen.entry(whole).or_insert(0);
         *count += 1;
         if *count == 1 { content } else { mix(whole ^ *count) }
-    }
-
-    /// A new pass begins.
-    pub(super) fn restart(&mut self) {
-        self.seen.clear();
     }
 }
 
@@ -55,7 +50,7 @@ pub(super) struct Sieve {
     counts: Arc<[u32]>,
     /// By feature: its position in the active set.
     positions: Vec<u32>,
-    /// By feature: its place among the centred active columns.
+    /// By feature: its place among the centred active columns; empty if there are none.
     slots: Vec<u32>,
     /// The centred active columns' positions, and their values in a row without them.
     centred: Vec<(u32, f64)>,
@@ -112,12 +107,13 @@ impl Sieve {
     /// Lets only these features through, ascending.
     pub(super) fn set_active(&mut self, active: &[FeatureId]) {
         self.positions = vec![NONE; self.names.len()];
-        self.slots = vec![NONE; self.names.len()];
+        self.slots.clear();
         self.centred.clear();
         for (position, &id) in active.iter().enumerate() {
             self.positions[id as usize] = position as u32;
             let (divisor, centre) = self.column(id);
             if centre != 0.0 {
+                self.slots.resize(self.names.len(), NONE);
                 self.slots[id as usize] = self.centred.len() as u32;
                 self.centred.push((position as u32, -centre / divisor));
             }
@@ -143,29 +139,52 @@ impl Sieve {
         }
     }
 
-    /// Puts a row through.
+    /// Adds a row with its values scaled, over all features.
+    pub(super) fn scale(&self, example: Example<'_>, identity: u64, rows: &mut Rows) {
+        let factor = self.row_scale.factor(example.row.len());
+        rows.batch.push_mapped(example, |id, value| value * factor / self.columns[id as usize].0);
+        rows.identities.push(identity);
+    }
+
+    /// Puts a scaled row through.
     pub(super) fn press(&mut self, example: Example<'_>, identity: u64, rows: &mut Rows) {
-        let row = example.row;
+        match self.centred.is_empty() {
+            true => self.press_sparse(example.row),
+            false => self.press_centred(example.row),
+        }
+        let pressed = Row { ids: &self.ids, values: &self.values };
+        rows.push(Example { row: pressed, ..example }, identity);
+    }
+
+    /// Every entry is written and the next one written over it if it is not let through: whether it is, cannot be guessed.
+    fn press_sparse(&mut self, row: Row<'_>) {
+        self.ids.resize(row.len(), 0);
+        self.values.resize(row.len(), 0.0);
+        let mut kept = 0;
+        for (id, value) in row.iter() {
+            let position = self.positions[id as usize];
+            (self.ids[kept], self.values[kept]) = (position, value);
+            kept += usize::from(position != NONE);
+        }
+        self.ids.truncate(kept);
+        self.values.truncate(kept);
+    }
+
+    /// Centred columns are in every row, first.
+    fn press_centred(&mut self, row: Row<'_>) {
         self.ids.clear();
         self.values.clear();
         self.ids.extend(self.centred.iter().map(|&(position, _)| position));
         self.values.extend(self.centred.iter().map(|&(_, value)| value));
-        let factor = self.row_scale.factor(row.len());
         for (id, value) in row.iter() {
-            let position = self.positions[id as usize];
-            if position == NONE {
-                continue;
-            }
-            let value = value * factor / self.columns[id as usize].0;
-            match self.slots[id as usize] {
-                NONE => {
+            match (self.positions[id as usize], self.slots[id as usize]) {
+                (NONE, _) => {}
+                (position, NONE) => {
                     self.ids.push(position);
                     self.values.push(value);
                 }
-                slot => self.values[slot as usize] += value,
+                (_, slot) => self.values[slot as usize] += value,
             }
         }
-        let pressed = Row { ids: &self.ids, values: &self.values };
-        rows.push(Example { row: pressed, ..example }, identity);
     }
 }
