@@ -2,7 +2,7 @@
 //!
 //! Each shadow moves its own weights, fitting the rows it may see, for one ridge after the other, from endless down
 //! ([`RIDGES`]). Its fold tells what that is worth. When the loss rises, the best ridge so far is taken, and the model's
-//! weights are moved with it, by all rows; if it gains less than a standard error, nothing is moved.
+//! weights are moved with it, by the rows of all folds; if it gains less than a standard error, nothing is moved.
 //! See [`crate::learn::stabilized::Problem`] for what is minimised, and `docs/why-these-weights.md` for what it is worth.
 
 use rayon::prelude::*;
