@@ -2,7 +2,8 @@
 //!
 //! Each shadow moves its own weights, fitting the rows it may see, for one ridge after the other, from endless down
 //! ([`RIDGES`]). Its fold tells what that is worth. When the loss rises, the best ridge so far is taken, and the model's
-//! weights are moved with it, by the rows of all folds; if it gains less than a standard error, nothing is moved.
+//! weights are moved with it, by the rows of all folds; if it gains less than a standard error, or more rows are wrong,
+//! nothing is moved.
 //! See [`crate::learn::stabilized::Problem`] for what is minimised, and `docs/why-these-weights.md` for what it is worth.
 
 use rayon::prelude::*;
@@ -176,13 +177,13 @@ fn told(walk: &Walk, shadows: &[Side<'_>], changes: &[Vec<Vec<f64>>]) -> Verdict
     judge(&scores, &walk.codings, &targets, walk.loss)
 }
 
-/// Whether the loss falls by more than a standard error of the difference, row by row.
+/// Whether the loss falls by more than a standard error of the difference, row by row, and no more rows are wrong.
 fn gains(before: &Verdict, after: &Verdict) -> bool {
     let rows = || before.rows.iter().zip(&after.rows).map(|(before, after)| (before.weight, before.loss - after.loss));
     let total: f64 = rows().map(|(weight, _)| weight).sum::<f64>().max(f64::MIN_POSITIVE);
     let mean = rows().map(|(weight, gain)| weight * gain).sum::<f64>() / total;
     let squares: f64 = rows().map(|(weight, gain)| (weight * (gain - mean)).powi(2)).sum();
-    mean > squares.sqrt() / total
+    mean > squares.sqrt() / total && after.error <= before.error
 }
 
 #[cfg(test)]
@@ -203,5 +204,9 @@ mod tests {
         assert!(!gains(&verdict(&[4.0, 2.0, 2.0, 2.0]), &verdict(&[1.0, 2.0, 2.0, 3.0])));
         assert!(!gains(&verdict(&[1.0, 2.0]), &verdict(&[1.0, 2.0])), "nothing gained");
         assert!(!gains(&verdict(&[1.0, 2.0]), &verdict(&[f64::NAN, 2.0])));
+        let wrong = |error, verdict| Verdict { error: Some(error), ..verdict };
+        let (high, low) = (|| verdict(&[4.0, 4.0]), || verdict(&[1.0, 1.0]));
+        assert!(gains(&wrong(0.2, high()), &wrong(0.2, low())));
+        assert!(!gains(&wrong(0.2, high()), &wrong(0.3, low())), "more rows are wrong");
     }
 }
