@@ -34,7 +34,7 @@ test: c-compiler ## everything continuous integration checks
 # What the checks need beside the toolchain.
 tools: .venv/ready .venv-package/ready .venv-browser/ready browser $(DENY)
 
-bench: release-all .venv-bench/ready wheel liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
+bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
 	$(CARGO) build --release --locked --package tamis --examples
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
 		target/wheels/tamis-*.whl
@@ -130,6 +130,9 @@ $(DENY):
 .venv-bench/ready: benchmarks/requirements.txt
 	$(call virtual_environment,.venv-bench,$<)
 
+.venv-metric/ready: experiments/ma2017_sdist/requirements.txt
+	$(call virtual_environment,.venv-metric,$<)
+
 # A virtual environment with pinned packages. Debian keeps the module venv in a package of its own.
 define virtual_environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
@@ -156,4 +159,4 @@ define install
 endef
 
 clean-tools: ## remove what make test and make bench installed here
-	rm -rf .venv .venv-bench .venv-browser .venv-package .tools
+	rm -rf .venv .venv-bench .venv-browser .venv-metric .venv-package .tools

@@ -121,6 +121,17 @@ class Tamis:
         return {"n": said["n"], "error": said["error"], "nonzeros": said.get("nonzeros")}
 
 
+class Metric(Tamis):
+    """Our metrics: `tamis metric`. Its time is the whole process."""
+
+    def start(self, words):
+        return [self.path, "metric", *words]
+
+    def judge(self, model, test, run):
+        said = last_json(run(self.start(["eval", model, test["svm"], "--json"])).stdout)
+        return {"n": said["n"], "error": said["error"], "nonzeros": said["nonzeros"]}
+
+
 class ParseSpeed:
     """Our parser alone, one thread: an example of the library that prints `N MB/s`."""
 
@@ -309,6 +320,34 @@ class MomentsPeer:
         return {"seconds": said["seconds"], "nonzeros": said.get("nonzeros")}
 
 
+class MetricLearn:
+    """metric-learn, which needs an older scikit-learn than its peers: it has a virtual environment of its own. Its time
+    is reading and learning, without Python and the import."""
+
+    title = "metric-learn"
+    driver = HERE / "drivers/metric.py"
+    python = ROOT / ".venv-metric/bin/python"
+
+    def missing(self):
+        return None if self.version() else "metric-learn is not installed: make .venv-metric/ready"
+
+    def version(self):
+        asked = "import importlib.metadata as m; print(m.version('metric-learn'))"
+        if not self.python.exists():
+            return None
+        return subprocess.run([self.python, "-c", asked], capture_output=True, text=True).stdout.strip() or None
+
+    def start(self, words):
+        return [self.python, self.driver, *words]
+
+    def read(self, outcome):
+        said = last_json(outcome.stdout)
+        return {"seconds": said["seconds"], "rows": said["n_examples"], "nonzeros": said["nonzeros"]}
+
+    def judge(self, model, test, run):
+        return last_json(run([self.python, self.driver, "eval", model, test["svm"]]).stdout)
+
+
 def package_version(name):
     from importlib.metadata import PackageNotFoundError, version
 
@@ -324,6 +363,7 @@ def package_missing(name):
 
 PEERS = {
     "tamis": Tamis(),
+    "metric": Metric(),
     "parse_speed": ParseSpeed(),
     "vw": VowpalWabbit(),
     "liblinear-train": Liblinear(),
@@ -331,4 +371,5 @@ PEERS = {
     "memory": Memory(),
     "moments_speed": MomentsSpeed(),
     "moments-peer": MomentsPeer(),
+    "metric-learn": MetricLearn(),
 }

@@ -254,6 +254,7 @@ def run_definition(path, repeat, shelf):
         engine.attempt(engine.check, definition)
     return {
         "name": path.stem,
+        "revision": revision(),
         "title": definition["title"],
         "about": definition.get("about", "").strip(),
         "not_measured": waiting,
@@ -272,7 +273,7 @@ def goal_of(goal, engines):
     names = [goal["of"], goal["over"]] if "over" in goal else [goal["of"]]
     if any(name not in engines or engines[name].failed or not engines[name].runs for name in names):
         return goal | {"value": None, "met": None}
-    columns = [[run[key] for run in engines[name].runs] for name in names]
+    columns = [[run.get(key, engines[name].answer.get(key)) for run in engines[name].runs] for name in names]
     values = [above / below for above, below in zip(*columns)] if "over" in goal else columns[0]
     value = statistics.median(values)
     met = goal.get("at_least", float("-inf")) <= value <= goal.get("at_most", float("inf"))
@@ -373,6 +374,13 @@ def revision():
     return asked.stdout.strip() or "unknown"
 
 
+def others_of_the_day(folder, results):
+    """What other benchmarks found on the same day and machine: recording one does not forget the others."""
+    file, names = folder / "raw.json", {result["name"] for result in results}
+    known = json.loads(file.read_text()) if file.exists() else {"results": []}
+    return [{"revision": known.get("revision")} | one for one in known["results"] if one["name"] not in names]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     known = sorted(path.stem for path in (HERE / "definitions").glob("*.toml"))
@@ -401,7 +409,6 @@ def main():
     record = {
         "date": datetime.date.today().isoformat(),
         "machine": facts,
-        "revision": revision(),
         "peak_mb_floor": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "versions": versions,
         "results": results,
@@ -411,8 +418,9 @@ def main():
     if not options.no_record:
         folder = HERE / "record" / f"{record['date']}-{machine_id(facts)}"
         folder.mkdir(parents=True, exist_ok=True)
+        record["results"] = others_of_the_day(folder, results) + results
         (folder / "raw.json").write_text(json.dumps(record, indent=1).replace(f"{ROOT}/", "") + "\n")
-        (folder / "summary.md").write_text(text)
+        (folder / "summary.md").write_text(report(record))
         say(f"recorded in {shown([folder])}")
     shutil.rmtree(WORK, ignore_errors=True)
 

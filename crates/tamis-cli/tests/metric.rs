@@ -117,6 +117,7 @@ fn the_seed_decides_and_threads_do_not() {
     let one = fit("one", "--threads 1");
     assert!(one == fit("two", "--threads 2") && one == fit("five", "--threads 5"));
     assert!(one != fit("other", "--seed 9"), "folds and bags follow the seed");
+    assert!(one != fit("drawn", "--draw-columns"), "a step that looks at few candidates takes others");
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn few_rows_one_variable_and_twin_columns_are_defined() {
     let folder = Folder::new();
     folder.write("t.csv", "a,y\n1,u\n2,u\n8,v\n9,v\n");
     let run = folder.run("metric fit t.csv -o m --preset order-1");
-    assert!(run.code == Some(0) && run.err.contains("too few for 5 neighbours"), "{}", run.err);
+    assert!(run.code == Some(0) && run.err.contains("too few for 5 neighbours of the own class: one"), "{}", run.err);
     assert_eq!(error(&folder, "metric eval m t.csv --json"), 0.0);
     // Columns a and b are the same; k = 5 takes more neighbours than there are.
     let rows: String = (0..12).map(|row| format!("{0},{0},{1}\n", row, if row < 6 { "u" } else { "v" })).collect();

@@ -1,118 +1,28 @@
 //! Which metric: candidates compete in cross-validation on the training rows, plain k-NN among them.
 //!
-//! Folds hold the same share of every class and follow the seed; small data is dealt several times, since one deal of few
-//! rows says little. The error of a candidate is that of the vote on rows held out, pooled over folds, as a curve over
-//! steps, smoothed over three points; the least of all curves wins, and of equals the simpler candidate, which stands
-//! earlier; but plain k-NN is only given up for a candidate better by more than one standard error, and so are the other
-//! metrics for one of all squares. If the best metric's
-//! curve is least at its end, it is followed on: images need two or three hundred steps where other data needs fifty. Of
-//! very many rows a part is enough to choose by.
+//! The least of all curves ([`Course`]) wins, and of equals the simpler candidate, which stands earlier; but plain k-NN is
+//! only given up for a candidate better by more than one standard error, and so are the other metrics for one of all
+//! squares. One deal of few rows says little: small data is dealt several times, and where that is dear, metrics within
+//! half a standard error of the best meet in a final of more deals. If the winner's curve has not turned at its end, it is
+//! followed on: images need two or three hundred steps where other data needs fifty. Of very many rows a part is enough to
+//! choose by.
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use super::MetricError;
-use super::boost::{Boost, Limits};
-use super::nearest::{Nearest, Points, Search, stream};
-use super::sample::Sample;
+use super::boost::Limits;
+use super::candidate::Candidate;
+use super::course::{Course, Judged, Part, parts, wrong_by_step};
 use super::settings::Settings;
-use super::stop::{Stop, smoothed, standard_error, steps_of};
+use super::stop::Stop;
 use super::table::Table;
-use super::vote::vote;
-use crate::random::{Purpose, generator, shuffle};
-
-/// A way to measure distances that may be chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// What it is called.
-    pub name: String,
-    /// How it is learned; nothing for plain k-NN.
-    pub settings: Option<Settings>,
-}
-
-impl Candidate {
-    /// A candidate, called by its family and the numbers that tell it from others.
-    pub fn new(family: &str, settings: Settings) -> Self {
-        let entries = match settings.entries_share {
-            Some(share) => format!("{share} of the terms a direction"),
-            None => format!("{} terms a direction", settings.entries),
-        };
-        let name = format!("{family}, {entries}, {} neighbours", settings.neighbours);
-        Candidate { name, settings: Some(settings) }
-    }
-
-    /// Plain k-NN on scaled variables.
-    pub fn plain() -> Self {
-        Candidate { name: "plain".into(), settings: None }
-    }
-
-    /// The candidates of a family; the first is the one to take if there is nothing to choose by.
-    pub fn family(name: &str) -> Option<Vec<Candidate>> {
-        let all = |list: &[Settings]| list.iter().map(|one| Candidate::new(name, one.clone())).collect();
-        let order = |order: usize| [3, 10].map(|entries| Settings { order, entries, ..Settings::default() });
-        let free = |(entries, neighbours)| Settings { entries, neighbours, ..Settings::free() };
-        Some(match name {
-            "plain" => vec![Candidate::plain()],
-            "order-1" => all(&order(1)),
-            "squares" => all(&[3, 10].map(|entries| Settings { entries, ..Settings::squares() })),
-            "order-2" => all(&order(2)),
-            "free" => all(&[(10, 3), (10, 5), (20, 3), (20, 5)].map(free)),
-            "thesis" => {
-                all(&[0.05, 0.1, 0.2].map(|share| Settings { entries_share: Some(share), ..Settings::thesis() }))
-            }
-            "wide" => all(&[5, 20].map(|entries| Settings { entries, ..Settings::wide() })),
-            _ => return None,
-        })
-    }
-
-    /// The candidates of families with their settings changed; those that became alike once.
-    pub fn changed(
-        families: &[String],
-        change: impl Fn(Settings) -> Result<Settings, MetricError>,
-    ) -> Result<Vec<Candidate>, MetricError> {
-        let mut candidates = Vec::new();
-        for family in families {
-            let unknown = || format!("unknown candidate {family:?}; there are {:?}", Candidate::FAMILIES);
-            for candidate in Candidate::family(family).ok_or_else(|| MetricError::Choice(unknown()))? {
-                let candidate = match candidate.settings {
-                    Some(settings) => Candidate::new(family, change(settings)?),
-                    None => candidate,
-                };
-                if !candidates.contains(&candidate) {
-                    candidates.push(candidate);
-                }
-            }
-        }
-        Ok(candidates)
-    }
-
-    /// All families; those that compete if nothing is said come first.
-    pub const FAMILIES: [&'static str; 7] = ["plain", "order-1", "squares", "order-2", "free", "thesis", "wide"];
-
-    /// The candidates that compete if nothing is said.
-    pub fn usual() -> Vec<Candidate> {
-        Self::FAMILIES[..5].iter().filter_map(|name| Candidate::family(name)).flatten().collect()
-    }
-}
-
-/// How a candidate did on rows held out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
-    /// Its name.
-    pub name: String,
-    /// The steps that did best; 0 for plain k-NN.
-    pub steps: usize,
-    /// Its error on rows held out, smoothed.
-    pub error: f64,
-    /// The binomial standard error of that.
-    pub deviation: f64,
-}
 
 /// How to choose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) folds: usize,
     pub(super) repeats: usize,
+    /// Deals of the final, at least as many.
+    pub(super) final_repeats: usize,
     pub(super) stop: Stop,
     pub(super) limits: Limits,
     pub(super) seed: u64,
@@ -120,58 +30,78 @@ pub(super) struct Plan {
     pub(super) longer: usize,
 }
 
-/// Rows to learn from and rows held out.
-struct Part {
-    learn: Vec<usize>,
-    held: Vec<usize>,
-}
-
-/// Judges all candidates, and the best metric with twice the steps as long as its curve is least in its last fifth and
-/// that helps. `go_on` is asked before each step, and is told of steps done. Nothing if it said no.
+/// Judges all candidates and says which is best. `go_on` is asked before each step, and is told of steps done. Nothing if it
+/// said no.
 pub(super) fn judge(
     table: &Table,
     candidates: &[Candidate],
     plan: &Plan,
     go_on: &(dyn Fn() -> bool + Sync),
-) -> Option<Vec<Judged>> {
-    let mut judged = judge_as_they_are(table, candidates, plan, go_on)?;
-    let least = best_metric(candidates, &judged);
-    let Some((least, settings)) = least.and_then(|at| Some((at, candidates[at].settings.clone()?))) else {
-        return Some(judged);
-    };
-    let mut times = 2;
-    while plan.stop == Stop::HeldOut && times <= plan.longer {
-        let tried = times / 2 * settings.steps;
-        if 5 * judged[least].steps <= 4 * tried {
-            break;
+) -> Option<(Vec<Judged>, usize)> {
+    let contest = Contest { table, plan, go_on };
+    let mut courses = contest.courses(candidates, 0..plan.repeats)?;
+    let mut judged: Vec<Judged> = contest.judged(candidates, &courses);
+    let finalists = finalists(candidates, &judged);
+    if plan.final_repeats > plan.repeats {
+        let chosen: Vec<Candidate> = finalists.iter().map(|&at| candidates[at].clone()).collect();
+        let more = contest.courses(&chosen, plan.repeats..plan.final_repeats)?;
+        for (&at, more) in finalists.iter().zip(more) {
+            courses[at].curves.extend(more.curves);
+            courses[at].held += more.held;
         }
-        let longer = Settings { steps: times * settings.steps, ..settings.clone() };
-        let longer = Candidate { settings: Some(longer), ..candidates[least].clone() };
-        let again = judge_as_they_are(table, &[longer], plan, go_on)?.remove(0);
-        if again.error >= judged[least].error {
-            break;
-        }
-        judged[least] = again;
-        times *= 2;
+        judged = contest.judged(candidates, &courses);
     }
-    Some(judged)
+    let winner = best_metric(candidates, &judged, &finalists);
+    if let Some(winner) = winner {
+        judged[winner] = contest.longer(&candidates[winner], judged[winner].clone(), &courses[winner])?;
+    }
+    let chosen = best(candidates, &judged, winner);
+    Some((judged, chosen))
 }
 
-fn judge_as_they_are(
-    table: &Table,
-    candidates: &[Candidate],
-    plan: &Plan,
-    go_on: &(dyn Fn() -> bool + Sync),
-) -> Option<Vec<Judged>> {
-    let parts: Vec<Part> = (0..plan.repeats).flat_map(|repeat| parts(table, plan, repeat as u64)).collect();
-    let jobs: Vec<(usize, usize)> =
-        (0..candidates.len()).flat_map(|one| (0..parts.len()).map(move |part| (one, part))).collect();
-    let run = |&(one, part): &(usize, usize)| wrong_by_step(table, &candidates[one], &parts[part], plan, go_on);
-    let curves: Vec<Vec<(usize, f64)>> = jobs.par_iter().with_max_len(1).map(run).collect::<Option<_>>()?;
-    let held: usize = parts.iter().map(|part| part.held.len()).sum();
-    let of_candidate =
-        |(one, curves): (usize, &[Vec<(usize, f64)>])| pooled(&candidates[one].name, curves, (held, table.rows()));
-    Some(curves.chunks(parts.len()).enumerate().map(of_candidate).collect())
+struct Contest<'a> {
+    table: &'a Table,
+    plan: &'a Plan,
+    go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Contest<'_> {
+    /// The curves of candidates over the folds of some deals.
+    fn courses(&self, candidates: &[Candidate], deals: std::ops::Range<usize>) -> Option<Vec<Course>> {
+        let parts: Vec<Part> = deals.flat_map(|deal| parts(self.table, self.plan, deal as u64)).collect();
+        let held: usize = parts.iter().map(|part| part.held.len()).sum();
+        let jobs: Vec<(usize, usize)> =
+            (0..candidates.len()).flat_map(|one| (0..parts.len()).map(move |part| (one, part))).collect();
+        let run = |&(one, part): &(usize, usize)| {
+            wrong_by_step(self.table, &candidates[one], &parts[part], self.plan, self.go_on)
+        };
+        let curves: Vec<Vec<(usize, f64)>> = jobs.par_iter().with_max_len(1).map(run).collect::<Option<_>>()?;
+        Some(curves.chunks(parts.len()).map(|curves| Course { curves: curves.to_vec(), held }).collect())
+    }
+
+    fn judged(&self, candidates: &[Candidate], courses: &[Course]) -> Vec<Judged> {
+        let of = |(one, course): (&Candidate, &Course)| course.judged(&one.name, self.table.rows());
+        candidates.iter().zip(courses).map(of).collect()
+    }
+
+    /// A metric with twice the steps as long as its curve may still fall and that helps.
+    fn longer(&self, metric: &Candidate, mut judged: Judged, course: &Course) -> Option<Judged> {
+        let Some(settings) = &metric.settings else { return Some(judged) };
+        let (mut times, mut may_fall) = (2, course.may_fall(&judged));
+        while self.plan.stop == Stop::HeldOut && times <= self.plan.longer && may_fall {
+            let settings = Settings { steps: times * settings.steps, ..settings.clone() };
+            let longer = Candidate { settings: Some(settings), ..metric.clone() };
+            let course = self.courses(&[longer], 0..self.plan.final_repeats)?.remove(0);
+            let again = course.judged(&metric.name, self.table.rows());
+            if again.error >= judged.error {
+                break;
+            }
+            may_fall = course.may_fall(&again);
+            judged = again;
+            times *= 2;
+        }
+        Some(judged)
+    }
 }
 
 /// The steps of one run, from one to the last: what a progress bar counts.
@@ -180,22 +110,30 @@ pub(super) fn steps_in_all(candidates: &[Candidate], plan: &Plan) -> u64 {
     (steps * plan.folds * plan.repeats) as u64
 }
 
-/// The best of all, of equals the first; plain k-NN if no other is better by more than a standard error. The least of
-/// many curves looks better than it is, and a metric that buys nothing should not be learned.
-pub(super) fn best(candidates: &[Candidate], judged: &[Judged]) -> usize {
+/// Plain k-NN, and the metrics that are within half a standard error of the best.
+fn finalists(candidates: &[Candidate], judged: &[Judged]) -> Vec<usize> {
+    let all: Vec<usize> = (0..judged.len()).collect();
+    let Some(best) = best_metric(candidates, judged, &all).map(|at| &judged[at]) else { return all };
+    let near = |at: &usize| judged[*at].error <= best.error + best.deviation / 2.0;
+    all.into_iter().filter(|at| candidates[*at].settings.is_none() || near(at)).collect()
+}
+
+/// The best of all; plain k-NN if the best metric is not better by more than a standard error. The least of many curves
+/// looks better than it is, and a metric that buys nothing should not be learned.
+fn best(candidates: &[Candidate], judged: &[Judged], metric: Option<usize>) -> usize {
     let plain = candidates.iter().position(|one| one.settings.is_none());
-    match (plain, best_metric(candidates, judged)) {
+    match (plain, metric) {
         (Some(plain), Some(metric)) if judged[plain].error > judged[metric].error + judged[metric].deviation => metric,
         (plain, metric) => plain.or(metric).unwrap_or(0),
     }
 }
 
-/// The best metric, of equals the first; one of squares only if it is better than all others by more than a standard
-/// error: it is there for rings among many variables, and elsewhere its twice as many terms fit the folds by chance.
-fn best_metric(candidates: &[Candidate], judged: &[Judged]) -> Option<usize> {
+/// The best metric among some, of equals the first; one of squares only if it is better than all others by more than a
+/// standard error: it is there for rings among many variables, and elsewhere its twice as many terms fit the folds by chance.
+fn best_metric(candidates: &[Candidate], judged: &[Judged], among: &[usize]) -> Option<usize> {
     let least = |squares: bool| {
         let is_one = |at: &usize| candidates[*at].settings.as_ref().is_some_and(|one| one.squares == squares);
-        (0..judged.len())
+        (among.iter().copied())
             .filter(is_one)
             .reduce(|best, at| if judged[at].error < judged[best].error { at } else { best })
     };
@@ -207,78 +145,11 @@ fn best_metric(candidates: &[Candidate], judged: &[Judged]) -> Option<usize> {
     }
 }
 
-/// The folds of one deal: row by row of each class, around the folds.
-fn parts(table: &Table, plan: &Plan, repeat: u64) -> Vec<Part> {
-    let mut fold_of = vec![0; table.rows()];
-    let mut next = 0;
-    let mut random = generator(plan.seed, Purpose::Fold, repeat);
-    for class in 0..table.classes.len() as u32 {
-        let mut rows: Vec<usize> = (0..table.rows()).filter(|&row| table.class_of[row] == class).collect();
-        shuffle(&mut random, &mut rows);
-        for row in rows {
-            fold_of[row] = next % plan.folds;
-            next += 1;
-        }
-    }
-    let part = |fold: usize| {
-        let (held, learn) = (0..table.rows()).partition(|&row| fold_of[row] == fold);
-        Part { learn, held }
-    };
-    (0..plan.folds).map(part).filter(|part| !part.held.is_empty()).collect()
-}
-
-/// Wrong rows among those held out, at each update.
-fn wrong_by_step(
-    table: &Table,
-    candidate: &Candidate,
-    part: &Part,
-    plan: &Plan,
-    go_on: &(dyn Fn() -> bool + Sync),
-) -> Option<Vec<(usize, f64)>> {
-    let sample = Sample::<f32>::new(table, &part.learn);
-    let values = sample.scaled(table, &part.held);
-    let truth: Vec<u32> = part.held.iter().map(|&row| table.class_of[row]).collect();
-    let Some(settings) = &candidate.settings else {
-        return Some(vec![(0, wrong_plainly(&sample, &values, &truth, plan.limits.voters))]);
-    };
-    let mut boost = Boost::new(&sample, settings, plan.limits);
-    boost.watch(values, truth);
-    if !boost.run(&go_on) {
-        return None;
-    }
-    let wrong = |watched: Option<[usize; 2]>| watched.map_or(0.0, |[vote, _]| vote as f64);
-    let curve: Vec<(usize, f64)> = boost.curve.iter().map(|point| (point.step, wrong(point.watched))).collect();
-    if plan.stop == Stop::HeldOut {
-        return Some(curve);
-    }
-    let kept = steps_of(&boost.curve, plan.stop, sample.rows());
-    Some(curve.into_iter().filter(|(step, _)| *step == kept).map(|(_, wrong)| (0, wrong)).collect())
-}
-
-fn wrong_plainly(sample: &Sample<f32>, values: &[f32], truth: &[u32], voters: usize) -> f64 {
-    let search = Search { classes: &sample.classes, keep: voters, itself: false };
-    let rows = Points { count: sample.rows(), values: &sample.values };
-    let queries = Points { count: truth.len(), values };
-    let wrong = |row: usize, lists: &[Nearest<f32>]| vote(lists, voters).class != truth[row] as usize;
-    stream(rows, queries, &search, wrong).into_iter().filter(|&wrong| wrong).count() as f64
-}
-
-/// The curves of all folds as one, and its least point. Rows held out several times are still no more rows.
-fn pooled(name: &str, curves: &[Vec<(usize, f64)>], (held, rows): (usize, usize)) -> Judged {
-    let length = curves.iter().map(Vec::len).min().unwrap_or(0);
-    let error = |at: usize| curves.iter().map(|curve| curve[at].1).sum::<f64>() / held.max(1) as f64;
-    let errors = smoothed(&(0..length).map(error).collect::<Vec<f64>>());
-    let least = (1..length).fold(0, |best, at| if errors[at] < errors[best] { at } else { best });
-    let error = errors.get(least).copied().unwrap_or(1.0);
-    let steps = curves.first().and_then(|curve| curve.get(least)).map_or(0, |point| point.0);
-    Judged { name: name.into(), steps, error, deviation: standard_error(error, rows) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::table::tests::table;
     use super::*;
-    use crate::random::uniform;
+    use crate::random::{Purpose, generator, uniform};
 
     /// Two classes that differ a little in each of twelve variables: one variable a step, few steps are too few.
     fn many_weak() -> Table {
@@ -298,12 +169,15 @@ mod tests {
         let all = ["plain", "order-1", "squares"].map(|name| Candidate::family(name).unwrap().remove(0));
         let chosen = |errors: [f64; 3]| {
             let judged = errors.map(|error| Judged { name: String::new(), steps: 5, error, deviation: 0.05 });
-            (best(&all, &judged), best(&all[1..], &judged[1..]), best(&all[2..], &judged[2..]))
+            [0, 1, 2].map(|from| {
+                let (all, judged) = (&all[from..], &judged[from..]);
+                best(all, judged, best_metric(all, judged, &finalists(all, judged)))
+            })
         };
-        assert_eq!(chosen([0.4, 0.36, 0.36]), (0, 0, 0));
-        assert_eq!(chosen([0.4, 0.30, 0.26]), (1, 0, 0));
-        assert_eq!(chosen([0.4, 0.30, 0.24]), (2, 1, 0));
-        assert_eq!(chosen([0.2, 0.30, 0.24]), (0, 1, 0));
+        assert_eq!(chosen([0.4, 0.36, 0.36]), [0, 0, 0]);
+        assert_eq!(chosen([0.4, 0.30, 0.26]), [1, 0, 0]);
+        assert_eq!(chosen([0.4, 0.30, 0.24]), [2, 1, 0]);
+        assert_eq!(chosen([0.2, 0.30, 0.24]), [0, 1, 0]);
     }
 
     #[test]
@@ -313,13 +187,34 @@ mod tests {
         let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, voters: 3, seed: 1 };
         let table = many_weak();
         let judged = |longer: usize, stop: Stop| {
-            let plan = Plan { folds: 4, repeats: 1, stop, limits, seed: 1, longer };
-            judge(&table, &candidates, &plan, &|| true).unwrap()
+            let plan = Plan { folds: 4, repeats: 1, final_repeats: 1, stop, limits, seed: 1, longer };
+            judge(&table, &candidates, &plan, &|| true).unwrap().0
         };
         let [short, long] = [1, 4].map(|longer| judged(longer, Stop::HeldOut));
         assert!(short[1].steps == 4 && long[1].steps > 4 && long[1].steps <= 16, "{short:?} {long:?}");
         assert!(long[1].error < short[1].error);
         assert_eq!(short[0], long[0], "plain neighbours take no steps");
         assert_eq!(judged(1, Stop::Last), judged(4, Stop::Last), "another rule counts the steps");
+    }
+    #[test]
+    fn the_best_meet_in_a_final_of_more_deals_and_the_others_do_not() {
+        let metric = |steps: usize, entries: usize| {
+            let settings = Settings { steps, entries, order: 1, update_every: 1, ..Settings::default() };
+            Candidate { name: format!("{steps} steps"), settings: Some(settings) }
+        };
+        let candidates = [Candidate::plain(), metric(1, 1), metric(12, 3), metric(12, 10)];
+        let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, voters: 3, seed: 1 };
+        let table = many_weak();
+        let judged = |repeats: usize, final_repeats: usize| {
+            let plan = Plan { folds: 4, repeats, final_repeats, stop: Stop::HeldOut, limits, seed: 1, longer: 1 };
+            judge(&table, &candidates, &plan, &|| true).unwrap()
+        };
+        let ((once, _), (thrice, _), (with_final, chosen)) = (judged(1, 1), judged(3, 3), judged(1, 3));
+        let finalists = finalists(&candidates, &once);
+        assert!(finalists.contains(&0) && !finalists.contains(&1) && finalists.contains(&chosen), "{once:?}");
+        for at in 0..candidates.len() {
+            let expected = if finalists.contains(&at) { &thrice[at] } else { &once[at] };
+            assert_eq!(&with_final[at], expected, "candidate {at}");
+        }
     }
 }

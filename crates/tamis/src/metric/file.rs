@@ -17,7 +17,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::MetricError;
-use super::choose::Judged;
+use super::course::Judged;
 use super::learned::{Metric, Term};
 use super::settings::Settings;
 use super::table::Variable;

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::MetricError;
 use super::boost::{Boost, Limits};
-use super::choose::{Candidate, Judged, Plan, best, judge, steps_in_all};
+use super::candidate::Candidate;
+use super::choose::{Plan, judge, steps_in_all};
+use super::course::Judged;
 use super::learned::Metric;
 use super::nearest::{Nearest, Points, Search, stream};
 use super::sample::Sample;
@@ -24,7 +26,7 @@ pub struct MetricOptions {
     pub candidates: Vec<Candidate>,
     /// Folds of the cross-validation.
     pub folds: usize,
-    /// Deals of the cross-validation; `None` takes more for fewer rows.
+    /// Deals of the cross-validation; `None` takes more for fewer rows, and three for the best of up to 2000 rows.
     pub repeats: Option<usize>,
     /// Rows the choice looks at, at most.
     pub choice_rows: usize,
@@ -195,9 +197,9 @@ impl<'a> Fitting<'a> {
         let wanted = self.options.candidates.iter().filter_map(|one| one.settings.as_ref()).map(|one| one.neighbours);
         if let Some(most) = wanted.max().filter(|&most| *size <= most) {
             let label = &table.classes[class];
+            let taken = if *size == 2 { "one is taken".into() } else { format!("{} are taken", size - 1) };
             self.notes.push(format!(
-                "class {label} has {size} rows, too few for {most} neighbours of the own class: {} are taken",
-                size - 1
+                "class {label} has {size} rows, too few for {most} neighbours of the own class: {taken}"
             ));
         }
     }
@@ -207,18 +209,19 @@ impl<'a> Fitting<'a> {
         self.table.check_classes(3)?;
         let part = self.part_to_choose_by();
         let table = part.as_ref().unwrap_or(self.table);
+        let for_few_rows = |times: usize, most: usize| (times * 2000 / table.rows().max(1)).clamp(1, most);
+        let repeats = options.repeats.unwrap_or_else(|| for_few_rows(1, 5));
         let plan = Plan {
             folds: options.folds,
-            repeats: options.repeats.unwrap_or((2000 / table.rows().max(1)).clamp(1, 5)),
+            repeats,
+            final_repeats: options.repeats.unwrap_or_else(|| for_few_rows(3, 3).max(repeats)),
             stop: options.stop,
             limits: options.limits(),
             seed: options.seed,
             longer: if options.steps.is_some() { 1 } else { LONGER },
         };
         self.total = steps_in_all(&options.candidates, &plan);
-        let judged = judge(table, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)?;
-        let chosen = best(&options.candidates, &judged);
-        Ok((judged, chosen))
+        judge(table, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)
     }
 
     /// A part of very many rows, with every class's share.

@@ -9,7 +9,7 @@ use faer::{Mat, Side};
 use serde::{Deserialize, Serialize};
 
 use super::boost::{Boost, Step};
-use super::choose::Judged;
+use super::course::Judged;
 use super::nearest::{Nearest, Points, Search, stream};
 use super::number::{Real, double};
 use super::sample::Sample;

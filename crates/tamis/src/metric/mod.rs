@@ -12,7 +12,9 @@
 
 mod among;
 mod boost;
+mod candidate;
 mod choose;
+mod course;
 mod direction;
 mod draw;
 mod error;
@@ -36,7 +38,8 @@ mod terms;
 mod vote;
 mod wide;
 
-pub use choose::{Candidate, Judged};
+pub use candidate::Candidate;
+pub use course::Judged;
 pub use error::MetricError;
 pub use explain::{FirstAxis, Share};
 pub use fit::{CurvePoint, FittedMetric, MetricOptions, Watcher, fit};

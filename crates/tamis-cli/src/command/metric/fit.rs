@@ -115,6 +115,7 @@ fn with(mut settings: Settings, numbers: &NumberArgs) -> Settings {
     settings.shrinkage = numbers.shrinkage.unwrap_or(settings.shrinkage);
     settings.bag = numbers.bag.unwrap_or(settings.bag);
     settings.balanced &= !numbers.unbalanced;
+    settings.draw_columns |= numbers.draw_columns;
     if let Some(pool) = numbers.pool {
         settings.pool = Some(pool).filter(|&pool| pool > 0);
     }

@@ -96,6 +96,9 @@ pub struct NumberArgs {
     /// Share of the rows a step looks at (η) [default: 1]
     #[arg(long, value_name = "SHARE")]
     pub bag: Option<f64>,
+    /// Each step looks at a root of the candidates (√p), drawn anew
+    #[arg(long)]
+    pub draw_columns: bool,
     /// Steps between two searches for neighbours [default: 5]
     #[arg(long, value_name = "N")]
     pub update_every: Option<usize>,
@@ -120,7 +123,7 @@ pub struct ChoiceArgs {
     /// Folds of the cross-validation
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub folds: usize,
-    /// Deals of the cross-validation [default: 1, up to 5 for few rows]
+    /// Deals of the cross-validation [default: 1, up to 5 for few rows; 3 among the best of up to 2000 rows]
     #[arg(long, value_name = "N")]
     pub repeats: Option<usize>,
     /// Compare candidates on at most so many rows
