@@ -9,6 +9,7 @@ mod ftrl;
 mod mean;
 pub mod moments;
 mod paper;
+pub mod polish;
 mod rates;
 mod rda;
 mod rounding;

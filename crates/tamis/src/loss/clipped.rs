@@ -30,6 +30,10 @@ impl Loss for ClippedSquared {
         if miss.abs() < ROUNDING { 0.0 } else { 2.0 * miss }
     }
 
+    fn curvature(&self, margin: f64, _target: f64) -> f64 {
+        if (0.0..=1.0).contains(&margin) { 2.0 } else { 0.0 }
+    }
+
     fn response(&self, margin: f64) -> f64 {
         margin.clamp(0.0, 1.0)
     }

@@ -14,6 +14,10 @@ impl Loss for Hinge {
     fn slope(&self, margin: f64, target: f64) -> f64 {
         if target * margin < 1.0 { -target } else { 0.0 }
     }
+
+    fn curvature(&self, _margin: f64, _target: f64) -> f64 {
+        0.0
+    }
 }
 
 #[cfg(test)]

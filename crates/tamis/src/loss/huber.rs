@@ -26,6 +26,10 @@ impl Loss for Huber {
     fn slope(&self, margin: f64, target: f64) -> f64 {
         (margin - target).clamp(-self.threshold, self.threshold)
     }
+
+    fn curvature(&self, margin: f64, target: f64) -> f64 {
+        if (margin - target).abs() <= self.threshold { 1.0 } else { 0.0 }
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,12 @@ impl Loss for Logistic {
         -target / (1.0 + (target * margin).exp())
     }
 
+    fn curvature(&self, margin: f64, _target: f64) -> f64 {
+        // p(1 − p), of the smaller of the two so that it does not vanish in rounding.
+        let odds = (-margin.abs()).exp();
+        odds / ((1.0 + odds) * (1.0 + odds))
+    }
+
     fn response(&self, margin: f64) -> f64 {
         1.0 / (1.0 + (-margin).exp())
     }
@@ -29,6 +35,7 @@ mod tests {
     fn by_hand() {
         assert_eq!(Logistic.value(0.0, 1.0), 2f64.ln());
         assert_eq!(Logistic.slope(0.0, 1.0), -0.5);
+        assert_eq!(Logistic.curvature(0.0, 1.0), 0.25);
         assert!((Logistic.value(3.0, -1.0) - (1.0 + 3f64.exp()).ln()).abs() < 1e-15);
         assert_eq!(Logistic.response(0.0), 0.5);
     }

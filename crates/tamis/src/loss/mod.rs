@@ -27,6 +27,8 @@ pub trait Loss: Copy {
     fn value(&self, margin: f64, target: f64) -> f64;
     /// ∂ℓ/∂f.
     fn slope(&self, margin: f64, target: f64) -> f64;
+    /// ∂²ℓ/∂f², off the kinks.
+    fn curvature(&self, margin: f64, target: f64) -> f64;
     /// How far the margin is from costing nothing, in units of the margin: for the hinge that is the loss itself.
     fn shortfall(&self, margin: f64, target: f64) -> f64 {
         self.value(margin, target)
@@ -136,6 +138,9 @@ impl Loss for AnyLoss {
     fn slope(&self, margin: f64, target: f64) -> f64 {
         each_loss!(self, loss => loss.slope(margin, target))
     }
+    fn curvature(&self, margin: f64, target: f64) -> f64 {
+        each_loss!(self, loss => loss.curvature(margin, target))
+    }
     fn shortfall(&self, margin: f64, target: f64) -> f64 {
         each_loss!(self, loss => loss.shortfall(margin, target))
     }
@@ -166,6 +171,21 @@ mod tests {
                 let [low, high] = [loss.slope(margin - step, target), loss.slope(margin + step, target)];
                 let slack = 1e-6 * (1.0 + numeric.abs());
                 prop_assert!(low - slack <= numeric && numeric <= high + slack, "{kind:?} at {margin}: {numeric}");
+            }
+        }
+
+        #[test]
+        fn curvature_is_the_derivative_of_the_slope(margin in -5.0..5.0f64, positive: bool, delta in 0.1..3.0f64) {
+            for kind in LossKind::ALL {
+                let loss = kind.build(delta);
+                let target = loss.codes()[usize::from(positive)];
+                let step = 1e-6;
+                let slope = |shift: f64| loss.slope(margin + shift, target);
+                let [left, right] = [(slope(0.0) - slope(-step)) / step, (slope(step) - slope(0.0)) / step];
+                // Next to a kink the two sides differ, and there is no derivative.
+                if (left - right).abs() < 1e-3 {
+                    prop_assert!((loss.curvature(margin, target) - left).abs() < 1e-3, "{kind:?} at {margin}: {left}");
+                }
             }
         }
 

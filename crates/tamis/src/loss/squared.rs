@@ -18,6 +18,10 @@ impl Loss for Squared {
     fn slope(&self, margin: f64, target: f64) -> f64 {
         2.0 * (margin - target)
     }
+
+    fn curvature(&self, _margin: f64, _target: f64) -> f64 {
+        2.0
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,10 @@ impl Loss for SquaredHinge {
     fn slope(&self, margin: f64, target: f64) -> f64 {
         -2.0 * target * (1.0 - target * margin).max(0.0)
     }
+
+    fn curvature(&self, margin: f64, target: f64) -> f64 {
+        if target * margin < 1.0 { 2.0 } else { 0.0 }
+    }
 }
 
 #[cfg(test)]
