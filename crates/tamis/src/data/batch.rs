@@ -84,9 +84,13 @@ impl Batch {
 
     /// Adds a row at the end. Explicit zeros are dropped: absent and zero are the same.
     pub fn push(&mut self, example: Example<'_>) {
-        for (id, value) in example.row.iter().filter(|(_, value)| *value != 0.0) {
-            self.ids.push(id);
-            self.values.push(value);
+        if example.row.values.contains(&0.0) {
+            let entries = || example.row.iter().filter(|(_, value)| *value != 0.0);
+            self.ids.extend(entries().map(|(id, _)| id));
+            self.values.extend(entries().map(|(_, value)| value));
+        } else {
+            self.ids.extend_from_slice(example.row.ids);
+            self.values.extend_from_slice(example.row.values);
         }
         self.offsets.push(self.ids.len());
         self.targets.push(example.target);

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use rand_pcg::Pcg64;
 
 use super::ReadError;
-use crate::data::bytes::doubles;
-use crate::data::{Batch, Example, Parts};
+use super::packed::{pack, unpack};
+use crate::data::{Batch, Example};
 use crate::random::{Purpose, below, generator, shuffle};
 
 /// How rows are held.
@@ -48,11 +48,15 @@ pub struct Held {
     memory_used: u64,
     file_used: u64,
     rows: u64,
+    /// Rows in closed blocks.
+    closed: u64,
     unpacked: Option<Vec<Batch>>,
 }
 
 struct Stored {
     place: Place,
+    /// The number of its first row.
+    first: u64,
     /// Bytes once unpacked.
     bytes: usize,
 }
@@ -65,6 +69,8 @@ enum Place {
 /// Blocks unpacked together, and the order to visit their rows in.
 pub struct Group<'a> {
     batches: &'a [Batch],
+    /// The number of each batch's first row.
+    firsts: &'a [u64],
     order: &'a [(u32, u32)],
 }
 
@@ -73,6 +79,13 @@ impl<'a> Group<'a> {
     pub fn examples(&self) -> impl Iterator<Item = Example<'a>> + use<'a> {
         let batches = self.batches;
         self.order.iter().map(move |&(batch, row)| batches[batch as usize].example(row as usize))
+    }
+
+    /// What the rows are numbered by, in the same order: each row has one number below [`Held::rows`], the same in every
+    /// pass.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + use<'a> {
+        let firsts = self.firsts;
+        self.order.iter().map(move |&(batch, row)| (firsts[batch as usize] + u64::from(row)) as usize)
     }
 
     /// The number of rows.
@@ -99,6 +112,7 @@ impl Held {
             memory_used: 0,
             file_used: 0,
             rows: 0,
+            closed: 0,
             unpacked: None,
         }
     }
@@ -144,7 +158,7 @@ impl Held {
     /// Gives back memory and disk; no rows remain.
     pub fn clear(&mut self) {
         (self.blocks, self.unpacked, self.file) = (Vec::new(), None, None);
-        (self.memory_used, self.file_used, self.rows) = (0, 0, 0);
+        (self.memory_used, self.file_used, self.rows, self.closed) = (0, 0, 0, 0);
     }
 
     fn close(&mut self, hand: usize) -> Result<(), ReadError> {
@@ -152,11 +166,12 @@ impl Held {
             return Ok(());
         }
         let packed = pack(&self.open[hand]);
-        let bytes = self.open[hand].bytes();
+        let (bytes, first) = (self.open[hand].bytes(), self.closed);
+        self.closed += self.open[hand].len() as u64;
         self.open[hand].clear();
         let fits = self.file.is_none() && self.memory_used + packed.len() as u64 <= self.options.memory;
         let place = if fits { self.keep(packed) } else { self.spill(&packed)? };
-        self.blocks.push(Stored { place, bytes });
+        self.blocks.push(Stored { place, first, bytes });
         Ok(())
     }
 
@@ -221,7 +236,8 @@ impl Held {
             if let Some(random) = &mut random {
                 shuffle(random, &mut order);
             }
-            let go_on = visit(&Group { batches: &batches, order: &order })?;
+            let firsts: Vec<u64> = group.iter().map(|&block| self.blocks[block].first).collect();
+            let go_on = visit(&Group { batches: &batches, firsts: &firsts, order: &order })?;
             if one_group {
                 self.unpacked = Some(batches);
             }
@@ -256,78 +272,6 @@ pub fn memory_of_this_machine() -> u64 {
     });
     let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
     total.into_iter().chain(limit).min().unwrap_or(4 << 30) / 2
-}
-
-const ALL_ONES: u8 = 0;
-const SINGLES: u8 = 1;
-const DOUBLES: u8 = 2;
-
-/// A batch as bytes: counts, row lengths, ids, values in the narrowest exact form, targets, weights, checksum.
-fn pack(batch: &Batch) -> Vec<u8> {
-    let Parts { offsets, ids, values, targets, weights } = batch.parts();
-    let kind = if values.iter().all(|&value| value == 1.0) {
-        ALL_ONES
-    } else if values.iter().all(|&value| f64::from(value as f32) == value) {
-        SINGLES
-    } else {
-        DOUBLES
-    };
-    let weighted = weights.iter().any(|&weight| weight != 1.0);
-    let mut out = Vec::with_capacity(16 + ids.len() * 12 + targets.len() * 20);
-    out.extend_from_slice(&(targets.len() as u32).to_le_bytes());
-    out.extend_from_slice(&(ids.len() as u32).to_le_bytes());
-    out.extend_from_slice(&[kind, u8::from(weighted)]);
-    offsets.windows(2).for_each(|pair| out.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes()));
-    ids.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
-    match kind {
-        ALL_ONES => {}
-        SINGLES => values.iter().for_each(|&value| out.extend_from_slice(&(value as f32).to_le_bytes())),
-        _ => values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes())),
-    }
-    targets.iter().for_each(|target| out.extend_from_slice(&target.to_le_bytes()));
-    if weighted {
-        weights.iter().for_each(|weight| out.extend_from_slice(&weight.to_le_bytes()));
-    }
-    let sum = crc32fast::hash(&out);
-    out.extend_from_slice(&sum.to_le_bytes());
-    out
-}
-
-/// The batch that [`pack`] made, or `None` if a byte changed.
-fn unpack(packed: &[u8]) -> Option<Batch> {
-    let (body, sum) = packed.split_last_chunk::<4>()?;
-    if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
-        return None;
-    }
-    let mut rest = body;
-    let mut take = |length: usize| {
-        let (head, tail) = rest.split_at_checked(length)?;
-        rest = tail;
-        Some(head)
-    };
-    let rows = u32::from_le_bytes(take(4)?.try_into().ok()?) as usize;
-    let entries = u32::from_le_bytes(take(4)?.try_into().ok()?) as usize;
-    let flags = take(2)?;
-    let lengths = words(take(4 * rows)?);
-    let mut offsets = Vec::with_capacity(rows + 1);
-    offsets.push(0);
-    offsets.extend(lengths.scan(0, |end, length| {
-        *end += length as usize;
-        Some(*end)
-    }));
-    let ids: Vec<u32> = words(take(4 * entries)?).collect();
-    let values = match flags[0] {
-        ALL_ONES => vec![1.0; entries],
-        SINGLES => words(take(4 * entries)?).map(|bits| f64::from(f32::from_bits(bits))).collect(),
-        _ => doubles(take(8 * entries)?),
-    };
-    let targets = doubles(take(8 * rows)?);
-    let weights = if flags[1] == 1 { doubles(take(8 * rows)?) } else { vec![1.0; rows] };
-    Some(Batch::from_parts(offsets, ids, values, targets, weights))
-}
-
-fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
 }
 
 #[cfg(test)]
@@ -392,15 +336,19 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_byte_is_noticed() {
-        let mut batch = Batch::new();
-        batch.push(Example { row: Row { ids: &[3], values: &[1.5] }, target: 1.0, weight: 1.0 });
-        let packed = pack(&batch);
-        assert_eq!(unpack(&packed), Some(batch));
-        for at in 0..packed.len() {
-            let mut bad = packed.clone();
-            bad[at] ^= 4;
-            assert_eq!(unpack(&bad), None);
-        }
+    fn rows_keep_their_numbers_in_every_pass() {
+        let mut held = hold(60_000, 0, Some(7));
+        let numbered = |held: &mut Held, pass: u64| {
+            let mut targets = vec![-1.0; 60_000];
+            held.pass(pass, |group| {
+                group.numbers().zip(group.examples()).for_each(|(number, example)| targets[number] = example.target);
+                Ok::<_, ReadError>(true)
+            })
+            .unwrap();
+            targets
+        };
+        let first = numbered(&mut held, 0);
+        assert!(!first.contains(&-1.0), "each number is of one row");
+        assert_eq!(numbered(&mut held, 5), first);
     }
 }

@@ -11,6 +11,7 @@ mod held;
 mod input;
 mod matrix;
 mod open;
+mod packed;
 mod rows;
 mod source;
 mod stream;

@@ -291,7 +291,7 @@ impl Recipe {
             settings.check().map_err(|error| RecipeError::Clash(error.to_string()))?;
         }
         if self.refit {
-            return clash("stabilized needs no --refit: without its gravity the weights get worse");
+            return clash("stabilized needs no --refit: it fits its weights by itself, as far as that helps");
         }
         if self.loss == Some(LossKind::ClippedSquared) {
             return clash("stabilized does not take the clipped-squared loss: use truncated-gradient");

@@ -43,6 +43,8 @@ pub struct Rung {
     pub outputs: Vec<Means>,
     /// How good it is out of bag.
     pub verdict: Verdict,
+    /// How good it was before its weights were fitted to the rows, if they were: the size is chosen by that.
+    pub unmoved: Option<Verdict>,
 }
 
 impl Rung {

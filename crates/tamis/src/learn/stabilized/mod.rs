@@ -39,12 +39,16 @@
 //! chosen with them (dexter: 1.3 % "out of bag" where new data have 5.3 %). The shadows' scores also give A and B. If no
 //! k is asked for, the smallest rung is taken whose loss and error are within √2 standard errors of the best (`size.rs`).
 //!
+//! Paths stop early, by design: that is what keeps weights small where rows are few. Where rows are many for the features
+//! that are left, they stop too early. So at the end of a stage the weights (never the features) are fitted to all rows,
+//! as far as the shadows' own rows gain by it, and not at all if they do not ([`Problem`], `docs/why-these-weights.md`).
+//!
 //! Tried and not taken: u = −z/n^¼ (between constant and self-normalised gravity): 3 % better on text, 30 % worse on
 //! arcene; full balance of the classes: worse on sms_spam and reuters.
 //!
 //! Cost: O(non-zeros of x in A) a row and path, half of the paths a row; 256 bytes a feature and 16 paths before the
-//! first cut, then half of it at every rung. Paths are independent within a stage; a stage ends with one reduction
-//! in a fixed order, so threads change no bit.
+//! first cut, then half of it at every rung; the fit holds at most 2¹⁹ entries for the model and each shadow. Paths are
+//! independent within a stage; a stage ends with one reduction in a fixed order, so threads change no bit.
 
 mod calibrate;
 mod engine;

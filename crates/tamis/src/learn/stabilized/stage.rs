@@ -6,6 +6,7 @@
 use super::lanes::{LANES, Lane, Paths, Pull, evidence};
 use super::rows::{Owners, Rows};
 use crate::learn::Packed;
+use crate::learn::ahead::prefetch;
 use crate::loss::{AnyLoss, Loss};
 
 /// How targets become the loss's own, for one output.
@@ -95,7 +96,10 @@ impl Packed for Tally {
 impl Block {
     /// Learns rows in their order.
     pub fn learn(&mut self, plan: &Plan, rows: &Rows) {
-        for (example, identity) in rows.iter() {
+        for (number, (example, identity)) in rows.iter().enumerate() {
+            if number + 1 < rows.len() {
+                prefetch(&self.paths.cells, rows.batch.row(number + 1).ids);
+            }
             let owned = plan.owners.block(self.first, self.count, identity);
             if owned == [false; LANES] {
                 continue;

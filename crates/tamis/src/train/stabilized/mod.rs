@@ -1,6 +1,7 @@
 //! The stabilized learner over held rows: see [`crate::learn::stabilized`] for what it does.
 
 mod outcome;
+mod polishing;
 mod prepare;
 mod published;
 mod saving;
@@ -11,8 +12,8 @@ mod walk;
 use std::sync::atomic::Ordering;
 
 use self::outcome::{choose, finish, model_of, outputs};
+use self::polishing::polish;
 use self::prepare::prepare;
-use self::sieve::Occurrences;
 pub(super) use self::standing::standing;
 use self::walk::Walk;
 use super::TrainError;
@@ -108,48 +109,62 @@ fn take_up(job: &mut Job<'_>, walk: &mut Walk, mut saved: Saved) -> Result<(), T
 /// All stages, over as many passes as they take.
 fn descend(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, observer: &mut dyn Observer) -> Result<(), TrainError> {
     let texts = job.texts.clone();
-    let (mut decoder, mut occurrences) = (Decoder::new(&texts), Occurrences::default());
-    let total = walk.lengths.iter().sum();
+    let mut decoder = Decoder::new(&texts);
     let every = job.options.checkpoint.as_ref().and_then(|plan| plan.every);
     let rows_left = |done: u64| every.map_or(u64::MAX, |every| every - done % every);
     while !walk.is_over() {
         // Pass 0 was for looking.
         let (pass, skip) = (1 + walk.done / job.rows, walk.done % job.rows);
-        let mut passed = 0;
-        occurrences.restart();
+        let (mut passed, mut stage_ends) = (0, false);
         held.pass(pass, |group| {
             let start = (skip.max(passed) - passed).min(group.len() as u64);
             passed += group.len() as u64;
-            let mut examples = group.examples().peekable();
-            for example in examples.by_ref().take(start as usize) {
-                let target = decoder.target(example.target, &mut job.targets)?;
-                occurrences.identity(&walk.main.sieve, Example { target, ..example });
-            }
-            while examples.peek().is_some() && !walk.is_over() {
+            let mut examples = group.numbers().zip(group.examples()).skip(start as usize).peekable();
+            while examples.peek().is_some() {
                 let wanted = (walk.rows_wanted() as u64).min(rows_left(walk.done));
                 let mut rows: Vec<(Example<'_>, u64)> = Vec::with_capacity(wanted as usize);
-                for mut example in examples.by_ref().take(wanted as usize) {
+                for (number, mut example) in examples.by_ref().take(wanted as usize) {
                     example.target = decoder.target(example.target, &mut job.targets)?;
-                    rows.push((example, occurrences.identity(&walk.main.sieve, example)));
+                    rows.push((example, walk.identities[number]));
                 }
-                if walk.learn(&rows) {
-                    let rung = walk.rungs.last().expect("just made");
-                    observer.rung(&RungReport::of(rung, job.targets.loss_unit()));
-                    if observer.wants_models() {
-                        observer.model(walk.done, &model_of(job, walk, rung, outputs(job, walk, rung)));
-                    }
+                stage_ends = walk.learn(&rows);
+                if stage_ends {
+                    return Ok(false);
                 }
-                observer.tick(walk.done, Some(total), 0);
-                if every.is_some_and(|every| walk.done.is_multiple_of(every)) && !walk.is_over() {
-                    save(job, walk, false)?;
-                }
-                if job.options.stop.load(Ordering::Relaxed) {
-                    let saved = save(job, walk, false)?;
-                    return Err(TrainError::Interrupted { rows: walk.done, saved });
-                }
+                pause(job, walk, observer)?;
             }
-            Ok::<bool, TrainError>(!walk.is_over())
+            Ok::<bool, TrainError>(true)
         })?;
+        if stage_ends {
+            end_stage(job, walk, observer);
+            pause(job, walk, observer)?;
+        }
+    }
+    Ok(())
+}
+
+/// The rung a stage has led to, its weights fitted to the rows, is reported; the next stage begins.
+fn end_stage(job: &Job<'_>, walk: &mut Walk, observer: &mut dyn Observer) {
+    let mut rung = walk.rung();
+    polish(job, walk, &mut rung);
+    walk.end_stage(rung);
+    let rung = walk.rungs.last().expect("just made");
+    observer.rung(&RungReport::of(rung, job.targets.loss_unit()));
+    if observer.wants_models() {
+        observer.model(walk.done, &model_of(job, walk, rung, outputs(job, walk, rung)));
+    }
+}
+
+/// After a few rows: tells how far it is, saves if that is due, stops if that is asked for.
+fn pause(job: &Job<'_>, walk: &Walk, observer: &mut dyn Observer) -> Result<(), TrainError> {
+    observer.tick(walk.done, Some(walk.lengths.iter().sum()), 0);
+    let every = job.options.checkpoint.as_ref().and_then(|plan| plan.every);
+    if every.is_some_and(|every| walk.done.is_multiple_of(every)) && !walk.is_over() {
+        save(job, walk, false)?;
+    }
+    if job.options.stop.load(Ordering::Relaxed) {
+        let saved = save(job, walk, false)?;
+        return Err(TrainError::Interrupted { rows: walk.done, saved });
     }
     Ok(())
 }

@@ -11,11 +11,14 @@ use crate::train::task::Targets;
 /// Rungs up to this many times the chosen size keep their weights in the model, to cut it again without data.
 const KEPT_SIZES: usize = 4;
 
-/// The rung that becomes the model: the last one if a size was asked for, else the smallest that is as good as the best.
+/// The rung that becomes the model: the last one if a size was asked for, else the smallest that is as good as the best,
+/// by what the paths themselves made of it. Fitted weights make more of weak features; how few are wanted is not their say.
 pub(super) fn choose(rungs: &[Rung], k: Option<usize>) -> usize {
     match k {
         Some(_) => rungs.len() - 1,
-        None => smallest_as_good(&rungs.iter().map(|rung| &rung.verdict).collect::<Vec<_>>()),
+        None => smallest_as_good(
+            &rungs.iter().map(|rung| rung.unmoved.as_ref().unwrap_or(&rung.verdict)).collect::<Vec<_>>(),
+        ),
     }
 }
 

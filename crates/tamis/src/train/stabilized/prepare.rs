@@ -3,7 +3,7 @@
 use super::sieve::{Occurrences, Sieve};
 use super::walk::{FOLDS, Runner, SHADOW_PATHS, Walk};
 use super::{Job, TrainError};
-use crate::data::{Example, FeatureId};
+use crate::data::FeatureId;
 use crate::learn::stabilized::{Coding, Engine, LANES, Owners, Rows, SMALLEST, Settings, ladder};
 use crate::loss::{AnyLoss, LossKind};
 use crate::random::mix;
@@ -13,6 +13,8 @@ use crate::train::task::Kind;
 
 /// Rows that judge a rung, at most: the error of a model is then known to about a third of a percent.
 const JUDGES: u64 = 1 << 14;
+/// Entries of the rows that weights are fitted by, at most: what is held in memory of them.
+const SAMPLE_ENTRIES: u64 = 1 << 21;
 /// L₀: rows visited in a stage, at least.
 const SHORTEST: u64 = 800;
 /// Rows visited in a stage need not be more than this...
@@ -22,7 +24,9 @@ const PASSES: u64 = 5;
 /// Classes are weighed by their size to this power: see [`crate::learn::stabilized`].
 const BALANCE: f64 = 0.25;
 /// A feature of fewer rows says nothing of others.
-const FEWEST_ROWS: u8 = 2;
+const FEWEST_ROWS: u32 = 2;
+/// Nor are features left out that are in so many.
+const ENOUGH_ROWS: u32 = 255;
 /// Of more features than this, those of the fewest rows are left out: they could not pass the first cut.
 const MOST_FEATURES: usize = 1 << 18;
 
@@ -32,8 +36,8 @@ struct Survey {
     classes: Vec<f64>,
     /// The mean absolute value of each feature, scaled.
     sizes: Vec<f64>,
-    /// In how many rows each feature is, up to 255.
-    rows: Vec<u8>,
+    /// In how many rows each feature is.
+    rows: Vec<u32>,
 }
 
 /// A walk ready to begin.
@@ -44,20 +48,23 @@ pub(super) fn prepare(job: &mut Job<'_>, held: &mut Held) -> Result<Walk, TrainE
     let survey = survey(job, held, &mut sieve, &everything)?;
     let active = candidates(&everything, &survey, job.recipe.k);
     let codings = codings(job, &survey.classes);
-    sieve.set_sizes(survey.sizes);
+    let entries = survey.rows.iter().map(|&rows| u64::from(rows)).sum();
+    sieve.set_survey(survey.sizes, survey.rows);
     let loss = path_loss(job);
     let settings =
         Settings { paths: paths(job, codings.len()), intercept: job.recipe.intercept, ..Settings::default() };
     job.check_memory(active.len(), codings.len() * (settings.paths.div_ceil(LANES) + FOLDS as usize))?;
-    let runner = |paths, owners| {
+    let runner = |paths, owners, spared| {
         let engine = Engine::new(Settings { paths, ..settings }, loss, codings.clone(), active.clone(), owners);
-        Runner::new(engine, sieve.clone())
+        Runner::new(engine, sieve.clone(), spared)
     };
     let sizes = ladder(active.len(), job.recipe.k.unwrap_or(SMALLEST));
     let threads = rayon::ThreadPoolBuilder::new().num_threads(job.options.read.threads.max(1));
     let mut walk = Walk {
-        main: runner(settings.paths, Owners::new(settings.share)),
-        shadows: (0..FOLDS).map(|fold| runner(SHADOW_PATHS, Owners::sparing(settings.share, fold, FOLDS))).collect(),
+        main: runner(settings.paths, Owners::new(settings.share), None),
+        shadows: (0..FOLDS)
+            .map(|fold| runner(SHADOW_PATHS, Owners::sparing(settings.share, fold, FOLDS), Some(fold)))
+            .collect(),
         loss,
         lengths: lengths(job.rows, sizes.len(), job.recipe.passes),
         sizes,
@@ -66,8 +73,11 @@ pub(super) fn prepare(job: &mut Job<'_>, held: &mut Held) -> Result<Walk, TrainE
         done: 0,
         threads: threads.build().expect("threads can be made"),
         most_bytes: 0,
+        sample: Rows::default(),
+        identities: Vec::new(),
+        scaled: Vec::new(),
     };
-    add_judges(job, held, &mut walk)?;
+    look(job, held, &mut walk, entries)?;
     Ok(walk)
 }
 
@@ -81,11 +91,13 @@ fn survey(
     let mut decoder = Decoder::new(&texts);
     let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span] };
     let share = 1.0 / job.rows as f64;
-    let mut rows = Rows::default();
+    let (mut scaled, mut rows) = (Rows::default(), Rows::default());
     held.pass(0, |group| {
         for example in group.examples() {
+            scaled.clear();
             rows.clear();
-            sieve.press(example, 0, &mut rows);
+            sieve.scale(example, 0, &mut scaled);
+            sieve.press(scaled.batch.example(0), 0, &mut rows);
             for (position, value) in rows.batch.row(0).iter() {
                 survey.sizes[everything[position as usize] as usize] += value.abs() * share;
             }
@@ -106,9 +118,9 @@ fn survey(
 /// The features that enter: those of more than one row, or of more still where they are very many; all of them if so
 /// many are asked for.
 fn candidates(everything: &[FeatureId], survey: &Survey, k: Option<usize>) -> Vec<FeatureId> {
-    let of_rows = |least: u8| everything.iter().copied().filter(move |&id| survey.rows[id as usize] >= least);
+    let of_rows = |least: u32| everything.iter().copied().filter(move |&id| survey.rows[id as usize] >= least);
     let most = MOST_FEATURES.max(2 * k.unwrap_or(1));
-    let least = (FEWEST_ROWS..u8::MAX).find(|&least| of_rows(least).count() <= most).unwrap_or(u8::MAX);
+    let least = (FEWEST_ROWS..ENOUGH_ROWS).find(|&least| of_rows(least).count() <= most).unwrap_or(ENOUGH_ROWS);
     let candidates: Vec<FeatureId> = of_rows(least).collect();
     if candidates.len() < k.unwrap_or(1) { everything.to_vec() } else { candidates }
 }
@@ -158,21 +170,31 @@ fn lengths(rows: u64, stages: usize, passes: Option<u32>) -> Vec<u64> {
     (0..stages).map(|stage| if stage == 0 { 2 * each } else { each }).collect()
 }
 
-/// Finds rows to judge by: all of them, or a sample by identity.
-fn add_judges(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk) -> Result<(), TrainError> {
-    let limit = (JUDGES as f64 / job.rows as f64 * u64::MAX as f64) as u64;
+/// Tells what each row is known by; finds rows to judge by, and rows to fit by: all of them, or samples by identity.
+fn look(job: &mut Job<'_>, held: &mut Held, walk: &mut Walk, entries: u64) -> Result<(), TrainError> {
+    let (judges, sample) = (share_of(JUDGES, job.rows), share_of(SAMPLE_ENTRIES, entries));
     let texts = job.texts.clone();
     let (mut decoder, mut occurrences) = (Decoder::new(&texts), Occurrences::default());
+    walk.identities = vec![0; job.rows as usize];
     held.pass(0, |group| {
-        for example in group.examples() {
-            let target = decoder.target(example.target, &mut job.targets)?;
-            let identity = occurrences.identity(&walk.main.sieve, Example { target, ..example });
-            if job.rows <= JUDGES || mix(identity ^ 1) <= limit {
-                walk.add_judge(Example { target, ..example }, identity);
+        for (number, mut example) in group.numbers().zip(group.examples()) {
+            example.target = decoder.target(example.target, &mut job.targets)?;
+            let identity = occurrences.identity(&walk.main.sieve, example);
+            walk.identities[number] = identity;
+            if mix(identity ^ 1) <= judges {
+                walk.add_judge(example, identity);
+            }
+            if mix(identity ^ 2) <= sample {
+                walk.main.sieve.scale(example, identity, &mut walk.sample);
             }
         }
         Ok::<bool, TrainError>(true)
     })
+}
+
+/// The hash up to which so many of all are taken: every hash if that is all of them.
+pub(super) fn share_of(most: u64, all: u64) -> u64 {
+    (most as f64 / all.max(1) as f64 * u64::MAX as f64) as u64
 }
 
 #[cfg(test)]

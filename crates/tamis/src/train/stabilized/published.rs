@@ -90,11 +90,13 @@ fn run_output(
 fn rows(job: &mut Job<'_>, held: &mut Held, sieve: &mut Sieve) -> Result<Batch, TrainError> {
     let texts = job.texts.clone();
     let mut decoder = Decoder::new(&texts);
-    let mut rows = Rows::default();
+    let (mut scaled, mut rows) = (Rows::default(), Rows::default());
     held.pass(0, |group| {
         for example in group.examples() {
             let target = decoder.target(example.target, &mut job.targets)?;
-            sieve.press(Example { target, ..example }, 0, &mut rows);
+            scaled.clear();
+            sieve.scale(Example { target, ..example }, 0, &mut scaled);
+            sieve.press(scaled.batch.example(0), 0, &mut rows);
         }
         Ok::<bool, TrainError>(true)
     })?;

@@ -89,10 +89,11 @@ impl Packed for Calibration {
 
 fn save_rung(rung: &Rung, state: &mut State) {
     state.put("active", rung.active.iter().map(|&id| f64::from(id)).collect());
-    let error = rung.verdict.error.unwrap_or(f64::NAN);
-    state.put("numbers", vec![rung.gravity, rung.verdict.loss, error]);
-    state.put_all("calibrations", &rung.verdict.calibrations);
-    state.put_all("rows", &rung.verdict.rows);
+    state.put("numbers", vec![rung.gravity, f64::from(u8::from(rung.unmoved.is_some()))]);
+    save_verdict(&rung.verdict, "verdict", state);
+    if let Some(unmoved) = &rung.unmoved {
+        save_verdict(unmoved, "unmoved", state);
+    }
     for (number, means) in rung.outputs.iter().enumerate() {
         state.put(&format!("bias{number}"), vec![means.bias]);
         for (name, list) in [
@@ -106,11 +107,24 @@ fn save_rung(rung: &Rung, state: &mut State) {
     }
 }
 
+fn save_verdict(verdict: &Verdict, name: &str, state: &mut State) {
+    state.put(name, vec![verdict.loss, verdict.error.unwrap_or(f64::NAN)]);
+    state.put_all(&format!("{name}.calibrations"), &verdict.calibrations);
+    state.put_all(&format!("{name}.rows"), &verdict.rows);
+}
+
+fn load_verdict(state: &mut State, name: &str) -> Result<Verdict, StateError> {
+    let [loss, error] = state.take_fixed(name)?;
+    let (calibrations, rows) =
+        (state.take_all(&format!("{name}.calibrations"))?, state.take_all(&format!("{name}.rows"))?);
+    Ok(Verdict { calibrations, loss, error: (!error.is_nan()).then_some(error), rows })
+}
+
 fn load_rung(state: &mut State, outputs: usize) -> Result<Rung, StateError> {
     let active = state.take("active")?.into_iter().map(|id| id as u32).collect();
-    let [gravity, loss, error] = state.take_fixed("numbers")?;
-    let error = (!error.is_nan()).then_some(error);
-    let (calibrations, rows) = (state.take_all("calibrations")?, state.take_all("rows")?);
+    let [gravity, was_moved] = state.take_fixed("numbers")?;
+    let verdict = load_verdict(state, "verdict")?;
+    let unmoved = if was_moved != 0.0 { Some(load_verdict(state, "unmoved")?) } else { None };
     let mut means = Vec::new();
     for number in 0..outputs {
         let [bias] = state.take_fixed(&format!("bias{number}"))?;
@@ -118,5 +132,5 @@ fn load_rung(state: &mut State, outputs: usize) -> Result<Rung, StateError> {
         let (weights, evidence, spread, votes) = (list("weights")?, list("evidence")?, list("spread")?, list("votes")?);
         means.push(Means { bias, weights, evidence, spread, votes });
     }
-    Ok(Rung { active, gravity, outputs: means, verdict: Verdict { calibrations, loss, error, rows } })
+    Ok(Rung { active, gravity, outputs: means, verdict, unmoved })
 }

@@ -1,4 +1,4 @@
-//! Rows as they come, through the sieve: active features only, scaled, dense columns centred, each row with an identity.
+//! Rows as they come, through the sieve: scaled, then active features only, dense columns centred, each row with an identity.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::train::head::content;
 const NONE: u32 = u32::MAX;
 
 /// Tells equal rows apart by counting them. They are equal in everything, so it does not matter which is called the
-/// first: every pass has the same identities, whatever its order. Without it, data of few different rows would have few
+/// first. Without it, data of few different rows would have few
 /// identities, and no path could learn what another is judged by.
 #[derive(Default)]
 pub(super) struct Occurrences {
@@ -21,7 +21,7 @@ pub(super) struct Occurrences {
 }
 
 impl Occurrences {
-    /// The identity of a row with its label among its equals of this pass.
+    /// The identity of a row with its label among its equals.
     pub(super) fn identity(&mut self, sieve: &Sieve, example: Example<'_>) -> u64 {
         let content = sieve.identity(example.row);
         if sieve.has_key(example.row) {
@@ -31,11 +31,6 @@ impl Occurrences {
         let count = self.seen.entry(whole).or_insert(0);
         *count += 1;
         if *count == 1 { content } else { mix(whole ^ *count) }
-    }
-
-    /// A new pass begins.
-    pub(super) fn restart(&mut self) {
-        self.seen.clear();
     }
 }
 
@@ -51,9 +46,11 @@ pub(super) struct Sieve {
     columns: Arc<[(f64, f64)]>,
     /// By feature: the mean absolute value as the paths see it.
     sizes: Arc<[f64]>,
+    /// By feature: in how many rows it is.
+    counts: Arc<[u32]>,
     /// By feature: its position in the active set.
     positions: Vec<u32>,
-    /// By feature: its place among the centred active columns.
+    /// By feature: its place among the centred active columns; empty if there are none.
     slots: Vec<u32>,
     /// The centred active columns' positions, and their values in a row without them.
     centred: Vec<(u32, f64)>,
@@ -72,6 +69,7 @@ impl Sieve {
             names: (0..span).map(|id| dictionary.name_hash(id)).collect(),
             columns: (0..span).map(|id| (scale.divisor(id), scale.centre(id))).collect(),
             sizes: Arc::new([]),
+            counts: Arc::new([]),
             positions: Vec::new(),
             slots: Vec::new(),
             centred: Vec::new(),
@@ -90,9 +88,15 @@ impl Sieve {
         self.columns.iter().map(|&(_, centre)| centre).collect()
     }
 
-    /// Sets how large each feature's scaled values are on the whole.
-    pub(super) fn set_sizes(&mut self, sizes: Vec<f64>) {
-        self.sizes = sizes.into();
+    /// Sets how large each feature's scaled values are on the whole, and in how many rows it is.
+    pub(super) fn set_survey(&mut self, sizes: Vec<f64>, counts: Vec<u32>) {
+        (self.sizes, self.counts) = (sizes.into(), counts.into());
+    }
+
+    /// The entries that so many rows have over these features; a centred column is in all of them.
+    pub(super) fn entries(&self, active: &[FeatureId], rows: u64) -> u64 {
+        let in_rows = |&id: &FeatureId| if self.column(id).1 != 0.0 { rows } else { self.counts[id as usize].into() };
+        active.iter().map(in_rows).sum()
     }
 
     /// The mean ℓ₁ norm of a row over these features.
@@ -103,12 +107,13 @@ impl Sieve {
     /// Lets only these features through, ascending.
     pub(super) fn set_active(&mut self, active: &[FeatureId]) {
         self.positions = vec![NONE; self.names.len()];
-        self.slots = vec![NONE; self.names.len()];
+        self.slots.clear();
         self.centred.clear();
         for (position, &id) in active.iter().enumerate() {
             self.positions[id as usize] = position as u32;
             let (divisor, centre) = self.column(id);
             if centre != 0.0 {
+                self.slots.resize(self.names.len(), NONE);
                 self.slots[id as usize] = self.centred.len() as u32;
                 self.centred.push((position as u32, -centre / divisor));
             }
@@ -134,29 +139,52 @@ impl Sieve {
         }
     }
 
-    /// Puts a row through.
+    /// Adds a row with its values scaled, over all features.
+    pub(super) fn scale(&self, example: Example<'_>, identity: u64, rows: &mut Rows) {
+        let factor = self.row_scale.factor(example.row.len());
+        rows.batch.push_mapped(example, |id, value| value * factor / self.columns[id as usize].0);
+        rows.identities.push(identity);
+    }
+
+    /// Puts a scaled row through.
     pub(super) fn press(&mut self, example: Example<'_>, identity: u64, rows: &mut Rows) {
-        let row = example.row;
+        match self.centred.is_empty() {
+            true => self.press_sparse(example.row),
+            false => self.press_centred(example.row),
+        }
+        let pressed = Row { ids: &self.ids, values: &self.values };
+        rows.push(Example { row: pressed, ..example }, identity);
+    }
+
+    /// Every entry is written and the next one written over it if it is not let through: whether it is, cannot be guessed.
+    fn press_sparse(&mut self, row: Row<'_>) {
+        self.ids.resize(row.len(), 0);
+        self.values.resize(row.len(), 0.0);
+        let mut kept = 0;
+        for (id, value) in row.iter() {
+            let position = self.positions[id as usize];
+            (self.ids[kept], self.values[kept]) = (position, value);
+            kept += usize::from(position != NONE);
+        }
+        self.ids.truncate(kept);
+        self.values.truncate(kept);
+    }
+
+    /// Centred columns are in every row, first.
+    fn press_centred(&mut self, row: Row<'_>) {
         self.ids.clear();
         self.values.clear();
         self.ids.extend(self.centred.iter().map(|&(position, _)| position));
         self.values.extend(self.centred.iter().map(|&(_, value)| value));
-        let factor = self.row_scale.factor(row.len());
         for (id, value) in row.iter() {
-            let position = self.positions[id as usize];
-            if position == NONE {
-                continue;
-            }
-            let value = value * factor / self.columns[id as usize].0;
-            match self.slots[id as usize] {
-                NONE => {
+            match (self.positions[id as usize], self.slots[id as usize]) {
+                (NONE, _) => {}
+                (position, NONE) => {
                     self.ids.push(position);
                     self.values.push(value);
                 }
-                slot => self.values[slot as usize] += value,
+                (_, slot) => self.values[slot as usize] += value,
             }
         }
-        let pressed = Row { ids: &self.ids, values: &self.values };
-        rows.push(Example { row: pressed, ..example }, identity);
     }
 }

@@ -7,13 +7,15 @@
 use rayon::prelude::*;
 
 use super::sieve::Sieve;
-use crate::data::Example;
+use crate::data::{Example, Row};
 use crate::learn::stabilized::{Coding, Engine, Means, Owners, Rows, Rung, judge};
 use crate::learn::{State, StateError};
 use crate::loss::AnyLoss;
 
 /// Rows that go to the engines at a time.
-const CHUNK: u64 = 1024;
+pub(super) const CHUNK: u64 = 1024;
+/// Rows of these that are scaled together.
+const PIECE: usize = 128;
 /// Shadows, and their paths.
 pub(super) const FOLDS: u64 = 4;
 pub(super) const SHADOW_PATHS: usize = 8;
@@ -24,13 +26,15 @@ pub(super) struct Runner {
     pub(super) sieve: Sieve,
     /// Rows that judge it: no path of its owns them.
     judges: Rows,
+    /// The fold that no path of its owns.
+    spared: Option<u64>,
     pressed: Rows,
 }
 
 impl Runner {
-    pub(super) fn new(engine: Engine, mut sieve: Sieve) -> Self {
+    pub(super) fn new(engine: Engine, mut sieve: Sieve, spared: Option<u64>) -> Self {
         sieve.set_active(engine.active());
-        Runner { engine, sieve, judges: Rows::default(), pressed: Rows::default() }
+        Runner { engine, sieve, judges: Rows::default(), spared, pressed: Rows::default() }
     }
 
     pub(super) fn begin(&mut self, length: u64) {
@@ -38,9 +42,25 @@ impl Runner {
         self.engine.begin(length, row_size);
     }
 
-    fn learn(&mut self, rows: &[(Example<'_>, u64)]) {
+    pub(super) fn judges(&self) -> &Rows {
+        &self.judges
+    }
+
+    /// Whether its paths may learn from a row at all.
+    pub(super) fn may_see(&self, identity: u64) -> bool {
+        self.spared.is_none_or(|fold| fold != Owners::fold(identity, FOLDS))
+    }
+
+    fn learn(&mut self, rows: &[Rows]) {
         self.pressed.clear();
-        rows.iter().for_each(|&(example, identity)| self.sieve.press(example, identity, &mut self.pressed));
+        for (example, identity) in rows.iter().flat_map(Rows::iter) {
+            // Rows that nobody owns are counted, and not looked at.
+            let nothing = Row { ids: &[], values: &[] };
+            match self.may_see(identity) {
+                true => self.sieve.press(example, identity, &mut self.pressed),
+                false => self.pressed.push(Example { row: nothing, ..example }, identity),
+            }
+        }
         self.engine.learn(&self.pressed);
     }
 
@@ -88,6 +108,12 @@ pub(super) struct Walk {
     pub(super) threads: rayon::ThreadPool,
     /// The most bytes that all paths took.
     pub(super) most_bytes: usize,
+    /// Rows that weights are fitted by, as they came.
+    pub(super) sample: Rows,
+    /// What each row is known by, whatever the order of the rows.
+    pub(super) identities: Vec<u64>,
+    /// The rows on their way to the engines.
+    pub(super) scaled: Vec<Rows>,
 }
 
 impl Walk {
@@ -95,7 +121,9 @@ impl Walk {
     pub(super) fn add_judge(&mut self, example: Example<'_>, identity: u64) {
         let fold = Owners::fold(identity, FOLDS);
         if let Some(Runner { sieve, judges, .. }) = self.shadows.get_mut(fold as usize) {
-            sieve.press(example, identity, judges);
+            let mut scaled = Rows::default();
+            sieve.scale(example, identity, &mut scaled);
+            sieve.press(scaled.batch.example(0), identity, judges);
         }
     }
 
@@ -119,28 +147,31 @@ impl Walk {
         self.main.engine.rows_wanted().min(CHUNK) as usize
     }
 
-    /// Learns rows, at most as many as are wanted; tells whether a stage ended with them.
+    /// Learns rows, at most as many as are wanted; tells whether the stage's last one was among them.
     pub(super) fn learn(&mut self, rows: &[(Example<'_>, u64)]) -> bool {
         self.done += rows.len() as u64;
-        let (main, shadows) = (&mut self.main, &mut self.shadows);
+        let Walk { main, shadows, scaled, .. } = self;
+        scaled.resize(rows.len().div_ceil(PIECE), Rows::default());
         self.threads.install(|| {
+            scaled.par_iter_mut().zip(rows.par_chunks(PIECE)).for_each(|(scaled, rows)| {
+                scaled.clear();
+                rows.iter().for_each(|&(example, identity)| main.sieve.scale(example, identity, scaled));
+            });
+            let rows = &scaled[..];
             rayon::join(|| main.learn(rows), || shadows.par_iter_mut().for_each(|shadow| shadow.learn(rows)))
         });
-        let over = self.main.engine.stage_is_over();
-        if over {
-            self.end_stage();
-        }
-        over
+        self.main.engine.stage_is_over()
     }
 
-    /// Bytes of all paths now.
+    /// Bytes of all paths now, and of what is known of the rows.
     fn bytes(&self) -> usize {
-        self.main.engine.bytes() + self.shadows.iter().map(|shadow| shadow.engine.bytes()).sum::<usize>()
+        let rows = size_of_val(&self.identities[..]) + self.sample.batch.bytes();
+        rows + self.main.engine.bytes() + self.shadows.iter().map(|shadow| shadow.engine.bytes()).sum::<usize>()
     }
 
-    fn end_stage(&mut self) {
+    /// Ends a stage with its rung, and begins the next one with fewer features.
+    pub(super) fn end_stage(&mut self, rung: Rung) {
         self.most_bytes = self.most_bytes.max(self.bytes());
-        let rung = self.rung();
         if let Some(&size) = self.sizes.get(self.rungs.len() + 1) {
             self.main.descend(&rung.outputs, size);
             for shadow in &mut self.shadows {
@@ -155,7 +186,7 @@ impl Walk {
     }
 
     /// The rung the stage has led to: the model of the main engine, judged by the shadows.
-    fn rung(&self) -> Rung {
+    pub(super) fn rung(&self) -> Rung {
         let mut scores: Vec<Vec<f64>> = vec![Vec::new(); self.codings.len()];
         let mut targets = Vec::new();
         for shadow in &self.shadows {
@@ -172,6 +203,6 @@ impl Walk {
             }
         }
         let verdict = judge(&scores, &self.codings, &targets, self.loss);
-        Rung { active: engine.active().to_vec(), gravity: engine.gravity(), outputs, verdict }
+        Rung { active: engine.active().to_vec(), gravity: engine.gravity(), outputs, verdict, unmoved: None }
     }
 }
