@@ -154,6 +154,8 @@ impl Recipe {
             ("rho", Method::Sadmm) => 1.0,
             ("rho", _) => 0.0,
             ("radius", _) => 10.0,
+            // Where nothing was found from the rows.
+            ("polish", _) => 0.0,
             _ => unreachable!("only parameters without a default ask the method"),
         }
     }
