@@ -9,9 +9,10 @@ from .errors import ParamError
 
 PARAMETERS = """
     Weights are learned in an l1 ball, in epochs that double, and averaged; then features are drawn at random, likely ones
-    those of large effect, and their weights raised so that the drawn model is right on average. What is not given is tried
-    on rows held out: radius and rate by the loss of the drawn model, and the number of features, the smallest whose loss is
-    at most one standard error above the least.
+    those of large effect, and their weights raised so that the drawn model is right on average; at last these weights are
+    moved towards the fit on the rows. What is not given is tried on rows held out: radius, rate and how far, by the loss of
+    the model they lead to, and the number of features, the smallest whose loss is at most one standard error above the
+    least.
 
     Parameters
     ----------
@@ -41,6 +42,9 @@ PARAMETERS = """
         How columns are scaled while learning; ``auto`` is by the largest absolute value.
     fit_intercept : bool, default=True
         Whether there is an intercept.
+    polish : float, default=None
+        How far the drawn weights are moved towards the fit on the rows: 0 leaves them as drawn, right on average; ``None``
+        finds it from the rows.
     refit : bool, default=False
         Whether the drawn features are learned again, without the ball.
     reading : dict, default=None
@@ -80,6 +84,7 @@ class TwoStage(Trained):
         max_iter=None,
         scale="auto",
         fit_intercept=True,
+        polish=None,
         refit=False,
         reading=None,
         random_state=None,
@@ -98,6 +103,7 @@ class TwoStage(Trained):
         self.max_iter = max_iter
         self.scale = scale
         self.fit_intercept = fit_intercept
+        self.polish = polish
         self.refit = refit
         self.reading = reading
         self.random_state = random_state
@@ -113,6 +119,7 @@ class TwoStage(Trained):
             "radius": self.radius,
             "learning-rate": self.learning_rate,
             "first-epoch": self.first_epoch,
+            "polish": self.polish,
         }
         return {
             "method": "two-stage",

@@ -97,12 +97,15 @@ fn what_cannot_be_learned_is_told_with_what_to_do() {
         ("line.csv --k 3 --draws 5", "give one of them"),
         ("line.csv --k 2 --rate constant", "two-stage has a step size of its own"),
         ("line.csv --delta 0", "delta must be a number above 0 and at most 1, got 0"),
+        ("line.csv --polish -1", "polish must be a number of at least 0, got -1"),
     ] {
         let run = folder.run(&format!("fit {line} --method two-stage --task regression --out m.json"));
         assert!(run.complaint().contains(expected), "{line}: {}", run.complaint());
     }
     let run = folder.run("fit line.csv --method sgd --law magnitude --out m.json");
     assert!(run.complaint().contains("--law is a choice of two-stage"), "{}", run.complaint());
+    let run = folder.run("fit line.csv --method sgd --polish 1 --out m.json");
+    assert!(run.complaint().contains("--polish is a number of two-stage"), "{}", run.complaint());
     assert_eq!(
         one_json_line(&folder.ok("fit line.csv --method two-stage --radius 1e6 --json --quiet"))["nonzeros"],
         3,
@@ -123,6 +126,31 @@ fn with_nothing_said_rows_held_out_say_how_many() {
 }
 
 #[test]
+fn drawn_weights_are_moved_as_far_as_rows_held_out_gain() {
+    let folder = text();
+    let fit = |flags: &str| {
+        let line =
+            format!("fit t.svm --method two-stage --k 100 {flags} --json --quiet --validate t.test.svm --out m.json");
+        let told = folder.json(&line);
+        (told["validation"]["rmse"].as_f64().unwrap(), told["sampling"]["settings"]["polish"].as_f64().unwrap())
+    };
+    let ((drawn, none), (polished, some)) = (fit("--polish 0"), fit(""));
+    assert!(none == 0.0 && some > 0.0 && polished < 0.97 * drawn, "{drawn} as drawn, {polished} with --polish {some}");
+    assert_eq!(fit("--refit").1, 0.0, "what is learned again needs no polish");
+}
+
+#[test]
+fn of_a_long_stream_the_first_rows_are_fitted() {
+    let folder = Folder::new();
+    folder.write("long.svm", svm(&rows(201_000, 40, 3, 2, 3)));
+    let model = |flags: &str| folder.model(&format!("long.svm --method two-stage --passes 1 --k 9 {flags}"));
+    let long = model("--threads 1");
+    assert!(long == model("--threads 2 --memory 0"), "held on disk or not");
+    let told = folder.json("inspect fitted.json --json");
+    assert!(told["sampling"]["settings"]["polish"].as_f64().is_some_and(|polish| polish > 0.0), "{told}");
+}
+
+#[test]
 fn numbers_that_were_found_can_be_given() {
     let folder = text();
     let told = folder.json("fit t.svm --method two-stage --k 30 --json --quiet --out found.json");
@@ -130,7 +158,7 @@ fn numbers_that_were_found_can_be_given() {
     let flags: String = settings.iter().map(|(name, number)| format!(" --{name} {number}")).collect();
     folder.ok(&format!("fit t.svm --method two-stage --k 30 --quiet --out given.json{flags}"));
     let [found, given] = ["found", "given"].map(|name| folder.json(&format!("inspect {name}.json --json")));
-    assert_eq!(settings.len(), 3, "{told}");
+    assert_eq!(settings.len(), 4, "{told}");
     assert_eq!((&found["outputs"], &found["sampling"]), (&given["outputs"], &given["sampling"]));
     let shown = folder.ok("inspect found.json").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("learned with --first-epoch "), "{shown}");

@@ -30,6 +30,9 @@
 //! draws are asked for, all are kept as they are: at most K features, and nothing is added to the loss. With several
 //! outputs a feature is drawn for all of them, its score being the Euclidean norm of theirs.
 //!
+//! What is drawn here is right on average. `train::two_stage` goes on from there, and moves the drawn weights towards the fit on
+//! the rows unless `polish` is 0.
+//!
 //! Cost: O(features log features) to make ready, O(features + K log features) a drawing.
 
 use rand_pcg::Pcg64;

@@ -154,6 +154,8 @@ impl Recipe {
             ("rho", Method::Sadmm) => 1.0,
             ("rho", _) => 0.0,
             ("radius", _) => 10.0,
+            // Where nothing was found from the rows.
+            ("polish", _) => 0.0,
             _ => unreachable!("only parameters without a default ask the method"),
         }
     }
@@ -221,6 +223,8 @@ impl Recipe {
             self.check_two_stage()?;
         } else if self.law.is_some() {
             return clash(format!("{method} draws no features: --law is a choice of two-stage"));
+        } else if self.numbers.contains_key("polish") {
+            return clash(format!("{method} draws no features: --polish is a number of two-stage"));
         }
         if self.rate.is_some() && !self.method.takes_rate() {
             return clash(format!("{method} has a step size of its own: leave --rate out"));

@@ -36,7 +36,7 @@ const INF: f64 = f64::INFINITY;
 const BY_METHOD: f64 = f64::NAN;
 
 /// Every number a recipe may carry.
-pub const PARAMETERS: [Parameter; 19] = [
+pub const PARAMETERS: [Parameter; 20] = [
     Parameter {
         name: "penalty",
         default: BY_METHOD,
@@ -148,6 +148,14 @@ pub const PARAMETERS: [Parameter; 19] = [
         closed: true,
         high: 1e9,
         help: "K of two-stage: draws of features, at most so many are kept; 0 takes it from epsilon and delta, or from the data",
+    },
+    Parameter {
+        name: "polish",
+        default: BY_METHOD,
+        low: 0.0,
+        closed: true,
+        high: INF,
+        help: "how far two-stage moves drawn weights towards the fit on the rows: 0 not at all; found from the rows",
     },
     Parameter {
         name: "epsilon",

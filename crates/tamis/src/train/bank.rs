@@ -40,6 +40,11 @@ impl Bank {
         &self.learners
     }
 
+    /// Does work of many parts on the learners' threads.
+    pub(super) fn side_by_side<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.threads.install(work)
+    }
+
     /// Learns all rows of a batch; returns the last prediction.
     pub(super) fn learn(&mut self, batch: &Batch, targets: &Targets, seen: &mut Progressive) -> f64 {
         let (mut at, mut last) = (0, 0.0);

@@ -2,31 +2,32 @@
 
 use super::bank::Bank;
 use super::task::{Kind, Targets};
+use super::two_stage::Linear;
 use crate::data::{ColumnScale, Dictionary, FeatureId};
 use crate::learn::{AnyLearner, Learner};
 use crate::model::{Feature, Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
 use crate::recipe::Recipe;
 
-/// The features of a model: those that were chosen and what their weights are multiplied with; nothing is nothing.
+/// The features of a model.
 #[derive(Default)]
 pub(super) struct Chosen {
     pub(super) ids: Vec<FeatureId>,
-    pub(super) factors: Vec<f64>,
     /// Their weights, if a single learner was scanned for them: looking each up again would be a walk through memory.
     weights: Vec<f64>,
+    /// The outputs' own weights and intercepts, if they are not the learners'.
+    outputs: Vec<Linear>,
 }
 
 impl Chosen {
-    /// Features by id, and what their weights are multiplied with.
-    pub(super) fn with_factors(ids: Vec<FeatureId>, factors: Vec<f64>) -> Self {
-        Chosen { ids, factors, ..Chosen::default() }
+    /// Features by id, with weights and intercepts of their own, or with the learners' if there are none.
+    pub(super) fn with_outputs(ids: Vec<FeatureId>, outputs: Vec<Linear>) -> Self {
+        Chosen { ids, outputs, ..Chosen::default() }
     }
 
     /// The weight of the feature at a place.
     fn weight(&self, learner: &AnyLearner, place: usize) -> f64 {
-        let weight = self.weights.get(place).copied().unwrap_or_else(|| learner.weight(self.ids[place]));
-        weight * self.factors.get(place).copied().unwrap_or(1.0)
+        self.weights.get(place).copied().unwrap_or_else(|| learner.weight(self.ids[place]))
     }
 }
 
@@ -92,14 +93,16 @@ pub(super) fn outputs(
     scale: &ColumnScale,
 ) -> Vec<Output> {
     let of_learner = |(number, learner): (usize, &AnyLearner)| {
+        let own = chosen.outputs.get(number);
         let weighted = |(place, &id): (usize, &FeatureId)| Weighted {
             id,
-            weight: chosen.weight(learner, place),
+            weight: own.map_or_else(|| chosen.weight(learner, place), |linear| linear.weights[place]),
             column: (scale.divisor(id), 0.0),
             stability: None,
             evidence: None,
         };
-        output(targets, dictionary, number, learner.bias(), chosen.ids.iter().enumerate().map(weighted))
+        let bias = own.map_or_else(|| learner.bias(), |linear| linear.bias);
+        output(targets, dictionary, number, bias, chosen.ids.iter().enumerate().map(weighted))
     };
     bank.learners().iter().enumerate().map(of_learner).collect()
 }

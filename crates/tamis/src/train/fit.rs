@@ -181,7 +181,7 @@ fn restore(trainer: &mut Trainer<'_>, mut saved: Saved, head: &Head) -> Result<(
     let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
     crew.bank.load(&mut saved.state).map_err(misfit)?;
     if position.complete {
-        // It goes on with numbers of its own.
+        // It goes on with numbers of its own, and remembers rows that are not here to be fitted.
         trainer.settled.clear();
         return Ok(());
     }
@@ -244,7 +244,10 @@ fn learn_tail(
     head: &mut Head,
     resumed: Option<&Path>,
 ) -> Result<u64, TrainError> {
-    head.held.clear();
+    // Drawn weights may be fitted to the head's rows in the end.
+    if trainer.polish() == 0.0 {
+        head.held.clear();
+    }
     let (mut rows, mut print) = (0, head.fingerprint);
     let (saved_rows, saved_print) = trainer.fingerprint;
     let learned = trainer.done.max(head.rows) - head.rows;
@@ -329,7 +332,9 @@ fn finish(
     let recipe = trainer.recipe;
     let (chosen, sampling) = match recipe.method {
         Method::TwoStage if trainer.lane.crew().bank.not_finite().is_some() => return Err(trainer.diverged()),
-        Method::TwoStage => two_stage::draw(&mut trainer).map(|(chosen, sampling)| (chosen, Some(sampling)))?,
+        Method::TwoStage => {
+            two_stage::draw(&mut trainer, &mut head).map(|(chosen, sampling)| (chosen, Some(sampling)))?
+        }
         _ => (finite_support(&trainer.lane.crew().bank, recipe.k).ok_or_else(|| trainer.diverged())?, None),
     };
     if let Some(k) = recipe.k.filter(|&k| chosen.ids.len() < k) {
@@ -340,7 +345,7 @@ fn finish(
         ));
     }
     let refitted = if recipe.refit { Some(refit(&mut trainer, &mut head, passes, &chosen.ids)?) } else { None };
-    let chosen = if recipe.refit { Chosen::with_factors(chosen.ids, Vec::new()) } else { chosen };
+    let chosen = if recipe.refit { Chosen::with_outputs(chosen.ids, Vec::new()) } else { chosen };
     let bank = refitted.as_ref().unwrap_or(&trainer.lane.crew().bank);
     let outputs = outputs(bank, &trainer.targets, &chosen, &trainer.dictionary, &trainer.scale);
     let model = trainer.model(outputs, passes, head.rows + tail_rows, stream.skipped());

@@ -141,6 +141,11 @@ impl<'a> Trainer<'a> {
         self.send()
     }
 
+    /// How far `two-stage` moves the weights it draws (τ): not at all where nothing was settled.
+    pub(super) fn polish(&self) -> f64 {
+        self.settled.get("polish").copied().unwrap_or(0.0)
+    }
+
     /// What a row's values are multiplied with before they are scaled by column.
     pub(super) fn row_factor(&self, row: Row<'_>) -> f64 {
         self.row_scaling.factor(row.len())

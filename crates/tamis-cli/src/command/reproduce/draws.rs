@@ -1,7 +1,8 @@
 //! The cells of 004: one learned model, its features drawn many times; and a learner after each of its epochs.
 //!
 //! What is drawn from is learned for the size it will have: its radius and rate are those that a training with this size
-//! finds from the training rows, and with these it is learned once more and kept whole.
+//! finds from the training rows, and with these it is learned once more and kept whole. Where weights do not stay as drawn
+//! (`polish` is not 0), each drawing takes a training of its own: a few, with the numbers that the first of them found.
 //! The mean squares of its columns are those of the training rows. Test rows are used for the numbers shown, and nothing
 //! is chosen by them.
 
@@ -23,6 +24,8 @@ use crate::command::Failure;
 
 /// Shares of rows are drawn row by row, so that they are a little more or less: epochs are this much shorter than their share.
 const ROOM: f64 = 0.9;
+/// Trainings where one does not serve for many drawings.
+const TRAININGS: u64 = 5;
 
 /// A whole model and the test rows, ready for many drawings.
 pub struct Whole {
@@ -34,6 +37,8 @@ pub struct Whole {
     /// Test rows over the features of the model, and their labels.
     rows: Batch,
     setting: String,
+    /// The numbers it was learned with.
+    found: BTreeMap<String, f64>,
 }
 
 impl Whole {
@@ -61,11 +66,14 @@ impl Whole {
         };
         let urn = Urn::new(scores, size);
         let one = |time: u64| self.rmse(urn.draw(&mut generator(seed, Purpose::Draw, time)));
-        let found: Vec<f64> = (0..times).map(one).collect();
-        let mean = found.iter().sum::<f64>() / times as f64;
-        let spread = found.iter().map(|rmse| (rmse - mean).powi(2)).sum::<f64>() / (times - 1).max(1) as f64;
-        vec![mean, spread.sqrt()]
+        mean_and_deviation(&(0..times).map(one).collect::<Vec<f64>>())
     }
+}
+
+fn mean_and_deviation(found: &[f64]) -> Vec<f64> {
+    let mean = found.iter().sum::<f64>() / found.len() as f64;
+    let spread = found.iter().map(|rmse| (rmse - mean).powi(2)).sum::<f64>() / (found.len() - 1).max(1) as f64;
+    vec![mean, spread.sqrt()]
 }
 
 impl Lab<'_> {
@@ -101,8 +109,7 @@ impl Lab<'_> {
     ) -> Result<Outcome, Failure> {
         let size = Size::Draws(row.at()? as u64);
         let whole = self.whole(what, rows, run, (recipe, row), size)?;
-        let times = (self.protocol().seed, self.protocol().runs);
-        let found = whole.drawn(recipe.law.unwrap_or_default(), size, times);
+        let found = self.drawn(&whole, rows, recipe, size)?;
         let worse = 100.0 * (found[0] / whole.full() - 1.0);
         let values = [("rmse".to_string(), found), ("full".into(), vec![whole.full()]), ("worse".into(), vec![worse])];
         Ok(Outcome::Measured(Cell { setting: whole.setting.clone(), values: values.into() }))
@@ -126,12 +133,25 @@ impl Lab<'_> {
         } else {
             let exactly = Size::Exactly(size);
             let whole = self.whole(what, rows, run, (recipe, row), exactly)?;
-            let times = (self.protocol().seed, self.protocol().runs);
-            let found = whole.drawn(recipe.law.unwrap_or_default(), exactly, times);
-            (found, whole.setting.clone())
+            (self.drawn(&whole, rows, recipe, exactly)?, whole.setting.clone())
         };
         let values = [("rmse".to_string(), rmse), ("kept".into(), vec![kept]), ("size".into(), vec![size as f64])];
         Ok(Outcome::Measured(Cell { setting, values: values.into() }))
+    }
+
+    /// Mean and standard deviation of the RMSE over drawings from the whole model, or over trainings where their weights do
+    /// not stay as drawn.
+    fn drawn(&self, whole: &Whole, rows: &Rows, recipe: &Recipe, size: Size) -> Result<Vec<f64>, Failure> {
+        let seed = self.protocol().seed;
+        if recipe.numbers.get("polish") == Some(&0.0) {
+            return Ok(whole.drawn(recipe.law.unwrap_or_default(), size, (seed, self.protocol().runs)));
+        }
+        let one = |training: u64| {
+            let given =
+                whole.found.iter().fold(sized(recipe, size), |recipe, (name, &number)| recipe.set(name, number));
+            Ok(self.learn_and_test(rows, &Recipe { seed: seed + training, ..given })?.1)
+        };
+        Ok(mean_and_deviation(&(0..TRAININGS).map(one).collect::<Result<Vec<f64>, Failure>>()?))
     }
 
     /// The setting that cross-validation chooses, found once for a data set and a recipe.
@@ -160,11 +180,7 @@ impl Lab<'_> {
         (recipe, row): (&Recipe, &RowPlan),
         size: Size,
     ) -> Result<Arc<Whole>, Failure> {
-        let plain = Recipe { law: None, k: None, ..recipe.clone() };
-        let recipe = match size {
-            Size::Exactly(k) => Recipe { k: Some(k), ..plain },
-            Size::Draws(draws) => plain.set("draws", draws as f64),
-        };
+        let recipe = sized(&Recipe { law: None, ..recipe.clone() }, size);
         let setting = self.setting_once(what, rows, run, (&recipe, row))?;
         let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
         if let Some(known) = shared(&self.wholes).get(&key) {
@@ -173,11 +189,20 @@ impl Lab<'_> {
         let drawn = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
         let found = drawn.sampling.map(|sampling| sampling.settings).unwrap_or_default();
         let all = Recipe { k: None, ..setting.recipe.clone() }.set("draws", 1e9);
-        let all = found.iter().fold(all, |recipe, (name, &number)| recipe.set(name, number));
+        let all = found.iter().fold(all, |recipe, (name, &number)| recipe.set(name, number)).set("polish", 0.0);
         let model = fit(&all, &rows.fit, None, &mut ())?.model;
-        let whole = Arc::new(whole(&model, rows, setting.name())?);
+        let whole = Arc::new(Whole { found, ..whole(&model, rows, setting.name())? });
         shared(&self.wholes).insert(key, whole.clone());
         Ok(whole)
+    }
+}
+
+/// The recipe with a size.
+fn sized(recipe: &Recipe, size: Size) -> Recipe {
+    let plain = Recipe { k: None, ..recipe.clone() };
+    match size {
+        Size::Exactly(k) => Recipe { k: Some(k), ..plain },
+        Size::Draws(draws) => plain.set("draws", draws as f64),
     }
 }
 
@@ -207,6 +232,7 @@ fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, Failure> 
         intercept: output.intercept,
         rows: test,
         setting,
+        found: BTreeMap::new(),
     })
 }
 

@@ -1,8 +1,8 @@
 //! The last trial: what was chosen on few steps is learned with all of them, from most of the rows, and judged by the rest.
 //!
 //! A short trial misjudges: weights of a short run are less concentrated than those of the whole one, and drawing them costs
-//! more. So the best of the trials meets choices that are known to draw well, each learned as it will be; the loss of their
-//! drawn models decides.
+//! more. So the best of the trials meets choices that are known to draw well, each learned, drawn and polished as it will be
+//! (`court.rs`, `sketch.rs`); the loss of these models decides, also on how far to polish.
 //!
 //! Where no size is asked for, each is drawn at 8, 16, 32, … features and with all. **The smallest size is taken whose loss
 //! is at most one standard error above the least of all**: that of the least loss, over the rows that judge. √2 of them, as
@@ -11,8 +11,8 @@
 //! Rows are judges by what is in them, so that equal rows are on one side, whatever the order: one of four, but no more than
 //! there is room for. Below 2048 rows each is a judge once, in one of four turns.
 //!
-//! Cost: ¾ of the training for each finalist (of fewer than 2048 rows four times that); one learner at a time. Memory:
-//! that of the training, and of the judges.
+//! Cost: ¾ of the training for each finalist (of fewer than 2048 rows four times that), and the fits; one learner at a time.
+//! Memory: that of the training, of the judges, and of the entries to fit to.
 
 use std::sync::atomic::Ordering;
 
@@ -21,9 +21,8 @@ use super::super::bank::Bank;
 use super::super::head::{Decoder, Head};
 use super::super::progress::Progressive;
 use super::super::trainer::{CHUNK, Trainer, push_scaled};
-use super::judge::{self, Verdict};
+use super::court::{Court, Rung, choose};
 use super::trial::Choice;
-use super::{effects, told_size};
 use crate::data::{Batch, Example};
 use crate::random::mix;
 use crate::recipe::Recipe;
@@ -36,19 +35,14 @@ const MOST_ENTRIES: f64 = (1u64 << 21) as f64;
 /// Fewer rows than this are judges in turn.
 const FEW_ROWS: u64 = 2048;
 const TURNS: usize = 4;
-/// The smallest size that is tried.
-const SMALLEST: usize = 8;
 
-/// A finalist at a size: all of its features, or so many of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rung {
-    finalist: usize,
-    size: Option<usize>,
-    verdict: Verdict,
+/// What is decided: the finalist to be learned from all rows, how many features it is to have where that was asked, and how
+/// far their weights are moved (τ).
+pub(super) struct Won {
+    pub(super) choice: Choice,
+    pub(super) size: Option<Size>,
+    pub(super) polish: f64,
 }
-
-/// The finalist to be learned from all rows, and how many features it is to have where that was asked.
-pub(super) type Won = (Choice, Option<Size>);
 
 /// Learns and judges the finalists. `recipe` makes the recipe of one, for a share of the rows. Nothing if no rows judge.
 pub(super) fn duel(
@@ -69,11 +63,11 @@ pub(super) fn duel(
             let (bank, seen) = learn((trainer, head, passes), &recipe, &bench, keep)?;
             court.hear(trainer, number, (&bank, &seen), &judges);
         }
-        court.weights.extend_from_slice(judges.parts().weights);
+        court.end_turn((trainer, head), &judges, |example| bench.contains(&place(example)))?;
     }
-    let Some(rung) = choose(&court.rungs(), court.is_told) else { return Ok(None) };
-    let size = Size::Exactly(rung.size.unwrap_or(usize::MAX));
-    Ok(Some((finalists[rung.finalist], (!court.is_told).then_some(size))))
+    let Some(Rung { finalist, size, polish, .. }) = choose(&court.rungs(), court.is_told) else { return Ok(None) };
+    let size = (!court.is_told).then_some(Size::Exactly(size.unwrap_or(usize::MAX)));
+    Ok(Some(Won { choice: finalists[finalist], size, polish }))
 }
 
 /// Learners of all rows but the judges, who are put aside if they are to be kept.
@@ -119,103 +113,10 @@ fn place(example: &Example<'_>) -> f64 {
     (mix(content) >> 11) as f64 * 0.5f64.powi(53)
 }
 
-/// Losses row by row, of each finalist at each size.
-struct Court {
-    is_told: bool,
-    sizes: Vec<Option<usize>>,
-    losses: Vec<Vec<Vec<f64>>>,
-    weights: Vec<f64>,
-}
-
-impl Court {
-    fn new(trainer: &Trainer<'_>, finalists: usize) -> Self {
-        let is_told = told_size(trainer.recipe, &trainer.targets, (&[], 1), 0.0).is_some();
-        let sizes = if is_told { vec![None] } else { ladder(trainer.dictionary.len()) };
-        let losses = vec![vec![Vec::new(); sizes.len()]; finalists];
-        Court { is_told, sizes, losses, weights: Vec::new() }
-    }
-
-    /// The judges' losses with what a finalist has learned.
-    fn hear(&mut self, trainer: &Trainer<'_>, finalist: usize, (bank, seen): (&Bank, &Progressive), judges: &Batch) {
-        let (recipe, targets, learners) = (trainer.recipe, &trainer.targets, bank.learners());
-        let effects = effects(learners, recipe.law.unwrap_or_default());
-        let told = told_size(recipe, targets, (&effects, learners.len()), seen.mean_loss());
-        for (size, losses) in self.sizes.iter().zip(&mut self.losses[finalist]) {
-            let size = told.unwrap_or(judge::stand_in(Size::Exactly(size.unwrap_or(usize::MAX))));
-            losses.extend(judge::losses(learners, targets, &effects, size, judges));
-        }
-    }
-
-    fn rungs(&self) -> Vec<Rung> {
-        let of_finalist = |(finalist, losses): (usize, &Vec<Vec<f64>>)| {
-            let rung = |(losses, &size): (&Vec<f64>, &Option<usize>)| Rung {
-                finalist,
-                size,
-                verdict: Verdict::of(losses, &self.weights),
-            };
-            losses.iter().zip(&self.sizes).map(rung).collect::<Vec<_>>()
-        };
-        if self.weights.is_empty() {
-            Vec::new()
-        } else {
-            self.losses.iter().enumerate().flat_map(of_finalist).collect()
-        }
-    }
-}
-
-/// Sizes below this number of features, each twice the one before; then all.
-fn ladder(features: usize) -> Vec<Option<usize>> {
-    let doubled = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2));
-    doubled.take_while(|&size| size < features).map(Some).chain([None]).collect()
-}
-
-/// The rung of least loss, or, where the size is open, the smallest that is about as good; of equal sizes the better.
-fn choose(rungs: &[Rung], is_told: bool) -> Option<Rung> {
-    let best = *rungs.iter().min_by(|one, other| one.verdict.loss.total_cmp(&other.verdict.loss))?;
-    let enough = best.verdict.loss + if is_told { 0.0 } else { best.verdict.error };
-    let size = |rung: &Rung| rung.size.unwrap_or(usize::MAX);
-    let smaller =
-        |one: &&Rung, other: &&Rung| size(one).cmp(&size(other)).then(one.verdict.loss.total_cmp(&other.verdict.loss));
-    rungs.iter().filter(|rung| rung.verdict.loss <= enough).min_by(smaller).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::Row;
-
-    fn rung(finalist: usize, size: Option<usize>, loss: f64, error: f64) -> Rung {
-        Rung { finalist, size, verdict: Verdict { loss, error } }
-    }
-
-    #[test]
-    fn sizes_double() {
-        assert_eq!(ladder(33), [Some(8), Some(16), Some(32), None]);
-        assert_eq!(ladder(8), [None]);
-    }
-
-    #[test]
-    fn the_smallest_size_about_as_good_as_the_best_wins() {
-        let rungs = [
-            rung(0, Some(8), 0.52, 0.0),
-            rung(0, Some(16), 0.45, 0.0),
-            rung(0, None, 0.44, 0.0),
-            rung(1, Some(8), 0.90, 0.0),
-            rung(1, Some(16), 0.44, 0.0),
-            rung(1, None, 0.40, 0.055), // up to 0.455 will do
-        ];
-        assert_eq!(choose(&rungs, false), Some(rungs[4]), "of two at 16 the better");
-        assert_eq!(choose(&rungs[..5], false), Some(rungs[4]), "equal losses: the smaller");
-        let sharper = rung(1, None, 0.40, 0.01);
-        assert_eq!(choose(&[&rungs[..5], &[sharper]].concat(), false), Some(sharper));
-    }
-
-    #[test]
-    fn with_a_size_given_the_least_loss_wins() {
-        let rungs = [rung(0, None, 0.5, 0.1), rung(1, None, 0.49, 0.1), rung(2, None, 0.49, 0.1)];
-        assert_eq!(choose(&rungs, true), Some(rungs[1]), "of equals the first");
-        assert_eq!(choose(&[], true), None);
-    }
 
     #[test]
     fn equal_rows_are_on_one_side_and_others_spread() {

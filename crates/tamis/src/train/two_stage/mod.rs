@@ -1,16 +1,21 @@
-//! `two-stage` as it is driven: its numbers come from the data (`settle.rs`), its features are drawn at the end.
+//! `two-stage` as it is driven: its numbers come from the data (`settle.rs`), its features are drawn at the end, and their
+//! weights moved towards the fit on the rows (`sketch.rs`).
 //!
 //! Source: Li, Yang, Zhang & Jin (AAAI 2017), Theorems 2 and 3. The mathematics is in [`crate::sparsify`].
 
+mod court;
 mod duel;
 mod judge;
 mod settle;
+mod sketch;
 mod trial;
 
 pub(super) use settle::settle;
+pub(super) use sketch::Linear;
 
 use super::TrainError;
 use super::choose::Chosen;
+use super::head::Head;
 use super::task::Targets;
 use super::trainer::Trainer;
 use crate::data::FeatureId;
@@ -18,13 +23,14 @@ use crate::learn::{AnyLearner, Learner};
 use crate::model::Sampling;
 use crate::random::{Purpose, generator};
 use crate::recipe::{Law, Recipe};
-use crate::sparsify::{Drawn, Size, draw as draw_features, draws_for, expected_support, half_curvature};
+use crate::sparsify::{Size, draw as draw_features, draws_for, expected_support, half_curvature};
+use sketch::{Few, Sketch, gather};
 
 /// The share of the loss while learning that drawing features may add, if nothing is said and nothing was tried.
 const SHARE: f64 = 0.05;
 
 /// Draws the features of the model. The expected number of them is told first.
-pub(super) fn draw(trainer: &mut Trainer<'_>) -> Result<(Chosen, Sampling), TrainError> {
+pub(super) fn draw(trainer: &mut Trainer<'_>, head: &mut Head) -> Result<(Chosen, Sampling), TrainError> {
     let recipe = trainer.recipe;
     let learners = trainer.lane.crew().bank.learners();
     let epochs = learners[0].epochs().expect("two-stage learns in epochs");
@@ -45,8 +51,15 @@ pub(super) fn draw(trainer: &mut Trainer<'_>) -> Result<(Chosen, Sampling), Trai
     let sampling = Sampling { law, draws, expected, candidates, epochs: whole_epochs, settings };
     trainer.observer.drawing(&sampling);
     let drawn = draw_features(&effects, size, &mut generator(recipe.seed, Purpose::Draw, 0));
-    let (ids, factors) = drawn.into_iter().map(|Drawn { place, factor }| (place as FeatureId, factor)).unzip();
-    Ok((Chosen::with_factors(ids, factors), sampling))
+    let sketch = Sketch::of(trainer.lane.crew().bank.learners(), &drawn);
+    let polish = trainer.polish();
+    if polish == 0.0 {
+        return Ok((Chosen::with_outputs(sketch.ids, sketch.outputs), sampling));
+    }
+    let few = Few::of(sketch.ids.iter().copied(), trainer.dictionary.span());
+    let rows = gather((trainer, head), &few, |_| true)?;
+    let ids = sketch.ids.clone();
+    Ok((Chosen::with_outputs(ids, sketch.polished(&rows, &trainer.targets, recipe.intercept, polish)), sampling))
 }
 
 /// Each feature's score, with the sign of its weight; over several outputs their norm.

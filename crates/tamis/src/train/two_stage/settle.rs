@@ -7,6 +7,7 @@
 //! | B, `radius` | m·B₀; B₀ the largest \|y\|, in standard deviations, or 16 for classes | section 5, m by trial |
 //! | T₁, `first-epoch` | (8R + 64R√(2 ln(1/δ̃)))², if so many leave room for three epochs; else T/7 | Theorem 1, c = 1 |
 //! | η₁, `learning-rate` | m'·B₀/(G√T₁) | Lemma 2, least for ‖w₁ − w*‖ ≤ B₀; m' by trial |
+//! | τ, `polish` | the best of 0, 10⁻², …, 10² | ours, by the last trial: see `sketch.rs` |
 //!
 //! R² is the largest ‖x‖² of the rows surveyed, the intercept's 1 included, and G the largest slope inside the ball times R:
 //! for the squared loss 4B₀R (the paper's loss has half the slope: 2B₀R), so that η₁ is that of Theorem 1 where m' = 1. The
@@ -17,15 +18,16 @@
 //! 64, 256 a learner is tried (`trial.rs`). The best of them meets, learned at full length and drawn (`duel.rs`), a careful
 //! choice that draws well: of B up to 16B₀, or 4B₀ for classes, rates up to those of m' = 64 and five epochs, that of the
 //! best whole model. Where no size is given it meets itself with a quarter of its radius, too. What the user gives is not
-//! tried, and with radius and rate given there is no trial at all. Cost: see the two files; all together three times the
-//! training, three and a half where no size is given.
+//! tried, and with radius, rate and polish given there is no trial at all. Cost: see the files; all together three to four
+//! times the training, and the fits.
 
 use super::super::TrainError;
 use super::super::bank::Bank;
 use super::super::head::{Decoder, Head};
 use super::super::task::Kind;
 use super::super::trainer::Trainer;
-use super::duel::duel;
+use super::duel::{Won, duel};
+use super::sketch::polishes;
 use super::told_size;
 use super::trial::{Choice, Sample, Trials};
 use crate::data::{Example, FeatureId};
@@ -46,6 +48,9 @@ const CAREFUL_CLASS_RADIUS: f64 = 4.0;
 const CAREFUL_EPOCHS: f64 = 5.0;
 /// A smaller radius for those who want few features: that of the best, divided by this.
 const TIGHTER: f64 = 4.0;
+
+/// With fewer rows than this nothing can be held out.
+const FEWEST_ROWS: f64 = 8.0;
 
 /// What the rows of the head say.
 #[derive(Default)]
@@ -74,14 +79,16 @@ pub(in super::super) fn settle(trainer: &mut Trainer<'_>, head: &mut Head, passe
     }
     let finalists = finalists(trainer, &mut survey)?;
     let recipe = |trainer: &Trainer<'_>, choice, share| with(trainer.recipe, &survey, choice, share);
+    let polishes = polishes(trainer.recipe);
     let won = match finalists.len() {
-        1 => None,
+        1 if polishes.len() == 1 || survey.rows < FEWEST_ROWS => None,
         _ => duel((trainer, head, passes), &finalists, survey.entries, recipe)?,
     };
-    let (choice, size) = won.unwrap_or((finalists[0], None));
+    let Won { choice, size, polish } = won.unwrap_or(Won { choice: finalists[0], size: None, polish: polishes[0] });
     let recipe = recipe(trainer, choice, 1.0);
     trainer.drawn = size;
-    trainer.settled = ["radius", "learning-rate", "first-epoch"].map(|name| (name.into(), recipe.number(name))).into();
+    let learned = ["radius", "learning-rate", "first-epoch"].map(|name| (name.into(), recipe.number(name)));
+    trainer.settled = learned.into_iter().chain([("polish".into(), polish)]).collect();
     trainer.lane.crew_mut().bank = Bank::new(&recipe, &trainer.targets, trainer.options.read.threads);
     Ok(())
 }

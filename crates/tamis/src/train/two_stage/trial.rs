@@ -61,22 +61,40 @@ const JUDGES: usize = 4;
 const LEAST_JUDGES: usize = 1024;
 
 /// Rows spread over all that were offered.
-#[derive(Default)]
 pub(super) struct Sample {
     rows: Batch,
+    /// So many rows and entries at most.
+    most: (usize, usize),
     offered: u64,
     /// Every 2ˢ-th row is taken.
     sparser: u32,
 }
 
+impl Default for Sample {
+    fn default() -> Self {
+        Sample::of(MOST_ROWS, MOST_ENTRIES)
+    }
+}
+
 impl Sample {
+    /// Of so many rows and entries at most.
+    pub(super) fn of(rows: usize, entries: usize) -> Self {
+        Sample { rows: Batch::new(), most: (rows, entries), offered: 0, sparser: 0 }
+    }
+
+    /// The rows as they were taken.
+    pub(super) fn into_rows(self) -> Batch {
+        self.rows
+    }
+
     /// Takes the row, its values mapped, or lets it pass.
     pub(super) fn offer(&mut self, example: Example<'_>, map: impl Fn(FeatureId, f64) -> f64) {
         if self.offered.trailing_zeros() >= self.sparser {
             self.rows.push_mapped(example, map);
         }
         self.offered += 1;
-        while self.rows.len() > MOST_ROWS || (self.rows.entries() > MOST_ENTRIES && self.rows.len() > 1) {
+        let (most_rows, most_entries) = self.most;
+        while self.rows.len() > most_rows || (self.rows.entries() > most_entries && self.rows.len() > 1) {
             let mut kept = Batch::new();
             self.rows.examples().step_by(2).for_each(|example| kept.push_mapped(example, |_, value| value));
             self.rows = kept;
