@@ -9,7 +9,7 @@
 
 use super::dense;
 use tamis::data::Example;
-use tamis::learn::stabilized::Problem;
+use tamis::learn::polish::Problem;
 use tamis::loss::Loss;
 
 /// The change of every weight, and last of the intercept, that minimises the objective.

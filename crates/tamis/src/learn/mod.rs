@@ -13,6 +13,7 @@
 //! | `admm.rs` | `sadmm` |
 //! | `ball.rs` | `single-stage`: projection on an ℓ₁ ball |
 //! | `epochs.rs` | `two-stage`, its first stage: epochs inside an ℓ₁ and an ℓ₂ ball |
+//! | `polish.rs` | chosen weights brought nearer to the best fit: `stabilized`, and the second stage of `two-stage` |
 //! | `stabilized/paper/` | stabilized truncated SGD to the letter of its paper, for checking it |
 
 mod admm;
@@ -26,6 +27,7 @@ mod ftrl;
 mod keep_largest;
 mod lowered;
 mod mean;
+pub mod polish;
 mod second_order;
 mod soon;
 pub mod stabilized;

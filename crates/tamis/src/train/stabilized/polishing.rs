@@ -4,7 +4,7 @@
 //! ([`RIDGES`]). Its fold tells what that is worth. When the loss rises, the best ridge so far is taken, and the model's
 //! weights are moved with it, by the rows of all folds; if it gains less than a standard error, or more rows are wrong,
 //! nothing is moved.
-//! See [`crate::learn::stabilized::Problem`] for what is minimised, and `docs/why-these-weights.md` for what it is worth.
+//! See [`crate::learn::polish`] for what is minimised, and `docs/why-these-weights.md` for what it is worth.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,8 @@ use super::Job;
 use super::prepare::share_of;
 use super::walk::{Runner, Walk};
 use crate::data::Batch;
-use crate::learn::stabilized::{Calibration, Coding, Means, Problem, Rows, Rung, Verdict, judge};
+use crate::learn::polish::Problem;
+use crate::learn::stabilized::{Calibration, Coding, Means, Rows, Rung, Verdict, judge};
 use crate::loss::{AnyLoss, LossKind};
 use crate::random::mix;
 

@@ -26,7 +26,7 @@ use super::super::task::Targets;
 use super::super::trainer::Trainer;
 use super::trial::Sample;
 use crate::data::{Batch, Example, FeatureId, Row};
-use crate::learn::stabilized::Problem;
+use crate::learn::polish::Problem;
 use crate::learn::{AnyLearner, Learner};
 use crate::loss::Loss;
 use crate::recipe::Recipe;

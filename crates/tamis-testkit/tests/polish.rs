@@ -4,7 +4,7 @@ mod files;
 
 use files::{Folder, fitted, options};
 use tamis::data::{Batch, Example};
-use tamis::learn::stabilized::Problem;
+use tamis::learn::polish::Problem;
 use tamis::loss::{Loss, LossKind};
 use tamis::recipe::{Method, Recipe};
 use tamis_testkit::naive::polish::{minimum, objective};

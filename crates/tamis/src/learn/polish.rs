@@ -1,23 +1,25 @@
-//! Weights brought nearer to the best fit, from where the paths left them.
+//! Weights brought nearer to the best fit, from where a learner left them.
 //!
-//! A path sees half of the rows a few times, with steps that fall and a gravity that pulls. That is all the regularisation
-//! few rows need, and too much where many rows speak of few features: the weights are still on their way when the stage
-//! ends. So a rung's weights w and intercept b may be moved, by the change (d, c) that minimises
+//! A path of `stabilized` sees half of the rows a few times, with steps that fall and a gravity that pulls. That is all the
+//! regularisation few rows need, and too much where many rows speak of few features: the weights are still on their way when
+//! the stage ends. The weights that `two-stage` draws are right on average, and each is off by the luck of the draw. So
+//! weights w and intercept b may be moved, by the change (d, c) that minimises
 //! ```text
-//! Σ_i v_i·ℓ(f_i + d·x_i + c, y_i) + ½·λ·‖d‖²       f_i = A·(w·x_i + b) + B, the calibrated margin
+//! Σ_i v_i·ℓ(f_i + d·x_i + c, y_i) + ½·λ·‖d‖²       f_i: the margin as it is
 //! ```
-//! λ = ∞ leaves them as they are, λ → 0 is the plain fit on the rung's features. Which λ, rows tell that the features were
-//! chosen without (`train/stabilized/polishing.rs`). A weight of zero stays zero: what no path gave a weight is not in the
-//! model. ℓ is the logistic loss for classes, the loss itself for numbers.
+//! λ = ∞ leaves them as they are, λ → 0 is the plain fit on the chosen features. Which λ, rows tell that had no part in
+//! choosing: `train/stabilized/polishing.rs` asks the shadows, `train/two_stage/` the rows held out. A weight of zero stays
+//! zero: what the learner gave no weight is not in the model. ℓ is the logistic loss for the classes of `stabilized`, else
+//! the loss itself.
 //!
 //! Method: Newton's, each step by conjugate gradients on (XᵀHX + λI)s = −∇ divided by its diagonal, with a halving line
-//! search; both stop when what is left to gain is nothing against the noise ([`CLOSE`], [`Problem::TOLERANCE`]). References: Nash, *A survey
-//! of truncated-Newton methods* (J. Comput. Appl. Math. 124, 2000); Lin, Weng & Keerthi, *Trust Region Newton Method for
-//! Logistic Regression* (JMLR 9, 2008).
+//! search; both stop when what is left to gain is nothing against the noise ([`CLOSE`], [`Problem::TOLERANCE`]).
+//! References: Nash, *A survey of truncated-Newton methods* (J. Comput. Appl. Math. 124, 2000); Lin, Weng & Keerthi, *Trust
+//! Region Newton Method for Logistic Regression* (JMLR 9, 2008).
 //!
 //! | symbol | where | value | from |
 //! |---|---|---|---|
-//! | λ | `train/stabilized/polishing.rs` | ∞, 10³, 10², …, 10⁻² | told by the shadows |
+//! | λ | `train/stabilized/polishing.rs`, `train/two_stage/sketch.rs` | ∞ down to 10⁻² | told by rows |
 //! | v, y | [`Problem::rows`], [`Problem::targets`] | | importance weight and coded target |
 //! | f | [`Problem::margins`] | | the margins to start from |
 //!
