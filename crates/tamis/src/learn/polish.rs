@@ -13,7 +13,7 @@
 //! the loss itself.
 //!
 //! Method: Newton's, each step by conjugate gradients on (XᵀHX + λI)s = −∇ divided by its diagonal, with a halving line
-//! search; both stop when what is left to gain is nothing against the noise ([`CLOSE`], [`Problem::TOLERANCE`]).
+//! search; both stop when what is left to gain is nothing against the noise (`CLOSE`, [`Problem::TOLERANCE`]).
 //! References: Nash, *A survey of truncated-Newton methods* (J. Comput. Appl. Math. 124, 2000); Lin, Weng & Keerthi, *Trust
 //! Region Newton Method for Logistic Regression* (JMLR 9, 2008).
 //!

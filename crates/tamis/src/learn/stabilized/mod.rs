@@ -41,7 +41,7 @@
 //!
 //! Paths stop early, by design: that is what keeps weights small where rows are few. Where rows are many for the features
 //! that are left, they stop too early. So at the end of a stage the weights (never the features) are fitted to all rows,
-//! as far as the shadows' own rows gain by it, and not at all if they do not ([`Problem`], `docs/why-these-weights.md`).
+//! as far as the shadows' own rows gain by it, and not at all if they do not ([`super::polish`], `docs/why-these-weights.md`).
 //!
 //! Tried and not taken: u = −z/n^¼ (between constant and self-normalised gravity): 3 % better on text, 30 % worse on
 //! arcene; full balance of the classes: worse on sms_spam and reuters.
