@@ -10,9 +10,6 @@
 
 use crate::data::FeatureId;
 
-/// Bytes that come from memory together.
-const LINE: usize = 64;
-
 /// Asks the memory for the cells of these features; those that do not exist yet are passed over.
 #[inline]
 pub(super) fn prefetch<C>(cells: &[C], ids: &[FeatureId]) {
@@ -28,6 +25,8 @@ pub(super) fn prefetch<C>(cells: &[C], ids: &[FeatureId]) {
 #[allow(unsafe_code, reason = "a tenth of the time of ftrl; the standard library's own hint is not stable")]
 fn ask_for<C>(cell: &C) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    /// Bytes that come from memory together.
+    const LINE: usize = 64;
     let start: *const i8 = std::ptr::from_ref(cell).cast();
     for line in (0..size_of::<C>()).step_by(LINE) {
         // SAFETY: the instruction is part of every x86-64 (SSE). It neither reads nor writes as far as a program can tell,

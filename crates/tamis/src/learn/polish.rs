@@ -200,6 +200,11 @@ impl Problem<'_> {
     }
 }
 
+/// b + w·x of every row.
+pub fn margins<'a>(rows: &'a Batch, weights: &'a [f64], bias: f64) -> impl Iterator<Item = f64> + 'a {
+    rows.examples().map(move |example| bias + along(example.row, weights))
+}
+
 fn along(row: crate::data::Row<'_>, weights: &[f64]) -> f64 {
     row.iter().map(|(position, value)| weights[position as usize] * value).sum()
 }

@@ -196,6 +196,7 @@ mod tests {
         assert_eq!(short[0], long[0], "plain neighbours take no steps");
         assert_eq!(judged(1, Stop::Last), judged(4, Stop::Last), "another rule counts the steps");
     }
+
     #[test]
     fn the_best_meet_in_a_final_of_more_deals_and_the_others_do_not() {
         let metric = |steps: usize, entries: usize| {

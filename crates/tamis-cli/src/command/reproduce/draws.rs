@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use tamis::data::{Batch, Dictionary, FeatureId, Label};
+use tamis::eval::{deviation, mean};
 use tamis::model::Model;
 use tamis::random::{Purpose, generator};
 use tamis::read::{ReadOptions, RowChoice, RowStream, Source};
@@ -71,9 +72,7 @@ impl Whole {
 }
 
 fn mean_and_deviation(found: &[f64]) -> Vec<f64> {
-    let mean = found.iter().sum::<f64>() / found.len() as f64;
-    let spread = found.iter().map(|rmse| (rmse - mean).powi(2)).sum::<f64>() / (found.len() - 1).max(1) as f64;
-    vec![mean, spread.sqrt()]
+    vec![mean(found), deviation(found)]
 }
 
 impl Lab<'_> {
@@ -147,8 +146,7 @@ impl Lab<'_> {
             return Ok(whole.drawn(recipe.law.unwrap_or_default(), size, (seed, self.protocol().runs)));
         }
         let one = |training: u64| {
-            let given =
-                whole.found.iter().fold(sized(recipe, size), |recipe, (name, &number)| recipe.set(name, number));
+            let given = given(sized(recipe, size), &whole.found);
             Ok(self.learn_and_test(rows, &Recipe { seed: seed + training, ..given })?.1)
         };
         Ok(mean_and_deviation(&(0..TRAININGS).map(one).collect::<Result<Vec<f64>, Failure>>()?))
@@ -189,7 +187,7 @@ impl Lab<'_> {
         let drawn = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
         let found = drawn.sampling.map(|sampling| sampling.settings).unwrap_or_default();
         let all = Recipe { k: None, ..setting.recipe.clone() }.set("draws", 1e9);
-        let all = found.iter().fold(all, |recipe, (name, &number)| recipe.set(name, number)).set("polish", 0.0);
+        let all = given(all, &found).set("polish", 0.0);
         let model = fit(&all, &rows.fit, None, &mut ())?.model;
         let whole = Arc::new(Whole { found, ..whole(&model, rows, setting.name())? });
         shared(&self.wholes).insert(key, whole.clone());
@@ -204,6 +202,11 @@ fn sized(recipe: &Recipe, size: Size) -> Recipe {
         Size::Exactly(k) => Recipe { k: Some(k), ..plain },
         Size::Draws(draws) => plain.set("draws", draws as f64),
     }
+}
+
+/// The recipe with numbers that were found.
+fn given(recipe: Recipe, found: &BTreeMap<String, f64>) -> Recipe {
+    found.iter().fold(recipe, |recipe, (name, &number)| recipe.set(name, number))
 }
 
 /// Scores and test rows of a model.

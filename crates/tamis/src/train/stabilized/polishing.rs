@@ -12,7 +12,7 @@ use super::Job;
 use super::prepare::share_of;
 use super::walk::{Runner, Walk};
 use crate::data::Batch;
-use crate::learn::polish::Problem;
+use crate::learn::polish::{Problem, margins};
 use crate::learn::stabilized::{Calibration, Coding, Means, Rows, Rung, Verdict, judge};
 use crate::loss::{AnyLoss, LossKind};
 use crate::random::mix;
@@ -120,7 +120,7 @@ impl Side<'_> {
         Problem {
             rows: &self.rows,
             targets: self.rows.examples().map(|example| coding.code(example.target)).collect(),
-            margins: margins(&self.rows, means),
+            margins: margins(&self.rows, &means.weights, means.bias).collect(),
             free: moves.chain([self.intercept]).collect(),
             loss: self.loss,
             tolerance: Problem::TOLERANCE,
@@ -137,12 +137,6 @@ impl Side<'_> {
         };
         self.outputs.iter().zip(changes).map(moved).collect()
     }
-}
-
-/// b + w·x of every row.
-fn margins(rows: &Batch, means: &Means) -> Vec<f64> {
-    let part = |(position, value): (u32, f64)| means.weights[position as usize] * value;
-    rows.examples().map(|example| means.bias + example.row.iter().map(part).sum::<f64>()).collect()
 }
 
 /// The ridge of least loss before the shadows' loss rises, and the verdict on it.
@@ -171,7 +165,7 @@ fn told(walk: &Walk, shadows: &[Side<'_>], changes: &[Vec<Vec<f64>>]) -> Verdict
     let mut targets = Vec::new();
     for (side, changes) in shadows.iter().zip(changes) {
         for (scores, means) in scores.iter_mut().zip(&side.moved(changes)) {
-            scores.extend(margins(&side.judges.batch, means));
+            scores.extend(margins(&side.judges.batch, &means.weights, means.bias));
         }
         targets.extend(side.judges.batch.examples().map(|example| (example.target, example.weight)));
     }

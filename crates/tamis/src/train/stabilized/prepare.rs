@@ -91,13 +91,11 @@ fn survey(
     let mut decoder = Decoder::new(&texts);
     let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span] };
     let share = 1.0 / job.rows as f64;
-    let (mut scaled, mut rows) = (Rows::default(), Rows::default());
+    let mut rows = Rows::default();
     held.pass(0, |group| {
         for example in group.examples() {
-            scaled.clear();
             rows.clear();
-            sieve.scale(example, 0, &mut scaled);
-            sieve.press(scaled.batch.example(0), 0, &mut rows);
+            sieve.strain(example, 0, &mut rows);
             for (position, value) in rows.batch.row(0).iter() {
                 survey.sizes[everything[position as usize] as usize] += value.abs() * share;
             }

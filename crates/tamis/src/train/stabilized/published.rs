@@ -90,13 +90,11 @@ fn run_output(
 fn rows(job: &mut Job<'_>, held: &mut Held, sieve: &mut Sieve) -> Result<Batch, TrainError> {
     let texts = job.texts.clone();
     let mut decoder = Decoder::new(&texts);
-    let (mut scaled, mut rows) = (Rows::default(), Rows::default());
+    let mut rows = Rows::default();
     held.pass(0, |group| {
         for example in group.examples() {
             let target = decoder.target(example.target, &mut job.targets)?;
-            scaled.clear();
-            sieve.scale(Example { target, ..example }, 0, &mut scaled);
-            sieve.press(scaled.batch.example(0), 0, &mut rows);
+            sieve.strain(Example { target, ..example }, 0, &mut rows);
         }
         Ok::<bool, TrainError>(true)
     })?;

@@ -13,8 +13,8 @@ use crate::train::head::content;
 const NONE: u32 = u32::MAX;
 
 /// Tells equal rows apart by counting them. They are equal in everything, so it does not matter which is called the
-/// first. Without it, data of few different rows would have few
-/// identities, and no path could learn what another is judged by.
+/// first. Without it, data of few different rows would have few identities, and no path could learn what another is judged
+/// by.
 #[derive(Default)]
 pub(super) struct Occurrences {
     seen: FxHashMap<u64, u64>,
@@ -56,6 +56,8 @@ pub(super) struct Sieve {
     centred: Vec<(u32, f64)>,
     ids: Vec<u32>,
     values: Vec<f64>,
+    /// Room for a row on its way.
+    scaled: Rows,
 }
 
 impl Sieve {
@@ -75,6 +77,7 @@ impl Sieve {
             centred: Vec::new(),
             ids: Vec::new(),
             values: Vec::new(),
+            scaled: Rows::default(),
         }
     }
 
@@ -144,6 +147,15 @@ impl Sieve {
         let factor = self.row_scale.factor(example.row.len());
         rows.batch.push_mapped(example, |id, value| value * factor / self.columns[id as usize].0);
         rows.identities.push(identity);
+    }
+
+    /// Puts a row through as it comes.
+    pub(super) fn strain(&mut self, example: Example<'_>, identity: u64, rows: &mut Rows) {
+        let mut scaled = std::mem::take(&mut self.scaled);
+        scaled.clear();
+        self.scale(example, identity, &mut scaled);
+        self.press(scaled.batch.example(0), identity, rows);
+        self.scaled = scaled;
     }
 
     /// Puts a scaled row through.

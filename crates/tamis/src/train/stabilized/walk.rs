@@ -108,7 +108,7 @@ pub(super) struct Walk {
     pub(super) threads: rayon::ThreadPool,
     /// The most bytes that all paths took.
     pub(super) most_bytes: usize,
-    /// Rows that weights are fitted by, as they came.
+    /// Rows that weights are fitted by, scaled, with all of their features.
     pub(super) sample: Rows,
     /// What each row is known by, whatever the order of the rows.
     pub(super) identities: Vec<u64>,
@@ -121,9 +121,7 @@ impl Walk {
     pub(super) fn add_judge(&mut self, example: Example<'_>, identity: u64) {
         let fold = Owners::fold(identity, FOLDS);
         if let Some(Runner { sieve, judges, .. }) = self.shadows.get_mut(fold as usize) {
-            let mut scaled = Rows::default();
-            sieve.scale(example, identity, &mut scaled);
-            sieve.press(scaled.batch.example(0), identity, judges);
+            sieve.strain(example, identity, judges);
         }
     }
 

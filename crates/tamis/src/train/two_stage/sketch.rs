@@ -26,7 +26,7 @@ use super::super::task::Targets;
 use super::super::trainer::Trainer;
 use super::trial::Sample;
 use crate::data::{Batch, Example, FeatureId, Row};
-use crate::learn::polish::Problem;
+use crate::learn::polish::{Problem, margins};
 use crate::learn::{AnyLearner, Learner};
 use crate::loss::Loss;
 use crate::recipe::Recipe;
@@ -147,12 +147,6 @@ pub(in super::super) struct Linear {
 }
 
 impl Linear {
-    /// b + w·x of every row.
-    fn margins<'a>(&'a self, rows: &'a Batch) -> impl Iterator<Item = f64> + 'a {
-        let part = |(number, value): (FeatureId, f64)| self.weights[number as usize] * value;
-        rows.examples().map(move |example| self.bias + example.row.iter().map(part).sum::<f64>())
-    }
-
     /// The weights and the intercept moved.
     fn moved(&self, change: &[f64]) -> Self {
         let weights = self.weights.iter().zip(change).map(|(weight, change)| weight + change).collect();
@@ -212,7 +206,8 @@ impl Sketch {
                     change = problem.solve(importance(&rows) / polish, &change);
                 }
                 let moved = linear.moved(&change);
-                for ((loss, example), margin) in losses.iter_mut().zip(judges.examples()).zip(moved.margins(&judges)) {
+                let margins = margins(&judges, &moved.weights, moved.bias);
+                for ((loss, example), margin) in losses.iter_mut().zip(judges.examples()).zip(margins) {
                     *loss += share * targets.built.value(margin, targets.code(example.target, number));
                 }
             }
@@ -227,7 +222,7 @@ fn problem<'a>(rows: &'a Batch, targets: &Targets, (number, linear): (usize, &Li
     Problem {
         rows,
         targets: rows.examples().map(|example| targets.code(example.target, number)).collect(),
-        margins: linear.margins(rows).collect(),
+        margins: margins(rows, &linear.weights, linear.bias).collect(),
         free: std::iter::repeat_n(true, features).chain([intercept]).collect(),
         loss: targets.built,
         tolerance: Problem::TOLERANCE * features.max(1) as f64,
