@@ -20,7 +20,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::learn::Packed;
+use crate::data::Packed;
 
 /// A step-size rule.
 pub trait Rate {

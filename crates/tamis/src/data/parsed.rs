@@ -1,7 +1,19 @@
 //! Rows fresh from a parser: features still by number or name, labels as written.
 
+use thiserror::Error;
+
 use super::row_builder::RowBuilder;
 use super::{Batch, Dictionary, FeatureId, FeatureKey, Label};
+
+/// A row names a feature twice.
+#[derive(Debug, Error, PartialEq)]
+#[error("{place}: feature {name:?} comes twice in one row")]
+pub struct DuplicateFeature {
+    /// Where the row stands.
+    pub place: String,
+    /// The name.
+    pub name: String,
+}
 
 /// What a block's features are called by.
 #[derive(Clone, Debug, PartialEq)]

@@ -22,8 +22,8 @@
 //! off exactly. It is here because papers compare with it; prefer `fobos` or `ftrl` for wide data. Memory: 24 bytes a
 //! feature seen.
 
-use super::{Learner, State, StateError, Step};
-use crate::data::{Example, FeatureId, Row};
+use super::{Learner, Step};
+use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::{AnyLoss, Loss};
 use crate::rate::{Rate, Schedule};
 use crate::shrink::soft_threshold;

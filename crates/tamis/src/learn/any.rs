@@ -1,9 +1,9 @@
 //! Any learner, made from a recipe: one choice at the door, static calls inside.
 
 use super::{
-    Admm, Ball, Descent, DualAveraging, Epochs, Ftrl, KeepLargest, Learner, SecondOrder, State, StateError, Step,
+    Admm, Ball, Descent, DualAveraging, Ftrl, KeepLargest, Learner, SecondOrder, Step,
 };
-use crate::data::{Example, FeatureId, Row};
+use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::AnyLoss;
 use crate::rate::{Adaptive, Schedule};
 use crate::recipe::{Method, RateKind, Recipe};
@@ -27,7 +27,6 @@ pub enum AnyLearner {
     SecondOrder(SecondOrder),
     Admm(Admm),
     Ball(Ball),
-    Epochs(Epochs),
 }
 
 /// Either kind of rate.
@@ -44,7 +43,7 @@ impl AnyLearner {
         let k = recipe.k.unwrap_or(usize::MAX);
         let intercept = recipe.intercept;
         match recipe.method {
-            Method::Stabilized => panic!("the stabilized learner takes stages, not single rows"),
+            Method::Stabilized | Method::TwoStage => panic!("not an online learner"),
             Method::Sgd | Method::TruncatedGradient | Method::Rounding | Method::Fobos => Self::descent(recipe, loss),
             Method::Rda => Self::DualAveraging(DualAveraging::new(loss, penalty, l2, number("gamma"), rho, intercept)),
             Method::Ftrl => {
@@ -58,10 +57,6 @@ impl AnyLearner {
             }
             Method::Sofs => Self::SecondOrder(SecondOrder::new(loss, number("spread"), k, intercept)),
             Method::Sadmm => Self::Admm(Admm::new(loss, schedule(recipe), penalty, rho, intercept)),
-            Method::TwoStage => {
-                let length = number("first-epoch") as u64;
-                Self::Epochs(Epochs::new(loss, number("radius"), number("learning-rate"), length, intercept))
-            }
             Method::SingleStage => Self::Ball(Ball::new(loss, schedule(recipe), number("radius"), intercept)),
         }
     }
@@ -140,34 +135,8 @@ macro_rules! each_learner {
             AnyLearner::SecondOrder($learner) => $call,
             AnyLearner::Admm($learner) => $call,
             AnyLearner::Ball($learner) => $call,
-            AnyLearner::Epochs($learner) => $call,
         }
     };
-}
-
-impl AnyLearner {
-    /// The first stage of `two-stage`, if this is it.
-    pub fn epochs(&self) -> Option<&Epochs> {
-        if let AnyLearner::Epochs(epochs) = self { Some(epochs) } else { None }
-    }
-
-    /// Learns many examples with one choice of learner: the loop itself is static.
-    pub fn learn_all<'a>(
-        &mut self,
-        examples: impl Iterator<Item = Example<'a>>,
-        mut seen: impl FnMut(Example<'a>, Step),
-    ) {
-        let mut examples = examples.peekable();
-        each_learner!(self, learner => {
-            let ids = |example: Option<&Example<'a>>| example.map_or(&[][..], |example| example.row.ids);
-            learner.fetch(ids(examples.peek()));
-            while let Some(example) = examples.next() {
-                learner.fetch(ids(examples.peek()));
-                let step = learner.learn(example);
-                seen(example, step);
-            }
-        })
-    }
 }
 
 impl Learner for AnyLearner {
@@ -176,6 +145,10 @@ impl Learner for AnyLearner {
     }
     fn learn(&mut self, example: Example<'_>) -> Step {
         each_learner!(self, learner => learner.learn(example))
+    }
+    /// One choice of learner for many examples: the loop itself is static.
+    fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, seen: impl FnMut(Example<'a>, Step)) {
+        each_learner!(self, learner => learner.learn_all(examples, seen))
     }
     fn weight(&self, id: FeatureId) -> f64 {
         each_learner!(self, learner => learner.weight(id))

@@ -14,13 +14,13 @@
 //!
 //! Departures: none. The intercept is outside the ball.
 //!
-//! Cost: O(non-zeros) a step, amortised, for any number of features (E31; see [`Lowered`]), times a logarithm for weights
+//! Cost: O(non-zeros) a step, amortised, for any number of features (E31; see [`L1BallVector`]), times a logarithm for weights
 //! that are about to reach zero. Memory: 8 bytes a feature seen, some 40 a non-zero.
 
-use super::lowered::Lowered;
-use super::{Learner, State, StateError, Step};
-use crate::data::{Example, FeatureId, Row};
+use super::{Learner, Step};
+use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::{AnyLoss, Loss};
+use crate::project::L1BallVector;
 use crate::rate::{Rate, Schedule};
 
 /// Steps after which keys are written anew: Θ stays small and keeps its digits.
@@ -33,7 +33,7 @@ pub struct Ball {
     rate: Schedule,
     radius: f64,
     intercept: bool,
-    weights: Lowered<f64>,
+    weights: L1BallVector<f64>,
     bias: f64,
     steps: u64,
 }
@@ -41,7 +41,7 @@ pub struct Ball {
 impl Ball {
     /// A learner that knows nothing yet.
     pub fn new(loss: AnyLoss, rate: Schedule, radius: f64, intercept: bool) -> Self {
-        Ball { loss, rate, radius, intercept, weights: Lowered::new(), bias: 0.0, steps: 0 }
+        Ball { loss, rate, radius, intercept, weights: L1BallVector::new(), bias: 0.0, steps: 0 }
     }
 }
 

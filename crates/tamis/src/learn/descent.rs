@@ -28,10 +28,9 @@
 //! Cost: O(non-zeros) a step; absent features are not touched, what they owe is settled when they return. Memory:
 //! 8 bytes a weight, 8 to 24 for the mark, 16 for an adaptive rate.
 
-use super::ahead::prefetch;
 use super::mean::{EPOCH, Mean, MeanCell};
-use super::{Learner, Packed, State, StateError, Step};
-use crate::data::{Example, FeatureId, Row};
+use super::{Learner, Step};
+use crate::data::{Example, FeatureId, Packed, Row, State, StateError, prefetch};
 use crate::loss::{AnyLoss, Loss};
 use crate::rate::Rate;
 use crate::shrink::Shrink;

@@ -23,8 +23,8 @@
 //! Cost: O(non-zeros) a step. The state is the gradient sum alone: a weight is a function of it and of t, so absent
 //! features need no settling. Memory: 8 bytes a feature seen.
 
-use super::{Learner, State, StateError, Step};
-use crate::data::{Example, FeatureId, Row};
+use super::{Learner, Step};
+use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::{AnyLoss, Loss};
 use crate::shrink::soft_threshold;
 

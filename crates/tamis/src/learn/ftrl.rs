@@ -21,10 +21,9 @@
 //!
 //! Cost: O(non-zeros) a step. Memory: 16 bytes a feature seen; a weight of zero keeps its evidence.
 
-use super::ahead::prefetch;
 use super::mean::{Mean, MeanCell};
-use super::{Learner, Packed, State, StateError, Step};
-use crate::data::{Example, FeatureId, Row};
+use super::{Learner, Step};
+use crate::data::{Example, FeatureId, Packed, Row, State, StateError, prefetch};
 use crate::loss::{AnyLoss, Loss};
 use crate::shrink::soft_threshold;
 

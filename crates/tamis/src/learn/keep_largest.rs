@@ -20,8 +20,8 @@
 //!
 //! Cost: O(non-zeros + k) a step. Memory: 8 bytes a feature seen; zero weights are idle and can be given back.
 
-use super::{Learner, State, StateError, Step};
-use crate::data::{Example, FeatureId, Row};
+use super::{Learner, Step};
+use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::{AnyLoss, Loss};
 use crate::project::{into_ball, keep_largest};
 use crate::rate::{Rate, Schedule};

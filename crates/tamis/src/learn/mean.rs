@@ -5,7 +5,7 @@
 //! readings are kept ([`History`]) and every [`EPOCH`] steps all weights are brought up to date and the readings
 //! dropped: memory stays bounded and the cost per step is O(non-zeros) plus weights/EPOCH.
 
-use super::{Packed, State, StateError};
+use crate::data::{Packed, State, StateError};
 use crate::shrink::History;
 
 /// Steps between two full sweeps.

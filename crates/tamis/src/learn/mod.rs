@@ -12,39 +12,27 @@
 //! | `second_order.rs` | `sofs`: keep the k most certain weights |
 //! | `admm.rs` | `sadmm` |
 //! | `ball.rs` | `single-stage`: projection on an ℓ₁ ball |
-//! | `epochs.rs` | `two-stage`, its first stage: epochs inside an ℓ₁ and an ℓ₂ ball |
-//! | `polish.rs` | chosen weights brought nearer to the best fit: `stabilized`, and the second stage of `two-stage` |
-//! | `stabilized/paper/` | stabilized truncated SGD to the letter of its paper, for checking it |
 
 mod admm;
-mod ahead;
 mod any;
 mod ball;
 mod descent;
 mod dual_averaging;
-mod epochs;
 mod ftrl;
 mod keep_largest;
-mod lowered;
 mod mean;
-pub mod polish;
 mod second_order;
-mod soon;
-pub mod stabilized;
-mod state;
 
 pub use admm::Admm;
 pub use any::AnyLearner;
 pub use ball::Ball;
 pub use descent::Descent;
 pub use dual_averaging::DualAveraging;
-pub use epochs::Epochs;
 pub use ftrl::Ftrl;
 pub use keep_largest::KeepLargest;
 pub use second_order::SecondOrder;
-pub use state::{Packed, State, StateError};
 
-use crate::data::{Example, FeatureId, Row};
+use crate::data::{Example, FeatureId, Row, State, StateError};
 
 /// What one example showed before the learner changed: progressive validation without a second pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +53,18 @@ pub trait Learner {
 
     /// Predicts, then learns. The target is a number or one of the loss's class codes.
     fn learn(&mut self, example: Example<'_>) -> Step;
+
+    /// Learns many examples, and shows each with what it showed before the learner changed.
+    fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, mut seen: impl FnMut(Example<'a>, Step)) {
+        let mut examples = examples.peekable();
+        let ids = |example: Option<&Example<'a>>| example.map_or(&[][..], |example| example.row.ids);
+        self.fetch(ids(examples.peek()));
+        while let Some(example) = examples.next() {
+            self.fetch(ids(examples.peek()));
+            let step = self.learn(example);
+            seen(example, step);
+        }
+    }
 
     /// Asks for the memory a row of these features will need, some time before it is learned. Changes nothing.
     fn fetch(&self, _ids: &[FeatureId]) {}

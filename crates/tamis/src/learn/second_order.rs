@@ -23,8 +23,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Learner, State, StateError, Step};
-use crate::data::{Example, FeatureId, Row};
+use super::{Learner, Step};
+use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::{AnyLoss, Loss};
 
 /// Confidence-based selection.

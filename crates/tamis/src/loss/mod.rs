@@ -93,6 +93,25 @@ impl LossKind {
         matches!(self, LossKind::Logistic | LossKind::Hinge | LossKind::SquaredHinge | LossKind::ClippedSquared)
     }
 
+    /// Whether the loss only makes sense for numbers.
+    pub fn needs_numbers(self) -> bool {
+        matches!(self, LossKind::Squared | LossKind::Huber)
+    }
+
+    /// Whether its slope is bounded: if not, a step that is too long makes errors grow.
+    pub fn has_bounded_slope(self) -> bool {
+        !matches!(self, LossKind::Squared | LossKind::SquaredHinge)
+    }
+
+    /// Half of its largest second derivative; of the hinge, which has none, that of the squared loss.
+    pub fn half_curvature(self) -> f64 {
+        match self {
+            LossKind::Logistic => 0.125,
+            LossKind::Huber => 0.5,
+            LossKind::Squared | LossKind::SquaredHinge | LossKind::ClippedSquared | LossKind::Hinge => 1.0,
+        }
+    }
+
     /// The loss itself; `threshold` is Huber's δ.
     pub fn build(self, threshold: f64) -> AnyLoss {
         match self {
@@ -104,6 +123,11 @@ impl LossKind {
             LossKind::ClippedSquared => AnyLoss::ClippedSquared(ClippedSquared),
         }
     }
+}
+
+/// The number of the largest margin, of equals the first.
+pub fn argmax(margins: &[f64]) -> usize {
+    (1..margins.len()).fold(0, |best, class| if margins[class] > margins[best] { class } else { best })
 }
 
 /// Any of the losses: one branch an example, none in the loop over its features.

@@ -2,33 +2,22 @@
 
 mod file;
 mod predict;
-mod replace;
 mod selection;
 
 pub use file::{FORMAT_VERSION, ModelError};
-pub(crate) use predict::best_class;
 pub use predict::{Prediction, Predictor};
-pub use replace::replace_file;
 pub use selection::{Cut, CutError, Selection, Step};
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Label;
+use crate::data::{Label, RowScale};
 use crate::loss::LossKind;
 use crate::parse::columns::KnownColumns;
-use crate::recipe::{Law, Origin, RowScale};
+use crate::recipe::{Law, Origin};
 
-/// What is predicted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Task {
-    /// A number.
-    Regression,
-    /// One of these labels; two have one output (for the second), more have one each.
-    Classes(Vec<Label>),
-}
+pub use crate::data::Task;
 
 /// A feature the model uses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -96,7 +96,7 @@ impl Predictor {
             (0, [margin]) => (*margin, None),
             (2, [margin]) => (self.loss.response(*margin), Some(usize::from(*margin > self.loss.boundary()))),
             (_, margins) => {
-                let best = best_class(margins);
+                let best = argmax(margins);
                 (self.loss.response(margins[best]), Some(best))
             }
         };
@@ -111,11 +111,6 @@ impl Predictor {
             margins.iter_mut().zip(weights).for_each(|(margin, weight)| *margin += weight * product);
         }
     }
-}
-
-/// The largest margin; the first of equals.
-pub(crate) fn best_class(margins: &[f64]) -> usize {
-    (1..margins.len()).fold(0, |best, class| if margins[class] > margins[best] { class } else { best })
 }
 
 #[cfg(test)]

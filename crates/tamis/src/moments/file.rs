@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use super::packed::Packed;
 use super::{Column, Moments, MomentsError, Sums};
-use crate::data::bytes::{bytes_of, doubles};
-use crate::data::sealed::{Arrays, Broken, Format};
-use crate::model::replace_file;
+use crate::data::f64_codec::{bytes_of, doubles};
+use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
+use crate::data::replace_file;
 use crate::parse::columns::KnownColumns;
 
 /// The version this build writes, and the newest it reads.

@@ -1,8 +1,11 @@
 //! Whole-vector operations: keep the largest weights, stay inside a ball. All are idempotent.
 
 mod balls;
+mod l1_ball_vector;
+mod radix_heap;
 
 pub use balls::{into_balls, l1_threshold};
+pub use l1_ball_vector::{Keyed, L1BallVector, Lowering};
 
 use crate::data::FeatureId;
 

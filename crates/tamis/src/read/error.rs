@@ -46,10 +46,4 @@ pub enum ReadError {
     Row { row: u64, problem: String },
     #[error("no rows in {files}")]
     NoRows { files: String },
-    #[error(
-        "the pass cache cannot be {action}: {source}; --cache-dir names another place, --memory N keeps more in memory"
-    )]
-    Cache { action: &'static str, source: io::Error },
-    #[error("the pass cache is damaged (block {block} fails its checksum); run again")]
-    CacheDamaged { block: usize },
 }

@@ -1,25 +1,21 @@
-//! From files to rows: what to open, how to unpack it, where a bad line stands, and how to keep rows for another pass.
+//! From files to rows: what to open, how to decompress it, and where a bad line stands.
 //!
 //! [`expand`] turns what the user typed into [`Source`]s; a [`RowStream`] reads them as one stream, parsing blocks on
 //! several threads and handing them on in order; [`MatrixRows`] does so for a matrix in memory. Both are a [`RowSource`].
-//! [`Held`] keeps rows for several passes, in memory or beyond it.
 
+mod block;
 mod blocks;
-mod choice;
 mod error;
-mod held;
 mod input;
 mod matrix;
 mod open;
-mod packed;
 mod rows;
 mod source;
 mod stream;
 
-pub use choice::{RowChoice, fold_of};
+pub use block::{Block, BlockPlace};
 pub use error::ReadError;
-pub use held::{Held, HeldOptions, memory_of_this_machine};
 pub use matrix::{Csr, Dense, Labels, Matrix, MatrixRows};
 pub use rows::RowSource;
 pub use source::{Compression, Format, Source, expand, recognise};
-pub use stream::{Block, ReadOptions, RowStream};
+pub use stream::{ReadOptions, RowStream};

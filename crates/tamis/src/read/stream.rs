@@ -10,8 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use super::input::{Input, Job, Outcome, ParsedBlock};
-use super::{ReadError, RowChoice, Source};
-use crate::data::ParsedRows;
+use super::{Block, ReadError, Source};
+use crate::data::{ParsedRows, RowChoice};
 use crate::parse::columns::{ColumnOptions, KnownColumns};
 
 /// How to read.
@@ -27,17 +27,6 @@ pub struct ReadOptions {
     pub threads: usize,
     /// The rows to hand on: those that every choice takes.
     pub rows: Vec<RowChoice>,
-}
-
-/// Rows of one block, and where they stand.
-#[derive(Debug)]
-pub struct Block {
-    /// The rows.
-    pub rows: ParsedRows,
-    /// The file.
-    pub file: Arc<str>,
-    /// The line of the file (or row, in columnar files) with the block's line 0, from 1.
-    pub first_line: u64,
 }
 
 /// A stream of blocks over many sources.

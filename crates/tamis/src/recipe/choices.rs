@@ -164,27 +164,6 @@ impl RateKind {
     }
 }
 
-/// What is done to each row before anything else.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowScale {
-    /// Nothing.
-    #[default]
-    None,
-    /// Values are divided by √(number of non-zeros) (001 section 3, caveat 1).
-    SqrtCount,
-}
-
-impl RowScale {
-    /// What the values of a row with so many non-zeros are multiplied with.
-    pub fn factor(self, count: usize) -> f64 {
-        match self {
-            RowScale::SqrtCount if count > 0 => 1.0 / (count as f64).sqrt(),
-            _ => 1.0,
-        }
-    }
-}
-
 /// What decides how likely `two-stage` draws a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -8,15 +8,15 @@ mod choices;
 mod parameters;
 mod solving;
 
-pub use choices::{Law, Method, RateKind, RowScale};
+pub use choices::{Law, Method, RateKind};
 pub use parameters::{PARAMETERS, Parameter};
 pub use solving::{Criterion, Origin, SolveRecipe, Solver};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::data::ScaleKind;
-use crate::learn::stabilized::paper::Settings as PaperSettings;
+use crate::data::{RowScale, ScaleKind, TargetOptions};
+use crate::stabilized::published::Settings as PaperSettings;
 use crate::loss::LossKind;
 
 /// The [`Recipe::key`] of rows that go by their number in the stream.
@@ -182,6 +182,12 @@ impl Recipe {
     /// Whether the order in which rows come matters. The stabilized learner visits them in an order made of what they hold.
     pub fn follows_order(&self) -> bool {
         self.method != Method::Stabilized || self.paper.is_some()
+    }
+
+    /// What the recipe says about targets.
+    pub fn target_options(&self) -> TargetOptions {
+        let standardize = self.scale != ScaleKind::None;
+        TargetOptions { loss: self.loss, huber_delta: self.number("huber"), standardize }
     }
 
     /// The row scaling in force.

@@ -8,7 +8,7 @@
 //! q = 1/(1 + aλ₂), |w|·qⁿ − aλ₁(q + q² + … + qⁿ).
 
 use super::{History, Shrink};
-use crate::learn::Packed;
+use crate::data::Packed;
 
 /// Shrinks by λ₁ and decays by λ₂ times the rate.
 #[derive(Clone, Debug, PartialEq)]

@@ -22,7 +22,7 @@ pub use gravity::Gravity;
 pub use nothing::Nothing;
 pub use rounding::Rounding;
 
-use crate::learn::Packed;
+use crate::data::Packed;
 
 /// sign(w)·max(|w| − amount, 0): the soft threshold every sparse learner is built on (000 eq. 5).
 ///

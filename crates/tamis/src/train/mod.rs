@@ -1,30 +1,18 @@
-//! Driving a learner over a stream: what the labels mean, how often rows are seen, when to report and to save.
+//! Trainings: rows in, passes, model out, state saved and loaded.
 //!
-//! [`fit`] is the whole job. It reads a *head* of the stream before learning anything: as much as it takes to know
-//! what the labels are (streaming), or everything (several passes, scaling to unit variance, refitting). From the head
-//! come the task, the scaling and the order; rows beyond the head are learned as they come and not kept.
+//! [`Training`] is the one driver of all methods. [`fit`] reads a whole stream through it; incremental training
+//! (`partial_fit`) gives it rows whenever they come. A [`Checkpoint`] brings an interrupted training back, or continues a
+//! complete one with new data (warm start).
 
-mod arrange;
-mod bank;
-mod checkpoint;
-mod choose;
-mod error;
+mod checkpoint_model;
 mod fit;
-mod head;
-mod lane;
-mod online;
-mod progress;
-mod stabilized;
-mod standing;
-mod steps;
-mod task;
-mod trainer;
-mod two_stage;
+mod incremental;
+#[cfg(test)]
+mod tests;
+mod training;
 
-pub use checkpoint::{CheckpointPlan, Saved};
-pub use error::TrainError;
-pub use fit::{FitOptions, Fitted, fit, fit_rows};
-pub use online::{Goal, Online};
-pub use progress::{Observer, Progress, RungReport};
-pub use task::TaskKind;
-pub(crate) use task::{Kind, LabelSurvey, Targets};
+pub use fit::{Fitted, fit, fit_rows};
+pub use incremental::TargetSpec;
+pub use training::Training;
+
+pub use crate::trainer::{Checkpoint, CheckpointPlan, FitOptions, Observer, Progress, SizeReport, TrainError};

@@ -1,0 +1,56 @@
+//! Cells asked for before they are needed.
+//!
+//! Cells of a row lie far apart: of a million features most are in no cache. A row that is asked for while the one before
+//! it is learned is there when its turn comes. Nothing is read, no result depends on it.
+//!
+//! Measured (200,000 rows of 75 features of a million, one pass from text, two cores): `ftrl` takes a tenth less time than
+//! with all cells of a row read at its beginning, `truncated-gradient` 3 %. Reading the next row's cells between those of
+//! this row, which needs no `unsafe`, is slower than not looking ahead at all: a read that waits holds up the arithmetic
+//! behind it, a request does not.
+
+use crate::data::FeatureId;
+
+/// Asks the memory for the cells of these features; those that do not exist yet are passed over.
+#[inline]
+pub(crate) fn prefetch<C>(cells: &[C], ids: &[FeatureId]) {
+    for &id in ids {
+        if let Some(cell) = cells.get(id as usize) {
+            ask_for(cell);
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[allow(unsafe_code, reason = "a tenth of the time of ftrl; the standard library's own hint is not stable")]
+fn ask_for<C>(cell: &C) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    /// Bytes that come from memory together.
+    const LINE: usize = 64;
+    let start: *const i8 = std::ptr::from_ref(cell).cast();
+    for line in (0..size_of::<C>()).step_by(LINE) {
+        // SAFETY: the instruction is part of every x86-64 (SSE). It neither reads nor writes as far as a program can tell,
+        // and would be allowed any address; this one is inside of a living reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line)) }
+    }
+}
+
+/// Elsewhere the first read of a row has to do.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn ask_for<C>(_cell: &C) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_ids_may_be_asked_for_and_nothing_changes() {
+        let cells: Vec<[f64; 4]> = (0..100).map(|i| [f64::from(i); 4]).collect();
+        let before = cells.clone();
+        prefetch(&cells, &[0, 99, 5, 5, 100, u32::MAX]);
+        prefetch::<[f64; 4]>(&[], &[0, 1]);
+        prefetch(&cells, &[]);
+        assert_eq!(cells, before);
+    }
+}

@@ -1,0 +1,140 @@
+//! A block of stored rows as bytes, and back.
+
+use super::f64_codec::doubles;
+use super::label_stats::LabelCode;
+use super::target::TargetMap;
+use super::{Batch, Example, Parts};
+
+const ALL_ONES: u8 = 0;
+const SINGLES: u8 = 1;
+const DOUBLES: u8 = 2;
+
+/// Rows whose targets are label codes: numbers, or numbers of texts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StoredRows {
+    pub(super) rows: Batch,
+    /// Which labels are texts; empty if none are.
+    is_text: Vec<bool>,
+}
+
+impl StoredRows {
+    pub(super) fn push(&mut self, example: Example<'_>, label: LabelCode) {
+        let (target, is_text) = match label {
+            LabelCode::Number(number) => (number, false),
+            LabelCode::Text(number) => (f64::from(number), true),
+        };
+        if is_text || !self.is_text.is_empty() {
+            self.is_text.resize(self.rows.len(), false);
+            self.is_text.push(is_text);
+        }
+        self.rows.push(Example { target, ..example });
+    }
+
+    pub(super) fn label(&self, row: usize) -> LabelCode {
+        let target = self.rows.example(row).target;
+        let is_text = self.is_text.get(row).copied().unwrap_or(false);
+        if is_text { LabelCode::Text(target as u32) } else { LabelCode::Number(target) }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.is_text.clear();
+    }
+
+    /// The rows with targets for label codes.
+    pub(super) fn with_targets(self, targets: &TargetMap) -> Self {
+        let encoded = (0..self.rows.len()).map(|row| targets.target(self.label(row))).collect();
+        StoredRows { rows: self.rows.with_targets(encoded), is_text: Vec::new() }
+    }
+}
+
+/// Rows as bytes: counts, row lengths, ids, values in the narrowest exact form, label codes, weights, checksum.
+pub(super) fn pack(StoredRows { rows, is_text }: &StoredRows) -> Vec<u8> {
+    let Parts { offsets, ids, values, targets, weights } = rows.parts();
+    let kind = if values.iter().all(|&value| value == 1.0) {
+        ALL_ONES
+    } else if values.iter().all(|&value| f64::from(value as f32) == value) {
+        SINGLES
+    } else {
+        DOUBLES
+    };
+    let weighted = weights.iter().any(|&weight| weight != 1.0);
+    let mut out = Vec::with_capacity(16 + ids.len() * 12 + targets.len() * 20);
+    out.extend_from_slice(&(targets.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(ids.len() as u32).to_le_bytes());
+    out.extend_from_slice(&[kind, u8::from(weighted), u8::from(!is_text.is_empty())]);
+    offsets.windows(2).for_each(|pair| out.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes()));
+    ids.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
+    match kind {
+        ALL_ONES => {}
+        SINGLES => values.iter().for_each(|&value| out.extend_from_slice(&(value as f32).to_le_bytes())),
+        _ => values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes())),
+    }
+    targets.iter().for_each(|target| out.extend_from_slice(&target.to_le_bytes()));
+    if weighted {
+        weights.iter().for_each(|weight| out.extend_from_slice(&weight.to_le_bytes()));
+    }
+    out.extend(is_text.iter().copied().map(u8::from));
+    let sum = crc32fast::hash(&out);
+    out.extend_from_slice(&sum.to_le_bytes());
+    out
+}
+
+/// The rows that [`pack`] packed, or `None` if a byte changed.
+pub(super) fn unpack(packed: &[u8]) -> Option<StoredRows> {
+    let (body, sum) = packed.split_last_chunk::<4>()?;
+    if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+        return None;
+    }
+    let mut rest = body;
+    let mut take = |length: usize| {
+        let (head, tail) = rest.split_at_checked(length)?;
+        rest = tail;
+        Some(head)
+    };
+    let rows = u32::from_le_bytes(take(4)?.try_into().ok()?) as usize;
+    let entries = u32::from_le_bytes(take(4)?.try_into().ok()?) as usize;
+    let flags = take(3)?;
+    let lengths = words(take(4 * rows)?);
+    let mut offsets = Vec::with_capacity(rows + 1);
+    offsets.push(0);
+    offsets.extend(lengths.scan(0, |end, length| {
+        *end += length as usize;
+        Some(*end)
+    }));
+    let ids: Vec<u32> = words(take(4 * entries)?).collect();
+    let values = match flags[0] {
+        ALL_ONES => vec![1.0; entries],
+        SINGLES => words(take(4 * entries)?).map(|bits| f64::from(f32::from_bits(bits))).collect(),
+        _ => doubles(take(8 * entries)?),
+    };
+    let targets = doubles(take(8 * rows)?);
+    let weights = if flags[1] == 1 { doubles(take(8 * rows)?) } else { vec![1.0; rows] };
+    let is_text = if flags[2] == 1 { take(rows)?.iter().map(|&flag| flag == 1).collect() } else { Vec::new() };
+    Some(StoredRows { rows: Batch::from_parts(offsets, ids, values, targets, weights), is_text })
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Row;
+
+    #[test]
+    fn a_flipped_byte_is_noticed() {
+        let mut rows = StoredRows::default();
+        let example = Example { row: Row { ids: &[3], values: &[1.5] }, target: 0.0, weight: 1.0 };
+        rows.push(example, LabelCode::Number(1.0));
+        rows.push(example, LabelCode::Text(0));
+        let packed = pack(&rows);
+        assert_eq!(unpack(&packed), Some(rows));
+        for at in 0..packed.len() {
+            let mut bad = packed.clone();
+            bad[at] ^= 4;
+            assert_eq!(unpack(&bad), None);
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! Rows kept for several passes: in memory up to a limit, beyond that in an unnamed temporary file.
+//!
+//! Rows are packed into blocks (about 8 bytes an entry, 4 if all values are 1), each with a checksum. Blocks past the
+//! memory limit go to a temporary file that never has a name: it disappears with the process, however the process ends,
+//! and cannot be mistaken for a finished file.
+//!
+//! When rows are to be shuffled, each row is assigned at random to one of several open blocks, so every block is a random
+//! sample of the stream even if the input is sorted. A pass then visits blocks, and rows within a chunk of blocks, in a
+//! new random order. The order depends on the seed alone, not on the memory limit.
+//!
+//! Rows enter with their labels as [`LabelCode`]s. Once the task is known, [`RowStore::set_targets`] says how codes become
+//! targets, and every later pass yields rows with targets.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rand_pcg::Pcg64;
+use thiserror::Error;
+
+use super::row_codec::{StoredRows, pack, unpack};
+use super::label_stats::LabelCode;
+use super::target::TargetMap;
+use super::{Batch, Example};
+use crate::random::{Purpose, below, generator, shuffle};
+
+/// Where rows are kept, and in which order they are visited.
+#[derive(Clone, Debug)]
+pub struct RowStoreOptions {
+    /// Bytes that may stay in memory.
+    pub memory: u64,
+    /// The folder of the temporary file; `None` is the system's folder for temporary files.
+    pub folder: Option<PathBuf>,
+    /// Seed of the random order, or `None` for the order of the input.
+    pub shuffle: Option<u64>,
+}
+
+/// Stored rows could not be written or read back.
+#[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum RowStoreError {
+    #[error("the temporary file for rows cannot be {action}: {source}")]
+    Io { action: &'static str, source: io::Error },
+    #[error("the temporary file for rows is damaged: checksum mismatch in block {block}")]
+    Damaged { block: usize },
+}
+
+/// Entries and rows at which a block is closed.
+const BLOCK_ENTRIES: usize = 1 << 18;
+const BLOCK_ROWS: usize = 1 << 14;
+/// Open blocks to which shuffled rows are assigned.
+const SHARDS: usize = 16;
+/// Unpacked bytes of the blocks whose rows are shuffled together.
+const CHUNK_BYTES: usize = 64 << 20;
+
+/// Rows for several passes.
+pub struct RowStore {
+    options: RowStoreOptions,
+    open: Vec<StoredRows>,
+    rng: Pcg64,
+    blocks: Vec<Block>,
+    file: Option<File>,
+    memory_used: u64,
+    file_used: u64,
+    rows: u64,
+    /// Rows in closed blocks.
+    closed: u64,
+    targets: Option<TargetMap>,
+    /// The rows of the only chunk, once unpacked.
+    unpacked: Option<Arc<[StoredRows]>>,
+}
+
+struct Block {
+    place: Place,
+    /// The number of its first row.
+    first: u64,
+    /// Bytes once unpacked.
+    bytes: usize,
+}
+
+enum Place {
+    Memory(Vec<u8>),
+    File { start: u64, length: usize },
+}
+
+/// Blocks unpacked together, and the order in which their rows are visited.
+pub struct Chunk {
+    blocks: Arc<[StoredRows]>,
+    /// The number of each block's first row.
+    firsts: Vec<u64>,
+    order: Vec<(u32, u32)>,
+}
+
+impl Chunk {
+    /// The rows in visiting order.
+    pub fn examples(&self) -> impl Iterator<Item = Example<'_>> {
+        self.order.iter().map(|&(block, row)| self.blocks[block as usize].rows.example(row as usize))
+    }
+
+    /// The label codes of the rows, in the same order.
+    pub fn labels(&self) -> impl Iterator<Item = LabelCode> + '_ {
+        self.order.iter().map(|&(block, row)| self.blocks[block as usize].label(row as usize))
+    }
+
+    /// The row numbers, in the same order: each row has one number below [`RowStore::rows`], the same in every pass.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.order.iter().map(|&(block, row)| (self.firsts[block as usize] + u64::from(row)) as usize)
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+}
+
+impl RowStore {
+    /// An empty store.
+    pub fn new(options: RowStoreOptions) -> Self {
+        let shards = if options.shuffle.is_some() { SHARDS } else { 1 };
+        RowStore {
+            open: vec![StoredRows::default(); shards],
+            rng: generator(options.shuffle.unwrap_or(0), Purpose::Deal, 0),
+            options,
+            blocks: Vec::new(),
+            file: None,
+            memory_used: 0,
+            file_used: 0,
+            rows: 0,
+            closed: 0,
+            targets: None,
+            unpacked: None,
+        }
+    }
+
+    /// The number of rows stored.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// How rows are stored.
+    pub fn options(&self) -> &RowStoreOptions {
+        &self.options
+    }
+
+    /// Whether all rows are unpacked, and shuffled, together.
+    pub fn fits_one_chunk(&self) -> bool {
+        self.blocks.iter().map(|block| block.bytes).sum::<usize>() <= CHUNK_BYTES
+    }
+
+    /// Bytes in memory and bytes on disk.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.memory_used, self.file_used)
+    }
+
+    /// Adds a row. The label code takes the place of the example's target.
+    pub fn push(&mut self, example: Example<'_>, label: LabelCode) -> Result<(), RowStoreError> {
+        let shard = if self.open.len() == 1 { 0 } else { below(&mut self.rng, self.open.len()) };
+        self.open[shard].push(example, label);
+        self.rows += 1;
+        let rows = &self.open[shard].rows;
+        if rows.entries() >= BLOCK_ENTRIES || rows.len() >= BLOCK_ROWS {
+            self.close(shard)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the adding of rows.
+    pub fn finish(&mut self) -> Result<(), RowStoreError> {
+        (0..self.open.len()).try_for_each(|shard| self.close(shard))?;
+        self.open.clear();
+        Ok(())
+    }
+
+    /// Sets how label codes become targets, for all passes from here on.
+    pub fn set_targets(&mut self, targets: TargetMap) {
+        (self.targets, self.unpacked) = (Some(targets), None);
+    }
+
+    /// Frees memory and disk; no rows remain.
+    pub fn clear(&mut self) {
+        (self.blocks, self.unpacked, self.file) = (Vec::new(), None, None);
+        (self.memory_used, self.file_used, self.rows, self.closed) = (0, 0, 0, 0);
+    }
+
+    fn close(&mut self, shard: usize) -> Result<(), RowStoreError> {
+        if self.open[shard].rows.is_empty() {
+            return Ok(());
+        }
+        let packed = pack(&self.open[shard]);
+        let (bytes, first) = (self.open[shard].rows.bytes(), self.closed);
+        self.closed += self.open[shard].rows.len() as u64;
+        self.open[shard].clear();
+        let fits = self.file.is_none() && self.memory_used + packed.len() as u64 <= self.options.memory;
+        let place = if fits { self.keep(packed) } else { self.spill(&packed)? };
+        self.blocks.push(Block { place, first, bytes });
+        Ok(())
+    }
+
+    fn keep(&mut self, packed: Vec<u8>) -> Place {
+        self.memory_used += packed.len() as u64;
+        Place::Memory(packed)
+    }
+
+    fn spill(&mut self, packed: &[u8]) -> Result<Place, RowStoreError> {
+        let failed = |action| move |source| RowStoreError::Io { action, source };
+        if self.file.is_none() {
+            let created = match &self.options.folder {
+                Some(folder) => tempfile::tempfile_in(folder),
+                None => tempfile::tempfile(),
+            };
+            self.file = Some(created.map_err(failed("created"))?);
+        }
+        let file = self.file.as_mut().expect("just created");
+        file.seek(SeekFrom::Start(self.file_used)).map_err(failed("written"))?;
+        file.write_all(packed).map_err(failed("written"))?;
+        let place = Place::File { start: self.file_used, length: packed.len() };
+        self.file_used += packed.len() as u64;
+        Ok(place)
+    }
+
+    /// The rows of a block, with targets once these are known.
+    fn unpack_block(&mut self, block: usize) -> Result<StoredRows, RowStoreError> {
+        let damaged = RowStoreError::Damaged { block };
+        let rows = match &self.blocks[block].place {
+            Place::Memory(packed) => unpack(packed).ok_or(damaged)?,
+            &Place::File { start, length } => {
+                let failed = |source| RowStoreError::Io { action: "read", source };
+                let file = self.file.as_mut().expect("blocks on disk have a file");
+                let mut packed = vec![0; length];
+                file.seek(SeekFrom::Start(start)).map_err(failed)?;
+                file.read_exact(&mut packed).map_err(failed)?;
+                unpack(&packed).ok_or(damaged)?
+            }
+        };
+        Ok(match &self.targets {
+            Some(targets) => rows.with_targets(targets),
+            None => rows,
+        })
+    }
+
+    /// All rows of pass number `pass` (from 0), chunk by chunk.
+    pub fn chunks(&mut self, pass: u64) -> Chunks<'_> {
+        let mut rng = self.options.shuffle.map(|seed| generator(seed, Purpose::Pass, pass));
+        let mut blocks: Vec<usize> = (0..self.blocks.len()).collect();
+        if let (Some(rng), false) = (&mut rng, self.fits_one_chunk()) {
+            shuffle(rng, &mut blocks);
+        }
+        let groups = self.groups(&blocks).into_iter();
+        Chunks { store: self, rng, groups }
+    }
+
+    fn groups(&self, blocks: &[usize]) -> Vec<Vec<usize>> {
+        let limit = if self.options.shuffle.is_some() { CHUNK_BYTES } else { CHUNK_BYTES / 16 };
+        let one_chunk = self.fits_one_chunk();
+        let (mut groups, mut bytes) = (vec![Vec::new()], 0);
+        for &block in blocks {
+            if bytes + self.blocks[block].bytes > limit && !one_chunk && bytes > 0 {
+                groups.push(Vec::new());
+                bytes = 0;
+            }
+            groups.last_mut().expect("never empty").push(block);
+            bytes += self.blocks[block].bytes;
+        }
+        groups
+    }
+
+    fn chunk(&mut self, group: &[usize], rng: Option<&mut Pcg64>) -> Result<Chunk, RowStoreError> {
+        let blocks: Arc<[StoredRows]> = match self.unpacked.take() {
+            Some(blocks) => blocks,
+            None => group.iter().map(|&block| self.unpack_block(block)).collect::<Result<_, _>>()?,
+        };
+        if self.fits_one_chunk() {
+            self.unpacked = Some(blocks.clone());
+        }
+        let rows = |(block, stored): (usize, &StoredRows)| {
+            (0..stored.rows.len() as u32).map(move |row| (block as u32, row)).collect::<Vec<_>>()
+        };
+        let mut order: Vec<(u32, u32)> = blocks.iter().enumerate().flat_map(rows).collect();
+        if let Some(rng) = rng {
+            shuffle(rng, &mut order);
+        }
+        let firsts = group.iter().map(|&block| self.blocks[block].first).collect();
+        Ok(Chunk { blocks, firsts, order })
+    }
+
+    /// A copy of a store whose rows are all in memory.
+    ///
+    /// # Panics
+    /// If rows are on disk.
+    pub fn copy_in_memory(&self) -> RowStore {
+        assert!(self.file.is_none(), "rows on disk are not copied");
+        let copy = |block: &Block| match &block.place {
+            Place::Memory(packed) => {
+                Block { place: Place::Memory(packed.clone()), first: block.first, bytes: block.bytes }
+            }
+            Place::File { .. } => unreachable!("there is no file"),
+        };
+        RowStore {
+            options: self.options.clone(),
+            open: self.open.clone(),
+            rng: self.rng.clone(),
+            blocks: self.blocks.iter().map(copy).collect(),
+            file: None,
+            targets: self.targets.clone(),
+            unpacked: self.unpacked.clone(),
+            ..*self
+        }
+    }
+}
+
+/// The chunks of a pass.
+pub struct Chunks<'a> {
+    store: &'a mut RowStore,
+    rng: Option<Pcg64>,
+    groups: std::vec::IntoIter<Vec<usize>>,
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Result<Chunk, RowStoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let group = self.groups.next()?;
+        Some(self.store.chunk(&group, self.rng.as_mut()))
+    }
+}
+
+/// Half of this machine's memory, or of the control group's limit if that is less; 2 GiB where neither is told.
+pub fn memory_of_this_machine() -> u64 {
+    let total = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
+    });
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    total.into_iter().chain(limit).min().unwrap_or(4 << 30) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Row;
+
+    fn store(rows: u32, memory: u64, shuffle: Option<u64>) -> RowStore {
+        let mut stored = RowStore::new(RowStoreOptions { memory, folder: None, shuffle });
+        for row in 0..rows {
+            let ids: Vec<u32> = (0..row % 40).collect();
+            let values: Vec<f64> = ids.iter().map(|&id| 0.1 + f64::from(id * row)).collect();
+            let row_of = Row { ids: &ids, values: &values };
+            let example = Example { row: row_of, target: 0.0, weight: 1.0 + f64::from(row % 3) };
+            stored.push(example, LabelCode::Number(f64::from(row))).unwrap();
+        }
+        stored.finish().unwrap();
+        stored
+    }
+
+    fn visit(stored: &mut RowStore, pass: u64) -> Vec<(f64, f64, Vec<f64>)> {
+        let mut seen = Vec::new();
+        for chunk in stored.chunks(pass) {
+            seen.extend(chunk.unwrap().examples().map(|e| (e.target, e.weight, e.row.values.to_vec())));
+        }
+        seen
+    }
+
+    #[test]
+    fn the_order_of_the_input_is_kept_unless_asked() {
+        let mut stored = store(60_000, 1 << 40, None);
+        let seen = visit(&mut stored, 0);
+        assert!(seen.iter().enumerate().all(|(i, (target, weight, values))| {
+            *target == i as f64 && *weight == 1.0 + (i % 3) as f64 && values.len() == i % 40
+        }));
+        assert_eq!(visit(&mut stored, 1), seen);
+    }
+
+    #[test]
+    fn memory_does_not_change_the_order() {
+        let (mut all, mut none) = (store(60_000, 1 << 40, Some(7)), store(60_000, 0, Some(7)));
+        assert_eq!(all.bytes().1, 0);
+        assert_eq!(none.bytes().0, 0);
+        for pass in 0..2 {
+            assert_eq!(visit(&mut all, pass), visit(&mut none, pass));
+        }
+        let [first, second] = [0, 1].map(|pass| visit(&mut all, pass));
+        assert_ne!(first, second);
+        let sorted = |mut seen: Vec<(f64, f64, Vec<f64>)>| {
+            seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+            seen
+        };
+        assert_eq!(sorted(first), sorted(second));
+    }
+
+    #[test]
+    fn shuffled_rows_are_spread_over_the_whole_stream() {
+        let seen = visit(&mut store(200_000, 1 << 40, Some(1)), 0);
+        let early = seen[..20_000].iter().map(|(target, _, _)| target).sum::<f64>() / 20_000.0;
+        assert!((early - 100_000.0).abs() < 3_000.0, "the mean row of the first tenth is {early}");
+    }
+
+    #[test]
+    fn rows_keep_their_numbers_in_every_pass() {
+        let mut stored = store(60_000, 0, Some(7));
+        let numbered = |stored: &mut RowStore, pass: u64| {
+            let mut targets = vec![-1.0; 60_000];
+            for chunk in stored.chunks(pass) {
+                let chunk = chunk.unwrap();
+                chunk.numbers().zip(chunk.examples()).for_each(|(number, example)| targets[number] = example.target);
+            }
+            targets
+        };
+        let first = numbered(&mut stored, 0);
+        assert!(!first.contains(&-1.0), "each number is of one row");
+        assert_eq!(numbered(&mut stored, 5), first);
+    }
+
+    #[test]
+    fn label_codes_survive_and_become_targets() {
+        let mut stored = RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None });
+        let codes = [LabelCode::Text(1), LabelCode::Number(-0.0), LabelCode::Text(0), LabelCode::Number(2.5)];
+        for code in codes {
+            let row = Row { ids: &[3], values: &[1.5] };
+            stored.push(Example { row, target: 7.0, weight: 1.0 }, code).unwrap();
+        }
+        stored.finish().unwrap();
+        let labels = |stored: &mut RowStore| stored.chunks(0).next().unwrap().unwrap().labels().collect::<Vec<_>>();
+        assert_eq!(labels(&mut stored), codes);
+        let numbers = [(0.0, 2.0), (2.5, 3.0)].map(|(label, class): (f64, f64)| (label.to_bits(), class));
+        stored.set_targets(TargetMap::Classes { numbers: numbers.into_iter().collect(), texts: vec![0.0, 1.0] });
+        let targets = |stored: &mut RowStore| visit(stored, 0).into_iter().map(|(target, ..)| target).collect::<Vec<_>>();
+        assert_eq!(targets(&mut stored), [1.0, 2.0, 0.0, 3.0]);
+    }
+
+    #[test]
+    fn a_copy_has_the_same_rows_in_the_same_order() {
+        let mut original = store(500, 1 << 40, Some(3));
+        let mut copy = original.copy_in_memory();
+        assert_eq!(visit(&mut copy, 2), visit(&mut original, 2));
+    }
+}

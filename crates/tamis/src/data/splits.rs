@@ -1,0 +1,194 @@
+//! Which rows of a stream are handed on: folds and shares, by a hash of the row's number.
+//!
+//! A row's number counts the rows of the whole stream, bad lines left out not among them. Whether a row is taken
+//! depends on its number and the seed alone: not on threads, blocks, files, nor on the rows that come after it. So the
+//! folds of a stream stay what they are when the stream grows, and two programs that agree on the seed agree on the
+//! rows. The price is that folds are only about equal in size.
+
+use serde::Serialize;
+
+use super::Example;
+use crate::random::mix;
+
+/// A choice of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowChoice {
+    /// One of several folds, or all rows outside it.
+    Fold {
+        /// The fold, from 0.
+        number: u32,
+        /// How many folds there are.
+        of: u32,
+        /// What the hash begins with.
+        seed: u64,
+        /// Whether the fold itself is meant, or the others.
+        inside: bool,
+    },
+    /// A share of the rows, another for each run, or all rows outside it.
+    Share {
+        /// The share of rows inside, between 0 and 1.
+        share: f64,
+        /// What the hash begins with.
+        seed: u64,
+        /// The number of the run.
+        run: u64,
+        /// Whether the share itself is meant, or the rest.
+        inside: bool,
+    },
+}
+
+/// Folds and shares hash apart, so that neither says anything of the other.
+const FOLDS: u64 = 0x666f_6c64;
+const SHARES: u64 = 0x7368_6172;
+const HELD_OUT: u64 = 0x6865_6c64;
+
+impl RowChoice {
+    /// Whether row number `row` (from 0) is taken.
+    pub fn takes(&self, row: u64) -> bool {
+        match *self {
+            RowChoice::Fold { number, of, seed, inside } => (fold_of(row, of, seed) == number) == inside,
+            RowChoice::Share { share, seed, run, inside } => {
+                let key = mix(mix(mix(seed) ^ SHARES).wrapping_add(run));
+                // The upper 53 bits are a number in [0, 1) that a double holds exactly.
+                let place = (hash(key, row) >> 11) as f64 / (1u64 << 53) as f64;
+                (place < share) == inside
+            }
+        }
+    }
+
+    /// One of `of` parts of the rows, to be kept for the end: apart from the folds of the same seed.
+    pub fn held_out(of: u32, seed: u64) -> Self {
+        RowChoice::Fold { number: 0, of, seed: mix(seed ^ HELD_OUT), inside: true }
+    }
+
+    /// The same rows, or those left out by them.
+    pub fn turned(self, inside: bool) -> Self {
+        match self {
+            RowChoice::Fold { number, of, seed, .. } => RowChoice::Fold { number, of, seed, inside },
+            RowChoice::Share { share, seed, run, .. } => RowChoice::Share { share, seed, run, inside },
+        }
+    }
+}
+
+/// The fold of row number `row`, from 0. Another number of folds deals anew: no fold of five lies within one of four.
+pub fn fold_of(row: u64, folds: u32, seed: u64) -> u32 {
+    let hash = hash(mix(mix(seed) ^ FOLDS).wrapping_add(u64::from(folds)), row);
+    ((u128::from(hash) * u128::from(folds)) >> 64) as u32
+}
+
+fn hash(key: u64, row: u64) -> u64 {
+    mix(mix(key) ^ mix(row))
+}
+
+/// A number from 0 up to 1 by which rows are held out: a hash of the content of a row and its label, so that equal rows are
+/// on one side.
+pub fn unit_hash(example: &Example<'_>) -> f64 {
+    let entry = |(id, value): (u32, f64)| mix(u64::from(id) ^ mix(value.to_bits()));
+    let content = example.row.iter().map(entry).fold(mix(example.target.to_bits()), u64::wrapping_add);
+    (mix(content) >> 11) as f64 * 0.5f64.powi(53)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Row;
+    use crate::read::{ReadOptions, RowStream, expand};
+
+    fn fold(number: u32, inside: bool) -> RowChoice {
+        RowChoice::Fold { number, of: 5, seed: 7, inside }
+    }
+
+    #[test]
+    fn folds_part_the_rows() {
+        for row in 0..1000 {
+            let takers = (0..5).filter(|&number| fold(number, true).takes(row)).count();
+            assert_eq!(takers, 1, "row {row}");
+            assert!((0..5).all(|number| fold(number, true).takes(row) != fold(number, false).takes(row)));
+        }
+    }
+
+    #[test]
+    fn folds_are_about_equal_and_follow_the_seed() {
+        let mut sizes = [0; 5];
+        (0..10_000).for_each(|row| sizes[fold_of(row, 5, 3) as usize] += 1);
+        assert!(sizes.iter().all(|size| (1850..2150).contains(size)), "{sizes:?}");
+        let moved = (0..10_000).filter(|&row| fold_of(row, 5, 3) != fold_of(row, 5, 4)).count();
+        assert!((7800..8200).contains(&moved), "four of five rows change folds with the seed: {moved}");
+    }
+
+    #[test]
+    fn folds_are_what_they_were() {
+        // Recorded: results that name a seed must mean the same rows in every version.
+        let folds: Vec<u32> = (0..12).map(|row| fold_of(row, 5, 0)).collect();
+        assert_eq!(folds, RECORDED_FOLDS);
+    }
+
+    const RECORDED_FOLDS: [u32; 12] = [1, 3, 2, 1, 0, 2, 4, 1, 4, 4, 1, 2];
+
+    #[test]
+    fn shares_have_their_size_and_differ_by_run() {
+        let share = |run, inside| RowChoice::Share { share: 0.9, seed: 1, run, inside };
+        let count = |choice: RowChoice| (0..10_000).filter(|&row| choice.takes(row)).count();
+        assert!((8900..9100).contains(&count(share(0, true))));
+        assert_eq!(count(share(0, true)) + count(share(0, false)), 10_000);
+        let both = (0..10_000).filter(|&row| share(0, true).takes(row) && share(1, true).takes(row)).count();
+        assert!((7950..8250).contains(&both), "two runs choose apart: 0.81 of the rows are in both, found {both}");
+        assert_eq!(share(4, true).turned(false), share(4, false));
+    }
+
+    #[test]
+    fn rows_held_out_are_spread_over_the_folds() {
+        let mut sizes = [0; 5];
+        let held = (0..10_000).filter(|&row| RowChoice::held_out(5, 7).takes(row));
+        held.for_each(|row| sizes[fold_of(row, 5, 7) as usize] += 1);
+        assert!(sizes.iter().all(|size| (340..460).contains(size)), "{sizes:?}");
+    }
+
+    /// The labels that a stream over files hands on: each row's label is its number.
+    fn handed_on(parts: &[std::ops::Range<u64>], threads: usize, rows: Vec<RowChoice>) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (part, range) in parts.iter().enumerate() {
+            let text: String = range.clone().map(|row| format!("{row} 1:1 {}:2\n", row + 2)).collect();
+            std::fs::write(folder.path().join(format!("{part}.svm")), text).unwrap();
+        }
+        let sources = expand(&[folder.path().display().to_string()], None).unwrap();
+        let options = ReadOptions { threads, rows, ..ReadOptions::default() };
+        let mut stream = RowStream::open(sources, options);
+        let mut labels = Vec::new();
+        while let Some(block) = stream.next_block().unwrap() {
+            assert!(!block.rows.is_empty(), "blocks without chosen rows are passed over");
+            labels.extend(block.rows.labels.iter().map(ToString::to_string));
+        }
+        labels
+    }
+
+    #[test]
+    fn a_stream_hands_on_the_same_rows_however_it_is_cut() {
+        let rows = 30_000;
+        let choices = vec![fold(2, true), RowChoice::Share { share: 0.5, seed: 3, run: 1, inside: false }];
+        let taken = |row: &u64| choices.iter().all(|choice| choice.takes(*row));
+        let expected: Vec<String> = (0..rows).filter(taken).map(|row| row.to_string()).collect();
+        assert!((2700..3300).contains(&expected.len()));
+        for threads in [1, 3] {
+            assert_eq!(handed_on(&[0..7, 7..rows], threads, choices.clone()), expected);
+            assert_eq!(handed_on(&[0..1, 1..1, 1..3, 3..9999, 9999..rows], threads, choices.clone()), expected);
+        }
+    }
+
+    #[test]
+    fn all_and_nothing() {
+        let share = |share| RowChoice::Share { share, seed: 1, run: 0, inside: true };
+        assert!((0..100).all(|row| share(1.0).takes(row) && !share(0.0).takes(row)));
+    }
+
+    #[test]
+    fn equal_rows_are_on_one_side_and_others_spread() {
+        let of = |ids: &[u32], target: f64| {
+            unit_hash(&Example { row: Row { ids, values: &vec![1.0; ids.len()] }, target, weight: 1.0 })
+        };
+        assert_eq!(of(&[1, 5], 1.0), of(&[1, 5], 1.0));
+        let held_out = (0..4000).filter(|&id| of(&[id, id + 7], f64::from(id % 2)) < 0.25).count();
+        assert!((900..1100).contains(&held_out), "{held_out}");
+    }
+}

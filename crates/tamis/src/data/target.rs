@@ -1,0 +1,404 @@
+//! From labels as written to the targets a loss understands: the one place where labels are encoded.
+//!
+//! [`LabelStats`] observes the labels of the rows read first and gives each a [`LabelCode`]. From the statistics comes the
+//! task, as a [`TargetEncoder`]: standardised numbers, or class numbers. An [`OutputCoding`] turns class numbers into the
+//! two codes of a loss, one output at a time (one-vs-rest).
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Label;
+use super::label_stats::{LabelCode, LabelStats};
+use crate::loss::{AnyLoss, Loss, LossKind};
+
+/// What the user says the labels are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskKind {
+    /// The labels decide.
+    #[default]
+    Auto,
+    /// Two classes, and nothing else.
+    Binary,
+    /// Any number of classes.
+    Multiclass,
+    /// Numbers.
+    Regression,
+}
+
+impl TaskKind {
+    /// All kinds, in the order of the documentation.
+    pub const ALL: [TaskKind; 4] = [TaskKind::Auto, TaskKind::Binary, TaskKind::Multiclass, TaskKind::Regression];
+
+    /// The name that users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            TaskKind::Auto => "auto",
+            TaskKind::Binary => "binary",
+            TaskKind::Multiclass => "multiclass",
+            TaskKind::Regression => "regression",
+        }
+    }
+}
+
+/// What is predicted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// A number.
+    Regression,
+    /// One of these labels; two have one output (for the second), more have one each.
+    Classes(Vec<Label>),
+}
+
+/// Labels cannot be used as targets.
+#[derive(Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum TargetError {
+    #[error("{place}: the row has no label")]
+    NoLabel { place: String },
+    #[error("{place}: label {found} is not a number, and {reason}")]
+    NotANumber { place: String, found: String, reason: &'static str },
+    #[error("all {rows} rows have the label {label}; two are needed to learn a difference")]
+    OneClass { rows: u64, label: String },
+    #[error("{place}: a third label {found} where two are needed (already seen: {first}, {second}); {advice}")]
+    ThirdLabel { place: String, found: String, first: String, second: String, advice: &'static str },
+    #[error("{place}: label {found} is not one of the classes {}", classes.join(", "))]
+    UnknownClass { place: String, found: String, classes: Vec<String> },
+    #[error(
+        "{0} different labels; that is more classes than fit one model (at most 10000); use --task regression for numbers"
+    )]
+    TooManyClasses(usize),
+}
+
+/// The largest number of classes of a model.
+pub(super) const MAX_CLASSES: usize = 10_000;
+
+/// What a recipe says about targets.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetOptions {
+    /// The loss; `None` lets the labels decide (logistic for classes, squared for numbers).
+    pub loss: Option<LossKind>,
+    /// δ of the Huber loss.
+    pub huber_delta: f64,
+    /// Whether numbers are standardised.
+    pub standardize: bool,
+}
+
+/// How label codes become targets, for all rows that [`LabelStats`] has observed.
+#[derive(Clone, Debug)]
+pub enum TargetMap {
+    /// Targets are (label − centre)/spread.
+    #[allow(missing_docs, reason = "named for what they are")]
+    Numbers { centre: f64, spread: f64 },
+    /// Targets are class numbers, by the bits of a number and by the number of a text.
+    #[allow(missing_docs, reason = "named for what they are")]
+    Classes { numbers: FxHashMap<u64, f64>, texts: Vec<f64> },
+}
+
+impl TargetMap {
+    /// The target of a code.
+    ///
+    /// # Panics
+    /// If the code is of a label that was not observed.
+    pub fn target(&self, code: LabelCode) -> f64 {
+        match (self, code) {
+            (TargetMap::Numbers { centre, spread }, LabelCode::Number(number)) => (number - centre) / spread,
+            (TargetMap::Classes { numbers, .. }, LabelCode::Number(number)) => numbers[&(number + 0.0).to_bits()],
+            (TargetMap::Classes { texts, .. }, LabelCode::Text(text)) => texts[text as usize],
+            (TargetMap::Numbers { .. }, LabelCode::Text(_)) => unreachable!("texts are no numbers"),
+        }
+    }
+}
+
+/// How labels become targets.
+#[derive(Clone, Debug)]
+pub struct TargetEncoder {
+    /// The loss in force.
+    pub loss: LossKind,
+    /// The loss itself.
+    pub loss_fn: AnyLoss,
+    /// What targets are.
+    pub kind: TargetKind,
+}
+
+/// What targets are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TargetKind {
+    /// Targets are (label − centre)/spread.
+    #[allow(missing_docs, reason = "named for what they are")]
+    Numbers { centre: f64, spread: f64 },
+    /// Targets are class numbers. `single`: one output tells two classes apart.
+    #[allow(missing_docs, reason = "named for what they are")]
+    Classes { classes: Vec<Label>, single: bool, may_grow: bool },
+}
+
+impl TargetEncoder {
+    /// An encoder of this kind.
+    pub fn new(loss: LossKind, huber_delta: f64, kind: TargetKind) -> Self {
+        TargetEncoder { loss, loss_fn: loss.build(huber_delta), kind }
+    }
+
+    /// What stands for an encoder until the task is decided.
+    pub fn undecided(options: &TargetOptions) -> Self {
+        let kind = TargetKind::Numbers { centre: 0.0, spread: 1.0 };
+        TargetEncoder::new(options.loss.unwrap_or(LossKind::Logistic), options.huber_delta, kind)
+    }
+
+    /// An encoder for classes that are known before the first row; none is added later.
+    pub fn for_classes(options: &TargetOptions, classes: Vec<Label>) -> Result<Self, TargetError> {
+        if classes.len() < 2 {
+            let label = classes.first().map(ToString::to_string).unwrap_or_default();
+            return Err(TargetError::OneClass { rows: 0, label });
+        }
+        let kind = TargetKind::Classes { single: classes.len() == 2, classes, may_grow: false };
+        Ok(TargetEncoder::new(options.loss.unwrap_or(LossKind::Logistic), options.huber_delta, kind))
+    }
+
+    /// Whether targets are numbers.
+    pub fn is_numbers(&self) -> bool {
+        matches!(self.kind, TargetKind::Numbers { .. })
+    }
+
+    /// The classes; empty for numbers.
+    pub fn classes(&self) -> &[Label] {
+        match &self.kind {
+            TargetKind::Numbers { .. } => &[],
+            TargetKind::Classes { classes, .. } => classes,
+        }
+    }
+
+    /// The number of outputs: one for numbers and for two classes, else one a class.
+    pub fn outputs(&self) -> usize {
+        match &self.kind {
+            TargetKind::Numbers { .. } | TargetKind::Classes { single: true, .. } => 1,
+            TargetKind::Classes { classes, .. } => classes.len(),
+        }
+    }
+
+    /// The targets of labels, if none of them is new or invalid.
+    pub fn encode_known(&self, labels: &[Label]) -> Option<Vec<f64>> {
+        let known = |label: &Label| match (&self.kind, label) {
+            (TargetKind::Numbers { centre, spread }, Label::Number(number)) => Some((number - centre) / spread),
+            (TargetKind::Numbers { .. }, _) | (_, Label::Absent) => None,
+            (TargetKind::Classes { classes, .. }, _) => class_of(classes, label),
+        };
+        labels.iter().map(known).collect()
+    }
+
+    /// The target of a label: a standardised number or a class number. A new class is added where that is possible.
+    pub fn encode(&mut self, label: &Label, place: impl Fn() -> String) -> Result<f64, TargetError> {
+        if *label == Label::Absent {
+            return Err(TargetError::NoLabel { place: place() });
+        }
+        match (&mut self.kind, label) {
+            (TargetKind::Numbers { centre, spread }, Label::Number(number)) => Ok((number - *centre) / *spread),
+            (TargetKind::Numbers { .. }, _) => {
+                let reason = "earlier labels were numbers; use --task multiclass if they are classes";
+                Err(TargetError::NotANumber { place: place(), found: label.to_string(), reason })
+            }
+            (TargetKind::Classes { classes, single, may_grow }, _) => match class_of(classes, label) {
+                Some(class) => Ok(class),
+                None => add_class(classes, *single, *may_grow, label, place),
+            },
+        }
+    }
+
+    /// How the label codes of observed rows become targets. Labels that are not yet classes are added, in their order.
+    pub fn map(&mut self, labels: &LabelStats) -> Result<TargetMap, TargetError> {
+        if let TargetKind::Numbers { centre, spread } = self.kind {
+            if let Some((label, place)) = &labels.first_text {
+                self.encode(label, || place.clone())?;
+            }
+            return Ok(TargetMap::Numbers { centre, spread });
+        }
+        let (mut numbers, mut texts) = (FxHashMap::default(), vec![0.0; labels.texts.len()]);
+        for (label, place) in labels.distinct.values() {
+            let class = self.encode(label, || place.clone())?;
+            match label {
+                Label::Number(number) => drop(numbers.insert((number + 0.0).to_bits(), class)),
+                Label::Text(text) => texts[labels.texts[text] as usize] = class,
+                Label::Absent => unreachable!("refused when it was observed"),
+            }
+        }
+        Ok(TargetMap::Classes { numbers, texts })
+    }
+
+    /// How class numbers become the codes of the loss, for one output.
+    #[inline]
+    pub fn coding(&self, output: usize) -> OutputCoding {
+        let class = match &self.kind {
+            TargetKind::Numbers { .. } => None,
+            TargetKind::Classes { single: true, .. } => Some(1.0),
+            TargetKind::Classes { .. } => Some(output as f64),
+        };
+        OutputCoding { class, codes: self.loss_fn.codes() }
+    }
+
+    /// What a model predicts.
+    pub fn task(&self) -> Task {
+        match &self.kind {
+            TargetKind::Numbers { .. } => Task::Regression,
+            TargetKind::Classes { classes, .. } => Task::Classes(classes.clone()),
+        }
+    }
+
+    /// Mean and standard deviation that targets were standardised with; 0 and 1 for classes.
+    pub fn centre_and_spread(&self) -> (f64, f64) {
+        match self.kind {
+            TargetKind::Numbers { centre, spread } => (centre, spread),
+            TargetKind::Classes { .. } => (0.0, 1.0),
+        }
+    }
+
+    /// The factor that brings losses to the units of the label.
+    pub fn loss_unit(&self) -> f64 {
+        match &self.kind {
+            TargetKind::Numbers { spread, .. } => spread * spread,
+            TargetKind::Classes { .. } => 1.0,
+        }
+    }
+
+    /// A target in the words of the label: a number in its own units, or the class.
+    pub fn describe(&self, target: f64) -> String {
+        match &self.kind {
+            TargetKind::Numbers { centre, spread } => format!("{:.4}", centre + spread * target),
+            TargetKind::Classes { classes, .. } => classes[target as usize].to_string(),
+        }
+    }
+}
+
+fn class_of(classes: &[Label], label: &Label) -> Option<f64> {
+    classes.iter().position(|class| class == label).map(|class| class as f64)
+}
+
+/// Adds a class that was not among the first labels, and returns its number.
+fn add_class(
+    classes: &mut Vec<Label>,
+    single: bool,
+    may_grow: bool,
+    label: &Label,
+    place: impl Fn() -> String,
+) -> Result<f64, TargetError> {
+    let found = label.to_string();
+    if !may_grow {
+        let classes = classes.iter().map(ToString::to_string).collect();
+        return Err(TargetError::UnknownClass { place: place(), found, classes });
+    }
+    if single {
+        let [first, second] = [0, 1].map(|at: usize| classes[at].to_string());
+        let advice = "use --task multiclass, or --passes 2 to read everything first";
+        return Err(TargetError::ThirdLabel { place: place(), found, first, second, advice });
+    }
+    if classes.len() == MAX_CLASSES {
+        return Err(TargetError::TooManyClasses(MAX_CLASSES + 1));
+    }
+    classes.push(label.clone());
+    Ok((classes.len() - 1) as f64)
+}
+
+/// How class numbers become the codes of a loss, for one output of a one-vs-rest model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutputCoding {
+    /// The class this output predicts; `None` for numbers.
+    pub class: Option<f64>,
+    /// The codes of the other classes and of this class.
+    pub codes: [f64; 2],
+}
+
+impl OutputCoding {
+    /// The code of a class number, or the number itself.
+    #[inline]
+    pub fn code(&self, target: f64) -> f64 {
+        match self.class {
+            Some(class) => self.codes[usize::from(target == class)],
+            None => target,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide(labels: &[Label], recipe: &Recipe, kind: TaskKind) -> Result<Targets, TrainError> {
+        let mut survey = LabelSurvey::default();
+        (0..40).for_each(|_| labels.iter().for_each(|label| survey.observe(label, || "f:1".into())));
+        survey.decide(recipe, kind)
+    }
+
+    fn numbers(list: &[f64]) -> Vec<Label> {
+        list.iter().map(|&number| Label::Number(number)).collect()
+    }
+
+    fn auto(labels: &[f64]) -> Targets {
+        decide(&numbers(labels), &Recipe::default(), TaskKind::Auto).unwrap()
+    }
+
+    #[test]
+    fn labels_tell_the_task() {
+        assert_eq!(
+            auto(&[1.0, -1.0]).kind,
+            Kind::Classes { classes: numbers(&[-1.0, 1.0]), single: true, may_grow: true }
+        );
+        assert_eq!(auto(&[0.0, 1.0, 2.0, 9.0, 5.0]).learners(), 5, "digits are classes");
+        assert!(matches!(auto(&[0.0, 10.0, 20.0, 100.0]).kind, Kind::Numbers { .. }), "spaced numbers are a quantity");
+        assert!(matches!(auto(&[0.5, 1.0, 2.0]).kind, Kind::Numbers { .. }));
+        let texts = [Label::Text("b".into()), Label::Text("a".into()), Label::Number(3.0)];
+        let targets = decide(&texts, &Recipe::default(), TaskKind::Auto).unwrap();
+        assert_eq!(
+            targets.task(),
+            Task::Classes(vec![Label::Number(3.0), Label::Text("a".into()), Label::Text("b".into())])
+        );
+    }
+
+    #[test]
+    fn a_loss_may_tell_the_task() {
+        let squared = Recipe { loss: Some(LossKind::Squared), ..Recipe::default() };
+        assert!(matches!(decide(&numbers(&[0.0, 1.0]), &squared, TaskKind::Auto).unwrap().kind, Kind::Numbers { .. }));
+        let hinge = Recipe { loss: Some(LossKind::Hinge), ..Recipe::default() };
+        assert_eq!(decide(&numbers(&[0.5, 7.0]), &hinge, TaskKind::Auto).unwrap().learners(), 1);
+    }
+
+    #[test]
+    fn numbers_are_centred_and_scaled() {
+        let mut targets = auto(&[0.5, 10.5, 20.5]);
+        let Kind::Numbers { centre, spread } = targets.kind else { panic!("numbers") };
+        assert!((centre - 10.5).abs() < 1e-9 && (spread - (200f64 / 3.0).sqrt()).abs() < 1e-9);
+        assert!((targets.target(&Label::Number(10.5), String::new).unwrap()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn complaints_say_what_to_do() {
+        let told = |labels: &[Label], kind| decide(labels, &Recipe::default(), kind).unwrap_err().to_string();
+        assert_eq!(
+            told(&numbers(&[3.0]), TaskKind::Auto),
+            "all 40 rows have the label 3; two are needed to learn a difference"
+        );
+        assert!(told(&numbers(&[1.0, 2.0, 3.0]), TaskKind::Binary).contains("a third label 3 where two are needed"));
+        assert!(
+            told(&[Label::Text("x".into()), Label::Number(1.0)], TaskKind::Regression)
+                .contains("label x is not a number")
+        );
+        let mut targets = auto(&[0.0, 1.0]);
+        let told = targets.target(&Label::Number(2.0), || "f:9".into()).unwrap_err().to_string();
+        assert!(told.starts_with("f:9: a third label 2") && told.contains("--task multiclass"));
+        assert!(
+            targets
+                .target(&Label::Absent, || "f:9".into())
+                .unwrap_err()
+                .to_string()
+                .contains("f:9: the row has no label")
+        );
+    }
+
+    #[test]
+    fn classes_may_come_late() {
+        let mut targets = auto(&[1.0, 2.0, 3.0]);
+        assert_eq!(targets.target(&Label::Number(4.0), String::new).unwrap(), 3.0);
+        assert_eq!(targets.learners(), 4);
+        assert_eq!([0, 3].map(|learner| targets.code(3.0, learner)), [-1.0, 1.0]);
+    }
+}

@@ -1,0 +1,24 @@
+//! Online learners driven over rows: passes over buffered rows, then rows as they come.
+//!
+//! | file | what |
+//! |---|---|
+//! | `one_vs_rest.rs` | one learner a class |
+//! | `learner_thread.rs` | learning beside reading |
+//! | `initial_step.rs` | a first step that the rows allow |
+//! | `trainer.rs` | scaling, reports, checkpoints, freeing of idle features |
+//! | `stream.rs` | rows after the buffered ones |
+//! | `support.rs` | which features become the model |
+//! | `refit.rs` | chosen features learned again without penalty |
+
+pub(crate) mod initial_step;
+mod learner_thread;
+mod one_vs_rest;
+mod refit;
+mod stream;
+mod support;
+mod trainer;
+
+pub(crate) use one_vs_rest::OneVsRest;
+pub(crate) use refit::refit;
+pub(crate) use support::{Support, linear_output};
+pub(crate) use trainer::{CHUNK_ROWS, LearnerTrainer, OnlineTrainer};

@@ -1,0 +1,83 @@
+//! From sizes to a model: which one is chosen, and its weights in raw units.
+
+use super::cross_fit::CrossFit;
+use super::ensemble::SizeStep;
+use crate::data::FeatureId;
+use crate::model::{Model, Output, Seen, Selection, Step};
+use crate::select::smallest_on_path;
+use crate::trainer::{ScaledWeight, TrainingData, output};
+
+/// Sizes up to this many times the chosen one keep their weights in the model, to resize it without data.
+const KEPT_SIZES: usize = 4;
+
+/// The size that becomes the model: the last one if a size was asked for, else the smallest that cannot be told from the
+/// best before refinement. Refined weights make more of weak features; they have no say in how few features are wanted.
+pub(super) fn select(steps: &[SizeStep], k: Option<usize>) -> usize {
+    if k.is_some() {
+        return steps.len() - 1;
+    }
+    let score = |step: &SizeStep| step.before_refinement.as_ref().unwrap_or(&step.holdout).size_score();
+    smallest_on_path(&steps.iter().map(score).collect::<Vec<_>>())
+}
+
+/// The model of a size, with the path of sizes it was chosen from.
+pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, chosen: usize) -> Model {
+    let step = &ensembles.steps[chosen];
+    let largest = step.active.len().saturating_mul(KEPT_SIZES);
+    let kept = |step: &SizeStep| if step.active.len() <= largest { outputs(data, ensembles, step) } else { Vec::new() };
+    let ladder: Vec<Step> = ensembles.steps.iter().map(|step| path_step(step, data, kept(step))).collect();
+    let outputs = ladder[chosen].outputs.clone();
+    let selection = Selection { paths: ensembles.main.ensemble.paths(), chosen, ladder };
+    Model { selection: Some(selection), ..model_of(data, ensembles, step, outputs) }
+}
+
+/// A size as the model file holds it.
+pub(super) fn path_step(step: &SizeStep, data: &TrainingData, outputs: Vec<Output>) -> Step {
+    let (unit, standard_error) = (data.targets.loss_unit(), step.holdout.standard_error());
+    Step {
+        size: step.active.len(),
+        gravity: step.gravity,
+        loss: step.holdout.loss * unit,
+        error: step.holdout.error,
+        standard_error: if step.holdout.error.is_some() { standard_error } else { standard_error * unit },
+        selected: step.outputs.iter().map(|means| means.votes.iter().sum::<f64>()).fold(0.0, f64::max),
+        outputs,
+    }
+}
+
+/// The model of a size by itself, with its [`outputs`].
+pub(super) fn model_of(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep, outputs: Vec<Output>) -> Model {
+    let seen = Seen {
+        passes: ensembles.done.div_ceil(data.buffered_rows) as u32,
+        progressive_loss: step.holdout.loss * data.targets.loss_unit(),
+        progressive_error: step.holdout.error,
+        ..Seen::default()
+    };
+    data.model(outputs, seen)
+}
+
+/// The outputs of a size as those of a model.
+pub(super) fn outputs(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep) -> Vec<Output> {
+    raw_outputs(step, data, |id| ensembles.main.transform.column(id))
+}
+
+/// The outputs of a size in raw units; `column` gives the divisor and the mean of a column.
+pub(super) fn raw_outputs(
+    step: &SizeStep,
+    data: &TrainingData,
+    column: impl Fn(FeatureId) -> (f64, f64),
+) -> Vec<Output> {
+    let of_output = |number: usize| {
+        let (means, calibration) = (&step.outputs[number], step.holdout.calibrations[number]);
+        let weighted = |(position, &id): (usize, &FeatureId)| ScaledWeight {
+            id,
+            weight: calibration.slope * means.weights[position],
+            column: column(id),
+            stability: Some(means.votes[position]),
+            evidence: Some([means.evidence[position], means.spread[position]]),
+        };
+        let weights = step.active.iter().enumerate().map(weighted);
+        output(&data.targets, &data.dictionary, number, calibration.apply(means.bias), weights)
+    };
+    (0..step.outputs.len()).map(of_output).collect()
+}

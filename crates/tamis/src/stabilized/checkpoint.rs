@@ -1,0 +1,139 @@
+//! Checkpoints of a fits: all ensembles, the steps behind, the columns' means.
+
+use super::cross_fit::{CrossFit, FoldedEnsemble};
+use super::ensemble::SizeStep;
+use super::holdout::{HoldoutScore, RowScore};
+use super::platt::Calibration;
+use super::stage::PathMeans;
+use crate::data::{Packed, State, StateError};
+
+/// Writes where a fits stands.
+pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
+    let mut state = State::default();
+    state.put("centres", fits.main.transform.centres());
+    state.put_count("steps", fits.steps.len() as u64);
+    state.put_count("paths", fits.main.ensemble.paths() as u64);
+    state.put_count("outputs", fits.codings.len() as u64);
+    for (name, member) in all(fits) {
+        state.set_prefix(name);
+        member.ensemble.save(&mut state);
+    }
+    // Once it is over, the steps are in the model.
+    let steps = if is_complete { &[][..] } else { &fits.steps[..] };
+    for (number, step) in steps.iter().enumerate() {
+        state.set_prefix(format!("step{number}."));
+        save_step(step, &mut state);
+    }
+    state.set_prefix(String::new());
+    state
+}
+
+fn all(fits: &CrossFit) -> impl Iterator<Item = (String, &FoldedEnsemble)> {
+    let folds = fits.folds.iter().enumerate().map(|(number, fold)| (format!("fold{fold}."), fold));
+    std::iter::once(("main.".to_string(), &fits.main)).chain(folds)
+}
+
+/// Puts a fits back where it stood.
+pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), StateError> {
+    let steps = state.take_count("steps")?;
+    state.set_prefix("main.".into());
+    fits.main.load(state)?;
+    for (number, fold) in fits.folds.iter_mut().enumerate() {
+        state.set_prefix(format!("fold{fold}."));
+        fold.load(state)?;
+    }
+    fits.steps = load_steps(state, steps, fits.codings.len())?;
+    Ok(())
+}
+
+/// The first steps, each with so many outputs.
+pub(super) fn load_steps(state: &mut State, steps: u64, outputs: usize) -> Result<Vec<SizeStep>, StateError> {
+    let mut list = Vec::new();
+    for number in 0..steps {
+        state.set_prefix(format!("step{number}."));
+        list.push(load_step(state, outputs)?);
+    }
+    state.set_prefix(String::new());
+    Ok(list)
+}
+
+/// Takes over what a fits that is over knew, all but the share to forget.
+pub(super) fn warm_start(fits: &mut CrossFit, state: &mut State, forget: f64) -> Result<(), StateError> {
+    let outputs = state.take_count("outputs")? as usize;
+    state.set_prefix("main.".into());
+    fits.main.warm_start_from(state, outputs, 1.0 - forget)?;
+    for (number, fold) in fits.folds.iter_mut().enumerate() {
+        state.set_prefix(format!("fold{fold}."));
+        fold.warm_start_from(state, outputs, 1.0 - forget)?;
+    }
+    state.set_prefix(String::new());
+    Ok(())
+}
+
+impl Packed for RowScore {
+    const WIDTH: usize = 3;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend([self.loss, f64::from(u8::from(self.wrong)), self.weight]);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        RowScore { loss: fields[0], wrong: fields[1] != 0.0, weight: fields[2] }
+    }
+}
+
+impl Packed for Calibration {
+    const WIDTH: usize = 2;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend([self.slope, self.shift]);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        Calibration { slope: fields[0], shift: fields[1] }
+    }
+}
+
+fn save_step(step: &SizeStep, state: &mut State) {
+    state.put("active", step.active.iter().map(|&id| f64::from(id)).collect());
+    state.put("numbers", vec![step.gravity, f64::from(u8::from(step.before_refinement.is_some()))]);
+    save_score(&step.holdout, "holdout", state);
+    if let Some(before_refinement) = &step.before_refinement {
+        save_score(before_refinement, "before_refinement", state);
+    }
+    for (number, means) in step.outputs.iter().enumerate() {
+        state.put(&format!("bias{number}"), vec![means.bias]);
+        for (name, list) in [
+            ("weights", &means.weights),
+            ("evidence", &means.evidence),
+            ("spread", &means.spread),
+            ("votes", &means.votes),
+        ] {
+            state.put(&format!("{name}{number}"), list.clone());
+        }
+    }
+}
+
+fn save_score(holdout: &HoldoutScore, name: &str, state: &mut State) {
+    state.put(name, vec![holdout.loss, holdout.error.unwrap_or(f64::NAN)]);
+    state.put_all(&format!("{name}.calibrations"), &holdout.calibrations);
+    state.put_all(&format!("{name}.rows"), &holdout.rows);
+}
+
+fn load_score(state: &mut State, name: &str) -> Result<HoldoutScore, StateError> {
+    let [loss, error] = state.take_fixed(name)?;
+    let (calibrations, rows) =
+        (state.take_all(&format!("{name}.calibrations"))?, state.take_all(&format!("{name}.rows"))?);
+    Ok(HoldoutScore { calibrations, loss, error: (!error.is_nan()).then_some(error), rows })
+}
+
+fn load_step(state: &mut State, outputs: usize) -> Result<SizeStep, StateError> {
+    let active = state.take("active")?.into_iter().map(|id| id as u32).collect();
+    let [gravity, was_moved] = state.take_fixed("numbers")?;
+    let holdout = load_score(state, "holdout")?;
+    let before_refinement = if was_moved != 0.0 { Some(load_score(state, "before_refinement")?) } else { None };
+    let mut means = Vec::new();
+    for number in 0..outputs {
+        let [bias] = state.take_fixed(&format!("bias{number}"))?;
+        let mut list = |name: &str| state.take(&format!("{name}{number}"));
+        let (weights, evidence, spread, votes) = (list("weights")?, list("evidence")?, list("spread")?, list("votes")?);
+        means.push(PathMeans { bias, weights, evidence, spread, votes });
+    }
+    Ok(SizeStep { active, gravity, outputs: means, holdout, before_refinement })
+}

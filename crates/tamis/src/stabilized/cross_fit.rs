@@ -1,0 +1,210 @@
+//! Cross-fitted ensembles: the one that becomes the model, and one for each of four folds that never sees its fold.
+//!
+//! Each ensemble selects its own features. The held-out error of a size is that of the fold ensembles on their own folds:
+//! the paths of the model leave out half of the rows each, but its features were selected with all rows, so their
+//! out-of-bag predictions would be too optimistic.
+
+use rayon::prelude::*;
+
+use super::ensemble::{Ensemble, SizeStep};
+use super::holdout::evaluate;
+use super::row_transform::RowTransform;
+use super::stage::{ClassCoding, PathMeans};
+use super::subsamples::{HashedRows, Subsamples};
+use crate::data::{Example, Row, State, StateError};
+use crate::loss::AnyLoss;
+use crate::threads::Threads;
+
+/// Rows that the ensembles learn at a time.
+pub(super) const CHUNK: u64 = 1024;
+/// Rows of these that one thread scales.
+const PIECE: usize = 128;
+/// Folds, and the paths of their ensembles.
+pub(super) const FOLDS: u64 = 4;
+pub(super) const FOLD_PATHS: usize = 8;
+
+/// An ensemble and its view of the rows.
+pub(super) struct FoldedEnsemble {
+    pub(super) ensemble: Ensemble,
+    pub(super) transform: RowTransform,
+    /// Rows of the fold it never sees, or a sample of them.
+    holdout_rows: HashedRows,
+    /// The fold it never sees.
+    excluded: Option<u64>,
+    restricted: HashedRows,
+}
+
+impl FoldedEnsemble {
+    pub(super) fn new(ensemble: Ensemble, mut transform: RowTransform, excluded: Option<u64>) -> Self {
+        transform.set_active(ensemble.active());
+        FoldedEnsemble { ensemble, transform, holdout_rows: HashedRows::default(), excluded, restricted: HashedRows::default() }
+    }
+
+    pub(super) fn begin(&mut self, length: u64) {
+        let row_size = self.transform.row_size(self.ensemble.active());
+        self.ensemble.begin(length, row_size);
+    }
+
+    pub(super) fn holdout_rows(&self) -> &HashedRows {
+        &self.holdout_rows
+    }
+
+    /// Whether its paths may learn from a row.
+    pub(super) fn trains_on(&self, row_hash: u64) -> bool {
+        self.excluded.is_none_or(|fold| fold != Subsamples::fold(row_hash, FOLDS))
+    }
+
+    fn learn(&mut self, rows: &[HashedRows]) {
+        self.restricted.clear();
+        for (example, row_hash) in rows.iter().flat_map(HashedRows::iter) {
+            if self.trains_on(row_hash) {
+                self.transform.restrict(example, row_hash, &mut self.restricted);
+            } else {
+                // The row is counted, but its features are not needed.
+                let empty = Row { ids: &[], values: &[] };
+                self.restricted.push(Example { row: empty, ..example }, row_hash);
+            }
+        }
+        self.ensemble.learn(&self.restricted);
+    }
+
+    /// Keeps the `size` features with the most evidence, by the means over its paths.
+    fn shrink_to(&mut self, means: &[PathMeans], size: usize) {
+        let places = self.ensemble.shrink_to(means, size);
+        self.holdout_rows = self.holdout_rows.restricted_to(&places);
+        self.transform.set_active(self.ensemble.active());
+    }
+
+    /// Restores the state of the ensemble.
+    pub(super) fn load(&mut self, state: &mut State) -> Result<(), StateError> {
+        let before = self.ensemble.active().to_vec();
+        self.ensemble.load(state)?;
+        let active = self.ensemble.active();
+        let place = |id| active.binary_search(id).ok().map(|place| place as u32);
+        let places: Vec<Option<u32>> = before.iter().map(place).collect();
+        self.holdout_rows = self.holdout_rows.restricted_to(&places);
+        self.transform.set_active(active);
+        Ok(())
+    }
+
+    /// Starts from the saved state of an ensemble with `outputs` outputs, multiplied by `kept`.
+    pub(super) fn warm_start_from(&mut self, state: &mut State, outputs: usize, kept: f64) -> Result<(), StateError> {
+        let mut old = self.ensemble.with_outputs(outputs);
+        old.load(state)?;
+        self.ensemble.warm_start_from(&old, kept);
+        Ok(())
+    }
+}
+
+/// The main ensemble and the fold ensembles, somewhere on the path of sizes.
+pub(super) struct CrossFit {
+    pub(super) main: FoldedEnsemble,
+    pub(super) folds: Vec<FoldedEnsemble>,
+    pub(super) codings: Vec<ClassCoding>,
+    pub(super) loss: AnyLoss,
+    /// The sizes of the active set.
+    pub(super) sizes: Vec<usize>,
+    /// Rows visited in each stage.
+    pub(super) lengths: Vec<u64>,
+    pub(super) steps: Vec<SizeStep>,
+    /// Rows visited.
+    pub(super) done: u64,
+    pub(super) threads: Threads,
+    /// The largest number of bytes that all paths took.
+    pub(super) max_bytes: usize,
+    /// Rows that weights are refined with: scaled, with all of their features.
+    pub(super) sample: HashedRows,
+    /// The hash of each row, by row number.
+    pub(super) row_hashes: Vec<u64>,
+    /// Buffers for scaled rows.
+    pub(super) scaled: Vec<HashedRows>,
+}
+
+impl CrossFit {
+    /// Adds a held-out row to the ensemble of its fold.
+    pub(super) fn add_holdout_row(&mut self, example: Example<'_>, row_hash: u64) {
+        let fold = Subsamples::fold(row_hash, FOLDS);
+        if let Some(FoldedEnsemble { transform, holdout_rows, .. }) = self.folds.get_mut(fold as usize) {
+            transform.scale_and_restrict(example, row_hash, holdout_rows);
+        }
+    }
+
+    /// Begins the next stage.
+    pub(super) fn begin(&mut self) {
+        let length = self.lengths[self.steps.len()];
+        self.all().for_each(|member| member.begin(length));
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut FoldedEnsemble> {
+        std::iter::once(&mut self.main).chain(&mut self.folds)
+    }
+
+    /// Whether all stages are finished.
+    pub(super) fn is_over(&self) -> bool {
+        self.steps.len() == self.sizes.len()
+    }
+
+    /// The number of rows to learn next, at most.
+    pub(super) fn rows_wanted(&self) -> usize {
+        self.main.ensemble.rows_wanted().min(CHUNK) as usize
+    }
+
+    /// Learns rows, at most [`CrossFit::rows_wanted`]; returns whether the stage ends with them.
+    pub(super) fn learn(&mut self, rows: &[(Example<'_>, u64)]) -> bool {
+        self.done += rows.len() as u64;
+        let CrossFit { main, folds, scaled, .. } = self;
+        scaled.resize(rows.len().div_ceil(PIECE), HashedRows::default());
+        self.threads.install(|| {
+            scaled.par_iter_mut().zip(rows.par_chunks(PIECE)).for_each(|(scaled, rows)| {
+                scaled.clear();
+                rows.iter().for_each(|&(example, row_hash)| main.transform.scale(example, row_hash, scaled));
+            });
+            let rows = &scaled[..];
+            rayon::join(|| main.learn(rows), || folds.par_iter_mut().for_each(|fold| fold.learn(rows)))
+        });
+        self.main.ensemble.stage_is_over()
+    }
+
+    /// Bytes of all paths, row hashes and sampled rows.
+    fn bytes(&self) -> usize {
+        let rows = size_of_val(&self.row_hashes[..]) + self.sample.batch.bytes();
+        rows + self.main.ensemble.bytes() + self.folds.iter().map(|fold| fold.ensemble.bytes()).sum::<usize>()
+    }
+
+    /// Ends a stage, and begins the next one with fewer features.
+    pub(super) fn end_stage(&mut self, step: SizeStep) {
+        self.max_bytes = self.max_bytes.max(self.bytes());
+        if let Some(&size) = self.sizes.get(self.steps.len() + 1) {
+            self.main.shrink_to(&step.outputs, size);
+            for fold in &mut self.folds {
+                let means = fold.ensemble.means();
+                fold.shrink_to(&means, size);
+            }
+        }
+        self.steps.push(step);
+        if !self.is_over() {
+            self.begin();
+        }
+    }
+
+    /// The size that the stage has led to: the model of the main ensemble, evaluated by the fold ensembles.
+    pub(super) fn size_step(&self) -> SizeStep {
+        let mut scores: Vec<Vec<f64>> = vec![Vec::new(); self.codings.len()];
+        let mut targets = Vec::new();
+        for fold in &self.folds {
+            let new = self.threads.install(|| fold.ensemble.scores(&fold.holdout_rows));
+            scores.iter_mut().zip(new).for_each(|(all, new)| all.extend(new));
+            targets.extend(fold.holdout_rows.batch.examples().map(|example| (example.target, example.weight)));
+        }
+        let ensemble = &self.main.ensemble;
+        let outputs = ensemble.means();
+        for (scores, means) in scores.iter_mut().zip(&outputs) {
+            // A model without weights predicts the same for every row; differences of the folds' intercepts are chance.
+            if means.weights.iter().all(|&weight| weight == 0.0) {
+                scores.fill(0.0);
+            }
+        }
+        let holdout = evaluate(&scores, &self.codings, &targets, self.loss);
+        SizeStep { active: ensemble.active().to_vec(), gravity: ensemble.gravity(), outputs, holdout, before_refinement: None }
+    }
+}

@@ -1,0 +1,159 @@
+//! Eight paths side by side: what each remembers of a feature lies together, and one row any_active them all.
+//!
+//! A feature costs one trip to memory for eight paths, and the arithmetic of the eight is the same, which processors do
+//! two to eight at a time. PathBlock that do not own a row take part in its prediction (their margins are out of bag) and
+//! are left unchanged.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Packed, Row};
+
+/// PathBlock in a block.
+pub const LANES: usize = 8;
+
+/// Bytes that a block of [`LANES`] paths takes for a feature, at most.
+pub const BYTES_PER_BLOCK: usize = size_of::<Cell>() + 4 * size_of::<f64>();
+
+/// A number for each path of a block.
+pub type Lanes8 = [f64; LANES];
+
+/// What the paths of a block warm_start_from of a feature.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// z: Σ g·x.
+    pub sum: Lanes8,
+    /// n: Σ (g·x)².
+    pub norm: Lanes8,
+}
+
+impl Packed for Cell {
+    const WIDTH: usize = 2 * LANES;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend(self.sum);
+        out.extend(self.norm);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        let lane = |from: usize| std::array::from_fn(|path| fields[from + path]);
+        Cell { sum: lane(0), norm: lane(LANES) }
+    }
+}
+
+/// How evidence becomes a weight, the same for all paths of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SoftThreshold {
+    /// g₀: evidence below this gives no weight.
+    pub gravity: f64,
+    /// a: the weight of one unit of evidence beyond.
+    pub step: f64,
+}
+
+impl SoftThreshold {
+    /// Whether a feature has a weight on any path: u² > g₀², without the root and the division. Most have none.
+    #[inline(always)]
+    fn any_active(&self, cell: &Cell) -> bool {
+        let limit = self.gravity * self.gravity;
+        (0..LANES).fold(false, |any, path| any | (cell.sum[path] * cell.sum[path] > limit * cell.norm[path]))
+    }
+
+    /// w = a·sign(u)·max(|u| − g₀, 0).
+    #[inline(always)]
+    pub fn weight(&self, evidence: f64) -> f64 {
+        (self.step * (evidence.abs() - self.gravity).max(0.0)).copysign(evidence)
+    }
+}
+
+/// u = −z/√n, the self-normalised gradient sum; 0 where nothing was seen.
+#[inline(always)]
+pub fn evidence(sum: f64, norm: f64) -> f64 {
+    // Nothing seen means z = 0 too.
+    -sum / norm.max(f64::MIN_POSITIVE).sqrt()
+}
+
+/// Eight paths of one output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathBlock {
+    /// What is remembered of each active feature, by its position in the active set.
+    pub cells: Vec<Cell>,
+    /// b: the intercept of each path.
+    pub bias: Lanes8,
+    /// Σ g² of each path.
+    pub bias_norm: Lanes8,
+}
+
+impl PathBlock {
+    /// PathBlock that know nothing of `features` features.
+    pub fn new(features: usize) -> Self {
+        PathBlock { cells: vec![Cell::default(); features], ..PathBlock::default() }
+    }
+
+    /// b + w·x of each path.
+    #[inline]
+    pub fn margins(&self, row: Row<'_>, threshold: SoftThreshold) -> Lanes8 {
+        let mut margins = self.bias;
+        for (position, value) in row.iter() {
+            let cell = &self.cells[position as usize];
+            if !threshold.any_active(cell) {
+                continue;
+            }
+            for (margin, (&sum, &norm)) in margins.iter_mut().zip(cell.sum.iter().zip(&cell.norm)) {
+                *margin += threshold.weight(evidence(sum, norm)) * value;
+            }
+        }
+        margins
+    }
+
+    /// Takes a step with slope ℓ'(f) of each path; paths whose slope is 0 stay as they are.
+    #[inline]
+    pub fn step(&mut self, row: Row<'_>, slopes: Lanes8, intercept: bool) {
+        for (position, value) in row.iter() {
+            let cell = &mut self.cells[position as usize];
+            for ((sum, norm), slope) in cell.sum.iter_mut().zip(&mut cell.norm).zip(slopes) {
+                let gradient = slope * value;
+                *sum += gradient;
+                *norm += gradient * gradient;
+            }
+        }
+        for ((bias, norm), slope) in self.bias.iter_mut().zip(&mut self.bias_norm).zip(slopes) {
+            if intercept && slope != 0.0 {
+                *norm += slope * slope;
+                *bias -= BIAS_STEP * slope / norm.sqrt();
+            }
+        }
+    }
+
+    /// Keeps the features at these positions, in this order.
+    pub fn keep(&mut self, positions: &[u32]) {
+        self.cells = positions.iter().map(|&position| self.cells[position as usize]).collect();
+    }
+}
+
+/// The step of the intercept, times 1/√(Σ g²).
+const BIAS_STEP: f64 = 0.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_by_hand() {
+        let threshold = SoftThreshold { gravity: 1.0, step: 0.5 };
+        assert_eq!([3.0, 1.0, 0.5, -1.5, 0.0].map(|u| threshold.weight(u)), [1.0, 0.0, 0.0, -0.25, 0.0]);
+        assert_eq!(evidence(-6.0, 4.0), 3.0);
+        assert_eq!(evidence(0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn only_paths_with_a_slope_move() {
+        let mut paths = PathBlock::new(2);
+        let row = Row { ids: &[1], values: &[2.0] };
+        let mut slopes = [0.0; LANES];
+        slopes[3] = -0.5;
+        paths.step(row, slopes, true);
+        let threshold = SoftThreshold { gravity: 0.25, step: 2.0 };
+        let margins = paths.margins(row, threshold);
+        // z = −1, n = 1, u = 1, w = 2·0.75; b = 0.5·0.5/√0.25
+        assert_eq!(margins[3], 0.5 + 1.5 * 2.0);
+        assert!(margins.iter().enumerate().all(|(path, &margin)| path == 3 || margin == 0.0));
+        assert_eq!(paths.cells[0], Cell::default());
+    }
+}

@@ -1,0 +1,150 @@
+//! Two numbers that turn scores into predictions: f ← A·s + B.
+//!
+//! Scores are out of bag, so the fit sees what new data will see. For classes A and B maximise the likelihood of a
+//! logistic model of the score (Platt's idea, by Newton's method); for numbers they are least squares. A is never
+//! negative: a score that points the wrong way says that there is nothing to be learned, and A = 0 then.
+
+use serde::{Deserialize, Serialize};
+
+/// A score with its target and importance weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    /// The score.
+    pub score: f64,
+    /// ±1 for classes, or the number.
+    pub target: f64,
+    /// The importance weight.
+    pub weight: f64,
+}
+
+/// f = slope·score + shift.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// A.
+    pub slope: f64,
+    /// B.
+    pub shift: f64,
+}
+
+impl Calibration {
+    /// Leaves scores as they are.
+    pub const NONE: Calibration = Calibration { slope: 1.0, shift: 0.0 };
+
+    /// The prediction for a score.
+    pub fn apply(&self, score: f64) -> f64 {
+        self.slope * score + self.shift
+    }
+}
+
+/// A little of a prior keeps separable data from infinite slopes: so many rows' worth of curvature.
+const PRIOR: f64 = 1e-3;
+const MOST_STEPS: usize = 50;
+
+/// The logistic fit, targets ±1.
+pub fn logistic(rows: &[Scored]) -> Calibration {
+    let (centre, unit) = (mean(rows, |row| row.score), spread(rows));
+    if unit == 0.0 {
+        return Calibration { slope: 0.0, shift: log_odds(rows) };
+    }
+    let (mut slope, mut shift) = (1.0, 0.0);
+    for _ in 0..MOST_STEPS {
+        let (mut g0, mut g1, mut h00, mut h01, mut h11) = (PRIOR * shift, PRIOR * slope, PRIOR, 0.0, PRIOR);
+        for row in rows {
+            let x = (row.score - centre) / unit;
+            let margin = row.target * (slope * x + shift);
+            let doubt = 1.0 / (1.0 + margin.clamp(-700.0, 700.0).exp());
+            let (threshold, bend) = (-row.weight * row.target * doubt, row.weight * doubt * (1.0 - doubt));
+            (g0, g1) = (g0 + threshold, g1 + threshold * x);
+            (h00, h01, h11) = (h00 + bend, h01 + bend * x, h11 + bend * x * x);
+        }
+        let determinant = h00 * h11 - h01 * h01;
+        let (down0, down1) = ((h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant);
+        let size = down0.abs().max(down1.abs());
+        // Newton's method may jump far from a flat start: no step beyond 3.
+        let damp = (3.0 / size).min(1.0);
+        (shift, slope) = (shift - damp * down0, slope - damp * down1);
+        if size < 1e-10 {
+            break;
+        }
+    }
+    match slope > 0.0 && shift.is_finite() {
+        true => Calibration { slope: slope / unit, shift: shift - slope * centre / unit },
+        false => Calibration { slope: 0.0, shift: log_odds(rows) },
+    }
+}
+
+/// The least-squares fit.
+pub fn linear(rows: &[Scored]) -> Calibration {
+    let (score, target) = (mean(rows, |row| row.score), mean(rows, |row| row.target));
+    let variance = mean(rows, |row| (row.score - score).powi(2));
+    let together = mean(rows, |row| (row.score - score) * (row.target - target));
+    let slope = if variance > 0.0 { (together / variance).max(0.0) } else { 0.0 };
+    Calibration { slope, shift: target - slope * score }
+}
+
+fn mean(rows: &[Scored], number: impl Fn(&Scored) -> f64) -> f64 {
+    let weight: f64 = rows.iter().map(|row| row.weight).sum();
+    rows.iter().map(|row| row.weight * number(row)).sum::<f64>() / weight.max(f64::MIN_POSITIVE)
+}
+
+fn spread(rows: &[Scored]) -> f64 {
+    let centre = mean(rows, |row| row.score);
+    mean(rows, |row| (row.score - centre).powi(2)).sqrt()
+}
+
+fn log_odds(rows: &[Scored]) -> f64 {
+    let share = |sign: f64| rows.iter().filter(|row| row.target == sign).map(|row| row.weight).sum::<f64>() + 0.5;
+    (share(1.0) / share(-1.0)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scored(pairs: &[(f64, f64)]) -> Vec<Scored> {
+        pairs.iter().map(|&(score, target)| Scored { score, target, weight: 1.0 }).collect()
+    }
+
+    #[test]
+    fn a_line_is_found() {
+        let fit = linear(&scored(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]));
+        assert!((fit.slope - 2.0).abs() < 1e-12 && (fit.shift - 1.0).abs() < 1e-12);
+        assert_eq!(linear(&scored(&[(0.0, 1.0), (1.0, 0.0)])).slope, 0.0, "a score that misleads is not used");
+    }
+
+    #[test]
+    fn odds_are_found() {
+        // At score 1 three of four are positive, at −1 one of four: log-odds ± ln 3.
+        let mut rows = scored(&[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, -1.0)]);
+        rows.extend(scored(&[(-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0)]));
+        let fit = logistic(&rows);
+        assert!((fit.slope - 3f64.ln()).abs() < 2e-3 && fit.shift.abs() < 1e-9, "{fit:?}");
+        let thousandfold: Vec<Scored> = rows.iter().map(|row| Scored { score: row.score * 1000.0, ..*row }).collect();
+        assert!((logistic(&thousandfold).slope * 1000.0 - fit.slope).abs() < 1e-9, "free of scale");
+    }
+
+    #[test]
+    fn scores_far_from_zero_are_no_matter() {
+        let rows = |offset: f64| -> Vec<Scored> {
+            let pairs = [(1.0, 1.0), (2.0, 1.0), (0.5, -1.0), (-1.0, -1.0), (-2.0, -1.0), (-0.5, 1.0)];
+            scored(&pairs.map(|(score, target)| (score + offset, target)))
+        };
+        let (near, far) = (logistic(&rows(0.0)), logistic(&rows(1000.0)));
+        assert!((near.slope - far.slope).abs() < 1e-6, "{near:?} {far:?}");
+        assert!((near.apply(1.0) - far.apply(1001.0)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn hopeless_scores_leave_the_odds() {
+        let fit = logistic(&scored(&[(0.0, 1.0), (0.0, 1.0), (0.0, -1.0)]));
+        assert_eq!(fit, Calibration { slope: 0.0, shift: (2.5f64 / 1.5).ln() });
+        let fit = logistic(&scored(&[(1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, 1.0)]));
+        assert_eq!(fit.slope, 0.0);
+    }
+
+    #[test]
+    fn separable_scores_stay_finite() {
+        let fit = logistic(&scored(&[(1.0, 1.0), (2.0, 1.0), (-1.0, -1.0)]));
+        assert!(fit.slope.is_finite() && fit.slope > 1.0);
+    }
+}

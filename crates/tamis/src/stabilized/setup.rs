@@ -1,0 +1,213 @@
+//! Everything before the first row is learned: candidate features, classes, lengths of stages, held-out rows.
+
+use super::cross_fit::{CrossFit, FOLD_PATHS, FOLDS, FoldedEnsemble};
+use super::ensemble::{Ensemble, Settings};
+use super::path_block::LANES;
+use super::row_transform::{DuplicateCounter, RowTransform};
+use super::sizes::{SMALLEST, size_path};
+use super::stage::ClassCoding;
+use super::subsamples::{HashedRows, Subsamples};
+use super::trainer::check_memory;
+use crate::data::{FeatureId, OutputCoding, TargetKind};
+use crate::loss::{AnyLoss, LossKind};
+use crate::random::mix;
+use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
+
+/// Held-out rows, at most: the error of a model is then known to about a third of a percent.
+const MAX_HOLDOUT_ROWS: u64 = 1 << 14;
+/// Entries of the rows that weights are refined with, at most: they are kept in memory.
+const SAMPLE_ENTRIES: u64 = 1 << 21;
+/// L₀: rows visited in a stage, at least.
+const MIN_STAGE_ROWS: u64 = 800;
+/// Rows visited in a stage need not be more than this...
+const MAX_STAGE_ROWS: u64 = 40_000;
+/// ...unless all stages together would make fewer passes than this.
+const MIN_PASSES: u64 = 5;
+/// Classes are weighted by their size to the power of minus this: see [`crate::stabilized`].
+const BALANCE: f64 = 0.25;
+/// Features of fewer rows are left out.
+const MIN_ROWS: u32 = 2;
+/// Features of this many rows are never left out.
+const ENOUGH_ROWS: u32 = 255;
+/// Of more features than this, those of the fewest rows are left out: they would not survive the first stage.
+const MAX_FEATURES: usize = 1 << 18;
+
+/// Statistics of a first pass over the rows.
+struct Survey {
+    /// The weight of each class.
+    classes: Vec<f64>,
+    /// The mean absolute value of each feature, scaled.
+    sizes: Vec<f64>,
+    /// The number of rows of each feature.
+    rows: Vec<u32>,
+}
+
+/// Ensembles ready to begin. `paths` is the number of paths of the training that is continued.
+pub(super) fn set_up(
+    session: &mut Session<'_>,
+    rows: &mut BufferedRows,
+    paths: Option<usize>,
+) -> Result<CrossFit, TrainError> {
+    let data = &*session.data;
+    let mut transform = RowTransform::new(&data.dictionary, &data.scale, &data.recipe);
+    let everything: Vec<FeatureId> = data.dictionary.ids().filter(|&id| !transform.is_key(id)).collect();
+    transform.set_active(&everything);
+    let survey = survey(data, rows, &mut transform, &everything)?;
+    let active = candidates(&everything, &survey, data.recipe.k);
+    let codings = codings(data, &survey.classes);
+    let entries = survey.rows.iter().map(|&rows| u64::from(rows)).sum();
+    transform.set_survey(survey.sizes, survey.rows);
+    let loss = path_loss(data);
+    let paths = paths.unwrap_or_else(|| number_of_paths(data.recipe.number("paths") as usize, codings.len()));
+    let settings = Settings { paths, intercept: data.recipe.intercept, ..Settings::default() };
+    check_memory(session, active.len(), codings.len() * (paths.div_ceil(LANES) + FOLDS as usize))?;
+    let member = |paths, subsamples, excluded| {
+        let ensemble = Ensemble::new(Settings { paths, ..settings }, loss, codings.clone(), active.clone(), subsamples);
+        FoldedEnsemble::new(ensemble, transform.clone(), excluded)
+    };
+    let sizes = size_path(active.len(), data.recipe.k.unwrap_or(SMALLEST));
+    let fold = |fold| member(FOLD_PATHS, Subsamples::excluding_fold(settings.share, fold, FOLDS), Some(fold));
+    let mut ensembles = CrossFit {
+        main: member(paths, Subsamples::new(settings.share), None),
+        folds: (0..FOLDS).map(fold).collect(),
+        loss,
+        lengths: stage_lengths(rows.rows, sizes.len(), data.recipe.passes),
+        sizes,
+        codings: codings.clone(),
+        steps: Vec::new(),
+        done: 0,
+        threads: session.threads.clone(),
+        max_bytes: 0,
+        sample: HashedRows::default(),
+        row_hashes: Vec::new(),
+        scaled: Vec::new(),
+    };
+    hash_and_sample(rows, &mut ensembles, entries)?;
+    Ok(ensembles)
+}
+
+fn survey(
+    data: &TrainingData,
+    rows: &mut BufferedRows,
+    transform: &mut RowTransform,
+    everything: &[FeatureId],
+) -> Result<Survey, TrainError> {
+    let span = data.dictionary.span();
+    let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span] };
+    let share = 1.0 / rows.rows as f64;
+    let mut scaled = HashedRows::default();
+    for chunk in rows.store.chunks(0) {
+        for example in chunk?.examples() {
+            scaled.clear();
+            transform.scale_and_restrict(example, 0, &mut scaled);
+            for (position, value) in scaled.batch.row(0).iter() {
+                survey.sizes[everything[position as usize] as usize] += value.abs() * share;
+            }
+            for &id in example.row.ids {
+                survey.rows[id as usize] = survey.rows[id as usize].saturating_add(1);
+            }
+            if !data.targets.is_numbers() {
+                let class = example.target as usize;
+                survey.classes.resize(survey.classes.len().max(class + 1), 0.0);
+                survey.classes[class] += example.weight;
+            }
+        }
+    }
+    Ok(survey)
+}
+
+/// The candidate features: those of more than one row, or of more still where they are very many; all of them if k asks
+/// for more than that.
+fn candidates(everything: &[FeatureId], survey: &Survey, k: Option<usize>) -> Vec<FeatureId> {
+    let of_rows = |least: u32| everything.iter().copied().filter(move |&id| survey.rows[id as usize] >= least);
+    let most = MAX_FEATURES.max(2 * k.unwrap_or(1));
+    let least = (MIN_ROWS..ENOUGH_ROWS).find(|&least| of_rows(least).count() <= most).unwrap_or(ENOUGH_ROWS);
+    let candidates: Vec<FeatureId> = of_rows(least).collect();
+    if candidates.len() < k.unwrap_or(1) { everything.to_vec() } else { candidates }
+}
+
+/// How targets are coded for each output, with class weights.
+fn codings(data: &TrainingData, classes: &[f64]) -> Vec<ClassCoding> {
+    let codes = [-1.0, 1.0];
+    let TargetKind::Classes { classes: names, single, .. } = &data.targets.kind else {
+        return vec![ClassCoding { output: OutputCoding { class: None, codes }, class_weights: [1.0; 2] }];
+    };
+    let total: f64 = classes.iter().sum();
+    let coding = |class: usize| {
+        let share = classes.get(class).copied().unwrap_or(0.0) / total.max(f64::MIN_POSITIVE);
+        // The weight of a class without rows does not matter.
+        let weight = |share: f64| if share > 0.0 { (0.5 / share).powf(BALANCE) } else { 1.0 };
+        let output = OutputCoding { class: Some(class as f64), codes };
+        ClassCoding { output, class_weights: [weight(1.0 - share), weight(share)] }
+    };
+    if *single { vec![coding(1)] } else { (0..names.len()).map(coding).collect() }
+}
+
+/// The loss of the paths: for classes the hinge loss, whose slope is zero on rows that are classified with a margin; Platt
+/// scaling makes log-odds of its margins.
+fn path_loss(data: &TrainingData) -> AnyLoss {
+    match (data.targets.is_numbers(), data.targets.loss) {
+        (false, LossKind::Logistic) => LossKind::Hinge.build(1.0),
+        _ => data.targets.loss_fn,
+    }
+}
+
+/// Paths of each output: many classes share the work.
+fn number_of_paths(given: usize, outputs: usize) -> usize {
+    match (given, outputs) {
+        (0, 1 | 2) => 32,
+        (0, 3..=5) => 16,
+        (0, _) => 8,
+        (given, _) => given,
+    }
+}
+
+/// Rows visited in each stage. The first stage is twice as long: it starts from zero.
+fn stage_lengths(rows: u64, stages: usize, passes: Option<u32>) -> Vec<u64> {
+    let stages = stages as u64;
+    let usual = rows.min(MAX_STAGE_ROWS).max(MIN_PASSES * rows / (stages + 1)).max(MIN_STAGE_ROWS);
+    let each = passes.map_or(usual, |passes| (rows * u64::from(passes)).div_ceil(stages + 1)).max(1);
+    (0..stages).map(|stage| if stage == 0 { 2 * each } else { each }).collect()
+}
+
+/// Hashes each row, and takes held-out rows and rows for refinement: all rows, or samples by hash.
+fn hash_and_sample(rows: &mut BufferedRows, ensembles: &mut CrossFit, entries: u64) -> Result<(), TrainError> {
+    let holdout = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
+    let sample = hash_limit(SAMPLE_ENTRIES, entries);
+    let mut duplicates = DuplicateCounter::default();
+    ensembles.row_hashes = vec![0; rows.rows as usize];
+    for chunk in rows.store.chunks(0) {
+        let chunk = chunk?;
+        for (number, example) in chunk.numbers().zip(chunk.examples()) {
+            let row_hash = duplicates.row_hash(&ensembles.main.transform, example);
+            ensembles.row_hashes[number] = row_hash;
+            if mix(row_hash ^ 1) <= holdout {
+                ensembles.add_holdout_row(example, row_hash);
+            }
+            if mix(row_hash ^ 2) <= sample {
+                ensembles.main.transform.scale(example, row_hash, &mut ensembles.sample);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The hash up to which about `most` of `all` rows are taken: every hash if that is all of them.
+pub(super) fn hash_limit(most: u64, all: u64) -> u64 {
+    (most as f64 / all.max(1) as f64 * u64::MAX as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_data_get_many_passes_and_large_data_few() {
+        assert_eq!(stage_lengths(300, 3, None), [1600, 800, 800], "not shorter than L₀");
+        assert_eq!(stage_lengths(10_000, 3, None), [25_000, 12_500, 12_500]);
+        assert_eq!(stage_lengths(12_000, 9, None)[1], 12_000, "one pass a stage");
+        let large = stage_lengths(1_000_000, 19, None);
+        assert_eq!((large.len(), large.iter().sum::<u64>()), (19, 5_000_000));
+        assert_eq!(stage_lengths(1_000, 3, Some(1)), [500, 250, 250], "all stages in one pass");
+    }
+}

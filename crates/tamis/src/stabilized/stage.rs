@@ -1,0 +1,239 @@
+//! One stage of one block of paths, and the one reduction that ends it.
+//!
+//! [`run`] is a function of a plan, a block and rows; [`reduce`] of the tallies of all blocks. Neither knows of threads or
+//! of the other blocks, and every sum has a fixed order: the same bits on one core, on many, or on many machines.
+
+use super::path_block::{LANES, Lanes8, PathBlock, SoftThreshold, evidence};
+use super::subsamples::{HashedRows, Subsamples};
+use crate::data::{OutputCoding, Packed, prefetch};
+use crate::loss::{AnyLoss, Loss};
+
+/// How targets are coded for one output, and how its classes are weighted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassCoding {
+    /// ±1 for classes, or the number itself.
+    pub output: OutputCoding,
+    /// The weights of rows of the other classes and of this class.
+    pub class_weights: [f64; 2],
+}
+
+impl ClassCoding {
+    #[inline]
+    fn weight(&self, target: f64) -> f64 {
+        match self.output.class {
+            Some(class) => self.class_weights[usize::from(target == class)],
+            None => 1.0,
+        }
+    }
+}
+
+/// What all blocks of a stage have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// Evidence to weight.
+    pub threshold: SoftThreshold,
+    /// What rows cost.
+    pub loss: AnyLoss,
+    /// Whether there is an intercept.
+    pub intercept: bool,
+    /// Who learns from what.
+    pub subsamples: Subsamples,
+}
+
+/// Up to eight paths of one output, and what is tallied of them in a stage.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The number of the output.
+    pub output: usize,
+    /// The number of the first path.
+    pub first: usize,
+    /// How many paths there are.
+    pub count: usize,
+    /// How targets are coded.
+    pub coding: ClassCoding,
+    /// The paths.
+    pub paths: PathBlock,
+    /// What was tallied of each active feature.
+    pub tallies: Vec<FeatureTally>,
+    /// Σ b over paths and tallies.
+    pub bias: f64,
+}
+
+/// Sums over the paths of a block and the tallies of a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FeatureTally {
+    /// Σ u.
+    pub evidence: f64,
+    /// Σ u².
+    pub square: f64,
+    /// Σ w.
+    pub weight: f64,
+    /// How often the weight was not zero.
+    pub votes: f64,
+}
+
+impl Packed for FeatureTally {
+    const WIDTH: usize = 4;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend([self.evidence, self.square, self.weight, self.votes]);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        FeatureTally { evidence: fields[0], square: fields[1], weight: fields[2], votes: fields[3] }
+    }
+}
+
+impl Block {
+    /// Learns rows in their order.
+    pub fn learn(&mut self, plan: &Plan, rows: &HashedRows) {
+        for (number, (example, row_hash)) in rows.iter().enumerate() {
+            if number + 1 < rows.len() {
+                prefetch(&self.paths.cells, rows.batch.row(number + 1).ids);
+            }
+            let owned = plan.subsamples.block(self.first, self.count, row_hash);
+            if owned == [false; LANES] {
+                continue;
+            }
+            let (target, weight) =
+                (self.coding.output.code(example.target), example.weight * self.coding.weight(example.target));
+            let margins = self.paths.margins(example.row, plan.threshold);
+            let slope = |path: usize| if owned[path] { plan.loss.slope(margins[path], target) * weight } else { 0.0 };
+            let slopes: Lanes8 = std::array::from_fn(slope);
+            if slopes != [0.0; LANES] {
+                self.paths.step(example.row, slopes, plan.intercept);
+            }
+        }
+    }
+
+    /// Adds the state of the paths to the tallies.
+    pub fn tally(&mut self, threshold: SoftThreshold) {
+        self.tallies.resize(self.paths.cells.len(), FeatureTally::default());
+        for (tally, cell) in self.tallies.iter_mut().zip(&self.paths.cells) {
+            for path in 0..self.count {
+                let evidence = evidence(cell.sum[path], cell.norm[path]);
+                let weight = threshold.weight(evidence);
+                tally.evidence += evidence;
+                tally.square += evidence * evidence;
+                tally.weight += weight;
+                tally.votes += f64::from(u8::from(weight != 0.0));
+            }
+        }
+        self.bias += self.paths.bias[..self.count].iter().sum::<f64>();
+    }
+
+    /// The sum of the margins of the paths that do not own a row, for each row.
+    pub fn outside_sums(&self, plan: &Plan, rows: &HashedRows) -> Vec<f64> {
+        let sum = |(example, row_hash): (crate::data::Example<'_>, u64)| {
+            let owned = plan.subsamples.block(self.first, self.count, row_hash);
+            let margins = self.paths.margins(example.row, plan.threshold);
+            (0..self.count).filter(|&path| !owned[path]).map(|path| margins[path]).sum()
+        };
+        rows.iter().map(sum).collect()
+    }
+
+    /// Keeps the features at these positions and starts the tallies anew.
+    pub fn keep(&mut self, positions: &[u32]) {
+        self.tallies = Vec::new();
+        self.paths.keep(positions);
+        self.bias = 0.0;
+    }
+}
+
+/// PathMeans over paths and tallies of one output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathMeans {
+    /// b.
+    pub bias: f64,
+    /// w of each active feature.
+    pub weights: Vec<f64>,
+    /// ū.
+    pub evidence: Vec<f64>,
+    /// The spread of u over paths.
+    pub spread: Vec<f64>,
+    /// Π: the share of paths that gave it a weight.
+    pub votes: Vec<f64>,
+}
+
+/// Joins the tallies of an output's blocks, in their order; `times` tallies were taken.
+pub fn reduce(blocks: &[&Block], times: usize) -> PathMeans {
+    let paths: usize = blocks.iter().map(|block| block.count).sum();
+    let total = (paths * times.max(1)) as f64;
+    let features = blocks.first().map_or(0, |block| block.tallies.len());
+    let mut means = PathMeans {
+        bias: blocks.iter().map(|block| block.bias).sum::<f64>() / total,
+        weights: Vec::with_capacity(features),
+        evidence: Vec::with_capacity(features),
+        spread: Vec::with_capacity(features),
+        votes: Vec::with_capacity(features),
+    };
+    for position in 0..features {
+        let mut sum = FeatureTally::default();
+        for tally in blocks.iter().map(|block| block.tallies[position]) {
+            sum.evidence += tally.evidence;
+            sum.square += tally.square;
+            sum.weight += tally.weight;
+            sum.votes += tally.votes;
+        }
+        let evidence = sum.evidence / total;
+        means.weights.push(sum.weight / total);
+        means.evidence.push(evidence);
+        means.spread.push((sum.square / total - evidence * evidence).max(0.0).sqrt());
+        means.votes.push(sum.votes / total);
+    }
+    means
+}
+
+/// The `size` positions of largest evidence in any output (ties by position), ascending, and the least evidence among
+/// them: the purge cut, which is the next stage's gravity.
+pub fn top_by_evidence(outputs: &[PathMeans], size: usize) -> (Vec<u32>, f64) {
+    let features = outputs.first().map_or(0, |means| means.evidence.len());
+    let strength = |position: usize| outputs.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max);
+    let mut ranked: Vec<(f64, u32)> = (0..features).map(|position| (strength(position), position as u32)).collect();
+    let size = size.min(features);
+    if size == 0 {
+        return (Vec::new(), 0.0);
+    }
+    if size < features {
+        ranked.select_nth_unstable_by(size - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        ranked.truncate(size);
+    }
+    let cut = ranked.iter().map(|&(strength, _)| strength).fold(f64::INFINITY, f64::min);
+    let mut positions: Vec<u32> = ranked.into_iter().map(|(_, position)| position).collect();
+    positions.sort_unstable();
+    (positions, cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(evidence: &[f64]) -> PathMeans {
+        let zeros = vec![0.0; evidence.len()];
+        PathMeans { bias: 0.0, weights: zeros.clone(), evidence: evidence.to_vec(), spread: zeros.clone(), votes: zeros }
+    }
+
+    #[test]
+    fn the_strongest_stay_and_the_weakest_of_them_is_the_cut() {
+        let one = [means(&[1.0, -3.0, 2.0, 2.0])];
+        assert_eq!(top_by_evidence(&one, 2), (vec![1, 2], 2.0), "a tie goes to the earlier feature");
+        assert_eq!(top_by_evidence(&one, 9), (vec![0, 1, 2, 3], 1.0));
+        let two = [means(&[1.0, -3.0, 0.0]), means(&[5.0, 0.0, 2.0])];
+        assert_eq!(top_by_evidence(&two, 2), (vec![0, 1], 3.0), "strong for one output is enough");
+        assert_eq!(top_by_evidence(&[], 2), (vec![], 0.0));
+    }
+
+    #[test]
+    fn tallies_become_means_over_paths_and_times() {
+        let mut paths = PathBlock::new(1);
+        paths.cells[0].sum[..2].copy_from_slice(&[-2.0, 4.0]);
+        paths.cells[0].norm[..2].copy_from_slice(&[1.0, 1.0]);
+        paths.bias[..2].copy_from_slice(&[1.0, 3.0]);
+        let coding = ClassCoding { output: OutputCoding { class: None, codes: [-1.0, 1.0] }, class_weights: [1.0; 2] };
+        let mut block = Block { output: 0, first: 0, count: 2, coding, paths, tallies: Vec::new(), bias: 0.0 };
+        let threshold = SoftThreshold { gravity: 3.0, step: 1.0 };
+        block.tally(threshold);
+        block.tally(threshold);
+        let means = reduce(&[&block], 2);
+        assert_eq!((means.bias, means.evidence[0], means.spread[0]), (2.0, -1.0, 3.0), "u = 2 and −4");
+        assert_eq!((means.weights[0], means.votes[0]), (-0.5, 0.5), "w = 0 and −1");
+    }
+}

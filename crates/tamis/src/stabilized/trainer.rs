@@ -1,0 +1,181 @@
+//! The stabilized learner over buffered rows, as a [`Trainer`].
+
+use super::build_model::{finish, model_of, outputs, select};
+use super::checkpoint;
+use super::cross_fit::CrossFit;
+use super::path_block::BYTES_PER_BLOCK;
+use super::refinement::refine;
+use super::setup::set_up;
+use crate::data::{Example, State};
+use crate::model::Model;
+use crate::read::Block;
+use crate::trainer::{BufferedRows, Checkpoint, Position, Session, SizeReport, TrainError, Trainer, TrainingData};
+
+/// Memory that is always allowed.
+const MIN_MEMORY: u64 = 64 << 20;
+
+/// A training of the stabilized learner.
+pub(crate) struct StabilizedTrainer {
+    ensembles: CrossFit,
+}
+
+impl StabilizedTrainer {
+    /// A training from the start or from a checkpoint.
+    pub(crate) fn start(
+        session: &mut Session<'_>,
+        rows: &mut BufferedRows,
+        mut resume: Option<Checkpoint>,
+    ) -> Result<Self, TrainError> {
+        if let Some(k) = session.data.recipe.k.filter(|&k| k > session.data.dictionary.len()) {
+            let seen = session.data.dictionary.len();
+            session.observer.note(&format!("{k} features were asked for, but only {seen} were seen: all are kept"));
+        }
+        let paths = resume.as_mut().and_then(|saved| saved.state.take_count("paths").ok()).map(|paths| paths as usize);
+        if let Some(centres) = resume.as_ref().and_then(|saved| saved.state.arrays().get("centres")) {
+            session.data.scale.restore_centres(centres.clone());
+        }
+        let mut ensembles = set_up(session, rows, paths)?;
+        match resume {
+            Some(saved) => restore(&mut ensembles, session.data, rows, saved)?,
+            None => ensembles.begin(),
+        }
+        Ok(StabilizedTrainer { ensembles })
+    }
+
+    /// Ends a stage: the size it has led to is evaluated, its weights are refined, and the next stage begins.
+    fn end_stage(&mut self, session: &mut Session<'_>) {
+        let ensembles = &mut self.ensembles;
+        let mut step = ensembles.size_step();
+        refine(session.data, ensembles, &mut step);
+        ensembles.end_stage(step);
+        let step = ensembles.steps.last().expect("just added");
+        let unit = session.data.targets.loss_unit();
+        let (loss, error) = (step.holdout.loss * unit, step.holdout.error);
+        session.observer.size(&SizeReport { size: step.active.len(), loss, error });
+        if session.observer.wants_models() {
+            let outputs = outputs(session.data, ensembles, step);
+            session.observer.model(ensembles.done, &model_of(session.data, ensembles, step, outputs));
+        }
+    }
+
+    /// After a few rows: reports progress, saves if a checkpoint is due, stops if that is asked for.
+    fn pause(&self, session: &mut Session<'_>) -> Result<(), TrainError> {
+        let ensembles = &self.ensembles;
+        session.observer.tick(ensembles.done, Some(ensembles.lengths.iter().sum()), 0);
+        let every = session.options.checkpoint_every();
+        if every.is_some_and(|every| ensembles.done.is_multiple_of(every)) && !ensembles.is_over() {
+            session.save(self.save(false), false)?;
+        }
+        if session.options.is_stopped() {
+            let saved = session.save(self.save(false), false)?;
+            return Err(TrainError::Interrupted { rows: ensembles.done, saved });
+        }
+        Ok(())
+    }
+}
+
+/// Continues where a checkpoint stood, or with what it knew if the training was complete.
+fn restore(
+    ensembles: &mut CrossFit,
+    data: &TrainingData,
+    rows: &BufferedRows,
+    mut saved: Checkpoint,
+) -> Result<(), TrainError> {
+    let invalid = saved.invalid_state();
+    if saved.header.is_complete {
+        checkpoint::warm_start(ensembles, &mut saved.state, data.recipe.number("forget")).map_err(invalid)?;
+        ensembles.begin();
+        return Ok(());
+    }
+    if saved.header.fingerprint != (rows.rows, rows.fingerprint) {
+        return Err(TrainError::OtherData { path: saved.path, row: rows.rows.min(saved.header.buffered_rows) });
+    }
+    checkpoint::restore(ensembles, &mut saved.state).map_err(invalid)?;
+    ensembles.done = saved.header.position.done;
+    Ok(())
+}
+
+/// Whether the paths' memory of all features fits.
+pub(super) fn check_memory(session: &Session<'_>, features: usize, blocks: usize) -> Result<(), TrainError> {
+    check_bytes(session, features, (features * blocks * BYTES_PER_BLOCK) as u64)
+}
+
+/// Whether `needed` bytes for so many features fit.
+pub(super) fn check_bytes(session: &Session<'_>, features: usize, needed: u64) -> Result<(), TrainError> {
+    let memory = session.options.memory;
+    let fits = needed <= memory.max(MIN_MEMORY);
+    if fits { Ok(()) } else { Err(TrainError::TooManyFeatures { features, needed, memory }) }
+}
+
+impl Trainer for StabilizedTrainer {
+    /// All stages, over as many passes as they take.
+    fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
+        let every = session.options.checkpoint_every();
+        let rows_left = |done: u64| every.map_or(u64::MAX, |every| every - done % every);
+        while !self.ensembles.is_over() {
+            // Pass 0 was for the survey.
+            let (pass, skip) = (1 + self.ensembles.done / rows.rows, self.ensembles.done % rows.rows);
+            let (mut passed, mut stage_ends) = (0, false);
+            'pass: for chunk in rows.store.chunks(pass) {
+                let chunk = chunk?;
+                let start = (skip.max(passed) - passed).min(chunk.len() as u64);
+                passed += chunk.len() as u64;
+                let mut examples = chunk.numbers().zip(chunk.examples()).skip(start as usize).peekable();
+                while examples.peek().is_some() {
+                    let ensembles = &mut self.ensembles;
+                    let wanted = (ensembles.rows_wanted() as u64).min(rows_left(ensembles.done)) as usize;
+                    let batch: Vec<(Example<'_>, u64)> = examples
+                        .by_ref()
+                        .take(wanted)
+                        .map(|(number, example)| (example, ensembles.row_hashes[number]))
+                        .collect();
+                    stage_ends = ensembles.learn(&batch);
+                    if stage_ends {
+                        break 'pass;
+                    }
+                    self.pause(session)?;
+                }
+            }
+            if stage_ends {
+                self.end_stage(session);
+                self.pause(session)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn learn_block(&mut self, _session: &mut Session<'_>, _block: Block) -> Result<(), TrainError> {
+        unreachable!("all rows are buffered")
+    }
+
+    fn flush(&mut self, _session: &mut Session<'_>) -> Result<(), TrainError> {
+        Ok(())
+    }
+
+    fn model(&self, data: &TrainingData) -> Result<Model, TrainError> {
+        let steps = &self.ensembles.steps;
+        if let Some(step) = steps.iter().find(|step| !step.is_finite()) {
+            let name = |id| format!("{:?}", data.dictionary.name(id));
+            let feature = step.not_finite().map_or("the intercept".into(), name);
+            return Err(TrainError::Diverged { row: self.ensembles.done, feature });
+        }
+        Ok(finish(data, &self.ensembles, select(steps, data.recipe.k)))
+    }
+
+    fn finish(&mut self, session: &mut Session<'_>, _rows: &mut BufferedRows) -> Result<Model, TrainError> {
+        self.model(session.data)
+    }
+
+    fn save(&self, is_complete: bool) -> (Position, State) {
+        let position = Position { done: self.ensembles.done, ..Position::default() };
+        (position, checkpoint::save(&self.ensembles, is_complete))
+    }
+
+    fn rows_learned(&self) -> u64 {
+        self.ensembles.done
+    }
+
+    fn bytes(&self) -> usize {
+        self.ensembles.max_bytes
+    }
+}

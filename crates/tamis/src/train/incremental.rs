@@ -1,0 +1,195 @@
+//! Incremental training (`partial_fit`): rows whenever they come, a model whenever one is asked for.
+//!
+//! The model is that of a fit with one pass over the same rows, bit for bit, however they were cut into pieces. A fit
+//! buffers the first rows of the stream, to see how columns and targets are to be scaled, and so does this; a model asked
+//! for meanwhile is learned from the rows there are. Where nothing is scaled and no step depends on the rows, none are
+//! buffered.
+
+use std::path::Path;
+
+use super::training::Training;
+use crate::data::{Batch, Example, FeatureId, Label, LabelCode, Parts, ScaleKind, State, StateError, TargetEncoder};
+use crate::loss::LossKind;
+use crate::online::OnlineTrainer;
+use crate::online::initial_step;
+use crate::read::{Block, ReadOptions};
+use crate::recipe::{Recipe, RecipeError};
+use crate::trainer::{BufferPlan, Checkpoint, FitOptions, Position, TrainError, checkpoint_bytes};
+
+/// What is to be predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TargetSpec {
+    /// Numbers.
+    Numbers,
+    /// One of these classes, two or more. No other class may come later.
+    Classes(Vec<Label>),
+}
+
+impl Training {
+    /// An incremental training without rows. The recipe must be one that needs no row twice.
+    pub fn incremental(recipe: &Recipe, spec: TargetSpec, threads: usize) -> Result<Training, TrainError> {
+        recipe.check()?;
+        check_incremental(recipe)?;
+        let options = FitOptions {
+            read: ReadOptions { threads, ..ReadOptions::default() },
+            task: crate::data::TaskKind::Regression,
+            memory: u64::MAX,
+            ..FitOptions::default()
+        };
+        let default_loss = if spec == TargetSpec::Numbers { LossKind::Squared } else { LossKind::Logistic };
+        let loss = recipe.loss.unwrap_or(default_loss);
+        let is_needed = recipe.scaling() != ScaleKind::None || initial_step::limit(recipe, loss).is_some();
+        let plan = BufferPlan::incremental(recipe, is_needed);
+        let mut training = Training::with_plan(recipe, &options, plan, None);
+        training.is_incremental = true;
+        if let TargetSpec::Classes(classes) = spec {
+            training.declared = Some(TargetEncoder::for_classes(&recipe.target_options(), classes)?);
+        }
+        Ok(training)
+    }
+
+    /// Learns the rows of a block, and waits until they are learned.
+    pub fn learn(&mut self, block: Block) -> Result<(), TrainError> {
+        self.push(block, 0, &mut ())?;
+        let mut nobody = ();
+        let (trainer, mut session) = self.session(0, &mut nobody);
+        trainer.map_or(Ok(()), |trainer| trainer.flush(&mut session))
+    }
+
+    /// Everything needed to continue, as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        if let Some(trainer) = &self.trainer {
+            let (position, state) = trainer.save(false);
+            return checkpoint_bytes(&self.data, position, false, &state);
+        }
+        let mut data = self.data.clone();
+        if let Some(declared) = &self.declared {
+            data.targets = declared.clone();
+        }
+        data.buffered_rows = self.rows.rows;
+        let mut state = State::default();
+        put_rows(&mut state, &self.waiting_rows());
+        checkpoint_bytes(&data, Position::default(), false, &state)
+    }
+
+    /// The rows that wait, with targets that are numbers or class numbers.
+    fn waiting_rows(&self) -> Batch {
+        let mut copy = self.rows.copy_in_memory();
+        copy.store.finish().expect("rows are in memory");
+        let mut declared = self.declared.clone();
+        let map = declared.as_mut().map(|targets| targets.map(&self.rows.labels).expect("labels were checked"));
+        let mut rows = Batch::new();
+        for chunk in copy.store.chunks(0) {
+            let chunk = chunk.expect("rows are in memory");
+            for (example, label) in chunk.examples().zip(chunk.labels()) {
+                let target = match (&map, label) {
+                    (Some(map), label) => map.target(label),
+                    (None, LabelCode::Number(number)) => number,
+                    (None, LabelCode::Text(_)) => unreachable!("labels were checked"),
+                };
+                rows.push(Example { target, ..example });
+            }
+        }
+        rows
+    }
+
+    /// The training that [`Training::to_bytes`] saved. Results do not depend on `threads`.
+    pub fn from_bytes(bytes: &[u8], threads: usize) -> Result<Training, TrainError> {
+        let mut checkpoint = Checkpoint::from_bytes(bytes, Path::new("a saved training"))?;
+        checkpoint.recipe().check()?;
+        let recipe = checkpoint.recipe().clone();
+        if !recipe.method.stays_open() {
+            return Err(check_incremental(&recipe).expect_err("it cannot be incremental"));
+        }
+        let targets = checkpoint.targets();
+        let spec = if targets.is_numbers() {
+            TargetSpec::Numbers
+        } else {
+            TargetSpec::Classes(targets.classes().to_vec())
+        };
+        let mut training = Training::incremental(&Recipe { passes: Some(1), ..recipe.clone() }, spec, threads)?;
+        training.data.recipe = recipe;
+        training.data.dictionary = checkpoint.dictionary.clone();
+        if checkpoint.state.arrays().contains_key("rows.offsets") {
+            training.buffer_again(&mut checkpoint)?;
+        } else {
+            training.reopen(targets, checkpoint)?;
+        }
+        Ok(training)
+    }
+
+    /// Buffers the rows that waited.
+    fn buffer_again(&mut self, checkpoint: &mut Checkpoint) -> Result<(), TrainError> {
+        let invalid = checkpoint.invalid_state();
+        let span = self.data.dictionary.span();
+        let rows = take_rows(&mut checkpoint.state, span).map_err(&invalid)?;
+        for example in rows.examples() {
+            let label = match &self.declared {
+                None => Some(Label::Number(example.target)).filter(|_| example.target.is_finite()),
+                Some(declared) => declared.classes().get(example.target as usize).cloned(),
+            };
+            let label = label.ok_or_else(|| invalid(checkpoint.state.misfit("rows.targets")))?;
+            self.rows.restore(example, &label, &mut self.data)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the learners back to work.
+    fn reopen(&mut self, targets: TargetEncoder, mut checkpoint: Checkpoint) -> Result<(), TrainError> {
+        let header = &checkpoint.header;
+        self.data.scale = checkpoint.scale();
+        self.data.targets = targets;
+        self.data.columns = header.columns.clone();
+        self.data.rows_before = header.rows_before;
+        self.data.buffered_rows = header.buffered_rows;
+        self.data.passes = header.passes;
+        self.data.fingerprint = header.fingerprint;
+        self.rows.rows = header.buffered_rows;
+        let rows = std::mem::replace(&mut self.rows, crate::trainer::BufferedRows::empty());
+        let mut nobody = ();
+        let (_, session) = self.session(0, &mut nobody);
+        let trainer = OnlineTrainer::reopen(&session, &rows, &mut checkpoint)?;
+        (self.rows, self.trainer) = (rows, Some(Box::new(trainer)));
+        Ok(())
+    }
+}
+
+/// Rows that come one by one cannot be passed over twice, nor be looked at before they are learned.
+fn check_incremental(recipe: &Recipe) -> Result<(), TrainError> {
+    let clash = |text: String| Err(RecipeError::Clash(text).into());
+    let method = recipe.method.name();
+    if !recipe.method.stays_open() {
+        return clash(format!("{method} needs all rows at once: it cannot learn them as they come"));
+    }
+    if recipe.passes.is_some_and(|passes| passes > 1) {
+        return clash("rows that come one by one are passed over once: leave --passes out".into());
+    }
+    if BufferPlan::incremental(recipe, true).rows == u64::MAX {
+        return clash("--refit, --shuffle and --scale unit-variance or half need all rows before learning".into());
+    }
+    Ok(())
+}
+
+fn put_rows(state: &mut State, rows: &Batch) {
+    let Parts { offsets, ids, values, targets, weights } = rows.parts();
+    state.put("rows.offsets", offsets.iter().map(|&offset| offset as f64).collect());
+    state.put("rows.ids", ids.iter().map(|&id| f64::from(id)).collect());
+    state.put("rows.values", values.to_vec());
+    state.put("rows.targets", targets.to_vec());
+    state.put("rows.weights", weights.to_vec());
+}
+
+/// Rows of features below `span`. Whatever the arrays hold, an error says what is wrong with them.
+fn take_rows(state: &mut State, span: usize) -> Result<Batch, StateError> {
+    let offsets: Vec<usize> = state.take("rows.offsets")?.into_iter().map(|offset| offset as usize).collect();
+    let ids: Vec<FeatureId> = state.take("rows.ids")?.into_iter().map(|id| id as FeatureId).collect();
+    let [values, targets, weights] = ["values", "targets", "weights"].map(|name| state.take(&format!("rows.{name}")));
+    let (values, targets, weights) = (values?, targets?, weights?);
+    let whole = offsets.first() == Some(&0) && offsets.is_sorted() && offsets.last() == Some(&ids.len());
+    let alike = offsets.len() == targets.len() + 1 && targets.len() == weights.len() && ids.len() == values.len();
+    let finite = values.iter().all(|value| value.is_finite()) && weights.iter().all(|weight| *weight >= 0.0);
+    if !(whole && alike && finite && ids.iter().all(|&id| (id as usize) < span)) {
+        return Err(state.misfit("rows"));
+    }
+    Ok(Batch::from_parts(offsets, ids, values, targets, weights))
+}

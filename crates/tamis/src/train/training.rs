@@ -1,0 +1,265 @@
+//! The one driver: rows in, passes, model out, state saved.
+//!
+//! Rows are buffered until the plan of the method is met ([`BufferPlan`]): a few thousand of a stream learned in one pass,
+//! all rows if the method needs them. From the buffered rows come the task, the scaling and the order. Then the method's
+//! [`Trainer`] learns them, in one or several passes, and rows that follow are learned as they come and not kept.
+
+use crate::data::{ColumnScale, Dictionary, ParsedRows, RowStoreOptions, TargetEncoder};
+use crate::model::{Model, Predictor};
+use crate::online::OnlineTrainer;
+use crate::parse::columns::KnownColumns;
+use crate::read::{Block, ReadError};
+use crate::recipe::{Method, Recipe, RecipeError};
+use crate::stabilized::StabilizedTrainer;
+use crate::stabilized::published::PublishedTrainer;
+use crate::threads::Threads;
+use crate::trainer::{
+    BufferPlan, BufferedRows, Checkpoint, FitOptions, Observer, Session, TrainError, Trainer, TrainingData,
+};
+use crate::two_stage::TwoStageTrainer;
+
+/// A training, from its first row to its model and beyond.
+pub struct Training {
+    pub(super) data: TrainingData,
+    pub(super) options: FitOptions,
+    pub(super) threads: Threads,
+    pub(super) rows: BufferedRows,
+    /// The classes, if they were declared before the first row.
+    pub(super) declared: Option<TargetEncoder>,
+    /// The checkpoint to continue from, until learning begins.
+    resume: Option<Checkpoint>,
+    /// The method at work, once learning has begun.
+    pub(super) trainer: Option<Box<dyn Trainer>>,
+    pub(super) is_incremental: bool,
+}
+
+impl Training {
+    /// A training from the start.
+    pub fn new(recipe: &Recipe, options: &FitOptions) -> Result<Self, TrainError> {
+        recipe.check()?;
+        if recipe.paper.is_some() && options.checkpoint.is_some() {
+            let reason = "--preset paper cannot be saved half-way: leave --checkpoint out";
+            return Err(RecipeError::Clash(reason.into()).into());
+        }
+        Ok(Self::with_plan(recipe, options, BufferPlan::for_fit(recipe), None))
+    }
+
+    /// A training that continues from a checkpoint: with the same rows if it was interrupted, with new rows if it was
+    /// complete (warm start).
+    pub fn resume(recipe: &Recipe, options: &FitOptions, checkpoint: Checkpoint) -> Result<Self, TrainError> {
+        if checkpoint.recipe() != recipe {
+            let text = |recipe: &Recipe| serde_json::to_string(recipe).expect("plain data becomes JSON");
+            let (was, now) = (text(checkpoint.recipe()), text(recipe));
+            return Err(TrainError::OtherRecipe { path: checkpoint.path, was, now });
+        }
+        let plan = BufferPlan::for_fit(recipe);
+        Ok(Self::with_plan(recipe, options, plan, Some(checkpoint)))
+    }
+
+    pub(super) fn with_plan(
+        recipe: &Recipe,
+        options: &FitOptions,
+        plan: BufferPlan,
+        resume: Option<Checkpoint>,
+    ) -> Self {
+        let (dictionary, scale, rows_before) = match &resume {
+            Some(checkpoint) => (checkpoint.dictionary.clone(), checkpoint.scale(), checkpoint.rows_before()),
+            None => (Dictionary::new(recipe.hash_bits), ColumnScale::new(recipe.scaling()), 0),
+        };
+        let mut data = TrainingData {
+            recipe: recipe.clone(),
+            dictionary,
+            scale,
+            targets: TargetEncoder::undecided(&recipe.target_options()),
+            columns: None,
+            rows_before,
+            buffered_rows: 0,
+            passes: 1,
+            fingerprint: (0, 0),
+            skipped: 0,
+        };
+        let order = options.order.filter(|_| recipe.follows_order()).unwrap_or(recipe.seed);
+        let store = RowStoreOptions {
+            memory: options.memory,
+            folder: options.cache_folder.clone(),
+            shuffle: plan.shuffle.then_some(order),
+        };
+        let rows = BufferedRows::new(plan, store, &mut data);
+        let threads = Threads::new(options.read.threads);
+        let options = options.clone();
+        Training { data, options, threads, rows, declared: None, resume, trainer: None, is_incremental: false }
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.data.recipe
+    }
+
+    /// Rows of this training so far.
+    pub fn rows(&self) -> u64 {
+        if self.trainer.is_some() { self.data.rows_before + self.data.fingerprint.0 } else { self.rows.rows }
+    }
+
+    /// Rows learned, all passes counted.
+    pub fn rows_learned(&self) -> u64 {
+        self.trainer.as_ref().map_or(0, |trainer| trainer.rows_learned())
+    }
+
+    /// Bytes of learner, names and scaling.
+    pub fn bytes(&self) -> usize {
+        let learner = self.trainer.as_ref().map_or(0, |trainer| trainer.bytes());
+        learner + self.data.dictionary.bytes() + self.data.scale.bytes()
+    }
+
+    /// Sets the columns of the table the rows come from, if they are not known yet.
+    pub fn set_columns(&mut self, columns: impl FnOnce() -> Option<KnownColumns>) {
+        if self.data.columns.is_none() {
+            self.data.columns = columns();
+        }
+    }
+
+    /// Takes rows, in their order: buffers them, or learns them.
+    pub fn push(&mut self, block: Block, bytes_read: u64, observer: &mut dyn Observer) -> Result<(), TrainError> {
+        let mut rest = Some(block);
+        if self.trainer.is_none() {
+            if !self.rows.is_full() {
+                let block = rest.take().expect("just given");
+                rest = self.rows.take(block, &mut self.data, self.declared.as_mut())?;
+            }
+            observer.tick(0, None, bytes_read);
+            if self.options.is_stopped() {
+                return Err(TrainError::Interrupted { rows: 0, saved: None });
+            }
+            if self.rows.is_full() {
+                self.begin(bytes_read, observer)?;
+            }
+        }
+        let Some(block) = rest else { return Ok(()) };
+        let (trainer, mut session) = self.session(bytes_read, observer);
+        trainer.expect("learning has begun").learn_block(&mut session, block)
+    }
+
+    /// Ends the rows: the model, saved where that is asked for. `source` names the rows in messages.
+    pub fn finish(&mut self, source: &str, skipped: u64, observer: &mut dyn Observer) -> Result<Model, TrainError> {
+        if self.trainer.is_none() {
+            self.rows.is_all = true;
+            if self.rows.rows == 0 {
+                return Err(ReadError::NoRows { files: source.into() }.into());
+            }
+            self.begin(0, observer)?;
+        }
+        self.data.skipped = skipped;
+        let mut rows = std::mem::replace(&mut self.rows, BufferedRows::empty());
+        let (trainer, mut session) = self.session(0, observer);
+        let trainer = trainer.expect("learning has begun");
+        let model = trainer.finish(&mut session, &mut rows)?;
+        if let Some(path) = &session.options.model {
+            model.save(path)?;
+        }
+        session.save(trainer.save(true), true)?;
+        self.rows = rows;
+        Ok(model)
+    }
+
+    /// Decides the task, the scaling and the order by the buffered rows, and learns them.
+    pub(super) fn begin(&mut self, bytes_read: u64, observer: &mut dyn Observer) -> Result<(), TrainError> {
+        self.prepare()?;
+        let mut rows = std::mem::replace(&mut self.rows, BufferedRows::empty());
+        let resume = self.resume.take();
+        let (_, mut session) = self.session(bytes_read, observer);
+        let trainer = learn_buffered(&mut session, &mut rows, resume);
+        self.rows = rows;
+        self.trainer = Some(trainer?);
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), TrainError> {
+        let Training { data, rows, resume, declared, .. } = self;
+        rows.store.finish()?;
+        if rows.is_shuffled() && !data.recipe.follows_order() {
+            let known = resume.as_ref().map_or(0, |checkpoint| checkpoint.dictionary.span());
+            rows.put_in_canonical_order(data, known)?;
+        }
+        data.scale.finish();
+        data.targets = match (resume, declared) {
+            (Some(checkpoint), _) => checkpoint.targets(),
+            (None, Some(declared)) => declared.clone(),
+            (None, None) => rows.labels.decide(&data.recipe.target_options(), self.options.task)?,
+        };
+        rows.store.set_targets(data.targets.map(&rows.labels)?);
+        data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe) };
+        data.buffered_rows = rows.rows;
+        data.fingerprint = (rows.rows, rows.fingerprint);
+        Ok(())
+    }
+
+    pub(super) fn session<'a>(
+        &'a mut self,
+        bytes_read: u64,
+        observer: &'a mut dyn Observer,
+    ) -> (Option<&'a mut Box<dyn Trainer>>, Session<'a>) {
+        let Training { data, options, threads, trainer, is_incremental, .. } = self;
+        let is_incremental = *is_incremental;
+        (trainer.as_mut(), Session { data, options, threads, observer, bytes_read, is_incremental })
+    }
+
+    /// The model of the rows so far. Rows that still wait are learned for it, and stay as they are.
+    pub fn model(&self) -> Result<Model, TrainError> {
+        if self.rows() == 0 {
+            return Err(ReadError::NoRows { files: "the batches so far".into() }.into());
+        }
+        if let Some(trainer) = &self.trainer {
+            return trainer.model(&self.data);
+        }
+        let mut copy = Training {
+            data: self.data.clone(),
+            options: self.options.clone(),
+            threads: self.threads.clone(),
+            rows: self.rows.copy_in_memory(),
+            declared: self.declared.clone(),
+            resume: None,
+            trainer: None,
+            is_incremental: self.is_incremental,
+        };
+        copy.begin(0, &mut ())?;
+        copy.trainer.expect("learning has begun").model(&copy.data)
+    }
+
+    /// Margins of rows, in units of the label: one row after the other, one margin an output. Where the model has exactly k
+    /// features, or the first rows still wait, a model is built for it; else this costs as much as the rows.
+    pub fn margins(&self, rows: &ParsedRows) -> Result<Vec<f64>, TrainError> {
+        let direct = self.trainer.as_ref().and_then(|trainer| trainer.margins(&self.data, rows));
+        if let Some(margins) = direct {
+            return margins;
+        }
+        let predictions = Predictor::new(&self.model()?).predict(rows);
+        Ok(predictions.into_iter().flat_map(|row| row.margins).collect())
+    }
+
+    /// The margin above which the second of two classes is predicted.
+    pub fn boundary(&self) -> f64 {
+        use crate::loss::Loss;
+        self.data.recipe.loss.map_or(0.0, |loss| loss.build(1.0).boundary())
+    }
+
+}
+
+/// The method of the recipe, after it has learned the buffered rows.
+fn learn_buffered(
+    session: &mut Session<'_>,
+    rows: &mut BufferedRows,
+    resume: Option<Checkpoint>,
+) -> Result<Box<dyn Trainer>, TrainError> {
+    let recipe = &session.data.recipe;
+    let mut trainer: Box<dyn Trainer> = match recipe.method {
+        Method::Stabilized if recipe.paper.is_some() => Box::new(PublishedTrainer::default()),
+        Method::Stabilized => Box::new(StabilizedTrainer::start(session, rows, resume)?),
+        Method::TwoStage => Box::new(TwoStageTrainer::start(session, rows, resume)?),
+        _ => Box::new(OnlineTrainer::start(session, rows, resume)?),
+    };
+    trainer.learn_buffered(session, rows)?;
+    if !rows.is_all && !trainer.needs_buffered_rows() {
+        rows.store.clear();
+    }
+    Ok(trainer)
+}

@@ -1,0 +1,211 @@
+//! Rows read before learning begins: from them come the task, the scaling and the order of the rows.
+
+use super::{TrainError, TrainingData, fingerprints};
+use crate::data::{
+    Dictionary, Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind, TargetEncoder,
+};
+use crate::read::Block;
+use crate::recipe::{ROW_NUMBER, Recipe};
+
+/// Rows that are enough for one pass: smaller data is passed over until this many rows are learned, at most 20 times.
+const ENOUGH_ROWS: u64 = 200_000;
+const MAX_PASSES: u64 = 20;
+/// Rows that are buffered of a stream learned in one pass.
+pub(crate) const FIRST_ROWS: u64 = 4096;
+/// Rows that are buffered at most, in an incremental training, if all have the same label.
+const MAX_INCREMENTAL: u64 = 1 << 16;
+
+/// How many rows are buffered, and in which order they are learned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BufferPlan {
+    /// Rows to buffer before learning, if their labels differ.
+    pub(crate) rows: u64,
+    /// Rows to buffer at most, whatever the labels.
+    pub(crate) max_rows: u64,
+    /// Whether buffered rows are learned in random order.
+    pub(crate) shuffle: bool,
+    /// Whether each row is given its number, as a feature of the name [`ROW_NUMBER`].
+    is_numbered: bool,
+}
+
+impl BufferPlan {
+    /// The plan of a fit, which may read rows several times.
+    pub(crate) fn for_fit(recipe: &Recipe) -> Self {
+        let everything = recipe.passes.is_some_and(|passes| passes > 1)
+            || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::Half)
+            || recipe.refit
+            || !recipe.method.is_online()
+            || recipe.shuffle == Some(true);
+        let rows = match recipe.passes {
+            _ if everything => u64::MAX,
+            Some(_) if recipe.method.stays_open() => FIRST_ROWS,
+            // The number of passes is open, or the method surveys rows and assumes that they are independent draws.
+            _ => ENOUGH_ROWS,
+        };
+        BufferPlan {
+            rows,
+            max_rows: u64::MAX,
+            shuffle: recipe.shuffle.unwrap_or(rows > FIRST_ROWS),
+            is_numbered: recipe.key.as_deref() == Some(ROW_NUMBER),
+        }
+    }
+
+    /// The plan of an incremental training, which sees each row once; `is_needed` says whether anything depends on the
+    /// first rows.
+    pub(crate) fn incremental(recipe: &Recipe, is_needed: bool) -> Self {
+        let plan = BufferPlan::for_fit(&Recipe { passes: Some(1), ..recipe.clone() });
+        if is_needed { BufferPlan { max_rows: MAX_INCREMENTAL, ..plan } } else { BufferPlan { rows: 0, max_rows: 0, ..plan } }
+    }
+}
+
+/// The first rows of a stream.
+pub(crate) struct BufferedRows {
+    pub(crate) store: RowStore,
+    pub(crate) labels: LabelStats,
+    pub(crate) rows: u64,
+    pub(crate) fingerprint: u64,
+    /// Whether the stream ended within the buffer.
+    pub(crate) is_all: bool,
+    plan: BufferPlan,
+    numbering: Option<Numbering>,
+}
+
+impl BufferedRows {
+    /// No rows yet. Rows are numbered from `data.rows_before` on where the plan says so.
+    pub(crate) fn new(plan: BufferPlan, store: RowStoreOptions, data: &mut TrainingData) -> Self {
+        BufferedRows {
+            store: RowStore::new(store),
+            labels: LabelStats::default(),
+            rows: 0,
+            fingerprint: 0,
+            is_all: false,
+            plan,
+            numbering: plan.is_numbered.then(|| Numbering::new(&mut data.dictionary, data.rows_before)),
+        }
+    }
+
+    /// What stands for the rows while a trainer uses them.
+    pub(crate) fn empty() -> Self {
+        let plan = BufferPlan { rows: 0, max_rows: 0, shuffle: false, is_numbered: false };
+        BufferedRows {
+            store: RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None }),
+            labels: LabelStats::default(),
+            rows: 0,
+            fingerprint: 0,
+            is_all: false,
+            plan,
+            numbering: None,
+        }
+    }
+
+    /// Whether rows are learned in random order.
+    pub(crate) fn is_shuffled(&self) -> bool {
+        self.plan.shuffle
+    }
+
+    /// Adds a row that was buffered before the training was saved.
+    pub(crate) fn restore(
+        &mut self,
+        example: Example<'_>,
+        label: &Label,
+        data: &mut TrainingData,
+    ) -> Result<(), TrainError> {
+        let code = self.labels.observe(label, String::new)?;
+        if data.scale.is_active() {
+            data.scale.observe(example.row);
+        }
+        self.store.push(example, code)?;
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Whether learning can begin.
+    pub(crate) fn is_full(&self) -> bool {
+        self.rows >= self.plan.max_rows || (self.rows >= self.plan.rows && self.labels.has_variety())
+    }
+
+    /// Adds rows until the buffer is full; returns the rest of the block. Rows are counted one by one, so the result does
+    /// not depend on how the input is cut into blocks. `declared` holds the classes if they were given in advance.
+    pub(crate) fn take(
+        &mut self,
+        block: Block,
+        data: &mut TrainingData,
+        declared: Option<&mut TargetEncoder>,
+    ) -> Result<Option<Block>, TrainError> {
+        let prints = fingerprints(&block.rows, self.fingerprint);
+        let mut declared = declared;
+        let may_end_here = self.rows + block.rows.len() as u64 > self.plan.rows.min(self.plan.max_rows);
+        let mut copy = may_end_here.then(|| block.rows.clone());
+        let (batch, labels, place) = block.intern(&mut data.dictionary)?;
+        for (row, (example, label)) in batch.examples().zip(&labels).enumerate() {
+            if self.is_full() {
+                let rest = copy.as_mut().map(|rows| rows.split_off(row));
+                return Ok(rest.map(|rows| place.block(rows)));
+            }
+            if let Some(targets) = &mut declared {
+                targets.encode(label, || place.of(row))?;
+            }
+            let code = self.labels.observe(label, || place.of(row))?;
+            if data.scale.is_active() {
+                data.scale.observe(example.row);
+            }
+            let entries = match &mut self.numbering {
+                Some(numbering) => numbering.number(example.row),
+                None => example.row,
+            };
+            self.store.push(Example { row: entries, ..example }, code)?;
+            self.fingerprint = prints[row];
+            self.rows += 1;
+        }
+        Ok(None)
+    }
+
+    /// The number of passes over the buffered rows.
+    pub(crate) fn passes(&self, recipe: &Recipe) -> u32 {
+        match recipe.passes {
+            Some(passes) => passes,
+            None if !self.is_all => 1,
+            None => ENOUGH_ROWS.div_ceil(self.rows.max(1)).clamp(1, MAX_PASSES) as u32,
+        }
+    }
+
+    /// A copy of rows that are all in memory.
+    pub(crate) fn copy_in_memory(&self) -> Self {
+        BufferedRows {
+            store: self.store.copy_in_memory(),
+            labels: self.labels.clone(),
+            numbering: self.numbering.clone(),
+            ..*self
+        }
+    }
+}
+
+/// Gives rows their numbers.
+#[derive(Clone)]
+struct Numbering {
+    id: FeatureId,
+    next: f64,
+    ids: Vec<FeatureId>,
+    values: Vec<f64>,
+}
+
+impl Numbering {
+    fn new(dictionary: &mut Dictionary, rows_before: u64) -> Self {
+        let id = dictionary.intern(FeatureKey::from_name(ROW_NUMBER));
+        Numbering { id, next: rows_before as f64 + 1.0, ids: Vec::new(), values: Vec::new() }
+    }
+
+    /// The row with its number; a row that has a number of its own keeps it.
+    fn number<'a>(&'a mut self, row: Row<'_>) -> Row<'a> {
+        self.ids.clear();
+        self.values.clear();
+        self.ids.extend_from_slice(row.ids);
+        self.values.extend_from_slice(row.values);
+        if let Err(at) = row.ids.binary_search(&self.id) {
+            self.ids.insert(at, self.id);
+            self.values.insert(at, self.next);
+        }
+        self.next += 1.0;
+        Row { ids: &self.ids, values: &self.values }
+    }
+}

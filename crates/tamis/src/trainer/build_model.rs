@@ -1,0 +1,94 @@
+//! From weights of scaled columns to a model: raw units, largest effect first.
+
+use crate::data::{Dictionary, FeatureId, TargetEncoder, TargetKind};
+use crate::model::{Feature, Model, Output, Seen};
+use crate::parse::columns::KnownColumns;
+use crate::recipe::Recipe;
+
+/// The model of a training that is over, or might go on.
+pub(crate) fn assemble(
+    recipe: &Recipe,
+    targets: &TargetEncoder,
+    columns: Option<KnownColumns>,
+    seen: Seen,
+    outputs: Vec<Output>,
+) -> Model {
+    Model {
+        recipe: recipe.clone().into(),
+        loss: targets.loss,
+        row_scale: recipe.row_scaling(),
+        task: targets.task(),
+        columns,
+        seen,
+        outputs,
+        selection: None,
+        sampling: None,
+    }
+}
+
+/// A weight as it was learned: of a scaled column, in units of the target.
+pub(crate) struct ScaledWeight {
+    pub(crate) id: FeatureId,
+    pub(crate) weight: f64,
+    /// What the column was divided by, and the mean that was taken off first.
+    pub(crate) column: (f64, f64),
+    pub(crate) stability: Option<f64>,
+    pub(crate) evidence: Option<[f64; 2]>,
+}
+
+/// Largest effect first, ties by name. Features are made when their place is known: a million names in the order they are
+/// written are read at the speed of memory.
+fn named_by_effect(weights: &[ScaledWeight], feature: impl Fn(&ScaledWeight) -> Feature) -> Vec<Feature> {
+    let effect = |weight: f64, scale: f64| (weight * scale).abs();
+    let mut order: Vec<(f64, usize)> = weights.iter().map(|w| effect(w.weight, w.column.0)).zip(0..).collect();
+    order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let mut features: Vec<Feature> = order.into_iter().map(|(_, place)| feature(&weights[place])).collect();
+    for tied in features.chunk_by_mut(|a, b| effect(a.weight, a.scale) == effect(b.weight, b.scale)) {
+        tied.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    }
+    features
+}
+
+/// Output `number` of a model: non-zero weights of raw values in the label's own units, largest effect first.
+pub(crate) fn output(
+    targets: &TargetEncoder,
+    dictionary: &Dictionary,
+    number: usize,
+    bias: f64,
+    weights: impl Iterator<Item = ScaledWeight>,
+) -> Output {
+    let (middle, unit) = targets.centre_and_spread();
+    let class = match &targets.kind {
+        TargetKind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
+        _ => None,
+    };
+    let feature = |&ScaledWeight { id, weight, column: (scale, centre), stability, evidence }: &ScaledWeight| {
+        let (name, bucket) = (dictionary.name(id), dictionary.bucket(id));
+        Feature { name, weight, scale, centre, stability, evidence, bucket }
+    };
+    let raw = |weighted: ScaledWeight| ScaledWeight { weight: weighted.weight * unit / weighted.column.0, ..weighted };
+    let weights: Vec<ScaledWeight> = weights.map(raw).filter(|weighted| weighted.weight != 0.0).collect();
+    let features = named_by_effect(&weights, feature);
+    let centred: f64 = features.iter().map(|feature| feature.weight * feature.centre).sum();
+    Output { class, intercept: middle + unit * bias - centred, features }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_effect_comes_first_and_ties_go_by_name() {
+        let weighted =
+            |(id, weight, scale)| ScaledWeight { id, weight, column: (scale, 0.0), stability: None, evidence: None };
+        let feature = |w: &ScaledWeight| {
+            let name = char::from_digit(w.id, 36).unwrap().to_string();
+            let (scale, centre) = w.column;
+            Feature { name, weight: w.weight, scale, centre, stability: None, evidence: None, bucket: None }
+        };
+        let list = [(10, 0.5, 1.0), (13, -2.0, 1.0), (12, 1.0, 2.0), (11, 3.0, 1.0), (14, 0.25, 2.0)].map(weighted);
+        let names: Vec<String> = named_by_effect(&list, feature).into_iter().map(|feature| feature.name).collect();
+        assert_eq!(names.concat(), "bcdae");
+        assert!(named_by_effect(&[], feature).is_empty());
+    }
+}

@@ -1,0 +1,179 @@
+//! Checkpoints: everything needed to continue a training, bit for bit, in one checksummed safetensors file.
+//!
+//! Arrays are the learner's state, the scaling and the names; the rest (recipe, task, position) is JSON in the header.
+//! Files are replaced atomically: after `kill -9` at any moment there is one whole checkpoint, the old or the new.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use safetensors::tensor::Dtype;
+use serde::{Deserialize, Serialize};
+
+use super::{ProgressiveValidation, TrainError, TrainingData};
+use crate::data::f64_codec::{bytes_of, doubles};
+use crate::data::tensor_file::{Arrays, TensorFile};
+use crate::data::{ColumnScale, Dictionary, State, TargetEncoder, TargetKind, replace_file};
+use crate::loss::LossKind;
+use crate::parse::columns::KnownColumns;
+use crate::recipe::Recipe;
+
+const FORMAT: TensorFile = TensorFile { name: "tamis-checkpoint", version: 1 };
+
+/// Where a trainer stands.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Position {
+    /// Rows learned, all passes counted.
+    pub(crate) done: u64,
+    pub(crate) progressive: ProgressiveValidation,
+    /// The number of features at which idle ones are freed next.
+    pub(crate) next_sweep: usize,
+    /// The largest squared norm of the first rows, or 0 if nothing depends on it.
+    pub(crate) max_squared_norm: f64,
+}
+
+/// The part of a checkpoint that is not arrays.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Header {
+    pub(crate) recipe: Recipe,
+    pub(crate) loss: LossKind,
+    pub(crate) kind: TargetKind,
+    pub(crate) columns: Option<KnownColumns>,
+    pub(crate) is_complete: bool,
+    pub(crate) buffered_rows: u64,
+    pub(crate) passes: u32,
+    /// Rows covered by the fingerprint, and the fingerprint.
+    pub(crate) fingerprint: (u64, u64),
+    /// Rows of the trainings before this one.
+    pub(crate) rows_before: u64,
+    pub(crate) position: Position,
+    /// Ids without a feature.
+    free: Vec<u32>,
+}
+
+/// A checkpoint that was loaded.
+pub struct Checkpoint {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+    pub(crate) dictionary: Dictionary,
+    pub(crate) divisors: Vec<f64>,
+    pub(crate) state: State,
+}
+
+impl Checkpoint {
+    /// The recipe of the training.
+    pub fn recipe(&self) -> &Recipe {
+        &self.header.recipe
+    }
+
+    /// The columns of the table the rows came from.
+    pub fn columns(&self) -> Option<&KnownColumns> {
+        self.header.columns.as_ref()
+    }
+
+    /// Whether the training was complete: then it continues with new data.
+    pub fn is_complete(&self) -> bool {
+        self.header.is_complete
+    }
+
+    /// Rows learned in the training that was interrupted.
+    pub fn rows(&self) -> u64 {
+        self.header.position.done
+    }
+
+    /// Rows before the first of those that come next: an interrupted training begins with its own rows again.
+    pub(crate) fn rows_before(&self) -> u64 {
+        let own = if self.header.is_complete { self.header.fingerprint.0 } else { 0 };
+        self.header.rows_before + own
+    }
+
+    /// How labels become targets.
+    pub(crate) fn targets(&self) -> TargetEncoder {
+        let Header { recipe, loss, kind, .. } = &self.header;
+        TargetEncoder::new(*loss, recipe.target_options().huber_delta, kind.clone())
+    }
+
+    /// The column scaling.
+    pub(crate) fn scale(&self) -> ColumnScale {
+        let mut scale = ColumnScale::new(self.header.recipe.scaling());
+        scale.restore(self.divisors.clone());
+        scale
+    }
+
+    /// The error of a state that does not fit.
+    pub(crate) fn invalid_state(&self) -> impl Fn(crate::data::StateError) -> TrainError + use<> {
+        let path = self.path.clone();
+        move |source| TrainError::CheckpointState { path: path.clone(), source }
+    }
+
+    /// Loads a checkpoint.
+    pub fn load(path: &Path) -> Result<Checkpoint, TrainError> {
+        let failed = |source| TrainError::CheckpointRead { path: path.to_path_buf(), source };
+        let bytes = std::fs::read(path).map_err(failed)?;
+        Checkpoint::from_bytes(&bytes, path)
+    }
+
+    /// A checkpoint from the bytes of its file; `path` is for messages.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Checkpoint, TrainError> {
+        let path = path.to_path_buf();
+        let invalid = |reason: String| TrainError::NotACheckpoint { path: path.clone(), reason };
+        let broken = |source| TrainError::CheckpointFile { path: path.clone(), source };
+        let (header, arrays) = FORMAT.read(bytes).map_err(broken)?;
+        let header: Header = serde_json::from_str(&header).map_err(|error| invalid(error.to_string()))?;
+        let mut numbers = BTreeMap::new();
+        let mut names = String::new();
+        for (name, view) in &arrays {
+            match (view.dtype(), name.as_str()) {
+                (Dtype::U8, "names") => {
+                    names = String::from_utf8(view.data().to_vec()).map_err(|error| invalid(error.to_string()))?
+                }
+                (Dtype::F64, _) => drop(numbers.insert(name.clone(), doubles(view.data()))),
+                _ => return Err(invalid(format!("array {name:?} has an unknown type"))),
+            }
+        }
+        let lines: Vec<String> = serde_json::from_str(&names).map_err(|error| invalid(error.to_string()))?;
+        let lines = lines.iter().map(String::as_str);
+        let dictionary = Dictionary::import(header.recipe.hash_bits, lines, header.free.clone())
+            .ok_or_else(|| invalid("invalid feature names".into()))?;
+        let divisors = numbers.remove("divisors").ok_or_else(|| invalid("it has no divisors".into()))?;
+        Ok(Checkpoint { path, header, dictionary, divisors, state: State::from_arrays(numbers) })
+    }
+}
+
+/// Writes a checkpoint.
+pub(crate) fn write_checkpoint(
+    path: &Path,
+    data: &TrainingData,
+    position: Position,
+    is_complete: bool,
+    state: &State,
+) -> Result<(), TrainError> {
+    let bytes = to_bytes(data, position, is_complete, state);
+    replace_file(path, &bytes).map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
+}
+
+/// The bytes of a checkpoint's file.
+pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: bool, state: &State) -> Vec<u8> {
+    let (lines, free) = data.dictionary.export();
+    let header = Header {
+        recipe: data.recipe.clone(),
+        loss: data.targets.loss,
+        kind: data.targets.kind.clone(),
+        columns: data.columns.clone(),
+        is_complete,
+        buffered_rows: data.buffered_rows,
+        passes: data.passes,
+        fingerprint: data.fingerprint,
+        rows_before: data.rows_before,
+        position,
+        free,
+    };
+    let header = serde_json::to_string(&header).expect("plain data becomes JSON");
+    let names = serde_json::to_string(&lines).expect("plain data becomes JSON");
+    let doubles = |numbers: &[f64]| (Dtype::F64, bytes_of(numbers.iter().copied()));
+    let mut arrays: Arrays = state.arrays().iter().map(|(name, numbers)| (name.clone(), doubles(numbers))).collect();
+    arrays.insert("divisors".into(), doubles(data.scale.divisors()));
+    arrays.insert("names".into(), (Dtype::U8, names.into_bytes()));
+    FORMAT.write(&header, &arrays)
+}

@@ -1,0 +1,75 @@
+//! What can stop a training.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::data::tensor_file::TensorFileError;
+use crate::data::{DuplicateFeature, RowStoreError, StateError, TargetError};
+use crate::model::ModelError;
+use crate::read::ReadError;
+use crate::recipe::RecipeError;
+
+/// Training stopped.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum TrainError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    #[error("{method}: {reason}")]
+    Method { method: &'static str, reason: String },
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateFeature),
+    #[error(transparent)]
+    RowStore(#[from] RowStoreError),
+    #[error("row {row}: the weight of {feature} is no longer a finite number; lower --learning-rate or scale the data")]
+    Diverged { row: u64, feature: String },
+    #[error(
+        "{features} features need {} for the paths of the stabilized learner, and {} are allowed; give fewer --paths, \
+         more --memory, --hash-bits, or --method ftrl",
+        size(*needed),
+        size(*memory)
+    )]
+    TooManyFeatures { features: usize, needed: u64, memory: u64 },
+    #[error(
+        "a label lies {largest} standard deviations ({}) from the mean, and two-stage needs --radius to be as much; it \
+         is {radius}. Leave --radius out",
+        largest * spread
+    )]
+    BeyondRadius { largest: f64, spread: f64, radius: f64 },
+    #[error(
+        "{rows} rows are fewer than the first epoch of two-stage, {first}; give --first-epoch {rows} or less, or more \
+         --passes"
+    )]
+    NoEpoch { rows: u64, first: u64 },
+    #[error("after {rows} rows all weights are zero: there is nothing to draw features from")]
+    NothingLearned { rows: u64 },
+    #[error("stopped after {rows} rows{}", match saved { Some(path) => format!("; go on with --resume {}", path.display()), None => String::new() })]
+    Interrupted { rows: u64, saved: Option<PathBuf> },
+    #[error("{}: {source}", path.display())]
+    CheckpointRead { path: PathBuf, source: io::Error },
+    #[error("{}: the checkpoint cannot be written: {source}; the one before is unchanged", path.display())]
+    CheckpointWrite { path: PathBuf, source: io::Error },
+    #[error("{}: not a tamis checkpoint: {reason}", path.display())]
+    NotACheckpoint { path: PathBuf, reason: String },
+    #[error("{}: {source}", path.display())]
+    CheckpointFile { path: PathBuf, source: TensorFileError },
+    #[error("{}: {source}", path.display())]
+    CheckpointState { path: PathBuf, source: StateError },
+    #[error("{}: made with {was}, asked to go on with {now}; leave the option out", path.display())]
+    OtherRecipe { path: PathBuf, was: String, now: String },
+    #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]
+    OtherData { path: PathBuf, row: u64 },
+}
+
+fn size(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
+}

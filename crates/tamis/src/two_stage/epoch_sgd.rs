@@ -1,0 +1,423 @@
+//! `two-stage`, its first stage: gradient descent in epochs, inside an ℓ₁ ball and an ℓ₂ ball that tightens.
+//!
+//! Source: Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
+//! 2017), Algorithm 1; the second stage is `sampling.rs`.
+//!
+//! ```text
+//! epoch k = 1, 2, …:  c = w₁;  for t = 1 … T_k:  w_{t+1} = Π[w_t − η_k g x]    Π on ‖w‖₁ ≤ B, ‖w − c‖₂ ≤ ρ_k
+//!                     next w₁ = Σ_t w_t/T_k;  T_{k+1} = 2T_k;  η_{k+1} = η_k/2;  ρ_{k+1} = ρ_k/√2
+//! ```
+//!
+//! | symbol | field | default | from |
+//! |---|---|---|---|
+//! | B, ρ₁ | `radius`, `reach` | B: the largest \|y\|, or 10 for classes; ρ₁ = B | 004 section 5, Theorem 1 |
+//! | T₁ | `length` | from ‖x‖² and the number of rows | Theorem 1, see `hyperparams.rs` |
+//! | η₁ | `rate` | from ‖x‖² and T₁ | Theorem 1, see `hyperparams.rs` |
+//! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
+//! | E x_j² | `square` of a cell | gathered on the scheme | Theorem 3 |
+//!
+//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as if
+//! they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly (E33); in
+//! the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss has twice the
+//! paper's slope. The intercept is averaged with the weights and outside both balls.
+//!
+//! Cost: O(non-zeros) a step, amortised, for any number of features (E31). All weights share one threshold
+//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that leaves the
+//! ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is not reached.
+//! Memory: 32 bytes a feature seen, some 40 a non-zero.
+
+use crate::data::{Example, FeatureId, Packed, Row, State, StateError, prefetch};
+use crate::learn::{Learner, Step};
+use crate::loss::{AnyLoss, Loss};
+use crate::project::{Keyed, L1BallVector, Lowering, into_balls};
+use crate::recipe::Recipe;
+
+/// Steps of an epoch after which keys are written anew: Θ stays small and keeps its digits.
+const LIFE: u64 = 1 << 16;
+
+/// What is kept of a feature.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(32))]
+struct Cell {
+    /// The weight, as [`L1BallVector`] keeps it.
+    key: f64,
+    /// Where the epoch began (c).
+    centre: f64,
+    /// Σ w over the epoch's steps, less what the key makes of it: see [`EpochSgd::path`].
+    sum: f64,
+    /// Σ x², weighted, over all rows.
+    square: f64,
+}
+
+impl Packed for Cell {
+    const WIDTH: usize = 4;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend([self.key, self.centre, self.sum, self.square]);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        Cell { key: fields[0], centre: fields[1], sum: fields[2], square: fields[3] }
+    }
+}
+
+impl Keyed for Cell {
+    fn key(&self) -> f64 {
+        self.key
+    }
+    fn set_key(&mut self, key: f64) {
+        self.key = key;
+    }
+}
+
+/// Descent in epochs.
+#[derive(Clone, Debug)]
+pub struct EpochSgd {
+    loss: AnyLoss,
+    intercept: bool,
+    radius: f64,
+    /// η_k, ρ_k and T_k of this epoch.
+    rate: f64,
+    reach: f64,
+    length: u64,
+    /// EpochSgd behind, and steps of this one.
+    done: u64,
+    steps: u64,
+    weights: L1BallVector<Cell>,
+    /// Σ Θ over the epoch's steps.
+    offsets: f64,
+    /// ‖w − c‖₂².
+    distance: f64,
+    /// Σ sign(w_j)·c_j over the non-zero weights.
+    overlap: f64,
+    bias: f64,
+    bias_centre: f64,
+    bias_sum: f64,
+    /// Σ of the examples' weights.
+    mass: f64,
+}
+
+impl EpochSgd {
+    /// A learner that knows nothing yet: B, η₁, T₁, and whether there is an intercept.
+    pub fn new(loss: AnyLoss, radius: f64, rate: f64, length: u64, intercept: bool) -> Self {
+        EpochSgd {
+            loss,
+            intercept,
+            radius,
+            rate,
+            reach: radius,
+            length: length.max(1),
+            done: 0,
+            steps: 0,
+            weights: L1BallVector::new(),
+            offsets: 0.0,
+            distance: 0.0,
+            overlap: 0.0,
+            bias: 0.0,
+            bias_centre: 0.0,
+            bias_sum: 0.0,
+            mass: 0.0,
+        }
+    }
+
+    /// The learner of a recipe whose parameters are all known.
+    pub fn for_recipe(recipe: &Recipe, loss: AnyLoss) -> Self {
+        let length = recipe.number("first-epoch") as u64;
+        EpochSgd::new(loss, recipe.number("radius"), recipe.number("learning-rate"), length, recipe.intercept)
+    }
+
+    /// Whole epochs learned.
+    pub fn epochs(&self) -> u64 {
+        self.done
+    }
+
+    /// The length of the epoch under scheme (T_k).
+    pub fn epoch_length(&self) -> u64 {
+        self.length
+    }
+
+    /// The mean square of a feature over the rows so far (E x_j²).
+    pub fn mean_square(&self, id: FeatureId) -> f64 {
+        let square = self.weights.cells.get(id as usize).map_or(0.0, |cell| cell.square);
+        if self.mass > 0.0 { square / self.mass } else { 0.0 }
+    }
+
+    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for the
+    /// steps before it was written, so that a weight at rest needs no attention.
+    #[inline]
+    fn path(&self, key: f64) -> f64 {
+        if key == 0.0 { 0.0 } else { key.signum() * (key.abs() * self.steps as f64 - self.offsets) }
+    }
+
+    /// The shares of c and of Σ w in the model.
+    fn shares(&self) -> (f64, f64) {
+        let (steps, length) = (self.steps as f64, self.length as f64);
+        match (self.done, self.steps) {
+            (0, 0) => (0.0, 0.0),
+            (0, _) => (0.0, 1.0 / steps),
+            _ => ((length - steps) / length, 1.0 / length),
+        }
+    }
+
+    #[inline]
+    fn blend(&self, cell: &Cell, (centre, sum): (f64, f64)) -> f64 {
+        centre * cell.centre + sum * (cell.sum + self.path(cell.key))
+    }
+
+    /// The margins of the model and of w_t.
+    fn margins(&self, row: Row<'_>) -> (f64, f64) {
+        let shares = self.shares();
+        let (mut model, mut iterate) = (self.bias(), self.bias);
+        for (id, value) in row.iter() {
+            if let Some(cell) = self.weights.cells.get(id as usize) {
+                model += self.blend(cell, shares) * value;
+                iterate += self.weights.lowered(cell.key) * value;
+            }
+        }
+        (model, iterate)
+    }
+
+    /// Sets a weight, and with it all sums it is in.
+    #[inline]
+    fn put(&mut self, id: FeatureId, weight: f64) {
+        let Cell { key: old_key, centre, .. } = self.weights.cells[id as usize];
+        self.weights.put(id, weight);
+        let new_key = self.weights.cells[id as usize].key;
+        let (old, new) = (self.weights.lowered(old_key), self.weights.lowered(new_key));
+        let path = self.path(old_key) - self.path(new_key);
+        self.weights.cells[id as usize].sum += path;
+        self.distance += (new - old) * (new + old - 2.0 * centre);
+        self.overlap += (sign(new) - sign(old)) * centre;
+    }
+
+    /// w_t − η_k g x, brought back into both balls.
+    fn descend(&mut self, row: Row<'_>, slope: f64) {
+        let step = self.rate * slope;
+        for (id, value) in row.iter() {
+            self.put(id, self.weights.weight(id) - step * value);
+        }
+        if self.intercept {
+            self.bias -= step;
+        }
+        let plan = self.weights.plan(self.radius);
+        let lowered = plan.map(|plan| (plan, self.after(plan)));
+        let distance = lowered.map_or(self.distance, |(_, (distance, _))| distance);
+        match lowered {
+            _ if distance > self.reach * self.reach => self.project(),
+            Some((plan, sums)) => self.lower(plan, sums),
+            None => {}
+        }
+    }
+
+    /// ‖w − c‖₂² and the overlap as they will be when weights are lowered.
+    fn after(&self, plan: Lowering) -> (f64, f64) {
+        let (mut distance, mut overlap) = (self.distance, self.overlap);
+        for &id in self.weights.leaving() {
+            let cell = &self.weights.cells[id as usize];
+            let weight = self.weights.lowered(cell.key);
+            distance -= weight * (weight - 2.0 * cell.centre);
+            overlap -= sign(weight) * cell.centre;
+        }
+        let Lowering { amount, norm, count } = plan;
+        distance += amount * (count as f64 * amount - 2.0 * (norm - overlap));
+        (distance, overlap)
+    }
+
+    /// Lowers all weights: the projection on the ℓ₁ ball alone.
+    fn lower(&mut self, plan: Lowering, sums: (f64, f64)) {
+        for at in 0..self.weights.leaving().len() {
+            let id = self.weights.leaving()[at] as usize;
+            self.weights.cells[id].sum += self.path(self.weights.cells[id].key);
+        }
+        (self.distance, self.overlap) = sums;
+        self.weights.commit(plan);
+    }
+
+    /// The projection on both balls, over all features.
+    fn project(&mut self) {
+        self.weights.cancel();
+        let (mut weights, centre): (Vec<f64>, Vec<f64>) =
+            self.weights.cells.iter().map(|cell| (self.weights.lowered(cell.key), cell.centre)).unzip();
+        into_balls(&mut weights, &centre, self.radius, self.reach);
+        let mut projected = weights.into_iter();
+        self.rewrite(|_| projected.next().expect("a weight a cell"));
+    }
+
+    /// Writes all weights anew, with Θ = 0 and fresh sums.
+    fn rewrite(&mut self, mut weight: impl FnMut(f64) -> f64) {
+        let (steps, offsets) = (self.steps as f64, self.offsets);
+        let (mut distance, mut overlap) = (0.0, 0.0);
+        self.weights.rewrite(|old, cell| {
+            let new = weight(old);
+            let path = if cell.key == 0.0 { 0.0 } else { cell.key.signum() * (cell.key.abs() * steps - offsets) };
+            cell.sum += path - new * steps;
+            distance += (new - cell.centre).powi(2);
+            overlap += sign(new) * cell.centre;
+            new
+        });
+        (self.offsets, self.distance, self.overlap) = (0.0, distance, overlap);
+    }
+
+    /// The epoch is over: its mean is where the next begins.
+    fn turn(&mut self) {
+        let (steps, offsets) = (self.steps as f64, self.offsets);
+        let mut overlap = 0.0;
+        self.weights.rewrite(|_, cell| {
+            let path = if cell.key == 0.0 { 0.0 } else { cell.key.signum() * (cell.key.abs() * steps - offsets) };
+            cell.centre = (cell.sum + path) / steps;
+            cell.sum = 0.0;
+            overlap += cell.centre.abs();
+            cell.centre
+        });
+        (self.offsets, self.distance, self.overlap) = (0.0, 0.0, overlap);
+        self.bias_centre = self.bias_sum / steps;
+        (self.bias, self.bias_sum) = (self.bias_centre, 0.0);
+        (self.done, self.steps) = (self.done + 1, 0);
+        self.length = self.length.saturating_mul(2);
+        self.rate /= 2.0;
+        self.reach /= std::f64::consts::SQRT_2;
+    }
+}
+
+/// −1, 0 or 1.
+fn sign(weight: f64) -> f64 {
+    if weight == 0.0 { 0.0 } else { weight.signum() }
+}
+
+impl Learner for EpochSgd {
+    fn margin(&self, row: Row<'_>) -> f64 {
+        self.margins(row).0
+    }
+
+    fn learn(&mut self, example: Example<'_>) -> Step {
+        let row = example.row;
+        if let Some(&largest) = row.ids.iter().max() {
+            self.weights.grow(largest);
+        }
+        let (told, margin) = self.margins(row);
+        let slope = self.loss.slope(margin, example.target) * example.weight;
+        self.steps += 1;
+        self.offsets += self.weights.offset();
+        self.bias_sum += self.bias;
+        self.mass += example.weight;
+        for (id, value) in row.iter() {
+            self.weights.cells[id as usize].square += example.weight * value * value;
+        }
+        if slope != 0.0 {
+            self.descend(row, slope);
+        }
+        if self.steps == self.length {
+            self.turn();
+        } else if self.steps.is_multiple_of(LIFE) {
+            self.rewrite(|weight| weight);
+        }
+        Step { margin: told, loss: self.loss.value(told, example.target) * example.weight }
+    }
+
+    fn fetch(&self, ids: &[FeatureId]) {
+        prefetch(&self.weights.cells, ids);
+    }
+
+    fn weight(&self, id: FeatureId) -> f64 {
+        self.weights.cells.get(id as usize).map_or(0.0, |cell| self.blend(cell, self.shares()))
+    }
+
+    fn bias(&self) -> f64 {
+        let (centre, sum) = self.shares();
+        centre * self.bias_centre + sum * self.bias_sum
+    }
+
+    fn span(&self) -> usize {
+        self.weights.cells.len()
+    }
+
+    fn is_idle(&self, id: FeatureId) -> bool {
+        let rest = |cell: &Cell| [cell.key, cell.centre, cell.sum, cell.square] == [0.0; 4];
+        self.weights.cells.get(id as usize).is_none_or(rest)
+    }
+
+    fn forget(&mut self, id: FeatureId) {
+        if (id as usize) < self.span() {
+            self.put(id, 0.0);
+            let Cell { key, centre, .. } = self.weights.cells[id as usize];
+            self.distance -= centre * centre;
+            self.weights.cells[id as usize] = Cell { key, ..Cell::default() };
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.weights.bytes()
+    }
+
+    fn save(&self, state: &mut State) {
+        self.weights.save(state);
+        let settings = vec![self.radius, self.rate, self.reach];
+        let sums = vec![self.offsets, self.distance, self.overlap, self.mass];
+        state.put("settings", settings);
+        state.put("sums", sums);
+        state.put("bias", vec![self.bias, self.bias_centre, self.bias_sum]);
+        [("length", self.length), ("done", self.done), ("steps", self.steps)]
+            .into_iter()
+            .for_each(|(name, count)| state.put_count(name, count));
+    }
+
+    fn load(&mut self, state: &mut State) -> Result<(), StateError> {
+        self.weights.load(state)?;
+        [self.radius, self.rate, self.reach] = state.take_fixed("settings")?;
+        [self.offsets, self.distance, self.overlap, self.mass] = state.take_fixed("sums")?;
+        [self.bias, self.bias_centre, self.bias_sum] = state.take_fixed("bias")?;
+        self.length = state.take_count("length")?;
+        self.done = state.take_count("done")?;
+        self.steps = state.take_count("steps")?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::LossKind;
+
+    fn epochs(radius: f64, rate: f64, length: u64) -> EpochSgd {
+        EpochSgd::new(LossKind::Squared.build(1.0), radius, rate, length, false)
+    }
+
+    fn learn(epochs: &mut EpochSgd, values: &[f64], target: f64) {
+        let ids: Vec<FeatureId> = (0..values.len() as FeatureId).collect();
+        epochs.learn(Example { row: Row { ids: &ids, values }, target, weight: 1.0 });
+    }
+
+    #[test]
+    fn two_epochs_by_hand() {
+        let mut learner = epochs(100.0, 0.25, 2);
+        learn(&mut learner, &[1.0], 1.0); // w₁ = 0, slope −2: w₂ = 0.5
+        assert_eq!((learner.weight(0), learner.epochs()), (0.0, 0));
+        learn(&mut learner, &[1.0], 1.0); // mean of 0 and 0.5
+        assert_eq!((learner.weight(0), learner.epochs(), learner.epoch_length()), (0.25, 1, 4));
+        learn(&mut learner, &[1.0], 1.0); // counts 0.25 once, then thrice what it began with; moves to 0.25 + 0.1875
+        assert_eq!(learner.weight(0), 0.25);
+        learn(&mut learner, &[1.0], 1.0);
+        assert_eq!(learner.weight(0), (0.25 + 0.4375 + 2.0 * 0.25) / 4.0);
+        assert_eq!(learner.mean_square(0), 1.0);
+    }
+
+    #[test]
+    fn the_outer_ball_by_hand() {
+        let mut learner = epochs(2.0, 0.5, 4);
+        learn(&mut learner, &[3.0, -2.0, 0.4], 1.0); // (3, −2, 0.4) is lowered by 1.5
+        learn(&mut learner, &[1.0, 1.0, 0.0], 1.0); // no error
+        // the mean of 0 and (1.5, −0.5, 0)
+        assert_eq!([0, 1, 2].map(|id| learner.weight(id)), [0.75, -0.25, 0.0]);
+    }
+
+    #[test]
+    fn the_inner_ball_by_hand() {
+        let mut learner = epochs(4.0, 0.25, 1);
+        learn(&mut learner, &[0.0, 0.0], 1.0);
+        // epoch 2 begins at 0 with η = 0.125 and ρ = 4/√2: the step (−3, −4) has length 5
+        learn(&mut learner, &[3.0, 4.0], -4.0);
+        learn(&mut learner, &[0.0, 0.0], 0.0);
+        // the mean of 0 and a point at distance 4/√2, of ‖·‖₁ 4/√2·7/5 = 3.96 < 4
+        let size = 0.5 * 4.0 / 2f64.sqrt() / 5.0;
+        assert!((learner.weight(0) + 3.0 * size).abs() < 1e-14, "{}", learner.weight(0));
+        assert!((learner.weight(1) + 4.0 * size).abs() < 1e-14, "{}", learner.weight(1));
+    }
+}

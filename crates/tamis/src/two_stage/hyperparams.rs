@@ -1,0 +1,206 @@
+//! The numbers of `two-stage` that nobody set, from the rows read first.
+//!
+//! Source: Li, Yang, Zhang & Jin (AAAI 2017), Theorem 1, Lemma 2 and section 5.
+//!
+//! | number | default | from |
+//! |---|---|---|
+//! | B, `radius` | m·B₀; B₀ the largest \|y\|, in standard deviations, or 16 for classes | section 5, m by trial |
+//! | T₁, `first-epoch` | (8R + 64R√(2 ln(1/δ̃)))², if so many leave room for three epochs; else T/7 | Theorem 1, c = 1 |
+//! | η₁, `learning-rate` | m'·B₀/(G√T₁) | Lemma 2, least for ‖w₁ − w*‖ ≤ B₀; m' by trial |
+//! | τ, `refine` | the best of 0, 10⁻², …, 10² | ours, by the last trial: see `sampled.rs` |
+//!
+//! R² is the largest ‖x‖² of the rows surveyed, the intercept's 1 included, and G the largest slope inside the ball times R:
+//! for the squared loss 4B₀R (the paper's loss has half the slope: 2B₀R), so that η₁ is that of Theorem 1 where m' = 1. The
+//! theorem's T₁ is far more than most data have; T₁ = T/7 makes three whole epochs of T rows. More and shorter ones forget
+//! too soon. Where T is not known, T₁ is a third of the rows surveyed.
+//!
+//! The theorem is for the worst case, and the paper tunes. So does this: for each m in 1, 4, 16, 64 and each m' in 1, 4, 16,
+//! 64, 256 a learner is tried (`trial.rs`). The best of them meets, learned at full length and drawn (`duel.rs`), a careful
+//! choice that draws well: of B up to 16B₀, or 4B₀ for classes, rates up to those of m' = 64 and five epochs, that of the
+//! best whole model. Where no size is given it meets itself with a quarter of its radius, too. What the user gives is not
+//! tried, and with radius, rate and refine given there is no trial at all. Cost: see the files; all together three to four
+//! times the training, and the fits.
+
+use std::collections::BTreeMap;
+
+use super::final_selection::{Selected, select_candidate};
+use super::halving::{Halving, HyperParams};
+use super::row_sample::RowSample;
+use super::sampled_model::refinements;
+use super::sampling::Size;
+use super::size::{SizeFacts, given_size};
+use crate::data::{Example, TargetKind};
+use crate::loss::Loss;
+use crate::recipe::Recipe;
+use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
+
+/// The chance of 5 % that Theorem 1's epochs share (δ̃ is an epoch's part).
+const CHANCE: f64 = 0.05;
+/// m, m', B₀ for classes, and whole epochs there should be room for.
+const RADII: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
+const RATES: [f64; 5] = [1.0, 4.0, 16.0, 64.0, 256.0];
+const CLASS_RADIUS: f64 = 16.0;
+const EPOCHS: f64 = 3.0;
+/// The same of careful choices, where the slope is that inside the ball of radius B, and η₁ for ‖w₁ − w*‖ ≤ B.
+const CAREFUL_RADII: [f64; 3] = [1.0, 4.0, 16.0];
+const CAREFUL_RATES: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
+const CAREFUL_CLASS_RADIUS: f64 = 4.0;
+const CAREFUL_EPOCHS: f64 = 5.0;
+/// A smaller radius for those who want subset features: that of the best, divided by this.
+const TIGHTER: f64 = 4.0;
+
+/// With fewer rows, nothing can be held out.
+const MIN_ROWS: f64 = 8.0;
+
+/// Statistics of the buffered rows.
+#[derive(Default)]
+struct Survey {
+    /// R²: the largest squared norm, after scaling.
+    max_squared_norm: f64,
+    /// The largest |y|, after scaling.
+    largest: f64,
+    /// Steps of the training, if known, and rows surveyed.
+    steps: Option<f64>,
+    rows: f64,
+    /// Entries of all rows.
+    entries: u64,
+    /// Some of the rows, scaled.
+    sample: RowSample,
+}
+
+/// The parameters that a training starts with.
+pub(super) struct Found {
+    /// The recipe with all parameters known.
+    pub(super) recipe: Recipe,
+    /// The number of features, where held-out rows chose it.
+    pub(super) size: Option<Size>,
+    /// The parameters, as the model file lists them.
+    pub(super) settings: BTreeMap<String, f64>,
+}
+
+/// Finds the parameters that are not set, and the size if none is given.
+pub(super) fn find_hyperparams(session: &Session<'_>, rows: &mut BufferedRows) -> Result<Found, TrainError> {
+    let data = &*session.data;
+    let mut survey = survey(data, rows)?;
+    survey.steps = rows.is_all.then(|| rows.rows as f64 * f64::from(data.passes));
+    if let (TargetKind::Numbers { spread, .. }, Some(&radius)) = (&data.targets.kind, data.recipe.numbers.get("radius"))
+        && survey.largest > radius
+    {
+        return Err(TrainError::BeyondRadius { largest: survey.largest, spread: *spread, radius });
+    }
+    let finalists = finalists(session, &mut survey)?;
+    let recipe = |params, share| with_params(&data.recipe, &survey, params, share);
+    let refinements = refinements(&data.recipe);
+    let is_open = finalists.len() > 1 || (refinements.len() > 1 && survey.rows >= MIN_ROWS);
+    let selected = if is_open { select_candidate(session, rows, &finalists, survey.entries, recipe)? } else { None };
+    let first = Selected { params: finalists[0], size: None, refinement: refinements[0] };
+    let Selected { params, size, refinement } = selected.unwrap_or(first);
+    let recipe = recipe(params, 1.0);
+    let learned = ["radius", "learning-rate", "first-epoch"].map(|name| (name.into(), recipe.number(name)));
+    let settings = learned.into_iter().chain([("polish".into(), refinement)]).collect();
+    Ok(Found { recipe, size, settings })
+}
+
+/// One pass over the buffered rows.
+fn survey(data: &TrainingData, rows: &mut BufferedRows) -> Result<Survey, TrainError> {
+    let scaler = data.scaler();
+    let mut survey = Survey { rows: rows.rows as f64, ..Survey::default() };
+    for chunk in rows.store.chunks(0) {
+        for example in chunk?.examples() {
+            let norm = scaler.squared_norm(example.row, data.recipe.intercept);
+            survey.max_squared_norm = survey.max_squared_norm.max(norm);
+            survey.entries += example.row.len() as u64;
+            survey.largest = survey.largest.max(example.target.abs());
+            survey.sample.offer_scaled(example, &scaler);
+        }
+    }
+    Ok(survey)
+}
+
+/// The candidates that are learned at full length: a careful choice, the best of the halving, and that with a smaller
+/// radius. One alone where nothing is open.
+fn finalists(session: &Session<'_>, survey: &mut Survey) -> Result<Vec<HyperParams>, TrainError> {
+    let data = &*session.data;
+    let given = |name: &str| data.recipe.numbers.contains_key(name);
+    let careful = grid(data, survey, true);
+    let steps = survey.steps.unwrap_or(survey.rows);
+    let halving = Halving {
+        targets: &data.targets,
+        rows: std::mem::take(&mut survey.sample).renumbered(),
+        total: steps,
+        recipe: |params, share: f64| with_params(&data.recipe, survey, params, share / steps),
+        options: session.options,
+    };
+    if careful.len() == 1 || !halving.can_evaluate() {
+        return Ok(careful[..1].to_vec());
+    }
+    let best = halving.run(&grid(data, survey, false), given("learning-rate"))?;
+    let mut finalists = vec![halving.one_round(&careful)?, best];
+    if given_size(&data.recipe, &data.targets, SizeFacts::NONE).is_none() && !given("radius") {
+        finalists.push(HyperParams { radius: best.radius / TIGHTER, ..best });
+    }
+    Ok(finalists)
+}
+
+/// Radii and rates to try; a single one of those that are given.
+fn grid(data: &TrainingData, survey: &Survey, is_careful: bool) -> Vec<HyperParams> {
+    let given = |name: &str| data.recipe.numbers.contains_key(name);
+    let (radii, rates, class_radius, epochs) = if is_careful {
+        (&CAREFUL_RADII[..], &CAREFUL_RATES[..], CAREFUL_CLASS_RADIUS, CAREFUL_EPOCHS)
+    } else {
+        (&RADII[..], &RATES[..], CLASS_RADIUS, EPOCHS)
+    };
+    let (loss, is_numbers) = (data.targets.loss_fn, data.targets.is_numbers());
+    let base = if is_numbers { survey.largest.max(f64::MIN_POSITIVE) } else { class_radius };
+    let ends = if is_numbers { [-survey.largest, survey.largest] } else { loss.codes() };
+    let scaled_rate = |radius: f64, faster: f64| {
+        let slopes = ends.map(|target| loss.slope(radius, target).abs().max(loss.slope(-radius, target).abs()));
+        faster * radius / (slopes[0].max(slopes[1]).max(f64::MIN_POSITIVE) * survey.max_squared_norm.sqrt())
+    };
+    let radii = if given("radius") { &radii[..1] } else { radii };
+    let rates = if given("learning-rate") { &rates[..1] } else { rates };
+    let params = |wider: f64, faster: f64| {
+        let inside = if is_careful { base * wider } else { base };
+        HyperParams { radius: base * wider, scaled_rate: scaled_rate(inside, faster), epochs }
+    };
+    radii.iter().flat_map(|&wider| rates.iter().map(move |&faster| params(wider, faster))).collect()
+}
+
+/// The recipe with these parameters, for a share of the steps of the training.
+fn with_params(recipe: &Recipe, survey: &Survey, params: HyperParams, share: f64) -> Recipe {
+    let steps = survey.steps.map(|steps| steps * share);
+    let length = match recipe.number("first-epoch") {
+        0.0 => first_epoch(survey.max_squared_norm, params.epochs, steps, survey.rows * share),
+        // As many epochs as the whole training has.
+        given => (given * share).floor().max(1.0),
+    };
+    let mut recipe = recipe.clone();
+    recipe.numbers.entry("radius".into()).or_insert(params.radius);
+    let rate = (params.scaled_rate / length.sqrt()).max(f64::MIN_POSITIVE);
+    recipe.numbers.entry("learning-rate".into()).or_insert(rate);
+    recipe.set("first-epoch", length)
+}
+
+/// T₁ for rows of squared norm R² at most and `epochs` epochs, in `steps` steps if known, of at least `surveyed` rows.
+fn first_epoch(max_squared_norm: f64, epochs: f64, steps: Option<f64>, surveyed: f64) -> f64 {
+    let theorem = max_squared_norm * (8.0 + 64.0 * (2.0 * (epochs / CHANCE).ln()).sqrt()).powi(2);
+    let room = steps.map_or(surveyed / 3.0, |steps| steps / (epochs.exp2() - 1.0));
+    theorem.min(room).floor().max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_epochs_leave_room_for_the_others() {
+        assert_eq!(first_epoch(1.0, 3.0, Some(7000.0), 7000.0), 1000.0);
+        assert_eq!(first_epoch(1.0, 5.0, Some(31_000.0), 31_000.0), 1000.0);
+        assert_eq!(first_epoch(1.0, 3.0, Some(5.0), 5.0), 1.0);
+        assert_eq!(first_epoch(1.0, 3.0, None, 300.0), 100.0);
+        // (8 + 64·√(2·ln 100))² = 202.23²
+        let theorem = first_epoch(1.0, 5.0, Some(1e12), 1e12);
+        assert!((theorem - 40_896.0).abs() < 3.0, "{theorem}");
+        assert!((first_epoch(4.0, 5.0, Some(1e12), 1e12) / theorem - 4.0).abs() < 1e-3, "R² times");
+    }
+}

@@ -1,0 +1,59 @@
+//! How many features are sampled: as the user said, as held-out rows say, or as the theorems say.
+
+use super::epoch_sgd::EpochSgd;
+use super::sampling::{Size, draws_for};
+use crate::data::{FeatureId, TargetEncoder};
+use crate::learn::Learner;
+use crate::recipe::{Law, Recipe};
+
+/// The share of the progressive loss that sampling may add, if nothing is set and nothing was tried.
+const LOSS_SHARE: f64 = 0.05;
+
+/// The score of each feature, with the sign of its weight; over several outputs their norm.
+pub(super) fn feature_scores(learners: &[EpochSgd], law: Law) -> Vec<f64> {
+    let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
+    let weight = |id: FeatureId| match learners {
+        [learner] => learner.weight(id),
+        _ => learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt(),
+    };
+    // The first learner has seen every row; that of a class that came late has not.
+    let part = |id: FeatureId| match law {
+        Law::Magnitude => 1.0,
+        Law::Distribution => learners[0].mean_square(id).sqrt(),
+    };
+    (0..span).map(|id| weight(id) * part(id)).collect()
+}
+
+/// What the number of features is derived from: the scores of the features, the number of outputs they come from, and the
+/// progressive loss.
+#[derive(Clone, Copy)]
+pub(super) struct SizeFacts<'a> {
+    pub(super) scores: &'a [f64],
+    pub(super) outputs: usize,
+    pub(super) loss: f64,
+}
+
+impl SizeFacts<'_> {
+    /// Facts that are enough to see whether the user has set a size.
+    pub(super) const NONE: SizeFacts<'static> = SizeFacts { scores: &[], outputs: 1, loss: 0.0 };
+}
+
+/// The size that the user has set.
+pub(super) fn given_size(recipe: &Recipe, targets: &TargetEncoder, facts: SizeFacts<'_>) -> Option<Size> {
+    let (draws, epsilon) = (recipe.number("draws"), recipe.number("epsilon"));
+    match recipe.k {
+        Some(k) => Some(Size::Exactly(k)),
+        None if draws > 0.0 => Some(Size::Draws(draws as u64)),
+        None if epsilon > 0.0 || recipe.numbers.contains_key("delta") => Some(size_by_theorem(recipe, targets, facts)),
+        None => None,
+    }
+}
+
+/// K of Theorems 2 and 3.
+pub(super) fn size_by_theorem(recipe: &Recipe, targets: &TargetEncoder, facts: SizeFacts<'_>) -> Size {
+    let given = recipe.number("epsilon") / targets.loss_unit();
+    let epsilon = if given > 0.0 { given } else { LOSS_SHARE * facts.loss };
+    let sum: f64 = facts.scores.iter().map(|score| score.abs()).sum();
+    let spread = targets.loss.half_curvature() * sum.powi(2) / facts.outputs as f64;
+    Size::Draws(draws_for(spread, epsilon, recipe.number("delta")))
+}
