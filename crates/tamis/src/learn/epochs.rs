@@ -10,7 +10,7 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | B, ρ₁ | `radius`, `reach` | B: the largest \|y\|, or 10 for classes; ρ₁ = B | Li et al. 2017, section 5, Theorem 1 |
+//! | B, ρ₁ | `radius`, `reach` | B: a multiple of the largest \|y\|, or of 16 for classes; ρ₁ = B | Li et al. 2017, section 5, Theorem 1; see `train::two_stage` |
 //! | T₁ | `length` | from ‖x‖² and the number of rows | Theorem 1, see `train::two_stage` |
 //! | η₁ | `rate` | from ‖x‖² and T₁ | Theorem 1, see `train::two_stage` |
 //! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
