@@ -15,7 +15,7 @@ pub enum RowScale {
     /// Nothing.
     #[default]
     None,
-    /// 1/√(number of non-zeros) (001 section 3, caveat 1).
+    /// 1/√(number of non-zeros) (Langford et al. 2009, section 3, caveat 1).
     SqrtCount,
 }
 

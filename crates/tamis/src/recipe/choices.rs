@@ -168,10 +168,10 @@ impl RateKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
-    /// Its part in predictions: |w_j|·√(E x_j²) (004 Theorem 3).
+    /// Its part in predictions: |w_j|·√(E x_j²) (Li et al. 2017, Theorem 3).
     #[default]
     Distribution,
-    /// The size of its weight: |w_j| (004 Theorem 2).
+    /// The size of its weight: |w_j| (Li et al. 2017, Theorem 2).
     Magnitude,
 }
 

@@ -1,6 +1,6 @@
 //! Two-stage learning: a dense model in an ℓ₁ ball first, then few of its features, sampled without bias.
 //!
-//! Source: Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
+//! Source: Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
 //! 2017).
 //!
 //! | file | what | from |

@@ -1,7 +1,7 @@
 //! FeatureSubset features drawn at random, their weights raised so that the expected model is the whole one: the second stage of
 //! `two-stage`.
 //!
-//! Source: Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
+//! Source: Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
 //! 2017), Algorithm 2, Theorems 2 and 3; Theorem 2 after Shalev-Shwartz, Srebro & Zhang (SIAM J. Optim. 20, 2010).
 //!
 //! ```text
@@ -18,7 +18,7 @@
 //! | k | [`Size::Exactly`] | ours |
 //! | p_j | `scores`, up to sign and sum | Theorems 2 and 3 |
 //! | ε, δ | [`draws_for`] | Theorems 2 and 3 |
-//! | h | [`half_curvature`] | half of the largest ℓ'': 1 for (f − y)², ⅛ for logistic; the paper has squared loss only |
+//! | h | [`half_curvature`] | half of the largest ℓ'': 1 for (f − y)², ⅛ for logistic; the paper has squared loss only (E54) |
 //!
 //! Departures: the paper's draws are independent. Ours are stratified, each having a K-th of the probability to itself: E[w̃] =
 //! w still, and no linear function of w̃ varies more than with independent draws (it is the textbook inequality of
