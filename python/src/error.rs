@@ -3,13 +3,13 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tamis::columnar::ColumnarError;
-use tamis::metric::MetricError;
 use tamis::model::{CutError, ModelError};
 use tamis::moments::MomentsError;
 use tamis::read::ReadError;
 use tamis::recipe::RecipeError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
+use tamis_metric::MetricError;
 
 /// An exception of `tamis.errors`, with attributes.
 fn raise(class: &str, text: &str, attributes: &[(&str, Bound<'_, PyAny>)], py: Python<'_>) -> PyErr {

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use tamis::data::Dictionary;
-use tamis::metric::{Candidate, Metric, MetricError, MetricOptions, Settings, Stop, Table as Rows, fit};
 use tamis::read::{RowSource, RowStream, memory_of_this_machine};
+use tamis_metric::{Candidate, Metric, MetricError, MetricOptions, Settings, Stop, Table as Rows, fit};
 
 use crate::error::{OrRaise, param_error};
 use crate::fit::{Input, sources, task_kind};
@@ -102,7 +102,7 @@ impl PyMetric {
     fn verdicts<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Verdicts<'py>> {
         let answers = table.read(py, |source| self.places(source).map(|places| self.metric.classify(&places)))?;
         let answers = answers.or_raise(py)?;
-        let array = |of: &dyn Fn(&tamis::metric::Answer) -> tamis::metric::Verdict| {
+        let array = |of: &dyn Fn(&tamis_metric::Answer) -> tamis_metric::Verdict| {
             let classes = PyArray1::from_iter(py, answers.iter().map(|one| of(one).class as i64));
             (classes, PyArray1::from_iter(py, answers.iter().map(|one| of(one).score)))
         };

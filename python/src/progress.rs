@@ -87,7 +87,7 @@ pub struct Steps {
     total: AtomicU64,
 }
 
-impl tamis::metric::Watcher for Steps {
+impl tamis_metric::Watcher for Steps {
     fn tick(&self, done: u64, total: u64) {
         self.done.store(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);

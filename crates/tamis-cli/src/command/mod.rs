@@ -21,13 +21,13 @@ use std::io;
 use std::path::Path;
 
 use tamis::eval::JudgeError;
-use tamis::metric::MetricError;
 use tamis::model::{Model, ModelError};
 use tamis::moments::MomentsError;
 use tamis::read::{ReadError, ReadOptions, RowStream};
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
 use tamis::tune::TuneError;
+use tamis_metric::MetricError;
 
 use crate::args::{Arguments, Commands, DataArgs};
 use crate::output::tell;

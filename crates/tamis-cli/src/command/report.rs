@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tamis::eval::{Densities, judge};
-use tamis::metric::{Metric, Share};
 use tamis::model::{Model, replace_file};
 use tamis::moments::Moments;
 use tamis::read::{RowStream, Source};
@@ -14,6 +13,7 @@ use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::report::{MetricTold, Report, Told, of_metric, of_model, of_periods};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis::train::Saved;
+use tamis_metric::{Metric, Share};
 
 use super::fit::can_be_written;
 use super::{Failure, open_for, warn_of_skipped};

@@ -4,7 +4,7 @@
 //! a feature is a dense id ([`FeatureId`]) handed out by the [`Dictionary`] in the order of first appearance.
 
 mod batch;
-pub(crate) mod bytes;
+pub mod bytes;
 mod index_table;
 mod label;
 mod names;
@@ -12,7 +12,7 @@ mod parsed;
 mod row;
 mod row_builder;
 mod scale;
-pub(crate) mod sealed;
+pub mod sealed;
 
 pub use batch::{Batch, Parts};
 pub use index_table::IndexTable;

@@ -8,13 +8,15 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use super::bytes::checksum;
 
 /// What a file is: the name of its entry, and the newest version.
-pub(crate) struct Format {
-    pub(crate) name: &'static str,
-    pub(crate) version: u32,
+pub struct Format {
+    /// The key of the entry in the header.
+    pub name: &'static str,
+    /// The version that is written, and the newest that is read.
+    pub version: u32,
 }
 
 /// Why bytes are no such file.
-pub(crate) enum Broken {
+pub enum Broken {
     /// Something else, or cut short.
     NotOne(String),
     /// Of a version above the newest.
@@ -24,11 +26,11 @@ pub(crate) enum Broken {
 }
 
 /// Arrays by name: kind and bytes.
-pub(crate) type Arrays = BTreeMap<String, (Dtype, Vec<u8>)>;
+pub type Arrays = BTreeMap<String, (Dtype, Vec<u8>)>;
 
 impl Format {
     /// The bytes of a file.
-    pub(crate) fn seal(&self, about: &str, arrays: &Arrays) -> Vec<u8> {
+    pub fn seal(&self, about: &str, arrays: &Arrays) -> Vec<u8> {
         let sum = checksum(about, arrays.iter().map(|(name, (_, bytes))| (name.as_str(), &bytes[..])));
         let fields = HashMap::from([(self.name.to_string(), format!("{} {sum} {about}", self.version))]);
         let views = arrays.iter().map(|(name, (kind, bytes))| {
@@ -39,7 +41,7 @@ impl Format {
     }
 
     /// What [`Format::seal`] was given; what the JSON and the arrays say is still to be looked at.
-    pub(crate) fn open<'a>(&self, bytes: &'a [u8]) -> Result<(String, BTreeMap<String, TensorView<'a>>), Broken> {
+    pub fn open<'a>(&self, bytes: &'a [u8]) -> Result<(String, BTreeMap<String, TensorView<'a>>), Broken> {
         let not_one = |error: safetensors::SafeTensorError| Broken::NotOne(error.to_string());
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(not_one)?;
         let entry = header.metadata().as_ref().and_then(|fields| fields.get(self.name));

@@ -26,5 +26,5 @@ pub use error::TrainError;
 pub use fit::{FitOptions, Fitted, fit, fit_rows};
 pub use online::{Goal, Online};
 pub use progress::{Observer, Progress, RungReport};
-pub use task::TaskKind;
-pub(crate) use task::{Kind, LabelSurvey, Targets};
+pub use task::{ClassLabels, LabelSurvey, TaskKind};
+pub(crate) use task::{Kind, Targets};

@@ -45,7 +45,7 @@ const MOST_CLASSES: usize = 10_000;
 
 /// What the labels of the head looked like.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LabelSurvey {
+pub struct LabelSurvey {
     /// Distinct labels, up to a few more than any class list has, and where each was first seen.
     distinct: BTreeMap<LabelKey, (Label, String)>,
     /// The third distinct label, and the two before it.
@@ -73,8 +73,18 @@ fn key(label: &Label) -> LabelKey {
     }
 }
 
+/// Labels as classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassLabels {
+    /// The classes: numbers by value, then texts by their bytes.
+    pub classes: Vec<Label>,
+    /// The class of each label, as its place in `classes`.
+    pub class_of: Vec<u32>,
+}
+
 impl LabelSurvey {
-    pub(crate) fn observe(&mut self, label: &Label, place: impl Fn() -> String) {
+    /// Takes note of the label of a row; `place` says where the row stands, for messages.
+    pub fn observe(&mut self, label: &Label, place: impl Fn() -> String) {
         self.rows += 1;
         let key = key(label);
         if self.distinct.len() <= MOST_CLASSES && !self.distinct.contains_key(&key) {
@@ -168,6 +178,20 @@ impl LabelSurvey {
                 let single = n == 2 && kind != TaskKind::Multiclass;
                 Ok(Targets { loss, built, kind: Kind::Classes { classes, single, may_grow: kind != TaskKind::Binary } })
             }
+        }
+    }
+
+    /// The classes among the labels observed, and the class of each of these labels; `None` if the labels are numbers.
+    pub fn classes(&self, labels: &[Label], kind: TaskKind) -> Result<Option<ClassLabels>, TrainError> {
+        let mut targets = self.decide(&Recipe::default(), kind)?;
+        if targets.is_numbers() {
+            return Ok(None);
+        }
+        let class = |label: &Label| targets.target(label, String::new).map(|class| class as u32);
+        let class_of = labels.iter().map(class).collect::<Result<Vec<u32>, TrainError>>()?;
+        match targets.kind {
+            Kind::Classes { classes, .. } => Ok(Some(ClassLabels { classes, class_of })),
+            Kind::Numbers { .. } => Ok(None),
         }
     }
 

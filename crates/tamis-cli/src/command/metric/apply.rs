@@ -4,8 +4,8 @@ use std::io::{BufWriter, Write, stdout};
 
 use serde_json::json;
 use tamis::data::Label;
-use tamis::metric::{Answer, ClassMeasures, Metric};
 use tamis::read::RowStream;
+use tamis_metric::{Answer, ClassMeasures, Metric};
 
 use super::super::{Failure, warn_of_skipped};
 use super::{EvalArgs, PredictArgs, TransformArgs};

@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 
 use super::Failure;
 use crate::args::{DataArgs, bytes_parser, task_parser};
-use tamis::metric::Candidate;
 use tamis::train::TaskKind;
+use tamis_metric::Candidate;
 
 #[derive(Args)]
 pub struct MetricArgs {

@@ -1,7 +1,7 @@
 //! `tamis metric show`: what counts in a metric.
 
 use serde_json::{Value, json};
-use tamis::metric::{Metric, Share};
+use tamis_metric::{Metric, Share};
 
 use super::super::Failure;
 use super::ShowArgs;

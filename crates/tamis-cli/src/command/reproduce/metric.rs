@@ -12,7 +12,6 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use tamis::data::Label;
-use tamis::metric::{Candidate, Metric, MetricError, MetricMeasures, MetricOptions, Settings, Stop, Table, fit};
 use tamis::parse::columns::KnownColumns;
 use tamis::read::{
     Block, Dense, Labels, MatrixRows, ReadError, ReadOptions, RowChoice, RowSource, RowStream, Source, expand,
@@ -20,6 +19,7 @@ use tamis::read::{
 };
 use tamis::synth::{Plan, generate};
 use tamis::tune::side_by_side;
+use tamis_metric::{Candidate, Metric, MetricError, MetricMeasures, MetricOptions, Settings, Stop, Table, fit};
 
 use super::cell::{Lab, Outcome, find};
 use super::plan::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};

@@ -1,8 +1,8 @@
 //! What counts in pictures: the pixels of a metric, and its first axis class by class. 002, Figures 4.2 and 4.3.
 
 use serde::Deserialize;
-use tamis::metric::{Metric, Share};
 use tamis::report::Chart;
+use tamis_metric::{Metric, Share};
 
 use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;

@@ -21,11 +21,11 @@ use super::course::Judged;
 use super::learned::{Metric, Term};
 use super::settings::Settings;
 use super::table::Variable;
-use crate::data::Label;
-use crate::data::bytes::{bytes_of, doubles};
-use crate::data::sealed::{Arrays, Broken, Format};
-use crate::model::replace_file;
-use crate::parse::columns::KnownColumns;
+use tamis::data::Label;
+use tamis::data::bytes::{bytes_of, doubles};
+use tamis::data::sealed::{Arrays, Broken, Format};
+use tamis::model::replace_file;
+use tamis::parse::columns::KnownColumns;
 
 /// The version this build writes, and the newest it reads.
 const FORMAT: Format = Format { name: "tamis-metric", version: 1 };

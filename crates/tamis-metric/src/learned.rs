@@ -16,8 +16,8 @@ use super::sample::Sample;
 use super::settings::Settings;
 use super::table::{Table, Variable};
 use super::vote::{Verdict, base, vote};
-use crate::data::{Dictionary, FeatureKey, Label, ParsedRows};
-use crate::parse::columns::KnownColumns;
+use tamis::data::{Dictionary, FeatureKey, Label, ParsedRows};
+use tamis::parse::columns::KnownColumns;
 
 /// A metric and the rows it was learned from, as points.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::read::ReadError;
-use crate::train::TrainError;
+use tamis::read::ReadError;
+use tamis::train::TrainError;
 
 /// A metric cannot be learned, saved, loaded or used.
 #[derive(Debug, Error)]

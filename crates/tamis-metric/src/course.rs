@@ -13,7 +13,7 @@ use super::sample::Sample;
 use super::stop::{Stop, smoothed, standard_error, steps_of};
 use super::table::Table;
 use super::vote::vote;
-use crate::random::{Purpose, generator, shuffle};
+use tamis::random::{Purpose, generator, shuffle};
 
 /// How a candidate did on rows held out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,9 +9,9 @@
 
 use super::number::{Real, double};
 use super::sample::Sample;
-use crate::read::{Csr, Labels, MatrixRows, memory_of_this_machine};
-use crate::recipe::Recipe;
-use crate::train::{FitOptions, TaskKind, fit_rows};
+use tamis::read::{Csr, Labels, MatrixRows, memory_of_this_machine};
+use tamis::recipe::Recipe;
+use tamis::train::{FitOptions, TaskKind, fit_rows};
 
 /// The rows as they were, sparse.
 pub(super) struct WideRows {

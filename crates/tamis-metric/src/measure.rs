@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::MetricError;
 use super::learned::{Answer, Metric};
 use super::vote::Verdict;
-use crate::data::Label;
-use crate::eval::auc;
-use crate::read::RowSource;
+use tamis::data::Label;
+use tamis::eval::auc;
+use tamis::read::RowSource;
 
 /// How good one way to classify is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -76,7 +76,7 @@ impl Metric {
 
     fn class_number(&self, label: &Label, place: impl Fn() -> String) -> Result<usize, MetricError> {
         if *label == Label::Absent {
-            return Err(crate::train::TrainError::NoLabel { place: place() }.into());
+            return Err(tamis::train::TrainError::NoLabel { place: place() }.into());
         }
         self.classes.iter().position(|class| class == label).ok_or_else(|| {
             let known: Vec<String> = self.classes.iter().map(ToString::to_string).collect();

@@ -3,7 +3,7 @@
 //! Source: 002, section 2.6: bags of a share η of the rows, and √p of the candidates, as random forests have them.
 
 use super::settings::Settings;
-use crate::random::{Purpose, below, generator, uniform};
+use tamis::random::{Purpose, below, generator, uniform};
 
 /// The candidates of a step, ascending: all, or √p of them.
 pub(super) fn columns(all: usize, settings: &Settings, seed: u64, step: usize) -> Vec<u32> {

@@ -8,11 +8,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::MetricError;
-use crate::data::{Batch, Dictionary, Label, ScaleKind};
-use crate::parse::columns::KnownColumns;
-use crate::read::{Block, ReadError, RowSource};
-use crate::recipe::Recipe;
-use crate::train::{Kind, LabelSurvey, Observer, Targets, TaskKind, TrainError};
+use tamis::data::{Batch, Dictionary, Label};
+use tamis::parse::columns::KnownColumns;
+use tamis::read::{Block, ReadError, RowSource};
+use tamis::train::{ClassLabels, LabelSurvey, Observer, TaskKind, TrainError};
 
 /// Labelled rows by column.
 #[derive(Clone, Debug)]
@@ -142,7 +141,7 @@ impl Gathered {
     }
 
     fn lay_out(self, task: TaskKind, memory: u64) -> Result<Table, MetricError> {
-        let (classes, class_of) = classes_of(&self.survey, &self.labels, task)?;
+        let ClassLabels { classes, class_of } = self.survey.classes(&self.labels, task)?.ok_or(MetricError::Numbers)?;
         let dictionary = self.dictionary.unwrap_or_else(|| Dictionary::new(None));
         let (rows, width) = (class_of.len(), dictionary.span());
         let needed = bytes_for(rows as u64, width as u64);
@@ -166,23 +165,6 @@ impl Gathered {
         }
         Ok(Table { variables, classes, class_of, weights, constant, columns: None, skipped: 0, values })
     }
-}
-
-/// The classes, and the class of each label.
-pub(super) fn classes_of(
-    survey: &LabelSurvey,
-    labels: &[Label],
-    task: TaskKind,
-) -> Result<(Vec<Label>, Vec<u32>), MetricError> {
-    let recipe = Recipe { scale: ScaleKind::None, ..Recipe::default() };
-    let mut targets = survey.decide(&recipe, task)?;
-    if let Kind::Numbers { .. } = targets.kind {
-        return Err(MetricError::Numbers);
-    }
-    let class = |label: &Label| targets.target(label, String::new).map(|class| class as u32);
-    let class_of = labels.iter().map(class).collect::<Result<Vec<u32>, TrainError>>()?;
-    let Targets { kind: Kind::Classes { classes, .. }, .. } = targets else { return Err(MetricError::Numbers) };
-    Ok((classes, class_of))
 }
 
 /// Bytes of the columns, of the learner's tables beside them, and of the rows as they came.
@@ -213,10 +195,10 @@ pub(super) fn centre_and_spread(values: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::read::{ReadOptions, RowStream, expand};
+    use tamis::read::{ReadOptions, RowStream, expand};
 
     /// A table read from text.
-    pub(in crate::metric) fn table(name: &str, text: &str) -> Result<Table, MetricError> {
+    pub(crate) fn table(name: &str, text: &str) -> Result<Table, MetricError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
@@ -256,7 +238,7 @@ pub(super) mod tests {
         stream.labels = vec![Label::Number(1.0), Label::Number(2.0)];
         let mut names = Dictionary::new(None);
         for index in 0..100 {
-            names.intern(crate::data::FeatureKey::Index(index));
+            names.intern(tamis::data::FeatureKey::Index(index));
         }
         stream.dictionary = Some(names);
         let told = stream.lay_out(TaskKind::Auto, 1000).unwrap_err().to_string();

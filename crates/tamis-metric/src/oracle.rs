@@ -287,7 +287,7 @@ mod tests {
     use super::super::stop::{Stop, steps_of};
     use super::super::table::tests::table;
     use super::*;
-    use crate::random::{Purpose, generator, uniform};
+    use tamis::random::{Purpose, generator, uniform};
 
     /// Two classes on a ring and inside it, with variables that say nothing.
     fn ring(rows: usize, width: usize, seed: u64) -> String {

@@ -16,8 +16,8 @@ use super::sample::Sample;
 use super::stop::{Stop, steps_of};
 use super::table::Table;
 use super::vote::{check_voters, vote};
-use crate::random::{Purpose, generator, shuffle};
-use crate::read::memory_of_this_machine;
+use tamis::random::{Purpose, generator, shuffle};
+use tamis::read::memory_of_this_machine;
 
 /// How to find a metric.
 #[derive(Clone, Debug)]

@@ -2,11 +2,10 @@
 
 use super::MetricError;
 use super::learned::Metric;
-use super::table::classes_of;
 use super::vote::check_voters;
-use crate::data::Label;
-use crate::read::{ReadError, RowSource};
-use crate::train::{LabelSurvey, TaskKind, TrainError};
+use tamis::data::Label;
+use tamis::read::{ReadError, RowSource};
+use tamis::train::{ClassLabels, LabelSurvey, TaskKind, TrainError};
 
 impl Metric {
     /// The same distances among these labelled rows, `voters` of which vote.
@@ -28,7 +27,7 @@ impl Metric {
         if labels.is_empty() {
             return Err(ReadError::NoRows { files: source.name() }.into());
         }
-        let (classes, class_of) = classes_of(&survey, &labels, task)?;
+        let ClassLabels { classes, class_of } = survey.classes(&labels, task)?.ok_or(MetricError::Numbers)?;
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_by_key(|&row| class_of[row]);
         let mut class_sizes = vec![0; classes.len()];
@@ -44,12 +43,12 @@ mod tests {
     use super::super::table::tests::table;
     use super::super::{Candidate, MetricOptions, Stop, fit};
     use super::*;
-    use crate::read::{ReadOptions, RowStream, expand};
+    use tamis::read::{ReadOptions, RowStream, expand};
 
     #[test]
     fn the_rows_it_was_learned_from_give_the_metric_itself() {
         let line = |row: u64| {
-            let value = |salt: u64| crate::random::mix(row * 7 + salt) as f64 / u64::MAX as f64 - 0.5;
+            let value = |salt: u64| tamis::random::mix(row * 7 + salt) as f64 / u64::MAX as f64 - 0.5;
             let (a, b) = (value(1), value(2));
             format!("{},{a},{b},{}\n", if a * b > 0.0 { "yes" } else { "no" }, value(3))
         };

@@ -149,7 +149,7 @@ fn best_metric(candidates: &[Candidate], judged: &[Judged], among: &[usize]) -> 
 mod tests {
     use super::super::table::tests::table;
     use super::*;
-    use crate::random::{Purpose, generator, uniform};
+    use tamis::random::{Purpose, generator, uniform};
 
     /// Two classes that differ a little in each of twelve variables: one variable a step, few steps are too few.
     fn many_weak() -> Table {
