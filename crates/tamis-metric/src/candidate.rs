@@ -1,65 +1,63 @@
-//! What may be chosen: families of settings, and plain nearest neighbours.
+//! Candidates of cross-validation: families of parameters, and plain k-NN.
 
 use serde::{Deserialize, Serialize};
 
 use super::MetricError;
-use super::settings::Settings;
+use super::params::Params;
 
-/// A way to measure distances that may be chosen.
+/// A metric that cross-validation may select.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How it is learned; nothing for plain k-NN.
-    pub settings: Option<Settings>,
+    /// The parameters of the learner; `None` for plain k-NN.
+    pub params: Option<Params>,
 }
 
 impl Candidate {
-    /// A candidate, called by its family and the numbers that tell it from others.
-    pub fn new(family: &str, settings: Settings) -> Self {
-        let entries = match settings.entries_share {
+    /// A candidate, named after its family and the numbers that differ within the family.
+    pub fn new(family: &str, params: Params) -> Self {
+        let terms = match params.max_terms_share {
             Some(share) => format!("{share} of the terms a direction"),
-            None => format!("{} terms a direction", settings.entries),
+            None => format!("{} terms a direction", params.max_terms),
         };
-        let name = format!("{family}, {entries}, {} neighbours", settings.neighbours);
-        Candidate { name, settings: Some(settings) }
+        let name = format!("{family}, {terms}, {} neighbours", params.metric_neighbors);
+        Candidate { name, params: Some(params) }
     }
 
-    /// Plain k-NN on scaled variables.
+    /// Plain k-NN on standardized variables.
     pub fn plain() -> Self {
-        Candidate { name: "plain".into(), settings: None }
+        Candidate { name: "plain".into(), params: None }
     }
 
-    /// The candidates of a family; the first is the one to take if there is nothing to choose by.
+    /// The candidates of a family; the first is the one to use without cross-validation.
     pub fn family(name: &str) -> Option<Vec<Candidate>> {
-        let all = |list: &[Settings]| list.iter().map(|one| Candidate::new(name, one.clone())).collect();
-        let order = |order: usize| [3, 10].map(|entries| Settings { order, entries, ..Settings::default() });
-        let free = |(entries, neighbours)| Settings { entries, neighbours, ..Settings::free() };
+        let all = |list: &[Params]| list.iter().map(|one| Candidate::new(name, one.clone())).collect();
+        let order = |max_order: usize| [3, 10].map(|max_terms| Params { max_order, max_terms, ..Params::default() });
+        let free = |(max_terms, metric_neighbors)| Params { max_terms, metric_neighbors, ..Params::free() };
         Some(match name {
             "plain" => vec![Candidate::plain()],
             "order-1" => all(&order(1)),
-            "squares" => all(&[3, 10].map(|entries| Settings { entries, ..Settings::squares() })),
+            "squares" => all(&[3, 10].map(|max_terms| Params { max_terms, ..Params::squares() })),
             "order-2" => all(&order(2)),
             "free" => all(&[(10, 3), (10, 5), (20, 3), (20, 5)].map(free)),
-            "thesis" => {
-                all(&[0.05, 0.1, 0.2].map(|share| Settings { entries_share: Some(share), ..Settings::thesis() }))
-            }
-            "wide" => all(&[5, 20].map(|entries| Settings { entries, ..Settings::wide() })),
+            "thesis" => all(&[0.05, 0.1, 0.2].map(|share| Params { max_terms_share: Some(share), ..Params::thesis() })),
+            "wide" => all(&[5, 20].map(|max_terms| Params { max_terms, ..Params::wide() })),
             _ => return None,
         })
     }
 
-    /// The candidates of families with their settings changed; those that became alike once.
+    /// The candidates of families with their parameters changed, without duplicates.
     pub fn changed(
         families: &[String],
-        change: impl Fn(Settings) -> Result<Settings, MetricError>,
+        change: impl Fn(Params) -> Result<Params, MetricError>,
     ) -> Result<Vec<Candidate>, MetricError> {
         let mut candidates = Vec::new();
         for family in families {
-            let unknown = || format!("unknown candidate {family:?}; there are {:?}", Candidate::FAMILIES);
-            for candidate in Candidate::family(family).ok_or_else(|| MetricError::Choice(unknown()))? {
-                let candidate = match candidate.settings {
-                    Some(settings) => Candidate::new(family, change(settings)?),
+            let unknown = || MetricError::UnknownCandidate { name: family.clone(), known: &Candidate::FAMILIES };
+            for candidate in Candidate::family(family).ok_or_else(unknown)? {
+                let candidate = match candidate.params {
+                    Some(params) => Candidate::new(family, change(params)?),
                     None => candidate,
                 };
                 if !candidates.contains(&candidate) {
@@ -70,11 +68,14 @@ impl Candidate {
         Ok(candidates)
     }
 
-    /// All families; those that compete if nothing is said come first.
+    /// All families; the default ones come first.
     pub const FAMILIES: [&'static str; 7] = ["plain", "order-1", "squares", "order-2", "free", "thesis", "wide"];
 
-    /// The candidates that compete if nothing is said.
-    pub fn usual() -> Vec<Candidate> {
-        Self::FAMILIES[..5].iter().filter_map(|name| Candidate::family(name)).flatten().collect()
+    /// The default families.
+    pub const DEFAULT_FAMILIES: &'static [&'static str] = Self::FAMILIES.split_at(5).0;
+
+    /// The candidates of the default families.
+    pub fn defaults() -> Vec<Candidate> {
+        Self::DEFAULT_FAMILIES.iter().filter_map(|name| Candidate::family(name)).flatten().collect()
     }
 }

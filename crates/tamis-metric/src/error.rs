@@ -1,4 +1,4 @@
-//! What can go wrong between rows, a metric and its file.
+//! Errors of learning, saving, loading and using a metric.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,6 +7,8 @@ use thiserror::Error;
 
 use tamis::read::ReadError;
 use tamis::train::TrainError;
+
+use super::param::Param;
 
 /// A metric cannot be learned, saved, loaded or used.
 #[derive(Debug, Error)]
@@ -17,30 +19,35 @@ pub enum MetricError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Labels(#[from] TrainError),
+    #[error("{} must be {}", .0.name(), .0.range())]
+    OutOfRange(Param),
+    #[error("unknown candidate {name:?}; the candidates are {}", known.join(", "))]
+    UnknownCandidate { name: String, known: &'static [&'static str] },
+    #[error("no candidate was given")]
+    NoCandidate,
     #[error("{0}")]
-    Choice(String),
-    #[error("the labels are numbers to be predicted, and a metric needs classes: use --task multiclass if they are")]
+    Invalid(String),
+    #[error("the labels are numeric targets; a metric needs classes")]
     Numbers,
     #[error("class {label} has {}; {}", rows_of(*found), needs(*needed))]
     FewRows { label: String, found: usize, needed: usize },
-    #[error("no variable varies: there is nothing to measure distances by")]
+    #[error("all variables are constant")]
     NothingVaries,
     #[error(
-        "{rows} rows of {variables} variables need {} MiB, and {} MiB are allowed: take fewer rows or columns \
-         (tamis fit --k N finds which), or raise --memory", needed >> 20, limit >> 20
+        "{rows} rows of {variables} variables need {} MiB of memory; the limit is {} MiB", needed >> 20, limit >> 20
     )]
     TooLarge { rows: usize, variables: usize, needed: u64, limit: u64 },
-    #[error("{place}: label {found} is not one the metric knows ({known})")]
+    #[error("{place}: label {found} is not a class of the metric ({known})")]
     UnknownLabel { place: String, found: String, known: String },
-    #[error("no rows to measure on")]
+    #[error("there are no rows to evaluate")]
     NoRows,
     #[error("{}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
     #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
     Write { path: PathBuf, source: io::Error },
-    #[error("{}: not a file of a tamis metric: {reason}", path.display())]
+    #[error("{}: not a tamis metric file: {reason}", path.display())]
     NotAMetric { path: PathBuf, reason: String },
-    #[error("{}: damaged: its checksum does not fit", path.display())]
+    #[error("{}: damaged: checksum mismatch", path.display())]
     Damaged { path: PathBuf },
     #[error("{}: written by format {version}, this build reads up to {newest}; upgrade tamis", path.display())]
     Newer { path: PathBuf, version: u32, newest: u32 },
@@ -54,9 +61,7 @@ fn rows_of(count: usize) -> String {
 
 fn needs(count: usize) -> String {
     match count {
-        2 => "every class needs two: a row has no neighbour of its own class otherwise; leave the class out".into(),
-        _ => format!(
-            "cross-validation needs {count} of every class: leave the class out, or learn one family without it (--preset order-1)"
-        ),
+        2 => "every class needs at least two rows".into(),
+        _ => format!("cross-validation needs at least {count} rows of every class"),
     }
 }

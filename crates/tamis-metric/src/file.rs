@@ -1,4 +1,4 @@
-//! The file of a metric: safetensors with a checksum, as that of moments.
+//! The file of a metric: safetensors with a checksum, as the file of moments.
 //!
 //! | array | holds |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | `offsets` | the mean of each coordinate |
 //! | `points` | the training rows, coordinate by coordinate, class by class |
 //!
-//! The header has one entry, `tamis-metric`: version, checksum and the rest as JSON (variables, terms, directions, classes,
-//! settings, how candidates did), apart by blanks. A file is written beside, synced and renamed; whatever is read is
+//! The header has one entry, `tamis-metric`: version, checksum and the rest as JSON (variables, terms, rank-one updates, classes,
+//! params, cross-validation results), separated by blanks. The file is replaced atomically. All values that are read are
 //! checked before use.
 
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::MetricError;
-use super::course::Judged;
-use super::learned::{Metric, Term};
-use super::settings::Settings;
-use super::table::Variable;
+use super::dataset::Variable;
+use super::learning_curve::CvResult;
+use super::metric::{Metric, Term};
+use super::params::Params;
 use tamis::data::Label;
 use tamis::data::bytes::{bytes_of, doubles};
 use tamis::data::sealed::{Arrays, Broken, Format};
@@ -34,14 +34,14 @@ const FORMAT: Format = Format { name: "tamis-metric", version: 1 };
 #[serde(deny_unknown_fields)]
 struct About {
     name: String,
-    settings: Option<Settings>,
-    judged: Vec<Judged>,
-    voters: usize,
-    neighbours: usize,
+    params: Option<Params>,
+    cv_results: Vec<CvResult>,
+    n_neighbors: usize,
+    metric_neighbors: usize,
     classes: Vec<Label>,
     class_sizes: Vec<usize>,
     columns: Option<KnownColumns>,
-    width: usize,
+    n_features: usize,
     variables: Vec<Variable>,
     terms: Vec<Term>,
     steps: Vec<(f64, Vec<(u32, f64)>)>,
@@ -58,14 +58,14 @@ impl Metric {
     pub fn to_bytes(&self) -> Vec<u8> {
         let about = About {
             name: self.name.clone(),
-            settings: self.settings.clone(),
-            judged: self.judged.clone(),
-            voters: self.voters,
-            neighbours: self.neighbours,
+            params: self.params.clone(),
+            cv_results: self.cv_results.clone(),
+            n_neighbors: self.n_neighbors,
+            metric_neighbors: self.metric_neighbors,
             classes: self.classes.clone(),
             class_sizes: self.class_sizes.clone(),
             columns: self.columns.clone(),
-            width: self.width,
+            n_features: self.n_features,
             variables: self.variables.clone(),
             terms: self.terms.clone(),
             steps: self.steps.clone(),
@@ -106,24 +106,24 @@ impl Metric {
 fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<Metric, String> {
     let array = |name: &str, kind: Dtype| match arrays.get(name) {
         Some(view) if view.dtype() == kind => Ok(view.data()),
-        _ => Err(format!("it has no numbers {name}")),
+        _ => Err(format!("the array {name} is missing")),
     };
     let (axes, offsets) = (doubles(array("axes", Dtype::F64)?), doubles(array("offsets", Dtype::F64)?));
     let word = |word: &[u8]| f32::from_le_bytes(word.try_into().expect("four bytes"));
     let points: Vec<f32> = array("points", Dtype::F32)?.chunks_exact(4).map(word).collect();
     check(&about, &axes, &offsets, &points)?;
-    let About { name, settings, judged, voters, neighbours, .. } = about;
-    let About { classes, class_sizes, columns, width, variables, terms, steps, .. } = about;
+    let About { name, params, cv_results, n_neighbors, metric_neighbors, .. } = about;
+    let About { classes, class_sizes, columns, n_features, variables, terms, steps, .. } = about;
     Ok(Metric {
         name,
-        settings,
-        judged,
-        voters,
-        neighbours,
+        params,
+        cv_results,
+        n_neighbors,
+        metric_neighbors,
         classes,
         columns,
         variables,
-        width,
+        n_features,
         terms,
         steps,
         axes,
@@ -138,43 +138,43 @@ fn check(about: &About, axes: &[f64], offsets: &[f64], points: &[f32]) -> Result
     if !finite {
         return Err("a coordinate is not finite".into());
     }
-    if !(1..=1000).contains(&about.voters) || !(1..=1000).contains(&about.neighbours) {
-        return Err("the number of neighbours cannot be".into());
+    if !(1..=1000).contains(&about.n_neighbors) || !(1..=1000).contains(&about.metric_neighbors) {
+        return Err("the number of neighbours is out of range".into());
     }
     if about.classes.len() < 2 || about.classes.len() != about.class_sizes.len() {
-        return Err("classes and their sizes do not fit".into());
+        return Err("classes and their sizes do not match".into());
     }
-    let scaled = |one: &Variable| one.centre.is_finite() && one.spread.is_finite() && one.spread > 0.0;
+    let scaled = |one: &Variable| one.mean.is_finite() && one.std.is_finite() && one.std > 0.0;
     if !about.variables.iter().all(scaled) {
-        return Err("a variable has no scale".into());
+        return Err("a variable has no standard deviation".into());
     }
     let known = |term: &Term| {
         let inside = term.variables.iter().all(|&one| (one as usize) < about.variables.len());
-        inside && !term.variables.is_empty() && term.spread.is_finite() && term.spread > 0.0
+        inside && !term.variables.is_empty() && term.scale.is_finite() && term.scale > 0.0
     };
     if about.terms.is_empty() || !about.terms.iter().all(known) {
-        return Err("a product has no factors, or a scale that cannot be".into());
+        return Err("a term has no variables or an invalid scale".into());
     }
     let good_step = |(weight, entries): &(f64, Vec<(u32, f64)>)| {
         let good = |&(term, value): &(u32, f64)| (term as usize) < about.terms.len() && value.is_finite();
         *weight > 0.0 && weight.is_finite() && entries.iter().all(good)
     };
     if !about.steps.iter().all(good_step) {
-        return Err("a direction names a term that is not there, or has no weight".into());
+        return Err("a rank-one update has an unknown term or no weight".into());
     }
     let rows = about.class_sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size));
     let dimensions = if axes.is_empty() { about.terms.len() } else { axes.len() / about.terms.len() };
     let fits = (axes.is_empty() || axes.len() == dimensions * about.terms.len()) && offsets.len() == dimensions;
     match rows.and_then(|rows| rows.checked_mul(dimensions)) {
         Some(needed) if needed == points.len() && needed > 0 && fits => Ok(()),
-        _ => Err("its arrays do not fit its terms and rows".into()),
+        _ => Err("the arrays do not match the terms and rows".into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::tests::table;
-    use super::super::{Candidate, MetricOptions, Settings, Stop, fit};
+    use super::super::dataset::tests::dataset;
+    use super::super::{Candidate, EarlyStopping, MetricOptions, Params, fit};
     use super::*;
 
     fn metric() -> Metric {
@@ -183,10 +183,10 @@ mod tests {
             let (a, b) = (f64::from(i * 7 % 20), f64::from(i * 11 % 13));
             text += &format!("{a},{b},{},{}\n", i % 3, if a > 9.0 { "high" } else { "low" });
         }
-        let settings = Settings { steps: 12, burn_in: 0, ..Settings::default() };
-        let candidates = vec![Candidate { name: "é".into(), settings: Some(settings) }];
-        let options = MetricOptions { candidates, stop: Stop::Last, ..MetricOptions::default() };
-        fit(&table("t.csv", &text).unwrap(), &options, &()).unwrap().metric
+        let params = Params { max_iter: 12, burn_in: 0, ..Params::default() };
+        let candidates = vec![Candidate { name: "é".into(), params: Some(params) }];
+        let options = MetricOptions { candidates, early_stopping: EarlyStopping::Off, ..MetricOptions::default() };
+        fit(&dataset("t.csv", &text).unwrap(), &options, &mut ()).unwrap().metric
     }
 
     fn load(bytes: &[u8]) -> Result<Metric, MetricError> {
@@ -215,23 +215,23 @@ mod tests {
 
     #[test]
     fn complaints_say_what_is_wrong() {
-        assert!(load(b"not at all").unwrap_err().to_string().contains("not a file of a tamis metric"));
+        assert!(load(b"not at all").unwrap_err().to_string().contains("not a tamis metric file"));
         let metric = metric();
         let mut bytes = metric.to_bytes();
         *bytes.last_mut().unwrap() ^= 1;
-        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.metric: damaged: its checksum does not fit");
+        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.metric: damaged: checksum mismatch");
         let told = |change: &dyn Fn(&mut Metric)| {
             let mut changed = metric.clone();
             change(&mut changed);
             load(&changed.to_bytes()).unwrap_err().to_string()
         };
         assert!(told(&|metric| metric.points[0] = f32::NAN).contains("not finite"));
-        assert!(told(&|metric| metric.points.truncate(1)).contains("do not fit"));
-        assert!(told(&|metric| metric.class_sizes[0] = usize::MAX).contains("do not fit"));
-        assert!(told(&|metric| metric.terms[0].variables[0] = 99).contains("factors"));
-        assert!(told(&|metric| metric.steps[0].1[0].0 = 99).contains("a direction names"));
-        assert!(told(&|metric| metric.variables[0].spread = 0.0).contains("no scale"));
+        assert!(told(&|metric| metric.points.truncate(1)).contains("do not match"));
+        assert!(told(&|metric| metric.class_sizes[0] = usize::MAX).contains("do not match"));
+        assert!(told(&|metric| metric.terms[0].variables[0] = 99).contains("no variables"));
+        assert!(told(&|metric| metric.steps[0].1[0].0 = 99).contains("unknown term"));
+        assert!(told(&|metric| metric.variables[0].std = 0.0).contains("no standard deviation"));
         assert!(told(&|metric| drop(metric.classes.pop())).contains("classes"));
-        assert!(told(&|metric| metric.voters = 0).contains("neighbours"));
+        assert!(told(&|metric| metric.n_neighbors = 0).contains("neighbours"));
     }
 }

@@ -1,49 +1,55 @@
-//! From a table to a metric: the candidates compete, the winner is learned from all rows.
+//! From a dataset to a metric: cross-validation selects a candidate, which is then learned from all rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use serde::Serialize;
+use tamis::random::{Purpose, generator, shuffle};
+use tamis::read::memory_of_this_machine;
+use tamis::train::Observer;
 
 use super::MetricError;
 use super::boost::{Boost, Limits};
 use super::candidate::Candidate;
-use super::choose::{Plan, judge, steps_in_all};
-use super::course::Judged;
-use super::learned::Metric;
-use super::nearest::{Nearest, Points, Search, stream};
+use super::classify::{check_neighbors, vote};
+use super::cross_validate::{CvPlan, cross_validate, total_steps};
+use super::dataset::Dataset;
+use super::early_stopping::{EarlyStopping, steps_of};
+use super::knn::{NeighborList, Points, Search, search_in_blocks};
+use super::learning_curve::CvResult;
+use super::metric::Metric;
+use super::param::Param;
+use super::params::check_range;
 use super::sample::Sample;
-use super::stop::{Stop, steps_of};
-use super::table::Table;
-use super::vote::{check_voters, vote};
-use tamis::random::{Purpose, generator, shuffle};
-use tamis::read::memory_of_this_machine;
 
-/// How to find a metric.
+/// How to learn a metric.
 #[derive(Clone, Debug)]
 pub struct MetricOptions {
-    /// What competes.
+    /// The candidates of cross-validation.
     pub candidates: Vec<Candidate>,
-    /// Folds of the cross-validation.
+    /// Number of cross-validation folds.
     pub folds: usize,
-    /// Deals of the cross-validation; `None` takes more for fewer rows, and three for the best of up to 2000 rows.
+    /// Repetitions of cross-validation; `None` repeats more often for fewer rows, and three times for the best candidates of
+    /// up to 2000 rows.
     pub repeats: Option<usize>,
-    /// Rows the choice looks at, at most.
-    pub choice_rows: usize,
-    /// When a run stops.
-    pub stop: Stop,
-    /// So many steps for every candidate, and no more. `None`: each candidate's own, and with rows held out the best metric
-    /// may take up to four times as many, while they help.
-    pub steps: Option<usize>,
-    /// Rows that vote.
-    pub voters: usize,
-    /// Rows from which distances are streamed and not kept.
+    /// Maximum number of rows used for cross-validation.
+    pub cv_rows: usize,
+    /// The rule that selects the number of boosting steps.
+    pub early_stopping: EarlyStopping,
+    /// The number of boosting steps of every candidate. `None` leaves each candidate its own, and with held-out rows the best
+    /// metric may take up to four times as many while they lower its error.
+    pub max_iter: Option<usize>,
+    /// Number of neighbours of the k-NN classifier.
+    pub n_neighbors: usize,
+    /// With more rows than this, distances are computed block by block and not stored.
     pub dense_rows: usize,
-    /// Seed of folds and bags.
+    /// Seed of the folds and subsamples.
     pub seed: u64,
-    /// Threads; 0 takes all. The metric does not depend on it.
+    /// Threads; 0 takes all. The metric does not depend on them.
     pub threads: usize,
-    /// Bytes that may be used.
+    /// The memory limit in bytes.
     pub memory: u64,
     /// Set from outside to stop.
     pub interrupt: Arc<AtomicBool>,
@@ -52,13 +58,13 @@ pub struct MetricOptions {
 impl Default for MetricOptions {
     fn default() -> Self {
         MetricOptions {
-            candidates: Candidate::usual(),
+            candidates: Candidate::defaults(),
             folds: 5,
             repeats: None,
-            choice_rows: 5000,
-            stop: Stop::HeldOut,
-            steps: None,
-            voters: 3,
+            cv_rows: 5000,
+            early_stopping: EarlyStopping::HeldOut,
+            max_iter: None,
+            n_neighbors: 3,
             dense_rows: 20_000,
             seed: 0,
             threads: 0,
@@ -68,210 +74,220 @@ impl Default for MetricOptions {
     }
 }
 
-/// Watches a metric being learned, from any thread.
-pub trait Watcher: Sync {
-    /// Steps done, and steps there are in all.
-    fn tick(&self, _done: u64, _total: u64) {}
-}
-
-impl Watcher for () {}
-
-/// A metric and how it was chosen.
+/// A metric and how it was selected.
 #[derive(Clone, Debug)]
 pub struct FittedMetric {
     /// The metric.
     pub metric: Metric,
-    /// Which of the candidates was chosen.
-    pub chosen: usize,
-    /// The leave-one-out error of the vote on the training rows: too good, since the metric knows them.
-    pub leave_one_out: f64,
-    /// Steps taken.
+    /// The number of the candidate that was selected.
+    pub selected: usize,
+    /// The leave-one-out error of k-NN on the training rows. It is optimistic: the metric was learned from these rows.
+    pub leave_one_out_error: f64,
+    /// Boosting steps that were kept.
     pub steps: usize,
-    /// The leave-one-out error along the steps.
+    /// The run of the selected candidate.
     pub curve: Vec<CurvePoint>,
-    /// What a user should know, in sentences.
+    /// Notes for the user, in sentences.
     pub notes: Vec<String>,
 }
 
-/// A run at one update.
+/// A boosting run at one update of the neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// Steps.
+    /// Steps so far.
     pub step: usize,
     /// Σ c exp(−margin).
     pub loss: f64,
-    /// Variables used.
+    /// Variables in the metric.
     pub variables: usize,
-    /// The leave-one-out error.
-    pub leave_one_out: f64,
+    /// The leave-one-out error of k-NN on the training rows.
+    pub leave_one_out_error: f64,
 }
 
-/// Learns a metric.
-pub fn fit(table: &Table, options: &MetricOptions, watcher: &dyn Watcher) -> Result<FittedMetric, MetricError> {
-    let options = options.settled();
+/// How often the observer hears of progress.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Learns a metric. The observer is called on this thread only, with the steps done and all steps.
+pub fn fit(
+    dataset: &Dataset,
+    options: &MetricOptions,
+    observer: &mut dyn Observer,
+) -> Result<FittedMetric, MetricError> {
+    let options = options.with_max_iter();
     options.check()?;
-    table.check_classes(2)?;
+    dataset.check_classes(2)?;
     let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().expect("threads can be made");
-    threads.install(|| Fitting::new(table, &options, watcher).run())
+    let steps = StepCount::default();
+    let (sender, receiver) = channel();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let fitted =
+                threads.install(|| Fitting { dataset, options: &options, steps: &steps, notes: Vec::new() }.run());
+            drop(sender);
+            fitted
+        });
+        // Nothing is ever sent: the channel closes when the work has ended, even in a panic.
+        while receiver.recv_timeout(TICK) == Err::<(), _>(RecvTimeoutError::Timeout) {
+            let total = steps.total.load(Ordering::Relaxed);
+            observer.tick(steps.done.load(Ordering::Relaxed).min(total), Some(total), 0);
+        }
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
-/// How many times its steps the best metric may take, if nobody said how many there are to be.
-const LONGER: usize = 4;
+/// Boosting steps done, counted on all threads, and all steps.
+#[derive(Default)]
+struct StepCount {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl StepCount {
+    fn restart(&self, total: u64) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+}
+
+/// How many times its steps the best metric may take, if the number of steps is not given.
+const MAX_EXTENSION: usize = 4;
 
 impl MetricOptions {
-    /// The same with the steps asked for in every candidate.
-    fn settled(&self) -> Self {
+    /// The same options with `max_iter` in every candidate.
+    fn with_max_iter(&self) -> Self {
         let mut options = self.clone();
-        let settings = options.candidates.iter_mut().filter_map(|one| one.settings.as_mut());
-        settings.for_each(|settings| settings.steps = self.steps.unwrap_or(settings.steps));
+        let params = options.candidates.iter_mut().filter_map(|one| one.params.as_mut());
+        params.for_each(|params| params.max_iter = self.max_iter.unwrap_or(params.max_iter));
         options
     }
 
     fn check(&self) -> Result<(), MetricError> {
-        let wrong = |text: &str| Err(MetricError::Choice(text.into()));
         if self.candidates.is_empty() {
-            return wrong("there is nothing to choose from: name a candidate");
+            return Err(MetricError::NoCandidate);
         }
-        if !(2..=100).contains(&self.folds) {
-            return wrong("--folds must be from 2 to 100");
+        check_range(Param::Folds, (2..=100).contains(&self.folds))?;
+        check_range(Param::Repeats, self.repeats.is_none_or(|repeats| (1..=100).contains(&repeats)))?;
+        check_neighbors(self.n_neighbors)?;
+        if let EarlyStopping::Complexity(penalty) = self.early_stopping {
+            check_range(Param::ComplexityPenalty, penalty >= 0.0 && penalty.is_finite())?;
         }
-        if self.repeats.is_some_and(|repeats| !(1..=100).contains(&repeats)) {
-            return wrong("--repeats must be from 1 to 100");
-        }
-        check_voters(self.voters)?;
-        if matches!(self.stop, Stop::Complexity(price) if !(price >= 0.0 && price.is_finite())) {
-            return wrong("--complexity must be at least 0");
-        }
-        self.candidates.iter().filter_map(|one| one.settings.as_ref()).try_for_each(|one| one.check())
+        self.candidates.iter().filter_map(|one| one.params.as_ref()).try_for_each(|one| one.check())
     }
 
-    /// A fourth of the memory for distances (four bytes each), a fourth for candidates and their margins.
+    /// A quarter of the memory for distances (four bytes each), a quarter for terms and their margins.
     fn limits(&self) -> Limits {
         let fits = ((self.memory / 4 / 4) as f64).sqrt() as usize;
         let dense_rows = self.dense_rows.min(fits);
-        Limits { dense_rows, term_bytes: self.memory / 4, voters: self.voters, seed: self.seed }
+        Limits { dense_rows, term_bytes: self.memory / 4, n_neighbors: self.n_neighbors, seed: self.seed }
     }
 }
 
 struct Fitting<'a> {
-    table: &'a Table,
+    dataset: &'a Dataset,
     options: &'a MetricOptions,
-    watcher: &'a dyn Watcher,
-    done: AtomicU64,
-    total: u64,
+    steps: &'a StepCount,
     notes: Vec<String>,
 }
 
-impl<'a> Fitting<'a> {
-    fn new(table: &'a Table, options: &'a MetricOptions, watcher: &'a dyn Watcher) -> Self {
-        Fitting { table, options, watcher, done: AtomicU64::new(0), total: 0, notes: Vec::new() }
-    }
-
+impl Fitting<'_> {
     fn run(mut self) -> Result<FittedMetric, MetricError> {
-        self.note_what_is_odd();
+        self.note_the_data();
         let (candidates, options) = (&self.options.candidates, self.options);
-        let alone = candidates.len() == 1 && (options.stop != Stop::HeldOut || candidates[0].settings.is_none());
-        let (judged, chosen) = if alone { (Vec::new(), 0) } else { self.choose()? };
-        let steps = judged.get(chosen).map(|one| one.steps).filter(|&steps| steps > 0);
-        let mut fitted = self.learn(&candidates[chosen], steps)?;
-        fitted.metric.name = candidates[chosen].name.clone();
+        let alone = candidates.len() == 1
+            && (options.early_stopping != EarlyStopping::HeldOut || candidates[0].params.is_none());
+        let (results, selected) = if alone { (Vec::new(), 0) } else { self.select()? };
+        let steps = results.get(selected).map(|one| one.steps).filter(|&steps| steps > 0);
+        let mut fitted = self.learn(&candidates[selected], steps)?;
+        fitted.metric.name = candidates[selected].name.clone();
         fitted.notes.splice(0..0, std::mem::take(&mut self.notes));
-        if candidates[chosen].settings.is_none() && candidates.len() > 1 {
-            fitted.notes.push(
-                "no metric did better, by a standard error, than plain k-NN on scaled variables, which is what you get"
-                    .into(),
-            );
+        if candidates[selected].params.is_none() && candidates.len() > 1 {
+            let text = "plain k-NN on standardized variables was selected: no metric is better by more than one standard error";
+            fitted.notes.push(text.into());
         }
-        fitted.metric.judged = judged;
-        Ok(FittedMetric { chosen, ..fitted })
+        fitted.metric.cv_results = results;
+        Ok(FittedMetric { selected, ..fitted })
     }
 
-    fn note_what_is_odd(&mut self) {
-        let table = self.table;
-        if table.constant > 0 {
-            let all = table.variables.len() + table.constant;
-            self.notes.push(format!("{} of {all} variables do not vary and were left out", table.constant));
+    fn note_the_data(&mut self) {
+        let dataset = self.dataset;
+        if dataset.constant > 0 {
+            let all = dataset.variables.len() + dataset.constant;
+            self.notes.push(format!("{} of {all} variables are constant and were left out", dataset.constant));
         }
-        let sizes = table.class_sizes();
+        let sizes = dataset.class_sizes();
         let (class, size) = sizes.iter().enumerate().min_by_key(|(_, size)| **size).expect("there are classes");
-        let wanted = self.options.candidates.iter().filter_map(|one| one.settings.as_ref()).map(|one| one.neighbours);
-        if let Some(most) = wanted.max().filter(|&most| *size <= most) {
-            let label = &table.classes[class];
-            let taken = if *size == 2 { "one is taken".into() } else { format!("{} are taken", size - 1) };
+        let wanted = self.options.candidates.iter().filter_map(|one| one.params.as_ref());
+        if let Some(most) = wanted.map(|one| one.metric_neighbors).max().filter(|&most| *size <= most) {
+            let (label, used) = (&dataset.classes[class], size - 1);
             self.notes.push(format!(
-                "class {label} has {size} rows, too few for {most} neighbours of the own class: {taken}"
+                "class {label} has {size} rows, too few for {most} neighbours of the same class: {used} will be used"
             ));
         }
     }
 
-    fn choose(&mut self) -> Result<(Vec<Judged>, usize), MetricError> {
+    fn select(&mut self) -> Result<(Vec<CvResult>, usize), MetricError> {
         let options = self.options;
-        self.table.check_classes(3)?;
-        let part = self.part_to_choose_by();
-        let table = part.as_ref().unwrap_or(self.table);
-        let for_few_rows = |times: usize, most: usize| (times * 2000 / table.rows().max(1)).clamp(1, most);
+        self.dataset.check_classes(3)?;
+        let part = self.part_for_cross_validation();
+        let dataset = part.as_ref().unwrap_or(self.dataset);
+        let for_few_rows = |times: usize, most: usize| (times * 2000 / dataset.rows().max(1)).clamp(1, most);
         let repeats = options.repeats.unwrap_or_else(|| for_few_rows(1, 5));
-        let plan = Plan {
+        let plan = CvPlan {
             folds: options.folds,
             repeats,
             final_repeats: options.repeats.unwrap_or_else(|| for_few_rows(3, 3).max(repeats)),
-            stop: options.stop,
+            early_stopping: options.early_stopping,
             limits: options.limits(),
             seed: options.seed,
-            longer: if options.steps.is_some() { 1 } else { LONGER },
+            max_extension: if options.max_iter.is_some() { 1 } else { MAX_EXTENSION },
         };
-        self.total = steps_in_all(&options.candidates, &plan);
-        judge(table, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)
+        self.steps.restart(total_steps(&options.candidates, &plan));
+        cross_validate(dataset, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)
     }
 
-    /// A part of very many rows, with every class's share.
-    fn part_to_choose_by(&mut self) -> Option<Table> {
-        let (rows, wanted) = (self.table.rows(), self.options.choice_rows.max(3));
+    /// A part of very many rows, stratified by class.
+    fn part_for_cross_validation(&mut self) -> Option<Dataset> {
+        let (rows, wanted) = (self.dataset.rows(), self.options.cv_rows.max(3));
         if rows <= wanted {
             return None;
         }
         let mut chosen = Vec::new();
-        for (class, size) in self.table.class_sizes().into_iter().enumerate() {
+        for (class, size) in self.dataset.class_sizes().into_iter().enumerate() {
             let mut of_class: Vec<usize> =
-                (0..rows).filter(|&row| self.table.class_of[row] as usize == class).collect();
+                (0..rows).filter(|&row| self.dataset.class_of[row] as usize == class).collect();
             let mut random = generator(self.options.seed, Purpose::Fold, u64::MAX - class as u64);
             shuffle(&mut random, &mut of_class);
             of_class.truncate((size * wanted / rows).max(size.min(3)));
             chosen.extend(of_class);
         }
         chosen.sort_unstable();
-        self.notes.push(format!("candidates were compared on {} of {rows} rows", chosen.len()));
-        Some(self.table.part(&chosen))
+        self.notes.push(format!("cross-validation used {} of {rows} rows", chosen.len()));
+        Some(self.dataset.part(&chosen))
     }
 
     fn go_on(&self) -> bool {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        self.watcher.tick(done.min(self.total), self.total);
+        self.steps.done.fetch_add(1, Ordering::Relaxed);
         !self.options.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Learns the winner from all rows.
+    /// Learns the selected candidate from all rows.
     fn learn(&mut self, candidate: &Candidate, steps: Option<usize>) -> Result<FittedMetric, MetricError> {
-        let (table, options) = (self.table, self.options);
-        let sample = Sample::<f32>::new(table, &(0..table.rows()).collect::<Vec<_>>());
-        let Some(settings) = &candidate.settings else { return Ok(plain(table, &sample, options.voters)) };
-        let mut settings = settings.clone();
-        settings.steps = steps.unwrap_or(settings.steps);
-        self.done = AtomicU64::new(0);
-        self.total = settings.steps as u64;
-        let mut boost = Boost::new(&sample, &settings, options.limits());
+        let (dataset, options) = (self.dataset, self.options);
+        let sample = Sample::<f32>::new(dataset, &(0..dataset.rows()).collect::<Vec<_>>());
+        let Some(params) = &candidate.params else { return Ok(plain(dataset, &sample, options.n_neighbors)) };
+        let mut params = params.clone();
+        params.max_iter = steps.unwrap_or(params.max_iter);
+        self.steps.restart(params.max_iter as u64);
+        let mut boost = Boost::new(&sample, &params, options.limits());
         if !boost.run(&|| self.go_on()) {
             return Err(MetricError::Interrupted);
         }
         if boost.steps.is_empty() {
-            let mut fitted = plain(table, &sample, options.voters);
-            fitted.notes.push("no direction was found in which classes come apart: this is plain k-NN".into());
+            let mut fitted = plain(dataset, &sample, options.n_neighbors);
+            fitted.notes.push("no direction separates the classes: plain k-NN was learned".into());
             return Ok(fitted);
         }
-        let kept = match steps {
-            Some(steps) => steps,
-            None => steps_of(&boost.curve, options.stop, sample.rows()),
-        };
+        let kept = steps.unwrap_or_else(|| steps_of(&boost.curve, options.early_stopping, sample.rows()));
         let rows = sample.rows() as f64;
         let curve: Vec<CurvePoint> = boost
             .curve
@@ -280,25 +296,27 @@ impl<'a> Fitting<'a> {
                 step: point.step,
                 loss: point.loss,
                 variables: point.variables,
-                leave_one_out: point.wrong as f64 / rows,
+                leave_one_out_error: point.wrong as f64 / rows,
             })
             .collect();
-        let leave_one_out = curve.iter().rfind(|point| point.step <= kept).map_or(1.0, |point| point.leave_one_out);
-        let metric = Metric::learned(table, &sample, &boost, &settings, (kept, options.voters));
-        Ok(FittedMetric { metric, chosen: 0, leave_one_out, steps: kept, curve, notes: Vec::new() })
+        let last = curve.iter().rfind(|point| point.step <= kept);
+        let leave_one_out_error = last.map_or(1.0, |point| point.leave_one_out_error);
+        let metric = Metric::learned(dataset, &sample, &boost, &params, kept, options.n_neighbors);
+        Ok(FittedMetric { metric, selected: 0, leave_one_out_error, steps: kept, curve, notes: Vec::new() })
     }
 }
 
 /// Plain k-NN and its leave-one-out error.
-fn plain(table: &Table, sample: &Sample<f32>, voters: usize) -> FittedMetric {
+fn plain(dataset: &Dataset, sample: &Sample<f32>, n_neighbors: usize) -> FittedMetric {
     let all = Points { count: sample.rows(), values: &sample.values };
-    let search = Search { classes: &sample.classes, keep: voters, itself: true };
-    let wrong = |row: usize, lists: &[Nearest<f32>]| vote(lists, voters).class != sample.class_of[row] as usize;
-    let wrong = stream(all, all, &search, wrong).into_iter().filter(|&wrong| wrong).count();
+    let search = Search { classes: &sample.classes, k: n_neighbors, exclude_self: true };
+    let wrong =
+        |row: usize, lists: &[NeighborList<f32>]| vote(lists, n_neighbors).class != sample.class_of[row] as usize;
+    let wrong = search_in_blocks(all, all, &search, wrong).into_iter().filter(|&wrong| wrong).count();
     FittedMetric {
-        metric: Metric::plain(table, sample, voters),
-        chosen: 0,
-        leave_one_out: wrong as f64 / sample.rows().max(1) as f64,
+        metric: Metric::plain(dataset, sample, n_neighbors),
+        selected: 0,
+        leave_one_out_error: wrong as f64 / sample.rows().max(1) as f64,
         steps: 0,
         curve: Vec::new(),
         notes: Vec::new(),

@@ -1,51 +1,55 @@
-//! Distances that suit the classes: a sparse, nonlinear metric, and nearest neighbours under it (sDist).
+//! Metric learning for k nearest neighbours: a sparse, nonlinear Mahalanobis metric (sDist).
 //!
-//! Source: Ma, *Flexible Sparse Learning of Feature Subspaces*, chapter 2. A metric is a sum of few sparse directions over
-//! variables and products of variables, found by boosting so that every row is nearer to its own class than to others.
+//! Source: Ma, *Flexible Sparse Learning of Feature Subspaces*, chapter 2. The Mahalanobis matrix W is a sum of few sparse
+//! rank-one updates over variables and interactions (products of variables). Boosting finds the updates, so that every row
+//! is nearer to its own class than to other classes.
 //! ```text
-//! Table ─► Sample ─► Boost: neighbours ─► direction ─► step ─► growth ─┐
-//!                      ▲────────────────── every few steps ◄──────────┘
-//!                   choose: candidates in cross-validation ─► Metric ─► coordinates, votes, shares, file
+//! Dataset ─► Sample ─► Boost: neighbor_graph ─► truncated_power ─► line_search ─► interactions ─┐
+//!                        ▲──────────────────────── every few steps ◄───────────────────────────┘
+//!                      cross_validate: candidates on folds ─► Metric ─► transform, classify, importance, file
 //! ```
-//! [`Table`] holds labelled rows by column, [`fit`] lets candidates compete and learns the winner, [`Metric`] places new
-//! rows among the training rows and says what counts.
+//! [`Dataset`] holds labelled rows by column, [`fit`] selects a candidate by cross-validation and learns it from all rows,
+//! [`Metric`] transforms and classifies new rows and tells the importance of variables. [`Param`] is the table of parameters.
 
-mod among;
 mod boost;
 mod candidate;
-mod choose;
-mod course;
-mod direction;
-mod draw;
+mod classify;
+mod cross_validate;
+mod dataset;
+mod early_stopping;
 mod error;
-mod explain;
+mod evaluate;
 mod file;
 mod fit;
-mod graph;
-mod growth;
-mod learned;
-mod measure;
-mod nearest;
-mod number;
+mod folds;
+mod importance;
+mod interactions;
+mod knn;
+mod learning_curve;
+mod line_search;
+mod metric;
+mod neighbor_graph;
 #[cfg(test)]
 mod oracle;
+mod param;
+mod params;
+mod real;
+mod reference_rows;
 mod sample;
-mod settings;
-mod step;
-mod stop;
-mod table;
+mod sparse_support;
+mod subsample;
 mod terms;
-mod vote;
-mod wide;
+mod truncated_power;
 
 pub use candidate::Candidate;
-pub use course::Judged;
+pub use classify::ClassScore;
+pub use dataset::{Dataset, Variable};
+pub use early_stopping::EarlyStopping;
 pub use error::MetricError;
-pub use explain::{FirstAxis, Share};
-pub use fit::{CurvePoint, FittedMetric, MetricOptions, Watcher, fit};
-pub use learned::{Answer, Metric, Term};
-pub use measure::{ClassMeasures, MetricMeasures};
-pub use settings::{Engine, Settings};
-pub use stop::Stop;
-pub use table::{Table, Variable};
-pub use vote::Verdict;
+pub use evaluate::{ErrorRates, Evaluation};
+pub use fit::{CurvePoint, FittedMetric, MetricOptions, fit};
+pub use importance::{FirstAxis, Share};
+pub use learning_curve::CvResult;
+pub use metric::{Metric, Prediction, Term};
+pub use param::Param;
+pub use params::{Params, SupportSearch};

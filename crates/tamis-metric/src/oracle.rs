@@ -1,4 +1,4 @@
-//! The same algorithm written densely and literally, to look over the fast version's shoulder (tests only).
+//! A naive version of the algorithm, dense and literal, which the fast version must agree with (tests only).
 //!
 //! Every Dᵢ is an explicit matrix, A is their sum, the truncated power method multiplies by it, the support is refitted by
 //! a full eigen-decomposition, the weight comes from bisection, distances are (φ − φ′)′W(φ − φ′) from an explicit W, and
@@ -8,8 +8,8 @@
 
 use faer::{Mat, Side};
 
-use super::draw::{bag, columns};
-use super::settings::Settings;
+use super::params::Params;
+use super::subsample::{sample_rows, sample_terms};
 
 /// The state after some steps.
 pub(super) struct Oracle {
@@ -27,16 +27,16 @@ pub(super) struct Oracle {
     pub(super) weights: Mat<f64>,
     /// At each update: steps so far, loss, and variables in W.
     pub(super) curve: Vec<(usize, f64, usize)>,
-    settings: Settings,
+    params: Params,
     seed: u64,
 }
 
 impl Oracle {
-    pub(super) fn new(rows: Vec<Vec<f64>>, labels: Vec<f64>, settings: &Settings, seed: u64) -> Self {
+    pub(super) fn new(rows: Vec<Vec<f64>>, labels: Vec<f64>, params: &Params, seed: u64) -> Self {
         let width = rows[0].len();
         let count = |sign: f64| labels.iter().filter(|&&label| label == sign).count() as f64;
         let of_class = |&label: &f64| labels.len() as f64 / (2.0 * count(label));
-        let importance = labels.iter().map(|label| if settings.balanced { of_class(label) } else { 1.0 }).collect();
+        let importance = labels.iter().map(|label| if params.class_balance { of_class(label) } else { 1.0 }).collect();
         let mut oracle = Oracle {
             terms: (0..width as u32).map(|variable| (vec![variable], 1.0)).collect(),
             scores: vec![0.0; labels.len()],
@@ -46,10 +46,10 @@ impl Oracle {
             labels,
             importance,
             curve: Vec::new(),
-            settings: settings.clone(),
+            params: params.clone(),
             seed,
         };
-        if settings.squares {
+        if params.squares {
             (0..width as u32).for_each(|variable| oracle.add(vec![variable, variable]));
         }
         let size = oracle.terms.len();
@@ -61,7 +61,7 @@ impl Oracle {
     pub(super) fn run(&mut self, steps: usize) {
         for number in 1..=steps {
             self.step(number);
-            if number % self.settings.update_every == 0 || number == steps {
+            if number % self.params.update_every == 0 || number == steps {
                 let weights = self.weights.clone();
                 self.find_neighbours(&weights);
                 self.scores = (0..self.phi.len()).map(|row| self.score(row, &weights)).collect();
@@ -96,7 +96,7 @@ impl Oracle {
             let mut others: Vec<usize> =
                 (0..self.phi.len()).filter(|&other| other != row && self.labels[other] == sign).collect();
             others.sort_by(|&a, &b| distance(row, a).total_cmp(&distance(row, b)));
-            others.truncate(self.settings.neighbours);
+            others.truncate(self.params.metric_neighbors);
             others
         };
         self.sets = (0..self.phi.len()).map(|row| [nearest(row, 1.0), nearest(row, -1.0)]).collect();
@@ -109,7 +109,7 @@ impl Oracle {
         for (set, sign) in self.sets[row].iter().zip([-1.0, 1.0]) {
             for &other in set {
                 let gap = self.gap(row, other);
-                sum += Mat::from_fn(size, size, |i, j| sign * gap[i] * gap[j] / self.settings.neighbours as f64);
+                sum += Mat::from_fn(size, size, |i, j| sign * gap[i] * gap[j] / self.params.metric_neighbors as f64);
             }
         }
         sum
@@ -139,20 +139,20 @@ impl Oracle {
 
     fn step(&mut self, number: usize) {
         let size = self.terms.len();
-        let matrix = self.matrix(&bag(self.phi.len(), &self.settings, self.seed, number));
-        let drawn = columns(size, &self.settings, self.seed, number);
+        let matrix = self.matrix(&sample_rows(self.phi.len(), &self.params, self.seed, number));
+        let drawn = sample_terms(size, &self.params, self.seed, number);
         let part = Mat::from_fn(drawn.len(), drawn.len(), |i, j| matrix[(drawn[i] as usize, drawn[j] as usize)]);
-        let entries = self.settings.entries_of(size).min(drawn.len());
-        let Some(found) = leading(&part, entries, &self.settings) else { return };
+        let entries = self.params.max_terms_of(size).min(drawn.len());
+        let Some(found) = leading(&part, entries, &self.params) else { return };
         let mut direction = vec![0.0; size];
         drawn.iter().zip(found).for_each(|(&term, value)| direction[term as usize] = value);
         let rank_one = Mat::from_fn(size, size, |i, j| direction[i] * direction[j]);
         let gains: Vec<f64> = (0..self.phi.len()).map(|row| self.score(row, &rank_one)).collect();
         let Some(weight) = self.weight(&gains) else { return };
-        let weight = weight * self.settings.shrinkage;
+        let weight = weight * self.params.learning_rate;
         self.weights += Mat::from_fn(size, size, |i, j| weight * rank_one[(i, j)]);
         self.scores.iter_mut().zip(&gains).for_each(|(score, gain)| *score += weight * gain);
-        if number > self.settings.burn_in && self.settings.order > 1 {
+        if number > self.params.burn_in && self.params.max_order > 1 {
             self.grow(&direction);
         }
     }
@@ -196,7 +196,7 @@ impl Oracle {
             for &second in &used {
                 let mut list = [&self.terms[first].0[..], &self.terms[second].0[..]].concat();
                 list.sort_unstable();
-                if list.len() > self.settings.order || self.terms.iter().any(|(other, _)| *other == list) {
+                if list.len() > self.params.max_order || self.terms.iter().any(|(other, _)| *other == list) {
                     continue;
                 }
                 self.add(list);
@@ -221,11 +221,11 @@ fn definite_shift(matrix: &Mat<f64>, scale: f64) -> f64 {
 }
 
 /// The truncated power method on an explicit matrix, then the leading eigenvector on the support.
-fn leading(matrix: &Mat<f64>, entries: usize, settings: &Settings) -> Option<Vec<f64>> {
+fn leading(matrix: &Mat<f64>, entries: usize, params: &Params) -> Option<Vec<f64>> {
     let size = matrix.nrows();
     let scale = (0..size).fold(0.0, |most: f64, at| most.max(matrix[(at, at)].abs()));
     let first = (0..size).fold(0, |best, at| if matrix[(at, at)] > matrix[(best, best)] { at } else { best });
-    let mut now: Vec<f64> = match settings.even_start {
+    let mut now: Vec<f64> = match params.uniform_start {
         true => vec![1.0 / (size as f64).sqrt(); size],
         false => (0..size).map(|at| f64::from(at == first)).collect(),
     };
@@ -234,8 +234,8 @@ fn leading(matrix: &Mat<f64>, entries: usize, settings: &Settings) -> Option<Vec
     };
     let most = image(&now).iter().fold(0.0, |most: f64, one| most.max(one.abs()));
     // A dense start is no rival of sparse vectors.
-    let mut gain = if settings.even_start { f64::NEG_INFINITY } else { quadratic(matrix, &now) };
-    let mut shift = if settings.definite_shift { definite_shift(matrix, scale) } else { 0.0 };
+    let mut gain = if params.uniform_start { f64::NEG_INFINITY } else { quadratic(matrix, &now) };
+    let mut shift = if params.psd_shift { definite_shift(matrix, scale) } else { 0.0 };
     for _ in 0..30 {
         let moved: Vec<f64> = image(&now).iter().zip(&now).map(|(image, one)| image + shift * one).collect();
         let mut order: Vec<usize> = (0..size).collect();
@@ -259,7 +259,7 @@ fn leading(matrix: &Mat<f64>, entries: usize, settings: &Settings) -> Option<Vec
             break;
         }
     }
-    let direction = if settings.refit { refitted(matrix, &now) } else { now };
+    let direction = if params.refit { refitted(matrix, &now) } else { now };
     (quadratic(matrix, &direction) > 0.0).then_some(direction)
 }
 
@@ -282,10 +282,10 @@ fn refitted(matrix: &Mat<f64>, now: &[f64]) -> Vec<f64> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::boost::{Boost, Limits, Point};
+    use super::super::boost::{Boost, Limits, RunPoint};
+    use super::super::dataset::tests::dataset;
+    use super::super::early_stopping::{EarlyStopping, steps_of};
     use super::super::sample::Sample;
-    use super::super::stop::{Stop, steps_of};
-    use super::super::table::tests::table;
     use super::*;
     use tamis::random::{Purpose, generator, uniform};
 
@@ -306,7 +306,7 @@ mod tests {
     }
 
     fn limits(dense_rows: usize) -> Limits {
-        Limits { dense_rows, term_bytes: 1 << 30, voters: 3, seed: 1 }
+        Limits { dense_rows, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 }
     }
 
     /// W of a run, by the variables of its terms.
@@ -324,15 +324,15 @@ mod tests {
     }
 
     /// Both versions on one ring of four or five variables; the oracle is handed back with the fast version's curve.
-    fn compare(settings: &Settings, steps: usize, dense_rows: usize, width: usize) -> (Oracle, Vec<Point>) {
-        let table = table("ring.csv", &ring(45, width, 7)).unwrap();
-        let sample = Sample::<f64>::new(&table, &(0..45).collect::<Vec<_>>());
-        let settings = Settings { steps, ..settings.clone() };
-        let mut boost = Boost::new(&sample, &settings, limits(dense_rows));
+    fn compare(params: &Params, steps: usize, dense_rows: usize, width: usize) -> (Oracle, Vec<RunPoint>) {
+        let dataset = dataset("ring.csv", &ring(45, width, 7)).unwrap();
+        let sample = Sample::<f64>::new(&dataset, &(0..45).collect::<Vec<_>>());
+        let params = Params { max_iter: steps, ..params.clone() };
+        let mut boost = Boost::new(&sample, &params, limits(dense_rows));
         assert!(boost.run(&|| true));
         let rows = (0..45).map(|row| (0..width).map(|one| sample.values[one * 45 + row]).collect()).collect();
         let labels = sample.class_of.iter().map(|&class| if class == 1 { 1.0 } else { -1.0 }).collect();
-        let mut oracle = Oracle::new(rows, labels, &settings, limits(dense_rows).seed);
+        let mut oracle = Oracle::new(rows, labels, &params, limits(dense_rows).seed);
         oracle.run(steps);
         let place = |list: &Vec<u32>| oracle.terms.iter().position(|(other, _)| other == list).expect("the same terms");
         let found = weights_of(&boost);
@@ -354,29 +354,30 @@ mod tests {
 
     #[test]
     fn the_fast_version_is_the_literal_one() {
-        let linear = Settings { order: 1, neighbours: 3, update_every: 4, entries: 2, ..Settings::default() };
+        let linear = Params { max_order: 1, metric_neighbors: 3, update_every: 4, max_terms: 2, ..Params::default() };
         compare(&linear, 17, 1000, 5);
-        let square = Settings { order: 2, burn_in: 3, entries: 3, pool: None, shrinkage: 0.2, ..linear };
+        let square =
+            Params { max_order: 2, burn_in: 3, max_terms: 3, interaction_pool: None, learning_rate: 0.2, ..linear };
         compare(&square, 15, 1000, 5);
-        let squares = Settings { neighbours: 3, update_every: 4, entries: 2, ..Settings::squares() };
+        let squares = Params { metric_neighbors: 3, update_every: 4, max_terms: 2, ..Params::squares() };
         compare(&squares, 17, 1000, 5);
-        compare(&Settings { order: 2, burn_in: 3, pool: None, ..squares }, 15, 1000, 5);
+        compare(&Params { max_order: 2, burn_in: 3, interaction_pool: None, ..squares }, 15, 1000, 5);
     }
 
     #[test]
     fn streamed_distances_lead_to_the_same_metric() {
         // Updates come at 4, 8, 16 in the streamed run: the same as every 4 steps up to 8.
-        let settings = Settings { order: 2, burn_in: 3, neighbours: 3, update_every: 4, ..Settings::default() };
-        compare(&settings, 8, 10, 5);
+        let params = Params { max_order: 2, burn_in: 3, metric_neighbors: 3, update_every: 4, ..Params::default() };
+        compare(&params, 8, 10, 5);
     }
 
     #[test]
     fn the_form_of_the_thesis_is_the_literal_one_and_stops_where_it_stops() {
-        let (oracle, curve) = compare(&Settings::thesis(), 110, 1000, 4);
+        let (oracle, curve) = compare(&Params::thesis(), 110, 1000, 4);
         assert!(oracle.terms.iter().any(|(list, _)| list.len() == 4), "products to order four were made");
         assert_eq!(oracle.curve.iter().map(|point| point.0).collect::<Vec<_>>(), [50, 100, 110]);
         for price in [0.0, 0.1, 1.0, 10.0, 1000.0] {
-            assert_eq!(steps_of(&curve, Stop::Complexity(price), 45), oracle.kept_steps(price), "λ = {price}");
+            assert_eq!(steps_of(&curve, EarlyStopping::Complexity(price), 45), oracle.kept_steps(price), "λ = {price}");
         }
         for (fast, (step, loss, variables)) in curve.iter().zip(&oracle.curve) {
             assert_eq!((fast.step, fast.variables), (*step, *variables));

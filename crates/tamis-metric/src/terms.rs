@@ -1,4 +1,4 @@
-//! What directions are made of: the variables, and products of them that the learner adds as it goes.
+//! Terms: the variables, and interactions (products of variables) that the learner adds.
 //!
 //! A term is the sorted list of the variables it multiplies; the first p terms are the variables themselves. Values lie
 //! term by term (features as rows), so that a product with a direction's residuals is one pass over memory.
@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::number::{Real, dot, double};
+use super::real::{Real, dot, double};
 
-/// Candidates of a direction and their values on the training rows.
+/// The terms and their values on the training rows.
 pub(super) struct Terms<T> {
     rows: usize,
     /// The variables of each term.
     pub(super) lists: Vec<Vec<u32>>,
-    /// What each term was divided by.
-    pub(super) spreads: Vec<f64>,
+    /// The divisor of each term.
+    pub(super) scales: Vec<f64>,
     places: BTreeMap<Vec<u32>, u32>,
     values: Vec<T>,
 }
@@ -27,7 +27,7 @@ impl<T: Real> Terms<T> {
         Terms {
             rows,
             lists: (0..count).map(|variable| vec![variable]).collect(),
-            spreads: vec![1.0; count as usize],
+            scales: vec![1.0; count as usize],
             places: BTreeMap::new(),
             values,
         }
@@ -48,7 +48,7 @@ impl<T: Real> Terms<T> {
         &self.values[term as usize * self.rows..(term as usize + 1) * self.rows]
     }
 
-    /// Adds a product, unless it is there, is constant, or is no product.
+    /// Adds an interaction, unless it exists, is constant, or has one variable only.
     pub(super) fn add(&mut self, list: Vec<u32>, scaled: bool) -> Option<u32> {
         if list.len() < 2 || self.places.contains_key(&list) {
             return None;
@@ -64,7 +64,7 @@ impl<T: Real> Terms<T> {
         let spread = if scaled { spread } else { 1.0 };
         self.values.extend(values.iter().map(|value| T::of(value / spread)));
         self.lists.push(list);
-        self.spreads.push(spread);
+        self.scales.push(spread);
         Some(place)
     }
 
@@ -87,7 +87,7 @@ impl<T: Real> Terms<T> {
     pub(super) fn along_others(&self, support: &[u32], direction: &[f64], values: &[T], rows: usize) -> Vec<f64> {
         let mut coordinate = vec![0.0; rows];
         for (&term, &value) in support.iter().zip(direction) {
-            let factor = value / self.spreads[term as usize];
+            let factor = value / self.scales[term as usize];
             let products = product(&self.lists[term as usize], values, rows);
             coordinate.iter_mut().zip(products).for_each(|(sum, one)| *sum += factor * one);
         }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(terms.add(vec![0], true), None);
         // 1, −1, 6, 0: mean 1.5, variance 7.25.
         let spread = 7.25f64.sqrt();
-        assert!((terms.spreads[2] - spread).abs() < 1e-12 && (terms.row(2)[2] - 6.0 / spread).abs() < 1e-12);
+        assert!((terms.scales[2] - spread).abs() < 1e-12 && (terms.row(2)[2] - 6.0 / spread).abs() < 1e-12);
         assert_eq!(terms.times(&[0, 2], &[1.0, 0.0, 0.0, 1.0])[0], 1.0);
         let others = terms.along_others(&[0, 2], &[0.5, 2.0], &[3.0, 4.0], 1);
         assert!((others[0] - (1.5 + 2.0 * 12.0 / spread)).abs() < 1e-12);

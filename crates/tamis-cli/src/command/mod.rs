@@ -92,7 +92,7 @@ impl fmt::Display for Failure {
             Failure::Train(error) => error.fmt(f),
             Failure::Tune(error) => error.fmt(f),
             Failure::Judge(error) => error.fmt(f),
-            Failure::Metric(error) => error.fmt(f),
+            Failure::Metric(error) => f.write_str(&metric::describe(error)),
             Failure::Moments(error) => error.fmt(f),
             Failure::Solve(error) => error.fmt(f),
             Failure::Read(error) => error.fmt(f),

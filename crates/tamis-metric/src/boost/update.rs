@@ -1,29 +1,15 @@
-//! New neighbours under the metric of the moment: what they say of every row, and of rows that are only watched.
+//! New neighbours under the current metric, for the training rows and the held-out rows.
 //!
-//! Distances are kept, and grow with the coordinates of the last steps; where there are too many rows they are made anew,
-//! a block at a time, from all coordinates so far.
+//! Distances are stored and grow with the coordinates of the last steps. With too many rows they are computed from all
+//! coordinates so far, a block at a time.
 
-use super::super::nearest::{Distances, Nearest, Points, Search, stream};
-use super::super::number::{Real, double};
-use super::super::vote::{base, vote};
-use super::{Boost, Point};
+use super::super::classify::{base, vote};
+use super::super::knn::{NeighborList, Points, Search, search_in_blocks};
+use super::super::real::{Real, double};
+use super::state::{Boost, Memory, RunPoint};
 
-/// Where distances come from.
-pub(super) enum Memory<T> {
-    Dense(Distances<T>),
-    Streamed(Vec<Vec<T>>),
-}
-
-/// Rows that are not learned from and tell how good the metric is.
-pub(super) struct Watched<T> {
-    pub(super) values: Vec<T>,
-    pub(super) class_of: Vec<u32>,
-    pub(super) distances: Distances<T>,
-    pub(super) fresh: Vec<Vec<T>>,
-}
-
-/// What an update says of one row.
-struct Found {
+/// The neighbours of one row.
+struct RowNeighbors {
     own: Vec<u32>,
     others: Vec<u32>,
     margin: f64,
@@ -32,17 +18,17 @@ struct Found {
 
 impl<T: Real> Boost<'_, T> {
     /// Neighbours by the Euclidean distance of all terms there are at first.
-    pub(super) fn first_neighbours(&mut self) {
+    pub(super) fn find_first_neighbors(&mut self) {
         let all = Points { count: self.sample.rows(), values: self.terms.values() };
-        let search = Search { classes: &self.sample.classes, keep: self.keep(), itself: true };
-        let found = stream(all, all, &search, |row, lists| self.found(row, lists));
+        let search = Search { classes: &self.sample.classes, k: self.keep(), exclude_self: true };
+        let found = search_in_blocks(all, all, &search, |row, lists| self.neighbors_of(row, lists));
         self.take(found, false);
     }
 
-    /// What the nearest rows say of a row.
-    fn found(&self, row: usize, lists: &[Nearest<T>]) -> Found {
-        let (class, k) = (self.sample.class_of[row] as usize, self.graph.neighbours);
-        let mut others: Nearest<T> = Vec::with_capacity(lists.len() * k);
+    /// The neighbours of a row, from the nearest rows of each class.
+    fn neighbors_of(&self, row: usize, lists: &[NeighborList<T>]) -> RowNeighbors {
+        let (class, k) = (self.sample.class_of[row] as usize, self.graph.k);
+        let mut others: NeighborList<T> = Vec::with_capacity(lists.len() * k);
         for (_, list) in lists.iter().enumerate().filter(|(other, _)| *other != class) {
             others.extend(list.iter().take(k));
         }
@@ -50,49 +36,53 @@ impl<T: Real> Boost<'_, T> {
         others.truncate(k);
         let own = &lists[class][..k];
         let mean = |list: &[(T, u32)]| list.iter().map(|(distance, _)| double(*distance)).sum::<f64>() / k as f64;
-        Found {
+        RowNeighbors {
             margin: mean(&others) - mean(own),
             own: own.iter().map(|(_, place)| *place).collect(),
             others: others.iter().map(|(_, place)| *place).collect(),
-            wrong: vote(lists, self.limits.voters).class != class,
+            wrong: vote(lists, self.limits.n_neighbors).class != class,
         }
     }
 
-    /// New neighbours, margins, residuals and energies; and a point of the curve.
+    /// New neighbours, margins, residuals and term margins; and a point of the curve.
     pub(super) fn update(&mut self, number: usize) {
-        let fresh = std::mem::take(&mut self.fresh);
+        let new_coordinates = std::mem::take(&mut self.new_coordinates);
         let last = self.curve.last().copied();
-        let (mut wrong, mut watched) = (self.sample.rows(), self.watched.as_ref().map(|all| [all.class_of.len(); 2]));
-        if let (true, Some(last)) = (fresh.is_empty(), last) {
-            (wrong, watched) = (last.wrong, last.watched);
+        let (mut wrong, mut held_out) = (self.sample.rows(), self.held_out.as_ref().map(|all| [all.class_of.len(); 2]));
+        if let (true, Some(last)) = (new_coordinates.is_empty(), last) {
+            (wrong, held_out) = (last.wrong, last.held_out_wrong);
         }
-        if !fresh.is_empty() {
-            let found = self.find(&fresh);
+        if !new_coordinates.is_empty() {
+            let found = self.find(&new_coordinates);
             wrong = found.iter().filter(|row| row.wrong).count();
             self.take(found, true);
-            watched = self.measure(&fresh);
+            held_out = self.evaluate_held_out(&new_coordinates);
         }
         let (loss, variables) = (self.residuals.iter().sum(), self.used.len());
-        self.curve.push(Point { step: number, loss, variables, wrong, watched });
+        self.curve.push(RunPoint { step: number, loss, variables, wrong, held_out_wrong: held_out });
     }
 
-    fn find(&mut self, fresh: &[Vec<T>]) -> Vec<Found> {
+    fn find(&mut self, new_coordinates: &[Vec<T>]) -> Vec<RowNeighbors> {
         let mut memory = std::mem::replace(&mut self.memory, Memory::Streamed(Vec::new()));
-        let search = Search { classes: &self.sample.classes, keep: self.keep(), itself: true };
+        let search = Search { classes: &self.sample.classes, k: self.keep(), exclude_self: true };
         let found = match &mut memory {
-            Memory::Dense(distances) => distances.update(fresh, fresh, &search, |row, lists| self.found(row, lists)),
+            Memory::Dense(distances) => {
+                distances.update(new_coordinates, new_coordinates, &search, |row, lists| self.neighbors_of(row, lists))
+            }
             Memory::Streamed(coordinates) => {
-                coordinates.extend_from_slice(fresh);
+                coordinates.extend_from_slice(new_coordinates);
                 let centred = centred(coordinates);
                 let all = Points { count: self.sample.rows(), values: &centred };
-                stream(all, all, &search, |row, lists| self.found(row, &exactly(row, lists, coordinates)))
+                search_in_blocks(all, all, &search, |row, lists| {
+                    self.neighbors_of(row, &recomputed(row, lists, coordinates))
+                })
             }
         };
         self.memory = memory;
         found
     }
 
-    fn take(&mut self, found: Vec<Found>, with_margins: bool) {
+    fn take(&mut self, found: Vec<RowNeighbors>, with_margins: bool) {
         self.graph.own = found.iter().flat_map(|row| row.own.iter().copied()).collect();
         self.graph.others = found.iter().flat_map(|row| row.others.iter().copied()).collect();
         if with_margins {
@@ -100,21 +90,21 @@ impl<T: Real> Boost<'_, T> {
             self.find_residuals();
         }
         let (rows, graph, terms) = (self.sample.rows(), &self.graph, &self.terms);
-        self.energies.resize(terms.len() * rows, T::default());
-        graph.margins_of_all(terms.values(), &mut self.energies);
+        self.term_margins.resize(terms.len() * rows, T::default());
+        graph.margins_of_all(terms.values(), &mut self.term_margins);
     }
 
-    /// Rows watched that are put in the wrong class, by vote and by f_W.
-    fn measure(&mut self, fresh: &[Vec<T>]) -> Option<[usize; 2]> {
-        let (voters, neighbours, keep) = (self.limits.voters, self.graph.neighbours, self.keep());
-        let watched = self.watched.as_mut()?;
-        let (own, class_of) = (std::mem::take(&mut watched.fresh), &watched.class_of);
-        let search = Search { classes: &self.sample.classes, keep, itself: false };
-        let verdicts = watched.distances.update(fresh, &own, &search, |row, lists| {
+    /// Held-out rows put in the wrong class, by k-NN and by f_W.
+    fn evaluate_held_out(&mut self, new_coordinates: &[Vec<T>]) -> Option<[usize; 2]> {
+        let (n_neighbors, metric_neighbors, k) = (self.limits.n_neighbors, self.graph.k, self.keep());
+        let held_out = self.held_out.as_mut()?;
+        let (own, class_of) = (std::mem::take(&mut held_out.new_coordinates), &held_out.class_of);
+        let search = Search { classes: &self.sample.classes, k, exclude_self: false };
+        let wrong = held_out.distances.update(new_coordinates, &own, &search, |row, lists| {
             let truth = class_of[row] as usize;
-            [vote(lists, voters).class != truth, base(lists, neighbours).class != truth]
+            [vote(lists, n_neighbors).class != truth, base(lists, metric_neighbors).class != truth]
         });
-        Some([0, 1].map(|way| verdicts.iter().filter(|wrong| wrong[way]).count()))
+        Some([0, 1].map(|way| wrong.iter().filter(|wrong| wrong[way]).count()))
     }
 }
 
@@ -128,14 +118,14 @@ fn centred<T: Real>(coordinates: &[Vec<T>]) -> Vec<T> {
     all
 }
 
-/// Lists with distances computed anew from the coordinates.
-fn exactly<T: Real>(row: usize, lists: &[Nearest<T>], coordinates: &[Vec<T>]) -> Vec<Nearest<T>> {
+/// The same lists with distances computed from the coordinates.
+fn recomputed<T: Real>(row: usize, lists: &[NeighborList<T>], coordinates: &[Vec<T>]) -> Vec<NeighborList<T>> {
     let distance = |other: u32| {
         let gap = |coordinate: &Vec<T>| double(coordinate[row]) - double(coordinate[other as usize]);
         T::of(coordinates.iter().map(|coordinate| gap(coordinate).powi(2)).sum())
     };
-    let exact = |list: &Nearest<T>| {
-        let mut list: Nearest<T> = list.iter().map(|&(_, other)| (distance(other), other)).collect();
+    let exact = |list: &NeighborList<T>| {
+        let mut list: NeighborList<T> = list.iter().map(|&(_, other)| (distance(other), other)).collect();
         list.sort_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
         list
     };

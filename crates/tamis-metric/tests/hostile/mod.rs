@@ -8,6 +8,6 @@ use tamis_metric::Metric;
 pub fn metric(bytes: &[u8]) {
     if let Ok(metric) = Metric::from_bytes(bytes, Path::new("fuzz")) {
         assert_eq!(Metric::from_bytes(&metric.to_bytes(), Path::new("fuzz")).expect("our own bytes"), metric);
-        assert_eq!(metric.classify(&[vec![0.0; metric.dimensions()]]).len(), 1);
+        assert_eq!(metric.predict(&[vec![0.0; metric.dimensions()]]).len(), 1);
     }
 }

@@ -40,7 +40,7 @@ impl Plan {
             Ok((at as f64 + 1.0, -(line as f64) - 1.0, one.share / largest))
         };
         let points = shares.iter().map(point).collect::<Result<Vec<_>, String>>()?;
-        let title = format!("{title}: {} pixels of {}", shares.len(), metric.width);
+        let title = format!("{title}: {} pixels of {}", shares.len(), metric.n_features);
         let edge = -(self.width as f64);
         let chart = Chart::new(&title).x("column").y("line, from above").y_holds(edge).y_holds(-1.0);
         Ok(chart.points("share of the trace of W", points))

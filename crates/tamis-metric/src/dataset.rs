@@ -1,4 +1,4 @@
-//! Rows of a stream laid out by column, each column centred and scaled: what distances are measured on.
+//! The training data by column, each column standardized.
 //!
 //! A variable is z-scored in `f64` (by its largest value first, so that no square overflows) and then kept as `f32`. A
 //! part of the rows is z-scored once more by [`Sample`](super::sample::Sample): scaling twice is scaling once by the
@@ -13,10 +13,10 @@ use tamis::parse::columns::KnownColumns;
 use tamis::read::{Block, ReadError, RowSource};
 use tamis::train::{ClassLabels, LabelSurvey, Observer, TaskKind, TrainError};
 
-/// Labelled rows by column.
+/// Labelled rows, stored by column.
 #[derive(Clone, Debug)]
-pub struct Table {
-    /// The variables that vary.
+pub struct Dataset {
+    /// The variables that are not constant.
     pub variables: Vec<Variable>,
     /// The classes.
     pub classes: Vec<Label>,
@@ -24,9 +24,9 @@ pub struct Table {
     pub class_of: Vec<u32>,
     /// The importance of each row.
     pub weights: Vec<f64>,
-    /// Columns that do not vary and were left out.
+    /// Number of constant columns, which are left out.
     pub constant: usize,
-    /// The roles of columns, if a table was read.
+    /// The roles of columns, if a dataset was read.
     pub columns: Option<KnownColumns>,
     /// Bad lines left out.
     pub skipped: u64,
@@ -34,26 +34,26 @@ pub struct Table {
     values: Vec<f32>,
 }
 
-/// A variable and how it was scaled.
+/// A variable and its standardization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variable {
     /// Its name.
     pub name: String,
     /// Its mean.
-    pub centre: f64,
+    pub mean: f64,
     /// Its standard deviation.
-    pub spread: f64,
+    pub std: f64,
 }
 
-impl Table {
-    /// Reads all rows; `memory` bounds what they and the learner's own tables take.
+impl Dataset {
+    /// Reads all rows; `memory` limits the bytes of the rows and of the learner.
     pub fn read(
         source: &mut dyn RowSource,
         task: TaskKind,
         memory: u64,
         observer: &mut dyn Observer,
-    ) -> Result<Table, MetricError> {
-        let mut gathered = Gathered::default();
+    ) -> Result<Dataset, MetricError> {
+        let mut gathered = RawDataset::default();
         while let Some(block) = source.next_block()? {
             gathered.take(block)?;
             observer.tick(gathered.labels.len() as u64, None, source.bytes_read());
@@ -61,9 +61,9 @@ impl Table {
         if gathered.labels.is_empty() {
             return Err(ReadError::NoRows { files: source.name() }.into());
         }
-        let mut table = gathered.lay_out(task, memory)?;
-        (table.columns, table.skipped) = (source.columns(), source.skipped());
-        Ok(table)
+        let mut dataset = gathered.standardize(task, memory)?;
+        (dataset.columns, dataset.skipped) = (source.columns(), source.skipped());
+        Ok(dataset)
     }
 
     /// The number of rows.
@@ -71,7 +71,7 @@ impl Table {
         self.class_of.len()
     }
 
-    /// A variable's values, scaled.
+    /// A variable's standardized values.
     pub(super) fn values(&self, variable: usize) -> &[f32] {
         &self.values[variable * self.rows()..(variable + 1) * self.rows()]
     }
@@ -95,12 +95,12 @@ impl Table {
     }
 
     /// Some of the rows, in the order given, with the same columns.
-    pub fn part(&self, rows: &[usize]) -> Table {
+    pub fn part(&self, rows: &[usize]) -> Dataset {
         let values = (0..self.variables.len()).flat_map(|variable| {
             let column = self.values(variable);
             rows.iter().map(|&row| column[row])
         });
-        Table {
+        Dataset {
             values: values.collect(),
             class_of: rows.iter().map(|&row| self.class_of[row]).collect(),
             weights: rows.iter().map(|&row| self.weights[row]).collect(),
@@ -114,14 +114,14 @@ impl Table {
 
 /// Rows as they come.
 #[derive(Default)]
-struct Gathered {
+struct RawDataset {
     dictionary: Option<Dictionary>,
     batches: Vec<Batch>,
     labels: Vec<Label>,
     survey: LabelSurvey,
 }
 
-impl Gathered {
+impl RawDataset {
     fn take(&mut self, block: Block) -> Result<(), MetricError> {
         let Block { rows, file, first_line } = block;
         let lines = rows.lines.clone();
@@ -140,7 +140,7 @@ impl Gathered {
         Ok(())
     }
 
-    fn lay_out(self, task: TaskKind, memory: u64) -> Result<Table, MetricError> {
+    fn standardize(self, task: TaskKind, memory: u64) -> Result<Dataset, MetricError> {
         let ClassLabels { classes, class_of } = self.survey.classes(&self.labels, task)?.ok_or(MetricError::Numbers)?;
         let dictionary = self.dictionary.unwrap_or_else(|| Dictionary::new(None));
         let (rows, width) = (class_of.len(), dictionary.span());
@@ -154,16 +154,16 @@ impl Gathered {
         for id in dictionary.ids() {
             column.fill(0.0);
             columns[id as usize].iter().for_each(|&(row, value)| column[row as usize] = value);
-            if let Some((centre, spread)) = centre_and_spread(&column) {
-                variables.push(Variable { name: dictionary.name(id), centre, spread });
-                values.extend(column.iter().map(|value| ((value / spread) - centre / spread) as f32));
+            if let Some((mean, std)) = mean_and_std(&column) {
+                variables.push(Variable { name: dictionary.name(id), mean, std });
+                values.extend(column.iter().map(|value| ((value / std) - mean / std) as f32));
             }
         }
         let constant = dictionary.len() - variables.len();
         if variables.is_empty() {
             return Err(MetricError::NothingVaries);
         }
-        Ok(Table { variables, classes, class_of, weights, constant, columns: None, skipped: 0, values })
+        Ok(Dataset { variables, classes, class_of, weights, constant, columns: None, skipped: 0, values })
     }
 }
 
@@ -182,7 +182,7 @@ fn by_column(batches: &[Batch], width: usize) -> Vec<Vec<(u32, f64)>> {
 }
 
 /// Mean and standard deviation, unless nothing varies.
-pub(super) fn centre_and_spread(values: &[f64]) -> Option<(f64, f64)> {
+pub(super) fn mean_and_std(values: &[f64]) -> Option<(f64, f64)> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let count = values.len() as f64;
     let mean = values.iter().map(|value| value / largest).sum::<f64>() / count;
@@ -197,42 +197,42 @@ pub(super) mod tests {
     use super::*;
     use tamis::read::{ReadOptions, RowStream, expand};
 
-    /// A table read from text.
-    pub(crate) fn table(name: &str, text: &str) -> Result<Table, MetricError> {
+    /// A dataset read from text.
+    pub(crate) fn dataset(name: &str, text: &str) -> Result<Dataset, MetricError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
         let sources = expand(&[path.display().to_string()], None).unwrap();
         let mut stream = RowStream::open(sources, ReadOptions::default());
-        Table::read(&mut stream, TaskKind::Auto, 1 << 30, &mut ())
+        Dataset::read(&mut stream, TaskKind::Auto, 1 << 30, &mut ())
     }
 
     #[test]
     fn columns_are_centred_and_scaled_and_constant_ones_left_out() {
-        let table = table("t.csv", "a,b,c,y\n1,7,1e300,no\n2,7,-1e300,yes\n3,7,0,no\n").unwrap();
-        assert_eq!(table.constant, 1);
-        let names: Vec<&str> = table.variables.iter().map(|one| one.name.as_str()).collect();
+        let dataset = dataset("t.csv", "a,b,c,y\n1,7,1e300,no\n2,7,-1e300,yes\n3,7,0,no\n").unwrap();
+        assert_eq!(dataset.constant, 1);
+        let names: Vec<&str> = dataset.variables.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["a", "c"]);
-        assert_eq!((table.variables[0].centre, table.class_of.as_slice()), (2.0, &[0, 1, 0][..]));
+        assert_eq!((dataset.variables[0].mean, dataset.class_of.as_slice()), (2.0, &[0, 1, 0][..]));
         let wide = 1.5f32.sqrt();
         for (column, expected) in [(0, [-wide, 0.0, wide]), (1, [wide, -wide, 0.0])] {
             let close = |(a, b): (&f32, f32)| (a - b).abs() < 1e-6;
-            assert!(table.values(column).iter().zip(expected).all(close), "{:?}", table.values(column));
+            assert!(dataset.values(column).iter().zip(expected).all(close), "{:?}", dataset.values(column));
         }
     }
 
     #[test]
-    fn what_is_no_table_of_classes_is_told() {
-        let told = |name: &str, text: &str| table(name, text).unwrap_err().to_string();
+    fn unusable_data_are_errors() {
+        let told = |name: &str, text: &str| dataset(name, text).unwrap_err().to_string();
         assert!(told("t.csv", "a,y\n1,0.5\n2,1.5\n3,0.7\n").contains("a metric needs classes"));
         assert!(told("t.svm", "1 1:1\n1 1:2\n").contains('1'));
-        assert!(told("t.csv", "a,y\n1,no\n1,yes\n").contains("no variable varies"));
+        assert!(told("t.csv", "a,y\n1,no\n1,yes\n").contains("all variables are constant"));
         assert!(told("t.csv", "a,y\n1,no\n,yes\n").contains("t.csv:3"));
     }
 
     #[test]
     fn memory_is_counted_before_it_is_taken() {
-        let mut stream = Gathered::default();
+        let mut stream = RawDataset::default();
         stream.survey.observe(&Label::Number(1.0), String::new);
         stream.survey.observe(&Label::Number(2.0), String::new);
         stream.labels = vec![Label::Number(1.0), Label::Number(2.0)];
@@ -241,7 +241,7 @@ pub(super) mod tests {
             names.intern(tamis::data::FeatureKey::Index(index));
         }
         stream.dictionary = Some(names);
-        let told = stream.lay_out(TaskKind::Auto, 1000).unwrap_err().to_string();
-        assert!(told.contains("2 rows of 100 variables") && told.contains("--memory"), "{told}");
+        let told = stream.standardize(TaskKind::Auto, 1000).unwrap_err().to_string();
+        assert!(told.contains("2 rows of 100 variables") && told.contains("the limit is 0 MiB"), "{told}");
     }
 }

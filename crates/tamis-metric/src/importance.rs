@@ -1,34 +1,34 @@
-//! What counts in a metric: the share of each term and variable in the trace of W, and the first axis class by class.
+//! Importance of terms and variables: their shares of the trace of W; and the classes along the first axis.
 //!
 //! Source: 002, sections 2.7 and 4.1.1 (Figures 4.2 and 4.3). tr W = Σ w, since directions have length one; a term's part is
-//! Σ w ξⱼ². A product's part is dealt in equal parts to the variables it multiplies, a square's to the one.
+//! Σ w ξⱼ². The share of an interaction is divided equally among its variables; that of a square goes to its variable.
 
 use serde::Serialize;
 
-use super::learned::Metric;
+use super::metric::Metric;
 
-/// A term or variable and its part in the trace of W.
+/// A term or variable and its share of the trace of W.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its part; all parts add up to 1.
+    /// Its share; all shares add up to 1.
     pub share: f64,
 }
 
-/// The first axis in bins: how many rows of each class.
+/// Histograms of the classes along the first axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FirstAxis {
-    /// Borders of the bins, one more than bins.
+    /// The edges of the bins, one more than bins.
     pub borders: Vec<f64>,
     /// For each class the share of its rows in each bin.
     pub shares: Vec<Vec<f64>>,
-    /// The part of the variance of all coordinates that lies along the axis.
+    /// The share of the variance of all coordinates along the axis.
     pub variance: f64,
 }
 
 impl Metric {
-    /// Diagonal entries of W, one a term, as parts of the trace.
+    /// Diagonal entries of W, one per term, as shares of the trace.
     fn parts(&self) -> Vec<f64> {
         if self.steps.is_empty() {
             return vec![1.0 / self.terms.len().max(1) as f64; self.terms.len()];
@@ -41,13 +41,13 @@ impl Metric {
         parts.iter().map(|part| part / total).collect()
     }
 
-    /// Variables and products by their part in the metric, the largest first.
+    /// Variables and interactions by their share of the trace of W, the largest first.
     pub fn term_shares(&self) -> Vec<Share> {
         let share = |(term, share): (usize, f64)| Share { name: self.term_name(term), share };
         sorted(self.parts().into_iter().enumerate().map(share).collect())
     }
 
-    /// Variables by their part in the metric, in products or alone, the largest first.
+    /// Variables by their share of the trace of W, the largest first; interactions are divided among their variables.
     pub fn variable_shares(&self) -> Vec<Share> {
         let parts = self.variable_parts();
         let share = |(variable, share): (&super::Variable, f64)| Share { name: variable.name.clone(), share };
@@ -63,7 +63,7 @@ impl Metric {
         parts
     }
 
-    /// The training rows along the first axis; nothing for plain k-NN, which has no axes.
+    /// The training rows along the first axis; `None` for plain k-NN, which has no axes.
     pub fn first_axis(&self, bins: usize) -> Option<FirstAxis> {
         if self.axes.is_empty() || bins == 0 {
             return None;
@@ -94,7 +94,7 @@ fn sorted(mut shares: Vec<Share>) -> Vec<Share> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Candidate, MetricOptions, Settings, Stop, fit, table::tests::table};
+    use super::super::{Candidate, EarlyStopping, MetricOptions, Params, dataset::tests::dataset, fit};
     use super::*;
 
     fn learned() -> Metric {
@@ -103,10 +103,10 @@ mod tests {
             let (a, b) = (f64::from(i * 7 % 20) - 9.5, f64::from(i * 11 % 13) - 6.2);
             text += &format!("{a},{b},{},{}\n", i % 5, if a * b > 0.0 { "same" } else { "other" });
         }
-        let settings = Settings { steps: 20, burn_in: 0, update_every: 2, ..Settings::default() };
-        let candidates = vec![Candidate::new("order-2", settings)];
-        let options = MetricOptions { candidates, stop: Stop::Last, ..MetricOptions::default() };
-        fit(&table("t.csv", &text).unwrap(), &options, &()).unwrap().metric
+        let params = Params { max_iter: 20, burn_in: 0, update_every: 2, ..Params::default() };
+        let candidates = vec![Candidate::new("order-2", params)];
+        let options = MetricOptions { candidates, early_stopping: EarlyStopping::Off, ..MetricOptions::default() };
+        fit(&dataset("t.csv", &text).unwrap(), &options, &mut ()).unwrap().metric
     }
 
     #[test]

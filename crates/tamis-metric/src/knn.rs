@@ -1,9 +1,9 @@
-//! The nearest rows of each class: in distances that grow with the metric, or streamed block by block without keeping any.
+//! The nearest rows of each class, from a stored matrix of distances or from blocks of distances that are not stored.
 //!
-//! [`Distances`] holds all of them (4nm bytes) and adds what new coordinates bring: one pass over each row of memory adds
-//! the coordinates and keeps the few nearest of each class. [`stream`] holds a block of rows at a time, made by a matrix
-//! product from |a|² + |b|² − 2a·b: for the first, Euclidean neighbours in all variables, for many rows, and for new rows.
-//! A row's list depends on that row alone, so results are the same on any number of threads; of equals the first is nearer.
+//! [`DistanceMatrix`] stores all distances (4nm bytes) and adds new coordinates to them: one pass over each row adds the
+//! coordinates and finds the nearest rows of each class. [`search_in_blocks`] computes a block of rows at a time by a matrix
+//! product, |a|² + |b|² − 2a·b: for the first, Euclidean neighbours, for many rows, and for new rows.
+//! A row's list depends on that row alone, so results are the same on any number of threads. Ties go to the earlier row.
 
 use std::ops::Range;
 
@@ -11,38 +11,49 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::number::{LANES, Real, double, vectorized};
+use super::real::{LANES, Real, double, vectorized};
 
 /// The nearest rows of one class, near to far: squared distance and place.
-pub(super) type Nearest<T> = Vec<(T, u32)>;
+pub(super) type NeighborList<T> = Vec<(T, u32)>;
 
-/// What is looked for.
+/// A search for the k nearest rows of each class.
 pub(super) struct Search<'a> {
     /// The places of each class.
     pub(super) classes: &'a [Range<usize>],
-    /// How many of each.
-    pub(super) keep: usize,
-    /// Whether queries are the rows themselves, and not their own neighbours.
-    pub(super) itself: bool,
+    /// The number of neighbours of each class.
+    pub(super) k: usize,
+    /// Whether queries are the rows themselves: a row is then not its own neighbour.
+    pub(super) exclude_self: bool,
 }
 
 impl Search<'_> {
-    fn lists<T: Real>(&self) -> Vec<Nearest<T>> {
-        vec![Vec::with_capacity(self.keep + 1); self.classes.len()]
+    fn lists<T: Real>(&self) -> Vec<NeighborList<T>> {
+        vec![Vec::with_capacity(self.k + 1); self.classes.len()]
     }
 
     #[inline(always)]
-    fn scan<T: Real>(&self, distances: &[T], query: usize, bounds: impl Iterator<Item = T>, lists: &mut [Nearest<T>]) {
-        let skip = if self.itself { query } else { usize::MAX };
+    fn scan<T: Real>(
+        &self,
+        distances: &[T],
+        query: usize,
+        bounds: impl Iterator<Item = T>,
+        lists: &mut [NeighborList<T>],
+    ) {
+        let skip = if self.exclude_self { query } else { usize::MAX };
         for ((class, list), bound) in self.classes.iter().zip(lists).zip(bounds) {
-            scan(distances, class.clone(), (self.keep, bound, skip), list);
+            scan(distances, class.clone(), (self.k, bound, skip), list);
         }
     }
 }
 
 /// Keeps the nearest of a stretch, all below a bound. Most chunks hold none: they are compared at once.
 #[inline(always)]
-fn scan<T: Real>(distances: &[T], class: Range<usize>, (keep, bound, skip): (usize, T, usize), list: &mut Nearest<T>) {
+fn scan<T: Real>(
+    distances: &[T],
+    class: Range<usize>,
+    (keep, bound, skip): (usize, T, usize),
+    list: &mut NeighborList<T>,
+) {
     list.clear();
     let mut worst = bound;
     for (number, chunk) in distances[class.clone()].chunks(LANES).enumerate() {
@@ -65,16 +76,16 @@ fn scan<T: Real>(distances: &[T], class: Range<usize>, (keep, bound, skip): (usi
     }
 }
 
-/// Squared distances from queries to all rows, kept from one update to the next.
-pub(super) struct Distances<T> {
+/// Squared distances from queries to all rows, stored from one update to the next.
+pub(super) struct DistanceMatrix<T> {
     rows: usize,
     values: Vec<T>,
     /// Query by query and class by class, the places of the nearest at the last update.
     nearest: Vec<u32>,
 }
 
-/// No place: there were fewer rows than wanted, or no search yet.
-const NOBODY: u32 = u32::MAX;
+/// No row: the class has fewer rows than k, or there was no search yet.
+const NO_ROW: u32 = u32::MAX;
 
 /// What the nearest of a class must be below. Those of last time are still there, and as many as are wanted: whoever is
 /// farther than all of them is not among the nearest now.
@@ -82,7 +93,7 @@ const NOBODY: u32 = u32::MAX;
 fn bound<T: Real>(distances: &[T], last: &[u32]) -> T {
     let mut farthest = T::default();
     for &place in last {
-        if place == NOBODY {
+        if place == NO_ROW {
             return T::MOST;
         }
         let distance = distances[place as usize];
@@ -91,23 +102,23 @@ fn bound<T: Real>(distances: &[T], last: &[u32]) -> T {
     farthest.next()
 }
 
-impl<T: Real> Distances<T> {
+impl<T: Real> DistanceMatrix<T> {
     /// All zero.
     pub(super) fn new(queries: usize, rows: usize) -> Self {
-        Distances { rows, values: vec![T::default(); queries * rows], nearest: Vec::new() }
+        DistanceMatrix { rows, values: vec![T::default(); queries * rows], nearest: Vec::new() }
     }
 
-    /// Adds coordinates, then shows the nearest rows of every query.
+    /// Adds coordinates, then calls `see` with the nearest rows of every query.
     pub(super) fn update<R: Send>(
         &mut self,
         of_rows: &[Vec<T>],
         of_queries: &[Vec<T>],
         search: &Search<'_>,
-        see: impl Fn(usize, &[Nearest<T>]) -> R + Sync,
+        see: impl Fn(usize, &[NeighborList<T>]) -> R + Sync,
     ) -> Vec<R> {
-        let (keep, width) = (search.keep, search.keep * search.classes.len());
-        self.nearest.resize(self.values.len() / self.rows * width, NOBODY);
-        let work = |lists: &mut Vec<Nearest<T>>, (query, (line, last)): (usize, (&mut [T], &mut [u32]))| {
+        let (keep, width) = (search.k, search.k * search.classes.len());
+        self.nearest.resize(self.values.len() / self.rows * width, NO_ROW);
+        let work = |lists: &mut Vec<NeighborList<T>>, (query, (line, last)): (usize, (&mut [T], &mut [u32]))| {
             let here: Vec<T> = of_queries.iter().map(|coordinate| coordinate[query]).collect();
             vectorized::<T, ()>(
                 #[inline(always)]
@@ -167,12 +178,12 @@ impl<T: Real> Points<'_, T> {
 /// Queries whose distances are in memory at a time.
 const BLOCK: usize = 64;
 
-/// Shows the nearest rows of every query, a block of distances at a time.
-pub(super) fn stream<T: Real, R: Send>(
+/// Calls `see` with the nearest rows of every query, computing a block of distances at a time.
+pub(super) fn search_in_blocks<T: Real, R: Send>(
     rows: Points<'_, T>,
     queries: Points<'_, T>,
     search: &Search<'_>,
-    see: impl Fn(usize, &[Nearest<T>]) -> R + Sync,
+    see: impl Fn(usize, &[NeighborList<T>]) -> R + Sync,
 ) -> Vec<R> {
     let (row_norms, query_norms) = (rows.norms(), queries.norms());
     let dimensions = rows.dimensions();
@@ -216,13 +227,13 @@ mod tests {
         let coordinates: Vec<Vec<f64>> = (0..2).map(|d| points.iter().map(|point| point[d]).collect()).collect();
         let flat: Vec<f64> = coordinates.concat();
         let classes = [0..40, 40..41, 41..150];
-        let search = Search { classes: &classes, keep: 5, itself: true };
-        let places = |_: usize, lists: &[Nearest<f64>]| -> Vec<Vec<u32>> {
+        let search = Search { classes: &classes, k: 5, exclude_self: true };
+        let places = |_: usize, lists: &[NeighborList<f64>]| -> Vec<Vec<u32>> {
             lists.iter().map(|list| list.iter().map(|(_, place)| *place).collect()).collect()
         };
-        let held = Distances::new(150, 150).update(&coordinates, &coordinates, &search, places);
+        let held = DistanceMatrix::new(150, 150).update(&coordinates, &coordinates, &search, places);
         let all = Points { count: 150, values: &flat };
-        let streamed = stream(all, all, &search, places);
+        let streamed = search_in_blocks(all, all, &search, places);
         for query in 0..150 {
             let expected: Vec<Vec<u32>> = classes.iter().map(|class| naive(&points, query, class.clone(), 5)).collect();
             assert_eq!(held[query], expected, "held, {query}");
@@ -233,10 +244,10 @@ mod tests {
     #[test]
     fn coordinates_add_up() {
         let [first, second] = [vec![vec![0.0f32, 3.0]], vec![vec![0.0f32, 4.0]]];
-        let mut distances = Distances::new(2, 2);
+        let mut distances = DistanceMatrix::new(2, 2);
         let class = 0..2;
-        let search = Search { classes: std::slice::from_ref(&class), keep: 1, itself: true };
-        let nearest = |_: usize, lists: &[Nearest<f32>]| lists[0][0];
+        let search = Search { classes: std::slice::from_ref(&class), k: 1, exclude_self: true };
+        let nearest = |_: usize, lists: &[NeighborList<f32>]| lists[0][0];
         assert_eq!(distances.update(&first, &first, &search, nearest), [(9.0, 1), (9.0, 0)]);
         assert_eq!(distances.update(&second, &second, &search, nearest), [(25.0, 1), (25.0, 0)]);
     }
@@ -246,14 +257,14 @@ mod tests {
         // Whole numbers, so that there are many equals; class 2 is smaller than what is kept.
         let coordinate = |by: u32| (0..90).map(|i| f64::from(i * by % 7)).collect::<Vec<f64>>();
         let classes = [0..50, 50..87, 87..90];
-        let search = Search { classes: &classes, keep: 4, itself: true };
-        let places = |_: usize, lists: &[Nearest<f64>]| lists.to_vec();
-        let mut grown = Distances::new(90, 90);
+        let search = Search { classes: &classes, k: 4, exclude_self: true };
+        let places = |_: usize, lists: &[NeighborList<f64>]| lists.to_vec();
+        let mut grown = DistanceMatrix::new(90, 90);
         let mut all: Vec<Vec<f64>> = Vec::new();
         for by in [3, 5, 11, 2, 13] {
             let fresh = [coordinate(by)];
             all.extend(fresh.clone());
-            let once = Distances::new(90, 90).update(&all, &all, &search, places);
+            let once = DistanceMatrix::new(90, 90).update(&all, &all, &search, places);
             assert_eq!(grown.update(&fresh, &fresh, &search, places), once, "after {by}");
         }
     }

@@ -1,20 +1,20 @@
-//! The support of a direction from the stabilized learner: for very wide, sparse rows.
+//! The support of a direction from the stabilized learner: for very sparse, sparse rows.
 //!
 //! Source: 002, section 4.1.2, where the stabilized truncated stochastic gradient takes the place of step (c) of
 //! Algorithm 2.2, without a formula. Ours: the stabilized learner tells the classes apart on the rows weighted by their
 //! residuals ρ, and its κ features are the support; on the support the direction is the leading eigenvector of A, as for
 //! the power method. So features are chosen by stability on rows that are hard by now, and entries by the metric's own
 //! objective. Rows are given as they were, not centred, so that zeros stay absent: O(non-zeros) a step for the choice.
-//! Products are not looked at: `order` is 1.
+//! Products are not looked at: `max_order` is 1.
 
-use super::number::{Real, double};
+use super::real::{Real, double};
 use super::sample::Sample;
 use tamis::read::{Csr, Labels, MatrixRows, memory_of_this_machine};
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, TaskKind, fit_rows};
 
 /// The rows as they were, sparse.
-pub(super) struct WideRows {
+pub(super) struct SparseRows {
     offsets: Vec<i64>,
     places: Vec<i64>,
     values: Vec<f64>,
@@ -22,7 +22,7 @@ pub(super) struct WideRows {
     columns: usize,
 }
 
-impl WideRows {
+impl SparseRows {
     /// The rows of a sample, each variable divided by its deviation.
     pub(super) fn new<T: Real>(sample: &Sample<T>) -> Self {
         let (rows, columns) = (sample.rows(), sample.variables.len());
@@ -39,17 +39,17 @@ impl WideRows {
             offsets.push(values.len() as i64);
         }
         let classes = sample.class_of.iter().map(|&class| f64::from(class)).collect();
-        WideRows { offsets, places, values, classes, columns }
+        SparseRows { offsets, places, values, classes, columns }
     }
 
     /// The variables the stabilized learner keeps, ascending; none if it finds nothing.
-    pub(super) fn support(&self, residuals: &[f64], entries: usize, seed: u64) -> Vec<u32> {
+    pub(super) fn support(&self, residuals: &[f64], max_terms: usize, seed: u64) -> Vec<u32> {
         let rows = residuals.len() as f64;
         let weights: Vec<f64> = residuals.iter().map(|residual| residual * rows).collect();
         let Ok(matrix) = Csr::new(&self.offsets, &self.places, &self.values, self.columns) else { return Vec::new() };
         let labels = Labels::Numbers(&self.classes);
         let Ok(mut stream) = MatrixRows::new(matrix, labels, Some(&weights), None) else { return Vec::new() };
-        let recipe = Recipe { k: Some(entries), seed, ..Recipe::default() };
+        let recipe = Recipe { k: Some(max_terms), seed, ..Recipe::default() };
         let options =
             FitOptions { task: TaskKind::Multiclass, memory: memory_of_this_machine(), ..FitOptions::default() };
         let Ok(fitted) = fit_rows(&recipe, &options, &mut stream, None, &mut ()) else { return Vec::new() };
@@ -60,7 +60,7 @@ impl WideRows {
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut support: Vec<u32> = Vec::new();
         for (_, column) in found {
-            if support.len() < entries && !support.contains(&column) {
+            if support.len() < max_terms && !support.contains(&column) {
                 support.push(column);
             }
         }
@@ -71,7 +71,7 @@ impl WideRows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::tests::table;
+    use super::super::dataset::tests::dataset;
     use super::*;
 
     /// Sparse rows: column 7 is there in one class only, others come and go.
@@ -93,14 +93,14 @@ mod tests {
 
     #[test]
     fn zeros_stay_absent_and_the_column_that_tells_classes_apart_is_kept() {
-        let table = table("t.svm", &rows()).unwrap();
-        let sample = Sample::<f32>::new(&table, &(0..120).collect::<Vec<_>>());
-        let wide = WideRows::new(&sample);
+        let dataset = dataset("t.svm", &rows()).unwrap();
+        let sample = Sample::<f32>::new(&dataset, &(0..120).collect::<Vec<_>>());
+        let sparse = SparseRows::new(&sample);
         let written = rows().matches(':').count();
-        assert_eq!(wide.values.len(), written, "as many entries as the file has");
-        let support = wide.support(&[1.0 / 120.0; 120], 2, 1);
+        assert_eq!(sparse.values.len(), written, "as many entries as the file has");
+        let support = sparse.support(&[1.0 / 120.0; 120], 2, 1);
         let names: Vec<&str> =
-            support.iter().map(|&at| table.variables[sample.variables[at as usize]].name.as_str()).collect();
+            support.iter().map(|&at| dataset.variables[sample.variables[at as usize]].name.as_str()).collect();
         assert!(names.contains(&"7") && names.len() <= 2, "{names:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Who is near whom, as an operator: the k nearest rows of the own class and of the others, for every row.
+//! The graph of nearest neighbours as a linear operator: for every row its k nearest rows of its own class and of the others.
 //!
 //! Source: 002, (2.3) to (2.5), (2.12) and section 2.8. For a row i with own neighbours S(i) and others O(i), and a vector z
 //! with one number a row:
@@ -12,27 +12,27 @@
 
 use rayon::prelude::*;
 
-use super::number::{LANES, Real, double, vectorized};
+use super::real::{LANES, Real, double, vectorized};
 
 /// Neighbours of every row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Graph {
+pub(super) struct NeighborGraph {
     /// k.
-    pub(super) neighbours: usize,
+    pub(super) k: usize,
     /// Row by row, the k nearest of its class.
     pub(super) own: Vec<u32>,
     /// Row by row, the k nearest of other classes.
     pub(super) others: Vec<u32>,
 }
 
-impl Graph {
+impl NeighborGraph {
     fn pairs(&self) -> impl Iterator<Item = (&[u32], &[u32])> {
-        self.own.chunks_exact(self.neighbours).zip(self.others.chunks_exact(self.neighbours))
+        self.own.chunks_exact(self.k).zip(self.others.chunks_exact(self.k))
     }
 
     /// gᵢ of one coordinate; of a term's own values it is the diagonal entry of yᵢDᵢ.
     pub(super) fn margins<T: Real>(&self, z: &[T]) -> Vec<T> {
-        let share = T::of(1.0 / self.neighbours as f64);
+        let share = T::of(1.0 / self.k as f64);
         let margin = |((own, others), &here): ((&[u32], &[u32]), &T)| {
             let mut sum = T::default();
             for (&near, &far) in own.iter().zip(others) {
@@ -46,7 +46,7 @@ impl Graph {
 
     /// The margins of several terms, laid one after the other.
     pub(super) fn margins_of_all<T: Real>(&self, terms: &[T], margins: &mut [T]) {
-        let size = self.own.len() / self.neighbours * LANES;
+        let size = self.own.len() / self.k * LANES;
         let blocks = terms.par_chunks(size).zip(margins.par_chunks_mut(size));
         blocks.for_each(|(terms, margins)| {
             vectorized::<T, ()>(
@@ -59,8 +59,8 @@ impl Graph {
     /// The margins of at most sixteen terms, turned so that one look at a pair of rows serves them all.
     #[inline(always)]
     fn margins_of_few<T: Real>(&self, terms: &[T], margins: &mut [T]) {
-        let rows = self.own.len() / self.neighbours;
-        let share = T::of(1.0 / self.neighbours as f64);
+        let rows = self.own.len() / self.k;
+        let share = T::of(1.0 / self.k as f64);
         let mut turned = vec![[T::default(); LANES]; rows];
         for (lane, term) in terms.chunks_exact(rows).enumerate() {
             for (row, &value) in turned.iter_mut().zip(term) {
@@ -83,7 +83,7 @@ impl Graph {
     /// Λz.
     pub(super) fn apply(&self, residuals: &[f64], z: &[f64]) -> Vec<f64> {
         let mut result = vec![0.0; z.len()];
-        let share = 1.0 / self.neighbours as f64;
+        let share = 1.0 / self.k as f64;
         for (here, (own, others)) in self.pairs().enumerate() {
             let residual = residuals[here] * share;
             if residual == 0.0 {
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
 
     /// Four rows on a line, 0 and 1 of one class, 2 and 3 of the other.
-    fn graph() -> Graph {
-        Graph { neighbours: 1, own: vec![1, 0, 3, 2], others: vec![2, 2, 1, 1] }
+    fn graph() -> NeighborGraph {
+        NeighborGraph { k: 1, own: vec![1, 0, 3, 2], others: vec![2, 2, 1, 1] }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How far to go along a direction: the weight w ≥ 0 that makes the exponential loss least.
+//! Line search: the weight w ≥ 0 of a direction that minimizes the exponential loss.
 //!
 //! Source: 002, (2.13): w solves h(w) = −Σ ρᵢgᵢ exp(−w gᵢ) = 0. h rises, so a Newton step that leaves the bracket is
 //! replaced by bisection. Departures (E21): there may be no root (all margins positive), so w is at most 5/mean|g|;
@@ -10,12 +10,12 @@ pub(super) const CLIP: f64 = 30.0;
 const TOLERANCE: f64 = 1e-12;
 
 /// e^x, x clipped.
-pub(super) fn bounded_exp(exponent: f64) -> f64 {
+pub(super) fn clipped_exp(exponent: f64) -> f64 {
     exponent.clamp(-CLIP, CLIP).exp()
 }
 
-/// The weight, or nothing if the loss falls nowhere.
-pub(super) fn best_weight(residuals: &[f64], margins: &[f64]) -> Option<f64> {
+/// The weight, or `None` if the loss does not fall along the direction.
+pub(super) fn line_search(residuals: &[f64], margins: &[f64]) -> Option<f64> {
     let mean = margins.iter().map(|margin| margin.abs()).sum::<f64>() / margins.len().max(1) as f64;
     if mean == 0.0 || !mean.is_finite() {
         return None;
@@ -23,7 +23,7 @@ pub(super) fn best_weight(residuals: &[f64], margins: &[f64]) -> Option<f64> {
     let most = 5.0 / mean;
     let slopes = |weight: f64| {
         residuals.iter().zip(margins).fold((0.0, 0.0), |(slope, bend), (residual, margin)| {
-            let pull = residual * margin * bounded_exp(-weight * margin);
+            let pull = residual * margin * clipped_exp(-weight * margin);
             (slope - pull, bend + pull * margin)
         })
     };
@@ -59,15 +59,15 @@ mod tests {
     #[test]
     fn two_rows_by_hand() {
         // 3·e^{−w} = 1·e^{w}: w = ln 3 / 2.
-        let weight = best_weight(&[3.0, 1.0], &[1.0, -1.0]).unwrap();
+        let weight = line_search(&[3.0, 1.0], &[1.0, -1.0]).unwrap();
         assert!((weight - 3f64.ln() / 2.0).abs() < 1e-9, "{weight}");
     }
 
     #[test]
     fn without_a_root_the_weight_is_capped_or_nothing() {
-        assert_eq!(best_weight(&[1.0, 1.0], &[1.0, 3.0]), Some(2.5));
-        assert_eq!(best_weight(&[1.0, 2.0], &[1.0, -1.0]), None);
-        assert_eq!(best_weight(&[1.0], &[0.0]), None);
-        assert_eq!(best_weight(&[], &[]), None);
+        assert_eq!(line_search(&[1.0, 1.0], &[1.0, 3.0]), Some(2.5));
+        assert_eq!(line_search(&[1.0, 2.0], &[1.0, -1.0]), None);
+        assert_eq!(line_search(&[1.0], &[0.0]), None);
+        assert_eq!(line_search(&[], &[]), None);
     }
 }

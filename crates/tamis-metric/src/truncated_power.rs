@@ -7,24 +7,24 @@
 //! then     ξ on its support = the leading eigenvector of A there; entries below 1e-3 of the largest are dropped
 //! ```
 //! Departures (E20): λ starts at 0 and rises only when ξ′Aξ falls, as the prose says and the algorithm does not; the start is
-//! the unit vector of the largest diagonal entry of A, not 1/√p, which is a poor local optimum. With `definite_shift` and
-//! `even_start` both are as published; the fall of ξ′Aξ from a dense start to a sparse vector is then no fall, and λ is from
+//! the unit vector of the largest diagonal entry of A, not 1/√p, which is a poor local optimum. With `psd_shift` and
+//! `uniform_start` both are as published; the fall of ξ′Aξ from a dense start to a sparse vector is then no fall, and λ is from
 //! all eigenvalues of A on the √p candidates of the step, which is p numbers.
 //! Cost: one pass over Φ and 4kn an iteration, about five iterations.
 
 use faer::{Mat, Side};
 
-use super::graph::Graph;
-use super::number::{Real, dot};
-use super::settings::Settings;
+use super::neighbor_graph::NeighborGraph;
+use super::params::Params;
+use super::real::{Real, dot};
 use super::terms::Terms;
 
-/// A at one step, as its parts.
-pub(super) struct Problem<'a, T> {
+/// The matrix A = Φ Λ Φ′ of one step, as its factors.
+pub(super) struct MarginMatrix<'a, T> {
     /// Φ.
     pub(super) terms: &'a Terms<T>,
     /// Λ without its residuals.
-    pub(super) graph: &'a Graph,
+    pub(super) graph: &'a NeighborGraph,
     /// ρ.
     pub(super) residuals: &'a [f64],
     /// The terms that may be chosen, ascending.
@@ -46,18 +46,18 @@ pub(super) struct Direction {
 
 const ITERATIONS: usize = 30;
 
-/// The direction, or nothing if no step down was found.
-pub(super) fn leading<T: Real>(problem: &Problem<'_, T>, entries: usize, settings: &Settings) -> Option<Direction> {
-    let scale = problem.diagonal.iter().fold(0.0, |most: f64, one| most.max(one.abs()));
+/// The leading sparse direction, or `None` if no direction lowers the loss.
+pub(super) fn leading<T: Real>(matrix: &MarginMatrix<'_, T>, max_terms: usize, params: &Params) -> Option<Direction> {
+    let scale = matrix.diagonal.iter().fold(0.0, |most: f64, one| most.max(one.abs()));
     if scale == 0.0 || !scale.is_finite() {
         return None;
     }
-    let mut now = if settings.even_start { problem.even() } else { problem.largest() };
-    let mut image = problem.image(&now);
+    let mut now = if params.uniform_start { matrix.uniform_start() } else { matrix.coordinate_start() };
+    let mut image = matrix.apply(&now);
     let most = image.iter().fold(0.0, |most: f64, one| most.max(one.abs()));
-    let mut shift = if settings.definite_shift { problem.definite_shift(scale) } else { 0.0 };
+    let mut shift = if params.psd_shift { matrix.psd_shift(scale) } else { 0.0 };
     for _ in 0..ITERATIONS {
-        let next = problem.truncated(&image, &now, shift, entries);
+        let next = matrix.truncated(&image, &now, shift, max_terms);
         if next.gain < now.gain - 1e-9 * scale {
             shift = (2.0 * shift).max(most);
             if shift > 1000.0 * scale {
@@ -70,17 +70,17 @@ pub(super) fn leading<T: Real>(problem: &Problem<'_, T>, entries: usize, setting
         if settled {
             break;
         }
-        image = problem.image(&now);
+        image = matrix.apply(&now);
     }
-    if settings.refit {
-        now = problem.refitted(&now);
+    if params.refit {
+        now = matrix.refitted(&now);
     }
     (now.gain > 0.0).then_some(now)
 }
 
-impl<T: Real> Problem<'_, T> {
+impl<T: Real> MarginMatrix<'_, T> {
     /// The unit vector of the largest diagonal entry.
-    fn largest(&self) -> Direction {
+    fn coordinate_start(&self) -> Direction {
         let best = (1..self.columns.len()).fold(0, |best, at| match self.diagonal[at] > self.diagonal[best] {
             true => at,
             false => best,
@@ -89,14 +89,14 @@ impl<T: Real> Problem<'_, T> {
     }
 
     /// 1/√p everywhere. Its gain is not compared with that of sparse vectors.
-    fn even(&self) -> Direction {
+    fn uniform_start(&self) -> Direction {
         let value = 1.0 / (self.columns.len() as f64).sqrt();
         let values = vec![value; self.columns.len()];
         Direction { support: self.columns.to_vec(), values, gain: f64::NEG_INFINITY }
     }
 
     /// Aξ.
-    fn image(&self, direction: &Direction) -> Vec<f64> {
+    fn apply(&self, direction: &Direction) -> Vec<f64> {
         let along = self.terms.along(&direction.support, &direction.values);
         self.terms.times(self.columns, &self.graph.apply(self.residuals, &along))
     }
@@ -107,7 +107,7 @@ impl<T: Real> Problem<'_, T> {
     }
 
     /// The κ largest entries of Aξ + λξ, as a unit vector; of equals the first.
-    fn truncated(&self, image: &[f64], now: &Direction, shift: f64, entries: usize) -> Direction {
+    fn truncated(&self, image: &[f64], now: &Direction, shift: f64, max_terms: usize) -> Direction {
         let mut shifted = image.to_vec();
         if shift > 0.0 {
             for (term, value) in now.support.iter().zip(&now.values) {
@@ -117,9 +117,9 @@ impl<T: Real> Problem<'_, T> {
         }
         let mut order: Vec<usize> = (0..shifted.len()).collect();
         let larger = |&a: &usize, &b: &usize| shifted[b].abs().total_cmp(&shifted[a].abs()).then(a.cmp(&b));
-        if entries < order.len() {
-            order.select_nth_unstable_by(entries - 1, larger);
-            order.truncate(entries);
+        if max_terms < order.len() {
+            order.select_nth_unstable_by(max_terms - 1, larger);
+            order.truncate(max_terms);
         }
         order.sort_unstable();
         order.retain(|&at| shifted[at] != 0.0);
@@ -130,7 +130,7 @@ impl<T: Real> Problem<'_, T> {
     }
 
     /// The best direction on a support, if it is one of descent.
-    pub(super) fn on(&self, support: Vec<u32>) -> Option<Direction> {
+    pub(super) fn on_support(&self, support: Vec<u32>) -> Option<Direction> {
         if support.is_empty() {
             return None;
         }
@@ -145,7 +145,7 @@ impl<T: Real> Problem<'_, T> {
         if size < 2 {
             return now.clone();
         }
-        let Ok(eigen) = self.part(&now.support).self_adjoint_eigen(Side::Lower) else { return now.clone() };
+        let Ok(eigen) = self.submatrix(&now.support).self_adjoint_eigen(Side::Lower) else { return now.clone() };
         let vector: Vec<f64> = eigen.U().col(size - 1).iter().copied().collect();
         let largest = vector.iter().fold(0.0, |most: f64, one| if one.abs() > most.abs() { *one } else { most });
         if largest == 0.0 || !largest.is_finite() {
@@ -158,7 +158,7 @@ impl<T: Real> Problem<'_, T> {
     }
 
     /// A of a few terms.
-    fn part(&self, terms: &[u32]) -> Mat<f64> {
+    fn submatrix(&self, terms: &[u32]) -> Mat<f64> {
         let images: Vec<Vec<T>> = terms.iter().map(|&term| self.image_of_term(term)).collect();
         Mat::from_fn(terms.len(), terms.len(), |i, j| {
             let (low, high) = (i.min(j), i.max(j));
@@ -172,8 +172,8 @@ impl<T: Real> Problem<'_, T> {
     }
 
     /// λ for which A + λI has no negative eigenvalue: tenfold from a thousandth of the diagonal, until it is enough.
-    fn definite_shift(&self, scale: f64) -> f64 {
-        let Ok(eigen) = self.part(self.columns).self_adjoint_eigen(Side::Lower) else { return scale };
+    fn psd_shift(&self, scale: f64) -> f64 {
+        let Ok(eigen) = self.submatrix(self.columns).self_adjoint_eigen(Side::Lower) else { return scale };
         let lowest = eigen.S().column_vector().iter().fold(0.0, |least: f64, &one| least.min(one));
         let mut shift = 1e-3 * scale;
         while shift < -lowest {

@@ -1,4 +1,4 @@
-//! A learned metric: what new rows need to be placed among the training rows.
+//! A learned metric: coordinates for new rows, and the training rows as reference rows of k-NN.
 //!
 //! W = Σ w ξξ′ over few terms of few variables. A row becomes φ(x), the terms of its scaled variables, and then the
 //! coordinates L φ(x), turned so that the first axis is the direction in which the training rows vary most, and so on:
@@ -9,40 +9,40 @@ use faer::{Mat, Side};
 use serde::{Deserialize, Serialize};
 
 use super::boost::{Boost, Step};
-use super::course::Judged;
-use super::nearest::{Nearest, Points, Search, stream};
-use super::number::{Real, double};
+use super::classify::{ClassScore, base, vote};
+use super::dataset::{Dataset, Variable};
+use super::knn::{NeighborList, Points, Search, search_in_blocks};
+use super::learning_curve::CvResult;
+use super::params::Params;
+use super::real::{Real, double};
 use super::sample::Sample;
-use super::settings::Settings;
-use super::table::{Table, Variable};
-use super::vote::{Verdict, base, vote};
 use tamis::data::{Dictionary, FeatureKey, Label, ParsedRows};
 use tamis::parse::columns::KnownColumns;
 
-/// A metric and the rows it was learned from, as points.
+/// A metric and its reference rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// What the candidate was called that became this metric.
+    /// The name of the candidate.
     pub name: String,
-    /// How it was learned; nothing for plain k-NN.
-    pub settings: Option<Settings>,
-    /// How every candidate did on rows held out; empty if there was nothing to choose.
-    pub judged: Vec<Judged>,
-    /// Rows that vote.
-    pub voters: usize,
-    /// k of f_W.
-    pub neighbours: usize,
+    /// The parameters it was learned with; `None` for plain k-NN.
+    pub params: Option<Params>,
+    /// Cross-validation results of all candidates; empty without cross-validation.
+    pub cv_results: Vec<CvResult>,
+    /// Number of neighbours of the k-NN classifier.
+    pub n_neighbors: usize,
+    /// Number of neighbours of the base classifier f_W.
+    pub metric_neighbors: usize,
     /// The classes.
     pub classes: Vec<Label>,
-    /// The roles of columns, if a table was read.
+    /// The roles of columns, if a dataset was read.
     pub columns: Option<KnownColumns>,
-    /// The variables that count, and how they are scaled.
+    /// The variables in use and their standardization.
     pub variables: Vec<Variable>,
-    /// Variables there were.
-    pub width: usize,
-    /// What coordinates are made of.
+    /// Number of variables of the training data.
+    pub n_features: usize,
+    /// The terms of the coordinates.
     pub terms: Vec<Term>,
-    /// W as a sum: weight, and ξ as (term, entry).
+    /// W as a sum of rank-one updates: weight, and ξ as (term, entry).
     pub steps: Vec<(f64, Vec<(u32, f64)>)>,
     /// L, turned: axis by axis, an entry a term. Empty if terms are coordinates.
     pub(super) axes: Vec<f64>,
@@ -59,17 +59,17 @@ pub struct Metric {
 pub struct Term {
     /// The variables multiplied.
     pub variables: Vec<u32>,
-    /// What the product of scaled variables is divided by.
-    pub spread: f64,
+    /// The divisor of the product of standardized variables.
+    pub scale: f64,
 }
 
-/// What a metric says of a row.
+/// The prediction for a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Answer {
+pub struct Prediction {
     /// k-NN under the metric.
-    pub vote: Verdict,
+    pub vote: ClassScore,
     /// The base classifier f_W.
-    pub base: Verdict,
+    pub base: ClassScore,
 }
 
 /// Coordinates are kept finite, whatever rows hold.
@@ -112,31 +112,30 @@ impl Metric {
     }
 
     /// The coordinates of rows, row by row.
-    pub fn embed(&self, rows: &ParsedRows, dictionary: &Dictionary) -> Vec<Vec<f64>> {
+    pub fn transform(&self, rows: &ParsedRows, dictionary: &Dictionary) -> Vec<Vec<f64>> {
         let batch = rows.lookup(dictionary);
         let mut values = vec![0.0; self.variables.len()];
         let one = |at: usize| {
             values.fill(0.0);
             batch.row(at).iter().for_each(|(id, value)| values[id as usize] = value);
-            self.place(&values)
+            self.transform_row(&values)
         };
         (0..batch.len()).map(one).collect()
     }
 
     /// The coordinates of one row, from its raw variables.
-    fn place(&self, values: &[f64]) -> Vec<f64> {
-        let scale = |(value, one): (&f64, &Variable)| value / one.spread - one.centre / one.spread;
-        let scaled: Vec<f64> = values.iter().zip(&self.variables).map(scale).collect();
+    fn transform_row(&self, values: &[f64]) -> Vec<f64> {
+        let standardize = |(value, one): (&f64, &Variable)| value / one.std - one.mean / one.std;
+        let scaled: Vec<f64> = values.iter().zip(&self.variables).map(standardize).collect();
         let term = |term: &Term| {
-            term.variables.iter().map(|&variable| scaled[variable as usize]).product::<f64>() / term.spread
+            term.variables.iter().map(|&variable| scaled[variable as usize]).product::<f64>() / term.scale
         };
         let terms: Vec<f64> = self.terms.iter().map(term).collect();
-        let coordinates: Vec<f64> = match self.axes.is_empty() {
-            true => terms,
-            false => {
-                let along = |axis: &[f64]| axis.iter().zip(&terms).map(|(a, b)| a * b).sum::<f64>();
-                self.axes.chunks_exact(self.terms.len()).map(along).collect()
-            }
+        let coordinates: Vec<f64> = if self.axes.is_empty() {
+            terms
+        } else {
+            let along = |axis: &[f64]| axis.iter().zip(&terms).map(|(a, b)| a * b).sum::<f64>();
+            self.axes.chunks_exact(self.terms.len()).map(along).collect()
         };
         let bounded = |(one, offset): (f64, &f64)| {
             let one = one - offset;
@@ -145,8 +144,8 @@ impl Metric {
         coordinates.into_iter().zip(&self.offsets).map(bounded).collect()
     }
 
-    /// What the metric says of rows with these coordinates.
-    pub fn classify(&self, places: &[Vec<f64>]) -> Vec<Answer> {
+    /// Predictions for rows with these coordinates.
+    pub fn predict(&self, places: &[Vec<f64>]) -> Vec<Prediction> {
         let queries: Vec<f32> =
             (0..self.dimensions()).flat_map(|axis| places.iter().map(move |place| place[axis] as f32)).collect();
         let mut start = 0;
@@ -155,40 +154,40 @@ impl Metric {
             start - size..start
         };
         let classes: Vec<std::ops::Range<usize>> = self.class_sizes.iter().map(range).collect();
-        let search = Search { classes: &classes, keep: self.voters.max(self.neighbours), itself: false };
+        let search = Search { classes: &classes, k: self.n_neighbors.max(self.metric_neighbors), exclude_self: false };
         let rows = Points { count: self.rows(), values: &self.points };
         let queries = Points { count: places.len(), values: &queries };
-        let answer = |_: usize, lists: &[Nearest<f32>]| Answer {
-            vote: vote(lists, self.voters),
-            base: base(lists, self.neighbours),
+        let answer = |_: usize, lists: &[NeighborList<f32>]| Prediction {
+            vote: vote(lists, self.n_neighbors),
+            base: base(lists, self.metric_neighbors),
         };
-        stream(rows, queries, &search, answer)
+        search_in_blocks(rows, queries, &search, answer)
     }
 
-    /// Plain k-NN on scaled variables.
-    pub(super) fn plain(table: &Table, sample: &Sample<f32>, voters: usize) -> Metric {
+    /// Plain k-NN on standardized variables.
+    pub(super) fn plain(dataset: &Dataset, sample: &Sample<f32>, n_neighbors: usize) -> Metric {
         let count = sample.variables.len();
         Metric {
-            terms: (0..count as u32).map(|one| Term { variables: vec![one], spread: 1.0 }).collect(),
-            variables: (0..count).map(|at| scaled_variable(table, sample, at)).collect(),
+            terms: (0..count as u32).map(|one| Term { variables: vec![one], scale: 1.0 }).collect(),
+            variables: (0..count).map(|at| scaled_variable(dataset, sample, at)).collect(),
             points: sample.values.clone(),
             offsets: vec![0.0; count],
-            ..Metric::empty(table, sample, voters)
+            ..Metric::empty(dataset, sample, n_neighbors)
         }
     }
 
-    /// A metric that knows the rows and no coordinates yet.
-    fn empty<T>(table: &Table, sample: &Sample<T>, voters: usize) -> Metric {
+    /// A metric with the classes of the rows and without coordinates.
+    fn empty<T>(dataset: &Dataset, sample: &Sample<T>, n_neighbors: usize) -> Metric {
         Metric {
             name: String::new(),
-            settings: None,
-            judged: Vec::new(),
-            voters,
-            neighbours: voters,
-            classes: table.classes.clone(),
-            columns: table.columns.clone(),
+            params: None,
+            cv_results: Vec::new(),
+            n_neighbors,
+            metric_neighbors: n_neighbors,
+            classes: dataset.classes.clone(),
+            columns: dataset.columns.clone(),
             variables: Vec::new(),
-            width: table.variables.len() + table.constant,
+            n_features: dataset.variables.len() + dataset.constant,
             terms: Vec::new(),
             steps: Vec::new(),
             axes: Vec::new(),
@@ -200,11 +199,12 @@ impl Metric {
 
     /// The metric of the first `steps` steps of a run.
     pub(super) fn learned<T: Real>(
-        table: &Table,
+        dataset: &Dataset,
         sample: &Sample<T>,
         boost: &Boost<'_, T>,
-        settings: &Settings,
-        (steps, voters): (usize, usize),
+        params: &Params,
+        steps: usize,
+        n_neighbors: usize,
     ) -> Metric {
         let steps: Vec<&Step> = boost.steps.iter().filter(|step| step.number <= steps).collect();
         let mut used: Vec<u32> = steps.iter().flat_map(|step| step.support.iter().copied()).collect();
@@ -217,28 +217,28 @@ impl Metric {
         let place = |list: &[u32], one: &u32| list.binary_search(one).expect("it was put there") as u32;
         let term = |&term: &u32| Term {
             variables: boost.terms.lists[term as usize].iter().map(|one| place(&variables, one)).collect(),
-            spread: boost.terms.spreads[term as usize],
+            scale: boost.terms.scales[term as usize],
         };
         let step = |step: &&Step| {
             let entries = step.support.iter().zip(&step.values).map(|(term, &value)| (place(&used, term), value));
             (step.weight, entries.collect())
         };
         let mut metric = Metric {
-            settings: Some(settings.clone()),
-            neighbours: settings.neighbours,
+            params: Some(params.clone()),
+            metric_neighbors: params.metric_neighbors,
             terms: used.iter().map(term).collect(),
-            variables: variables.iter().map(|&at| scaled_variable(table, sample, at as usize)).collect(),
+            variables: variables.iter().map(|&at| scaled_variable(dataset, sample, at as usize)).collect(),
             steps: steps.iter().map(step).collect(),
-            ..Metric::empty(table, sample, voters)
+            ..Metric::empty(dataset, sample, n_neighbors)
         };
         let values: Vec<Vec<f64>> =
             used.iter().map(|&term| boost.terms.row(term).iter().map(|&one| double(one)).collect()).collect();
-        metric.turn(&values);
+        metric.rotate(&values);
         metric
     }
 
     /// Finds the axes from the values of the terms on the training rows.
-    fn turn(&mut self, values: &[Vec<f64>]) {
+    fn rotate(&mut self, values: &[Vec<f64>]) {
         let rows = values.first().map_or(0, Vec::len);
         let factor = self.factor();
         let phi = Mat::from_fn(values.len(), rows, |term, row| values[term][row]);
@@ -280,9 +280,9 @@ impl Metric {
     }
 }
 
-/// A variable with the scale of the table and that of the sample in one.
-fn scaled_variable<T>(table: &Table, sample: &Sample<T>, at: usize) -> Variable {
-    let Variable { name, centre, spread } = table.variables[sample.variables[at]].clone();
+/// A variable with the scale of the dataset and that of the sample in one.
+fn scaled_variable<T>(dataset: &Dataset, sample: &Sample<T>, at: usize) -> Variable {
+    let Variable { name, mean, std } = dataset.variables[sample.variables[at]].clone();
     let (shift, scale) = sample.scales[at];
-    Variable { name, centre: centre + shift * spread, spread: spread * scale }
+    Variable { name, mean: mean + shift * std, std: std * scale }
 }

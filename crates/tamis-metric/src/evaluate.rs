@@ -1,51 +1,51 @@
-//! A metric on a stream of labelled rows: error, balanced error and area under the curve, by vote and by f_W.
+//! Evaluation on labelled rows: error, balanced error and area under the ROC curve, of k-NN and of f_W.
 
 use serde::Serialize;
 
 use super::MetricError;
-use super::learned::{Answer, Metric};
-use super::vote::Verdict;
+use super::classify::ClassScore;
+use super::metric::{Metric, Prediction};
 use tamis::data::Label;
 use tamis::eval::auc;
 use tamis::read::RowSource;
 
-/// How good one way to classify is.
+/// Error rates of one classifier.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ClassMeasures {
-    /// Share of wrong rows.
+pub struct ErrorRates {
+    /// The error rate.
     pub error: f64,
-    /// The mean over classes of the share of wrong rows.
+    /// The mean of the error rates of the classes.
     pub balanced_error: f64,
     /// Area under the ROC curve, for two classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auc: Option<f64>,
 }
 
-/// How good a metric is.
+/// The evaluation of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct MetricMeasures {
-    /// Rows.
+pub struct Evaluation {
+    /// Number of rows.
     pub n: usize,
     /// k-NN under the metric.
     #[serde(flatten)]
-    pub vote: ClassMeasures,
+    pub vote: ErrorRates,
     /// The base classifier f_W.
-    pub base: ClassMeasures,
+    pub base: ErrorRates,
 }
 
-impl ClassMeasures {
-    /// Measures of true classes with verdicts.
-    pub(super) fn of(judged: &[(usize, Verdict)], classes: usize) -> Self {
+impl ErrorRates {
+    /// Error rates of predictions, each beside the true class.
+    pub(super) fn of(rows_scored: &[(usize, ClassScore)], classes: usize) -> Self {
         let (mut rows, mut wrong) = (vec![0.0; classes], vec![0.0; classes]);
-        for (truth, verdict) in judged {
+        for (truth, found) in rows_scored {
             rows[*truth] += 1.0;
-            wrong[*truth] += f64::from(verdict.class != *truth);
+            wrong[*truth] += f64::from(found.class != *truth);
         }
         let met: Vec<usize> = (0..classes).filter(|&class| rows[class] > 0.0).collect();
         let balanced = met.iter().map(|&class| wrong[class] / rows[class]).sum::<f64>() / met.len().max(1) as f64;
-        let ranks: Vec<_> = judged.iter().map(|(truth, verdict)| (*truth == 1, verdict.score, 1.0)).collect();
-        ClassMeasures {
-            error: wrong.iter().sum::<f64>() / judged.len().max(1) as f64,
+        let ranks: Vec<_> = rows_scored.iter().map(|(truth, found)| (*truth == 1, found.score, 1.0)).collect();
+        ErrorRates {
+            error: wrong.iter().sum::<f64>() / rows_scored.len().max(1) as f64,
             balanced_error: balanced,
             auc: if classes == 2 { auc(&ranks) } else { None },
         }
@@ -53,25 +53,25 @@ impl ClassMeasures {
 }
 
 impl Metric {
-    /// Measures the metric on a stream of labelled rows.
-    pub fn measure(&self, stream: &mut dyn RowSource) -> Result<MetricMeasures, MetricError> {
+    /// Evaluates the metric on labelled rows.
+    pub fn evaluate(&self, stream: &mut dyn RowSource) -> Result<Evaluation, MetricError> {
         let dictionary = self.dictionary();
-        let mut judged: Vec<(usize, Answer)> = Vec::new();
+        let mut rows_scored: Vec<(usize, Prediction)> = Vec::new();
         while let Some(block) = stream.next_block()? {
-            let answers = self.classify(&self.embed(&block.rows, &dictionary));
+            let answers = self.predict(&self.transform(&block.rows, &dictionary));
             for (row, answer) in answers.into_iter().enumerate() {
                 let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
-                judged.push((self.class_number(&block.rows.labels[row], place)?, answer));
+                rows_scored.push((self.class_number(&block.rows.labels[row], place)?, answer));
             }
         }
-        if judged.is_empty() {
+        if rows_scored.is_empty() {
             return Err(MetricError::NoRows);
         }
-        let of = |way: fn(&Answer) -> Verdict| {
-            let verdicts: Vec<_> = judged.iter().map(|(truth, answer)| (*truth, way(answer))).collect();
-            ClassMeasures::of(&verdicts, self.classes.len())
+        let of = |way: fn(&Prediction) -> ClassScore| {
+            let scores: Vec<_> = rows_scored.iter().map(|(truth, answer)| (*truth, way(answer))).collect();
+            ErrorRates::of(&scores, self.classes.len())
         };
-        Ok(MetricMeasures { n: judged.len(), vote: of(|answer| answer.vote), base: of(|answer| answer.base) })
+        Ok(Evaluation { n: rows_scored.len(), vote: of(|answer| answer.vote), base: of(|answer| answer.base) })
     }
 
     fn class_number(&self, label: &Label, place: impl Fn() -> String) -> Result<usize, MetricError> {
@@ -91,12 +91,12 @@ mod tests {
 
     #[test]
     fn errors_by_hand() {
-        let row = |truth, class, score| (truth, Verdict { class, score });
+        let row = |truth, class, score| (truth, ClassScore { class, score });
         let rows = [row(0, 0, 0.1), row(0, 0, 0.2), row(0, 1, 0.6), row(1, 1, 0.9), row(1, 0, 0.4)];
-        let measures = ClassMeasures::of(&rows, 2);
-        assert!((measures.error - 0.4).abs() < 1e-12);
-        assert!((measures.balanced_error - (1.0 / 3.0 + 0.5) / 2.0).abs() < 1e-12);
-        assert_eq!(measures.auc, Some(5.0 / 6.0));
-        assert_eq!(ClassMeasures::of(&rows, 3).auc, None);
+        let rates = ErrorRates::of(&rows, 2);
+        assert!((rates.error - 0.4).abs() < 1e-12);
+        assert!((rates.balanced_error - (1.0 / 3.0 + 0.5) / 2.0).abs() < 1e-12);
+        assert_eq!(rates.auc, Some(5.0 / 6.0));
+        assert_eq!(ErrorRates::of(&rows, 3).auc, None);
     }
 }

@@ -1,20 +1,25 @@
-//! A learned metric among other rows: the distances stay, the neighbours are new.
+//! A learned metric with other reference rows: the distances stay, the neighbours are new.
 
 use super::MetricError;
-use super::learned::Metric;
-use super::vote::check_voters;
+use super::classify::check_neighbors;
+use super::metric::Metric;
 use tamis::data::Label;
 use tamis::read::{ReadError, RowSource};
 use tamis::train::{ClassLabels, LabelSurvey, TaskKind, TrainError};
 
 impl Metric {
-    /// The same distances among these labelled rows, `voters` of which vote.
-    pub fn among(&self, source: &mut dyn RowSource, task: TaskKind, voters: usize) -> Result<Metric, MetricError> {
-        check_voters(voters)?;
+    /// The same metric with these labelled rows as reference rows of k-NN.
+    pub fn with_reference_rows(
+        &self,
+        source: &mut dyn RowSource,
+        task: TaskKind,
+        n_neighbors: usize,
+    ) -> Result<Metric, MetricError> {
+        check_neighbors(n_neighbors)?;
         let dictionary = self.dictionary();
         let (mut places, mut labels, mut survey) = (Vec::new(), Vec::new(), LabelSurvey::default());
         while let Some(block) = source.next_block()? {
-            places.extend(self.embed(&block.rows, &dictionary));
+            places.extend(self.transform(&block.rows, &dictionary));
             for (row, label) in block.rows.labels.iter().enumerate() {
                 let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
                 if *label == Label::Absent {
@@ -34,14 +39,14 @@ impl Metric {
         class_of.iter().for_each(|&class| class_sizes[class as usize] += 1);
         let along = |axis: usize| order.iter().map(|&row| places[row][axis] as f32).collect::<Vec<f32>>();
         let points = (0..self.dimensions()).flat_map(along).collect();
-        Ok(Metric { classes, class_sizes, points, voters, ..self.clone() })
+        Ok(Metric { classes, class_sizes, points, n_neighbors, ..self.clone() })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::tests::table;
-    use super::super::{Candidate, MetricOptions, Stop, fit};
+    use super::super::dataset::tests::dataset;
+    use super::super::{Candidate, EarlyStopping, MetricOptions, fit};
     use super::*;
     use tamis::read::{ReadOptions, RowStream, expand};
 
@@ -53,17 +58,17 @@ mod tests {
             format!("{},{a},{b},{}\n", if a * b > 0.0 { "yes" } else { "no" }, value(3))
         };
         let text = format!("y,a,b,c\n{}", (0..60).map(line).collect::<String>());
-        let rows = table("t.csv", &text).unwrap();
+        let rows = dataset("t.csv", &text).unwrap();
         let candidates = Candidate::family("order-2").unwrap()[..1].to_vec();
-        let options = MetricOptions { candidates, stop: Stop::Last, ..MetricOptions::default() };
-        let metric = fit(&rows, &options, &()).unwrap().metric;
+        let options = MetricOptions { candidates, early_stopping: EarlyStopping::Off, ..MetricOptions::default() };
+        let metric = fit(&rows, &options, &mut ()).unwrap().metric;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         std::fs::write(&path, &text).unwrap();
         let open = |path: &std::path::Path| {
             RowStream::open(expand(&[path.display().to_string()], None).unwrap(), ReadOptions::default())
         };
-        let same = metric.among(&mut open(&path), TaskKind::Auto, metric.voters).unwrap();
+        let same = metric.with_reference_rows(&mut open(&path), TaskKind::Auto, metric.n_neighbors).unwrap();
         assert_eq!(
             (same.classes.clone(), same.class_sizes.clone()),
             (metric.classes.clone(), metric.class_sizes.clone())
@@ -71,11 +76,12 @@ mod tests {
         for (found, wanted) in same.points.iter().zip(&metric.points) {
             assert!((found - wanted).abs() < 1e-4, "{found} {wanted}");
         }
-        for voters in [0, 1001] {
-            let told = metric.among(&mut open(&path), TaskKind::Auto, voters).unwrap_err().to_string();
-            assert_eq!(told, "--voters must be from 1 to 1000");
+        for n_neighbors in [0, 1001] {
+            let told =
+                metric.with_reference_rows(&mut open(&path), TaskKind::Auto, n_neighbors).unwrap_err().to_string();
+            assert_eq!(told, "n_neighbors must be from 1 to 1000");
         }
         std::fs::write(&path, "y,a,b,c\n").unwrap();
-        assert!(metric.among(&mut open(&path), TaskKind::Auto, 3).is_err(), "no rows");
+        assert!(metric.with_reference_rows(&mut open(&path), TaskKind::Auto, 3).is_err(), "no rows");
     }
 }

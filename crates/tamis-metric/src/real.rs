@@ -1,4 +1,4 @@
-//! The two kinds of numbers the tables of a metric are made of: `f32` at work, `f64` where the oracle looks on.
+//! The two floating-point types of the learner: `f32` in use, `f64` in tests against the naive version.
 //!
 //! Long sums are kept in `f64`; within runs of [`RUN`] numbers each of sixteen lanes sums by itself, so that the sum is
 //! fast, and the same on any number of threads and with vectors of any width.
@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 
 use faer::traits::{ComplexField, SimdArch};
 
-/// A number of a table.
+/// A floating-point type.
 pub(super) trait Real:
     Copy
     + Default
@@ -22,9 +22,9 @@ pub(super) trait Real:
     + faer::traits::RealField
     + 'static
 {
-    /// The nearest number of this kind.
+    /// The nearest number of this type.
     fn of(number: f64) -> Self;
-    /// Above all others.
+    /// Infinity.
     const MOST: Self;
     /// The next larger number.
     fn next(self) -> Self;
@@ -50,13 +50,13 @@ impl Real for f64 {
     }
 }
 
-/// Numbers that are looked at together.
+/// Numbers processed together.
 pub(super) const LANES: usize = 16;
-/// Numbers summed in their own kind before `f64` takes over.
+/// Numbers summed in their own type before the sum continues in `f64`.
 const RUN: usize = 1024;
 
-/// Does work with the widest vectors this machine has. Nothing is fused or reordered, so no bit depends on the machine;
-/// work and what it calls must be inlined to gain by it.
+/// Runs `work` with the widest vector instructions of this machine. Nothing is fused or reordered, so no bit depends on the
+/// machine; `work` and the functions it calls must be inlined to gain by it.
 #[inline]
 pub(super) fn vectorized<T: Real, R>(work: impl FnOnce() -> R) -> R {
     <T as ComplexField>::Arch::default().dispatch(work)
