@@ -1,7 +1,8 @@
 //! Importance of terms and variables: their shares of the trace of W; and the classes along the first axis.
 //!
-//! Source: 002, sections 2.7 and 4.1.1 (Figures 4.2 and 4.3). tr W = Σ w, since directions have length one; a term's part is
-//! Σ w ξⱼ². The share of an interaction is divided equally among its variables; that of a square goes to its variable.
+//! Source: Ma 2017, sections 2.7 and 4.1.1 (Figures 4.2 and 4.3). tr W = Σ w, since directions have length one; a
+//! term's share is Σ w ξⱼ². The share of an interaction is divided equally among its variables; that of a
+//! square goes to its variable.
 
 use serde::Serialize;
 

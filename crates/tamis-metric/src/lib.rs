@@ -1,6 +1,6 @@
 //! Metric learning for k nearest neighbours: a sparse, nonlinear Mahalanobis metric (sDist).
 //!
-//! Source: Ma, *Flexible Sparse Learning of Feature Subspaces*, chapter 2. The Mahalanobis matrix W is a sum of few sparse
+//! Source: Ma 2017, *Flexible Sparse Learning of Feature Subspaces*, chapter 2. The Mahalanobis matrix W is a sum of few sparse
 //! rank-one updates over variables and interactions (products of variables). Boosting finds the updates, so that every row
 //! is nearer to its own class than to other classes.
 //! ```text

@@ -79,7 +79,7 @@ pub enum SupportSearch {
 }
 
 impl Default for Params {
-    /// The params that are safe on all data of the study.
+    /// Parameters that are safe on all data sets that were compared.
     fn default() -> Self {
         Params {
             max_iter: 100,

@@ -1,6 +1,6 @@
 //! Random subsamples of a step: of the candidate terms and of the rows, each from a random stream of its own.
 //!
-//! Source: 002, section 2.6: bags of a share η of the rows, and √p of the candidates, as random forests have them.
+//! Source: Ma 2017, section 2.6: bags of a share η of the rows, and √p of the candidates, as random forests have them.
 
 use super::params::Params;
 use tamis::random::{Purpose, below, generator, uniform};
