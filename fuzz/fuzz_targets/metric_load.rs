@@ -1,8 +1,7 @@
 #![no_main]
-//! Any bytes at all for `metric`: see crates/tamis/tests/hostile.
+//! Any bytes at all for `metric`: see crates/tamis-metric/tests/hostile.
 
-#[allow(dead_code, reason = "each target uses one function")]
-#[path = "../../crates/tamis/tests/hostile/mod.rs"]
+#[path = "../../crates/tamis-metric/tests/hostile/mod.rs"]
 mod hostile;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hostile::metric(bytes));

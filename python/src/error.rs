@@ -3,13 +3,13 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tamis::columnar::ColumnarError;
-use tamis::metric::MetricError;
 use tamis::model::{CutError, ModelError};
 use tamis::moments::MomentsError;
 use tamis::read::ReadError;
 use tamis::recipe::RecipeError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
+use tamis_metric::MetricError;
 
 /// An exception of `tamis.errors`, with attributes.
 fn raise(class: &str, text: &str, attributes: &[(&str, Bound<'_, PyAny>)], py: Python<'_>) -> PyErr {
@@ -37,12 +37,6 @@ fn in_python(text: &str) -> String {
             "passes" => "max_iter".to_string(),
             "rate" => "schedule".to_string(),
             "choose" => "criterion".to_string(),
-            "voters" => "n_neighbors".to_string(),
-            "steps" => "max_iter".to_string(),
-            "entries" => "max_terms".to_string(),
-            "shrinkage" => "learning_rate".to_string(),
-            "neighbours" => "metric_neighbors".to_string(),
-            "order" => "max_order".to_string(),
             "folds" => "cv".to_string(),
             "l1-share" => "l1_ratio".to_string(),
             other => other.replace('-', "_"),
@@ -155,7 +149,10 @@ impl Raise for MetricError {
             MetricError::Read(error) => return error.raise(py),
             MetricError::Labels(error) => return error.raise(py),
             MetricError::Interrupted => return PyKeyboardInterrupt::new_err(self.to_string()),
-            MetricError::Choice(_) => "ParamError",
+            MetricError::OutOfRange(_)
+            | MetricError::UnknownCandidate { .. }
+            | MetricError::NoCandidate
+            | MetricError::Invalid(_) => "ParamError",
             MetricError::Open { .. } | MetricError::Write { .. } => "FileError",
             MetricError::NotAMetric { .. } | MetricError::Damaged { .. } | MetricError::Newer { .. } => "ModelError",
             _ => "DataError",

@@ -15,7 +15,7 @@ mod _core {
     #[pymodule_export]
     use super::fit::{PyOnline, fit_any, methods, parameters};
     #[pymodule_export]
-    use super::metric::{PyMetric, fit_metric};
+    use super::metric::{PyMetric, fit_metric, metric_params};
     #[pymodule_export]
     use super::model::PyModel;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! A metric for Python: learning it, placing rows, asking their neighbours.
+//! Metric learning for Python: fit, transform, predict.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,18 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use tamis::data::Dictionary;
-use tamis::metric::{Candidate, Metric, MetricError, MetricOptions, Settings, Stop, Table as Rows, fit};
 use tamis::read::{RowSource, RowStream, memory_of_this_machine};
+use tamis_metric::{
+    Candidate, ClassScore, Dataset, EarlyStopping, Metric, MetricError, MetricOptions, Param, Params, Prediction, fit,
+};
 
 use crate::error::{OrRaise, param_error};
 use crate::fit::{Input, sources, task_kind};
 use crate::input::{Batches, Table};
 use crate::model::label_object;
-use crate::progress::{Steps, Watcher};
+use crate::progress::Watcher;
 
-/// A learned metric and its training rows.
+/// A learned metric and its reference rows.
 #[pyclass(name = "Metric", module = "tamis._core", frozen)]
 pub struct PyMetric {
     metric: Metric,
@@ -29,8 +31,8 @@ impl From<Metric> for PyMetric {
     }
 }
 
-/// Verdicts of the vote and of the base classifier: the class's number and the score of each row.
-type Verdicts<'py> = [(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>); 2];
+/// Predictions of k-NN and of the base classifier: the number of the class and the score of each row.
+type Predictions<'py> = [(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>); 2];
 
 #[pymethods]
 impl PyMetric {
@@ -70,14 +72,14 @@ impl PyMetric {
         self.metric.columns.as_ref().map(|known| serde_json::to_string(known).expect("plain data becomes JSON"))
     }
 
-    /// What counts and what competed, as JSON.
+    /// The variables, the terms and the cross-validation results, as JSON.
     #[getter]
     fn about(&self) -> String {
         let metric = &self.metric;
         json!({
             "candidate": metric.name,
-            "settings": metric.settings,
-            "judged": metric.judged,
+            "params": metric.params,
+            "cv_results": metric.cv_results,
             "variables": metric.variable_shares(),
             "terms": metric.term_shares(),
             "steps": metric.steps.len(),
@@ -86,41 +88,47 @@ impl PyMetric {
         .to_string()
     }
 
-    /// The names of the variables that count.
+    /// The names of the variables in use.
     #[getter]
     fn variables(&self) -> Vec<String> {
         self.metric.variables.iter().map(|variable| variable.name.clone()).collect()
     }
 
     /// Coordinates of rows: one row each, one column an axis.
-    fn embed<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let places = table.read(py, |source| self.places(source))?.or_raise(py)?;
+    fn transform<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let places = table.read(py, |source| self.coordinates(source))?.or_raise(py)?;
         as_array(places, self.metric.dimensions(), py)
     }
 
-    /// What neighbours say of rows.
-    fn verdicts<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Verdicts<'py>> {
-        let answers = table.read(py, |source| self.places(source).map(|places| self.metric.classify(&places)))?;
+    /// The predictions for rows.
+    fn predict<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Predictions<'py>> {
+        let answers = table.read(py, |source| self.coordinates(source).map(|places| self.metric.predict(&places)))?;
         let answers = answers.or_raise(py)?;
-        let array = |of: &dyn Fn(&tamis::metric::Answer) -> tamis::metric::Verdict| {
+        let array = |of: &dyn Fn(&Prediction) -> ClassScore| {
             let classes = PyArray1::from_iter(py, answers.iter().map(|one| of(one).class as i64));
             (classes, PyArray1::from_iter(py, answers.iter().map(|one| of(one).score)))
         };
         Ok([array(&|answer| answer.vote), array(&|answer| answer.base)])
     }
 
-    /// The same distances among other rows.
-    fn among(&self, table: Table<'_>, task: &str, voters: usize, py: Python<'_>) -> PyResult<PyMetric> {
+    /// The same metric with other reference rows.
+    fn with_reference_rows(
+        &self,
+        table: Table<'_>,
+        task: &str,
+        n_neighbors: usize,
+        py: Python<'_>,
+    ) -> PyResult<PyMetric> {
         let task = task_kind(task, py)?;
-        Ok(table.read(py, |source| self.metric.among(source, task, voters))?.or_raise(py)?.into())
+        Ok(table.read(py, |source| self.metric.with_reference_rows(source, task, n_neighbors))?.or_raise(py)?.into())
     }
 }
 
 impl PyMetric {
-    fn places(&self, source: &mut dyn RowSource) -> Result<Vec<Vec<f64>>, MetricError> {
+    fn coordinates(&self, source: &mut dyn RowSource) -> Result<Vec<Vec<f64>>, MetricError> {
         let mut places = Vec::new();
         while let Some(block) = source.next_block()? {
-            places.extend(self.metric.embed(&block.rows, &self.dictionary));
+            places.extend(self.metric.transform(&block.rows, &self.dictionary));
         }
         Ok(places)
     }
@@ -131,34 +139,40 @@ fn as_array<'py>(rows: Vec<Vec<f64>>, width: usize, py: Python<'py>) -> PyResult
     PyArray1::from_vec(py, rows.into_iter().flatten().collect()).reshape([count, width])
 }
 
-/// What a user may say of a fit: families, numbers of the settings (JSON), and the rest of the options.
+/// The options of a fit: candidates, parameters of the learner (JSON), and the rest.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Asked {
-    families: Vec<String>,
-    numbers: String,
-    stop: String,
+    candidates: Vec<String>,
+    params: String,
+    early_stopping: String,
     folds: usize,
-    voters: usize,
+    n_neighbors: usize,
     seed: u64,
 }
 
 impl Asked {
-    /// The steps asked for.
-    fn steps(&self) -> Option<usize> {
-        serde_json::from_str::<Value>(&self.numbers).ok()?.get("steps")?.as_u64().map(|steps| steps as usize)
+    /// The number of boosting steps, if it was given.
+    fn max_iter(&self) -> Option<usize> {
+        serde_json::from_str::<Value>(&self.params).ok()?.get("max-iter")?.as_u64().map(|steps| steps as usize)
     }
 
-    fn with(&self, settings: Settings) -> Result<Settings, MetricError> {
-        let wrong = |error: serde_json::Error| MetricError::Choice(error.to_string());
-        let numbers: serde_json::Map<String, Value> = serde_json::from_str(&self.numbers).map_err(wrong)?;
-        let mut all = serde_json::to_value(settings).map_err(wrong)?;
-        all.as_object_mut().into_iter().for_each(|fields| fields.extend(numbers.clone()));
+    fn with(&self, params: Params) -> Result<Params, MetricError> {
+        let wrong = |error: serde_json::Error| MetricError::Invalid(error.to_string());
+        let given: serde_json::Map<String, Value> = serde_json::from_str(&self.params).map_err(wrong)?;
+        let mut all = serde_json::to_value(params).map_err(wrong)?;
+        all.as_object_mut().into_iter().for_each(|fields| fields.extend(given.clone()));
         serde_json::from_value(all).map_err(wrong)
     }
 }
 
-/// Learns a metric. Returns it with what is worth telling, as JSON.
+/// The table of parameters of metric learning: name and help of each.
+#[pyfunction]
+pub fn metric_params() -> Vec<(&'static str, &'static str)> {
+    Param::ALL.iter().map(|param| (param.name(), param.help())).collect()
+}
+
+/// Learns a metric. Returns it with its learning curve and notes, as JSON.
 #[pyfunction]
 #[pyo3(signature = (asked, input, task, threads, report=None))]
 pub fn fit_metric(
@@ -169,15 +183,18 @@ pub fn fit_metric(
     report: Option<Py<PyAny>>,
     py: Python<'_>,
 ) -> PyResult<(PyMetric, String)> {
-    let stop: Stop = serde_json::from_value(Value::String(asked.stop.clone()))
-        .map_err(|_| param_error(&format!("unknown rule to stop: {:?}", asked.stop), py))?;
+    let early_stopping: EarlyStopping =
+        serde_json::from_value(Value::String(asked.early_stopping.clone())).map_err(|_| {
+            let text = format!("early_stopping must be held-out, leave-one-out or off, got {:?}", asked.early_stopping);
+            param_error(&text, py)
+        })?;
     let mut watcher = Watcher::new(report);
     let options = MetricOptions {
-        candidates: Candidate::changed(&asked.families, |settings| asked.with(settings)).or_raise(py)?,
+        candidates: Candidate::changed(&asked.candidates, |params| asked.with(params)).or_raise(py)?,
         folds: asked.folds,
-        voters: asked.voters,
-        stop,
-        steps: asked.steps(),
+        n_neighbors: asked.n_neighbors,
+        early_stopping,
+        max_iter: asked.max_iter(),
         seed: asked.seed,
         threads,
         interrupt: watcher.stop.clone(),
@@ -185,9 +202,8 @@ pub fn fit_metric(
     };
     let task = task_kind(task, py)?;
     let mut learn = |source: &mut dyn RowSource| {
-        let rows = Rows::read(source, task, memory_of_this_machine(), &mut watcher)?;
-        let steps = Steps::default();
-        watcher.stand_by(&steps, || fit(&rows, &options, &steps))
+        let dataset = Dataset::read(source, task, memory_of_this_machine(), &mut watcher)?;
+        fit(&dataset, &options, &mut watcher)
     };
     let outcome = match input {
         Input::Files(paths, reading) => {
@@ -208,7 +224,7 @@ pub fn fit_metric(
     let fitted = watcher.outcome(outcome, py)?;
     let told = json!({
         "steps": fitted.steps,
-        "leave_one_out": fitted.leave_one_out,
+        "leave_one_out_error": fitted.leave_one_out_error,
         "notes": fitted.notes,
         "curve": fitted.curve,
     });

@@ -1,7 +1,7 @@
 //! What happens between Python and a training that runs without it: reports go out, Ctrl-C comes in.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -48,20 +48,6 @@ impl Watcher {
         self.tick(rows, None, 0);
     }
 
-    /// Watches a work that has threads of its own: signals reach Python's own thread only, so this one stands by.
-    pub fn stand_by<T: Send>(&mut self, steps: &Steps, work: impl FnOnce() -> T + Send) -> T {
-        std::thread::scope(|scope| {
-            let worker = scope.spawn(work);
-            let mut pause = Duration::from_micros(200);
-            while !worker.is_finished() {
-                std::thread::sleep(pause);
-                pause = (2 * pause).min(Duration::from_millis(20));
-                self.tick(steps.done.load(Ordering::Relaxed), Some(steps.total.load(Ordering::Relaxed)), 0);
-            }
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    }
-
     fn keep(&mut self, outcome: PyResult<()>) {
         if let Err(error) = outcome {
             self.stop.store(true, Ordering::SeqCst);
@@ -77,20 +63,6 @@ impl Watcher {
             report.call1(py, (told,)).map(drop)
         });
         self.keep(told);
-    }
-}
-
-/// Steps done, told from any thread.
-#[derive(Default)]
-pub struct Steps {
-    done: AtomicU64,
-    total: AtomicU64,
-}
-
-impl tamis::metric::Watcher for Steps {
-    fn tick(&self, done: u64, total: u64) {
-        self.done.store(done, Ordering::Relaxed);
-        self.total.store(total, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,4 @@
-"""Distances that suit the classes: a sparse nonlinear metric, and nearest neighbours under it."""
+"""Metric learning for k nearest neighbours: SDist and KNN."""
 
 import json
 import os
@@ -13,25 +13,25 @@ from ._rows import Classes, Rows
 from ._progress import Line
 from .errors import ParamError, warn
 
-# Parameters here, and what the core calls them.
-NUMBERS = {
-    "max_iter": "steps",
-    "metric_neighbors": "neighbours",
-    "max_terms": "entries",
-    "learning_rate": "shrinkage",
-    "max_order": "order",
-    "subsample": "bag",
-}
+# Parameters of the learner that candidates have values of their own for.
+PARAMS = ("max_iter", "metric_neighbors", "max_terms", "max_order", "learning_rate", "subsample")
+
+
+def _documented(cls):
+    """Replaces ``$name`` in the docstring of a class by the help of the parameter in the core's table."""
+    for name, text in sorted(_core.metric_params(), reverse=True):
+        cls.__doc__ = cls.__doc__.replace(f"${name}", text)
+    return cls
 
 
 def _has_two_classes(estimator):
     if len(getattr(estimator, "classes_", (0, 1))) == 2:
         return True
-    raise AttributeError("scores are for two classes")
+    raise AttributeError("decision_function needs two classes")
 
 
-class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
-    """Rows placed by a metric, and the classes of those near them."""
+class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
+    """Coordinates of rows under a metric, and k-NN classification."""
 
     def _take_metric(self, metric):
         self._metric = metric
@@ -51,8 +51,8 @@ class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Row
         return self._fitted().dimensions
 
     def transform(self, X):
-        """Coordinates of rows: their distances are those of the metric, the first axis is the one along which training rows
-        vary most.
+        """Coordinates of rows. Their Euclidean distances are the distances of the metric; the first coordinate has the largest
+        variance on the training rows.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Row
         -------
         coordinates : ndarray of shape (n_samples, n_components)
         """
-        return self._fitted().embed(self._known(X, self._fitted().columns))
+        return self._fitted().transform(self._known(X, self._fitted().columns))
 
     def predict(self, X):
         """Predicted classes.
@@ -77,29 +77,29 @@ class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Row
         -------
         y : ndarray of shape (n_samples,)
         """
-        classes, _ = self._verdicts(X)
+        classes, _ = self._predictions(X)
         return self.classes_[classes]
 
     @available_if(_has_two_classes)
     def decision_function(self, X):
-        """How sure the vote (or the base classifier) is of the second of two classes; there must be two.
+        """The score of the second of two classes: its share of the neighbours minus 0.5, or the difference of mean distances.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,), above zero for the second class
         """
-        classes, scores = self._verdicts(X)
+        classes, scores = self._predictions(X)
         centred = scores - 0.5 if self._is_vote() else scores
-        # A vote that is even is decided by the nearest row: the sign says how.
+        # The nearest row decides a tied vote: the sign follows it.
         decided = np.where(classes == 1, 1e-9, -1e-9)
         return np.where((centred > 0) == (classes == 1), centred, 0) + np.where(centred == 0, decided, 0)
 
-    def _verdicts(self, X):
-        vote, base = self._fitted().verdicts(self._known(X, self._fitted().columns))
+    def _predictions(self, X):
+        vote, base = self._fitted().predict(self._known(X, self._fitted().columns))
         return vote if self._is_vote() else base
 
     def save(self, path) -> None:
-        """Saves the metric as the program would: the old file stays until the new one is whole."""
+        """Saves the metric as ``tamis metric fit`` does. The file is replaced atomically."""
         self._fitted().save(os.fspath(path))
 
     def __sklearn_tags__(self):
@@ -109,59 +109,61 @@ class Neighbours(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Row
         return tags
 
 
-class SDist(ClassifierMixin, Neighbours):
-    """A sparse nonlinear metric under which classes come apart, and nearest neighbours under it.
+@_documented
+class SDist(ClassifierMixin, KNNBase):
+    """Sparse, nonlinear metric learning (sDist) with a k-NN classifier.
 
-    Few variables and products of variables are found by boosting, so that every row is nearer to its own class than to
-    others. Several ways compete in cross-validation on the training rows, plain nearest neighbours among them: if those are
-    best, they are what you get, and a warning says so.
+    Boosting learns a Mahalanobis matrix as a sum of sparse rank-one updates over variables and interactions (products of
+    variables), so that every row is nearer to its own class than to other classes. Cross-validation on the training rows
+    compares several candidates with plain k-NN. If no candidate is better by one standard error, plain k-NN is used, and a
+    warning says so.
 
     Parameters
     ----------
     candidates : tuple of str, default=("plain", "order-1", "squares", "order-2", "free")
-        What competes: ``plain`` neighbours on scaled variables, metrics of variables (``order-1``), of variables and all
-        their ``squares``, of products (``order-2``), of products that keep their scale (``free``), the ``thesis`` as
-        published, and ``wide`` for very many columns.
+        The candidates of cross-validation: ``plain`` k-NN on standardized variables; metrics of variables (``order-1``), of
+        variables and their ``squares``, of variables and interactions (``order-2``), of unscaled interactions (``free``);
+        ``thesis``, the published algorithm, to check its results; ``wide``, for very many columns.
     n_neighbors : int, default=3
-        Rows that vote.
+        $n_neighbors.
     rule : {"vote", "base"}, default="vote"
-        What predicts: the vote of neighbours, or the class whose nearest rows are nearest on average.
+        The classifier: k-NN (``vote``), or the class with the smallest mean distance to its nearest rows (``base``).
     max_iter : int, default=None
-        Steps at most; ``None`` is 100, and up to 400 while the best metric's error on rows held out falls.
+        $max_iter. ``None`` is 100; cross-validation extends the best metric up to 400 while its held-out error falls.
     metric_neighbors : int, default=None
-        Neighbours of each kind that a step looks at; ``None`` takes the candidate's own.
+        $metric_neighbors. ``None`` keeps the value of each candidate.
     max_terms : int, default=None
-        Variables and products in one step; ``None`` takes the candidate's own.
+        $max_terms. ``None`` keeps the value of each candidate.
     max_order : int, default=None
-        The most variables in a product; ``None`` takes the candidate's own.
+        $max_order. ``None`` keeps the value of each candidate.
     learning_rate : float, default=None
-        The share of each step that is taken; ``None`` takes the candidate's own.
+        $learning_rate. ``None`` keeps the value of each candidate.
     subsample : float, default=None
-        The share of rows a step looks at; ``None`` takes the candidate's own.
-    balanced : bool, default=True
-        Whether classes weigh alike while learning.
-    stop : {"held-out", "leave-one-out", "last"}, default="held-out"
-        What says how many steps are kept.
+        $subsample. ``None`` keeps the value of each candidate.
+    class_balance : bool, default=True
+        $class_balance.
+    early_stopping : {"held-out", "leave-one-out", "off"}, default="held-out"
+        $early_stopping.
     cv : int, default=5
-        Folds of the cross-validation.
+        $folds.
     reading : dict, default=None
         How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
         ``skip_bad``.
     random_state : int, RandomState or None, default=None
         The seed. ``None`` is 0: the same data give the same metric.
     n_jobs : int, default=None
-        Threads; ``None`` takes all. Metrics do not depend on it.
+        Number of threads; ``None`` uses all. The metric does not depend on it.
     verbose : int, default=0
         1 shows progress.
 
     Attributes
     ----------
-    candidate_ : str, what was chosen
-    judged_ : list of dict, how each candidate did on rows held out
-    variables_ : list of dict, variables by their share of the metric
-    terms_ : list of dict, variables and products by their share
+    candidate_ : str, the selected candidate
+    cv_results_ : list of dict, steps, held-out error and standard error of each candidate
+    variables_ : list of dict, variables by their share of the trace of the Mahalanobis matrix
+    terms_ : list of dict, variables and interactions by their share
     feature_importances_ : ndarray of shape (n_features,), the shares by column
-    curve_ : list of dict, the steps: loss, variables used, leave-one-out error
+    curve_ : list of dict, loss, number of variables and leave-one-out error by boosting step
     classes_ : ndarray of the classes
     n_features_in_, feature_names_in_ : the columns, where they have fixed places
 
@@ -191,8 +193,8 @@ class SDist(ClassifierMixin, Neighbours):
         max_order=None,
         learning_rate=None,
         subsample=None,
-        balanced=True,
-        stop="held-out",
+        class_balance=True,
+        early_stopping="held-out",
         cv=5,
         reading=None,
         random_state=None,
@@ -208,8 +210,8 @@ class SDist(ClassifierMixin, Neighbours):
         self.max_order = max_order
         self.learning_rate = learning_rate
         self.subsample = subsample
-        self.balanced = balanced
-        self.stop = stop
+        self.class_balance = class_balance
+        self.early_stopping = early_stopping
         self.cv = cv
         self.reading = reading
         self.random_state = random_state
@@ -222,17 +224,17 @@ class SDist(ClassifierMixin, Neighbours):
     def _asked(self) -> dict:
         if self.rule not in ("vote", "base"):
             raise ParamError(f"rule must be 'vote' or 'base', got {self.rule!r}")
-        numbers = {core: getattr(self, name) for name, core in NUMBERS.items() if getattr(self, name) is not None}
-        if not self.balanced:
-            numbers["balanced"] = False
+        given = {name.replace("_", "-"): getattr(self, name) for name in PARAMS if getattr(self, name) is not None}
+        if not self.class_balance:
+            given["class-balance"] = False
         if self.max_terms is not None:
-            numbers["entries-share"] = None
+            given["max-terms-share"] = None
         return {
-            "families": [self.candidates] if isinstance(self.candidates, str) else list(self.candidates),
-            "numbers": json.dumps(numbers),
-            "stop": self.stop,
+            "candidates": [self.candidates] if isinstance(self.candidates, str) else list(self.candidates),
+            "params": json.dumps(given),
+            "early_stopping": self.early_stopping,
             "folds": int(self.cv),
-            "voters": int(self.n_neighbors),
+            "n_neighbors": int(self.n_neighbors),
             "seed": self._seed(),
         }
 
@@ -285,38 +287,38 @@ class SDist(ClassifierMixin, Neighbours):
 
     @property
     def candidate_(self) -> str:
-        """What was chosen."""
+        """The selected candidate."""
         return self._about("candidate_")["candidate"]
 
     @property
     def n_iter_(self) -> int:
-        """Steps of the metric; plain neighbours count as one."""
+        """Number of boosting steps; 1 for plain k-NN."""
         return max(1, self._about("n_iter_")["steps"])
 
     @property
-    def judged_(self) -> list[dict]:
-        """How each candidate did on rows held out."""
-        return self._about("judged_")["judged"]
+    def cv_results_(self) -> list[dict]:
+        """Steps, held-out error and standard error of each candidate."""
+        return self._about("cv_results_")["cv_results"]
 
     @property
     def variables_(self) -> list[dict]:
-        """Variables by their share of the metric, in products or alone, largest first."""
+        """Variables by their share of the trace of the Mahalanobis matrix, largest first; interactions are divided among their variables."""
         return self._about("variables_")["variables"]
 
     @property
     def terms_(self) -> list[dict]:
-        """Variables and products by their share of the metric, largest first."""
+        """Variables and interactions by their share of the trace of the Mahalanobis matrix, largest first."""
         return self._about("terms_")["terms"]
 
     @property
     def curve_(self) -> list[dict]:
-        """The steps: loss, variables used, leave-one-out error."""
+        """Loss, number of variables and leave-one-out error by boosting step."""
         self._about("curve_")
         return getattr(self, "_told", {"curve": []})["curve"]
 
     @property
     def feature_importances_(self):
-        """Each column's share of the metric; they add up to 1."""
+        """The share of each column; the shares add up to 1."""
         shares = np.zeros(self.n_features_in_)
         find = self._column_of()
         for one in self.variables_:
@@ -324,18 +326,18 @@ class SDist(ClassifierMixin, Neighbours):
         return shares
 
 
-class KNN(ClassifierMixin, Neighbours):
-    """Nearest neighbours, under a learned metric or on scaled variables.
+@_documented
+class KNN(ClassifierMixin, KNNBase):
+    """k-NN classifier under a learned metric or on standardized variables.
 
     Parameters
     ----------
     n_neighbors : int, default=3
-        Rows that vote.
+        $n_neighbors.
     metric : SDist or path, default=None
-        A fitted metric, or the file of one: distances are its own, and neighbours are the rows given to ``fit``. ``None``
-        scales every variable to variance 1.
+        A fitted metric, or its file. The rows given to ``fit`` are the neighbours. ``None`` scales every variable to variance 1.
     n_jobs : int, default=None
-        Threads; ``None`` takes all.
+        Number of threads; ``None`` uses all.
 
     Attributes
     ----------
@@ -364,7 +366,7 @@ class KNN(ClassifierMixin, Neighbours):
         return True
 
     def fit(self, X, y):
-        """Remembers rows.
+        """Stores the rows.
 
         Parameters
         ----------
@@ -380,10 +382,10 @@ class KNN(ClassifierMixin, Neighbours):
         self.__dict__.pop("classes_", None)
         table = self._data(X, y, None)
         if self.metric is None:
-            asked = {"families": ["plain"], "numbers": "{}", "stop": "last", "folds": 5, "seed": 0}
-            asked["voters"] = int(self.n_neighbors)
+            asked = {"candidates": ["plain"], "params": "{}", "early_stopping": "off", "folds": 5, "seed": 0}
+            asked["n_neighbors"] = int(self.n_neighbors)
             metric, _ = _core.fit_metric(asked, table, self._class_task(), self._threads(), None)
         else:
             given = self.metric._fitted() if isinstance(self.metric, SDist) else _core.Metric.load(os.fspath(self.metric))
-            metric = given.among(table, self._class_task(), int(self.n_neighbors))
+            metric = given.with_reference_rows(table, self._class_task(), int(self.n_neighbors))
         return self._take_metric(metric)

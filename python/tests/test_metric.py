@@ -35,7 +35,7 @@ def test_what_counts_is_found(learned):
     assert {one["name"] for one in learned.variables_[:2]} == {"3", "8"}
     assert sum(one["share"] for one in learned.variables_) == pytest.approx(1)
     assert learned.feature_importances_.argsort()[-2:].tolist() in ([2, 7], [7, 2])
-    assert learned.candidate_.startswith("order-2") and len(learned.judged_) >= 2
+    assert learned.candidate_.startswith("order-2") and len(learned.cv_results_) >= 2
     plain = KNN().fit(*rings())
     assert learned.score(X, y) > 0.85 > plain.score(X, y)
     assert [point["step"] for point in learned.curve_] == sorted(point["step"] for point in learned.curve_)
@@ -55,12 +55,12 @@ def test_it_is_the_program_s(learned, program, tmp_path):
     X, y = rings()
     file, out = svmlight(tmp_path, X, (y == "near").astype(int)), tmp_path / "rings.metric"
     told = json.loads(
-        program("metric", "fit", file, "-o", out, "--try", "plain,order-2", "--steps", 40, "--json", "--quiet")
+        program("metric", "fit", file, "-o", out, "--candidates", "plain,order-2", "--max-iter", 40, "--json", "--quiet")
     )
     loaded = SDist.load(out)
     same = SDist(candidates=("plain", "order-2"), max_iter=40).fit(X, (y == "near").astype(int))
     assert same.terms_ == loaded.terms_ and same.candidate_ == loaded.candidate_
-    assert told["leave_one_out_error"] == same._told["leave_one_out"]
+    assert told["leave_one_out_error"] == same._told["leave_one_out_error"]
     assert np.array_equal(same.transform(X), loaded.transform(X))
     same.save(tmp_path / "same.metric")
     assert (tmp_path / "same.metric").read_bytes() == out.read_bytes()
@@ -116,9 +116,9 @@ def test_threads_and_pickles_change_nothing(learned):
 
 def test_it_can_be_tuned_and_piped():
     X, y = rings(rows=200)
-    search = GridSearchCV(SDist("order-2", max_iter=15, stop="last"), {"n_neighbors": [1, 3]}, cv=3).fit(X, y)
+    search = GridSearchCV(SDist("order-2", max_iter=15, early_stopping="off"), {"n_neighbors": [1, 3]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.6
-    piped = make_pipeline(SDist("order-2", max_iter=20, stop="last"), KNeighborsClassifier(5)).fit(X, y)
+    piped = make_pipeline(SDist("order-2", max_iter=20, early_stopping="off"), KNeighborsClassifier(5)).fit(X, y)
     assert piped.score(X, y) > 0.8
 
 

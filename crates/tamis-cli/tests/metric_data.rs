@@ -12,7 +12,7 @@ fn errors([train, test]: [String; 2]) -> (f64, f64) {
         folder.ok(&format!("metric fit train.svm {flags} --quiet -o m"));
         folder.json("metric eval m test.svm --json")["error"].as_f64().unwrap()
     };
-    (error("--preset order-1 --steps 60 --entries 10 --stop last"), error("--preset plain"))
+    (error("--candidate order-1 --max-iter 60 --max-terms 10 --early-stopping off"), error("--candidate plain"))
 }
 
 #[test]

@@ -174,7 +174,8 @@ fn complaints_say_what_a_report_needs() {
 fn a_metric_has_a_page_too() {
     let folder = Folder::new();
     folder.write("d.svm", svm(&rows(200, 9, 4, 2, 5)));
-    folder.ok("metric fit d.svm --preset order-1 --steps 5 --out m.metric --report r.html --image-width 3 --quiet");
+    folder
+        .ok("metric fit d.svm --candidate order-1 --max-iter 5 --out m.metric --report r.html --image-width 3 --quiet");
     let page = checked(&folder, "r.html");
     assert!(page.contains("Metric report: m.metric") && page.contains("Which variables?"), "{:?}", titles(&page));
     assert!(page.contains("on a grid of 3 by 3") && page.contains("tamis metric eval m.metric TEST"));

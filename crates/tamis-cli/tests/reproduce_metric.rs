@@ -47,24 +47,24 @@ train = "lost.svm"
 
 [runs.knn]
 title = "k-NN"
-metric = { try = ["plain"] }
+metric = { candidates = ["plain"] }
 
 [runs.base]
 title = "f_W"
-metric = { try = ["plain"], base = true }
+metric = { candidates = ["plain"], base = true }
 
 [runs.learned]
 title = "learned"
-metric = { try = ["order-2"], set = { steps = 20, entries = 2, burn-in = 2 }, stop = "last" }
+metric = { candidates = ["order-2"], set = { max-iter = 20, max-terms = 2, burn-in = 2 }, early-stopping = "off" }
 
 [runs.other]
 title = "other"
 runs = 1
-metric = { try = ["plain"] }
+metric = { candidates = ["plain"] }
 
 [runs.odd]
 title = "odd"
-metric = { try = ["order-3"] }
+metric = { candidates = ["order-3"] }
 
 [tables.1]
 title = "error"
@@ -82,7 +82,7 @@ rows_of = "1"
 title = "neighbours"
 measure = "error"
 columns = ["knn", "base"]
-rows = [{ data = "given", at = 1, set = { voters = 1 } }, { data = "given", at = 5, set = { voters = 5 } }]
+rows = [{ data = "given", at = 1, set = { n-neighbors = 1 } }, { data = "given", at = 5, set = { n-neighbors = 5 } }]
 
 [tables.odd]
 title = "odd"

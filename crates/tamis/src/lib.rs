@@ -39,7 +39,6 @@ pub mod data;
 pub mod eval;
 pub mod learn;
 pub mod loss;
-pub mod metric;
 pub mod model;
 pub mod moments;
 pub mod parse;

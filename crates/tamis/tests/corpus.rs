@@ -9,7 +9,7 @@ use proptest::prelude::*;
 type Check = fn(&[u8]);
 
 /// Every fuzz target with its check.
-const TARGETS: [(&str, Check); 9] = [
+const TARGETS: [(&str, Check); 8] = [
     ("parse_svmlight", hostile::svmlight),
     ("parse_vw", hostile::vowpal_wabbit),
     ("parse_csv", hostile::csv),
@@ -17,7 +17,6 @@ const TARGETS: [(&str, Check); 9] = [
     ("model_load", hostile::model),
     ("checkpoint_load", hostile::checkpoint),
     ("columnar_read", hostile::columnar),
-    ("metric_load", hostile::metric),
     ("moments_load", hostile::moments),
 ];
 

@@ -52,7 +52,7 @@ pub enum Commands {
     Moments(Box<MomentsArgs>),
     /// Make a sparse model of running averages, without the data
     Solve(Box<SolveArgs>),
-    /// Distances that suit the classes: a sparse, nonlinear metric and nearest neighbours under it
+    /// Metric learning for k nearest neighbours
     Metric(MetricArgs),
     /// Choose settings by cross-validation, then learn with them; any number or name of the recipe may be a list
     Tune(Box<TuneArgs>),

@@ -21,13 +21,13 @@ use std::io;
 use std::path::Path;
 
 use tamis::eval::JudgeError;
-use tamis::metric::MetricError;
 use tamis::model::{Model, ModelError};
 use tamis::moments::MomentsError;
 use tamis::read::{ReadError, ReadOptions, RowStream};
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
 use tamis::tune::TuneError;
+use tamis_metric::MetricError;
 
 use crate::args::{Arguments, Commands, DataArgs};
 use crate::output::tell;
@@ -92,7 +92,7 @@ impl fmt::Display for Failure {
             Failure::Train(error) => error.fmt(f),
             Failure::Tune(error) => error.fmt(f),
             Failure::Judge(error) => error.fmt(f),
-            Failure::Metric(error) => error.fmt(f),
+            Failure::Metric(error) => f.write_str(&metric::describe(error)),
             Failure::Moments(error) => error.fmt(f),
             Failure::Solve(error) => error.fmt(f),
             Failure::Read(error) => error.fmt(f),

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tamis::eval::{Densities, judge};
-use tamis::metric::{Metric, Share};
 use tamis::model::{Model, replace_file};
 use tamis::moments::Moments;
 use tamis::read::{RowStream, Source};
@@ -14,6 +13,7 @@ use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::report::{MetricTold, Report, Told, of_metric, of_model, of_periods};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis::train::Saved;
+use tamis_metric::{Metric, Share};
 
 use super::fit::can_be_written;
 use super::{Failure, open_for, warn_of_skipped};
@@ -177,11 +177,11 @@ pub fn page_of_metric(metric: &Metric, image_width: Option<usize>, told: &Metric
     let names = metric.classes.iter().map(ToString::to_string);
     let classes: Vec<(String, Vec<f64>)> =
         axis.iter().flat_map(|axis| names.clone().zip(axis.shares.iter().cloned())).collect();
-    let error = |name: &str| metric.judged.iter().find(|one| one.name == name).map(|one| one.error);
+    let error = |name: &str| metric.cv_results.iter().find(|one| one.name == name).map(|one| one.error);
     of_metric(&MetricTold {
         rows: metric.rows() as u64,
-        of: metric.width,
-        errors: (error(&metric.name), error("plain").filter(|_| metric.settings.is_some())),
+        of: metric.n_features,
+        errors: (error(&metric.name), error("plain").filter(|_| metric.params.is_some())),
         variables: &variables,
         first_axis: axis.as_ref().map(|axis| (&axis.borders[..], &classes[..])),
         image_width,

@@ -135,7 +135,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (
         "metric chosen by cross-validation",
         &[
-            "metric fit table.csv --target kind --ignore id,price,colour,shape -o a.metric --json --quiet --steps 15 --repeats 1 --folds 3",
+            "metric fit table.csv --target kind --ignore id,price,colour,shape -o a.metric --json --quiet --max-iter 15 --repeats 1 --folds 3",
             "metric eval a.metric new-table.csv --target kind --ignore id,price,colour,shape --json",
             "metric transform a.metric new-table.csv --target kind --ignore id,price,colour,shape",
         ],
@@ -143,7 +143,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (
         "metric of order 2",
         &[
-            "metric fit table.csv --target kind --ignore id,price -o a.metric --json --quiet --preset order-2 --steps 20",
+            "metric fit table.csv --target kind --ignore id,price -o a.metric --json --quiet --candidate order-2 --max-iter 20",
             "metric predict a.metric new-table.csv --target kind --ignore id,price",
         ],
     ),

@@ -1,7 +1,7 @@
 //! Numbers as the bytes of a file and back, and the checksum over named arrays of them.
 
 /// Doubles as bytes, the lowest first.
-pub(crate) fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
+pub fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
     let numbers = numbers.into_iter();
     let mut bytes = Vec::with_capacity(8 * numbers.size_hint().0);
     numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
@@ -9,7 +9,7 @@ pub(crate) fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
 }
 
 /// What [`bytes_of`] made bytes of; a rest of fewer than eight bytes is left out.
-pub(crate) fn doubles(bytes: &[u8]) -> Vec<f64> {
+pub fn doubles(bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use tamis::columnar::{ColumnarKind, ColumnarReader};
 use tamis::data::{Dictionary, ParsedRows};
-use tamis::metric::Metric;
 use tamis::model::Model;
 use tamis::moments::Moments;
 use tamis::parse::columns::{ColumnOptions, Columns};
@@ -82,14 +81,6 @@ pub fn model(bytes: &[u8]) {
 pub fn checkpoint(bytes: &[u8]) {
     if let Ok(saved) = Saved::from_bytes(bytes, Path::new("fuzz")) {
         saved.recipe().check().ok();
-    }
-}
-
-/// Files of metrics: refused, or whole; then they write what they read, and say something of any row.
-pub fn metric(bytes: &[u8]) {
-    if let Ok(metric) = Metric::from_bytes(bytes, Path::new("fuzz")) {
-        assert_eq!(Metric::from_bytes(&metric.to_bytes(), Path::new("fuzz")).expect("our own bytes"), metric);
-        assert_eq!(metric.classify(&[vec![0.0; metric.dimensions()]]).len(), 1);
     }
 }
 

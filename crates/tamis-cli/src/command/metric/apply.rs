@@ -1,11 +1,11 @@
-//! `tamis metric transform|predict|eval`: new rows among the training rows.
+//! `tamis metric transform|predict|eval`: a metric applied to new rows.
 
 use std::io::{BufWriter, Write, stdout};
 
 use serde_json::json;
 use tamis::data::Label;
-use tamis::metric::{Answer, ClassMeasures, Metric};
 use tamis::read::RowStream;
+use tamis_metric::{ErrorRates, Metric, Prediction};
 
 use super::super::{Failure, warn_of_skipped};
 use super::{EvalArgs, PredictArgs, TransformArgs};
@@ -28,7 +28,7 @@ pub fn transform(args: &TransformArgs) -> Result<(), Failure> {
     let mut out = BufWriter::new(stdout().lock());
     let mut labelled: Option<bool> = None;
     while let Some(block) = stream.next_block()? {
-        let places = metric.embed(&block.rows, &dictionary);
+        let places = metric.transform(&block.rows, &dictionary);
         for (place, label) in places.iter().zip(&block.rows.labels) {
             if labelled.is_none() {
                 let names: Vec<String> = (1..=shown).map(|axis| format!("axis{axis}")).collect();
@@ -55,7 +55,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let dictionary = metric.dictionary();
     let mut out = BufWriter::new(stdout().lock());
     while let Some(block) = stream.next_block()? {
-        for answer in metric.classify(&metric.embed(&block.rows, &dictionary)) {
+        for answer in metric.predict(&metric.transform(&block.rows, &dictionary)) {
             writeln!(out, "{}", line(&metric, answer, &args.output))?;
         }
     }
@@ -64,7 +64,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn line(metric: &Metric, answer: Answer, what: &str) -> String {
+fn line(metric: &Metric, answer: Prediction, what: &str) -> String {
     let [vote, base] = [answer.vote, answer.base].map(|verdict| metric.classes[verdict.class].to_string());
     match what {
         "base" => base,
@@ -77,26 +77,26 @@ fn line(metric: &Metric, answer: Answer, what: &str) -> String {
 pub fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let metric = Metric::load(&args.metric)?;
     let mut stream = open(&metric, &args.data, true)?;
-    let measures = metric.measure(&mut stream)?;
+    let evaluation = metric.evaluate(&mut stream)?;
     warn_of_skipped(stream.skipped(), stream.first_skipped());
     if args.json {
-        let mut value = json!(measures);
+        let mut value = json!(evaluation);
         value["nonzeros"] = json!(metric.variables.len());
         value["dimensions"] = json!(metric.dimensions());
         print_line!("{value}")?;
         return Ok(());
     }
-    let told = |name: &str, measures: &ClassMeasures| {
-        let auc = measures.auc.map(|auc| format!(", AUC {auc:.4}")).unwrap_or_default();
-        let [error, balanced] = [measures.error, measures.balanced_error].map(|error| 100.0 * error);
-        format!("{name}  error {error:.2} %, balanced {balanced:.2} %{auc}")
+    let line = |name: &str, rates: &ErrorRates| {
+        let auc = rates.auc.map(|auc| format!(", AUC {auc:.4}")).unwrap_or_default();
+        let [error, balanced] = [rates.error, rates.balanced_error].map(|error| 100.0 * error);
+        format!("{name}  error {error:.2} %, balanced error {balanced:.2} %{auc}")
     };
     print_line!(
         "{} rows, {} variables\n{}\n{}",
-        table::count(measures.n as u64),
+        table::count(evaluation.n as u64),
         metric.variables.len(),
-        told(&format!("{} nearest rows", metric.voters), &measures.vote),
-        told("mean distances", &measures.base)
+        line(&format!("{}-NN", metric.n_neighbors), &evaluation.vote),
+        line("base classifier", &evaluation.base)
     )?;
     Ok(())
 }

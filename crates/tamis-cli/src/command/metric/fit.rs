@@ -1,18 +1,21 @@
-//! `tamis metric fit`: candidates compete, the winner is learned from all rows and shown.
+//! `tamis metric fit`: selects a candidate by cross-validation, learns it from all rows and shows it.
 
 use std::io::IsTerminal;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use tamis::metric::{Candidate, FittedMetric, Judged, MetricError, MetricOptions, Settings, Stop, Table, Watcher, fit};
 use tamis::read::{RowStream, memory_of_this_machine};
 use tamis::report::MetricTold;
+use tamis::train::Observer;
+use tamis_metric::{
+    Candidate, CvResult, Dataset, EarlyStopping, FittedMetric, MetricError, MetricOptions, Params, fit,
+};
 
 use super::super::fit::{can_be_written, stop_on_signal};
 use super::super::report::{page_of_metric, write};
 use super::super::{Failure, warn_of_skipped};
-use super::{FitArgs, NumberArgs, show};
+use super::{FitArgs, ParamArgs, show};
 use crate::output::progress::Screen;
 use crate::output::{print_line, table, tell};
 
@@ -23,22 +26,22 @@ pub fn run(args: &FitArgs) -> Result<(), Failure> {
     let sources = args.data.reading.sources(&args.data.data)?;
     let mut screen = Screen::new(args.quiet, &sources);
     let mut stream = RowStream::open(sources, args.data.reading.options(true));
-    let rows = Table::read(&mut stream, args.task, options.memory, &mut screen)?;
+    let dataset = Dataset::read(&mut stream, args.task, options.memory, &mut screen)?;
     screen.finish();
-    let bar = Bar::new(args.quiet);
+    let mut bar = Bar::new(args.quiet);
     let read = started.elapsed().as_secs_f64();
-    let fitted = fit(&rows, &options, &bar)?;
+    let fitted = fit(&dataset, &options, &mut bar)?;
     bar.0.finish_and_clear();
     fitted.metric.save(&args.out)?;
     if !args.quiet {
-        warn_of_skipped(rows.skipped, stream.first_skipped());
+        warn_of_skipped(dataset.skipped, stream.first_skipped());
         fitted.notes.iter().for_each(|note| tell!("note: {note}"));
     }
     let seconds = started.elapsed().as_secs_f64();
-    match args.json {
-        true => print_line!("{}", summary(args, &fitted, seconds, seconds - read))?,
-        false if !args.quiet => print_line!("{}", report(args, &fitted, seconds))?,
-        false => {}
+    if args.json {
+        print_line!("{}", summary(args, &fitted, seconds, seconds - read))?;
+    } else if !args.quiet {
+        print_line!("{}", report(args, &fitted, seconds))?;
     }
     match &args.report {
         Some(path) => {
@@ -51,14 +54,15 @@ pub fn run(args: &FitArgs) -> Result<(), Failure> {
     }
 }
 
-/// A bar on a terminal.
+/// A progress bar on a terminal.
 struct Bar(ProgressBar);
 
 impl Bar {
     fn new(quiet: bool) -> Self {
-        let bar = match !quiet && std::io::stderr().is_terminal() {
-            true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
-            false => ProgressBar::hidden(),
+        let bar = if !quiet && std::io::stderr().is_terminal() {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8))
+        } else {
+            ProgressBar::hidden()
         };
         let style = ProgressStyle::with_template("{bar:32} {percent:>3} % steps {pos}/{len} {elapsed}");
         bar.set_style(style.expect("the template is right").progress_chars("█▉▊▋▌▍▎▏ "));
@@ -66,38 +70,27 @@ impl Bar {
     }
 }
 
-impl Watcher for Bar {
-    fn tick(&self, done: u64, total: u64) {
-        self.0.set_length(total);
+impl Observer for Bar {
+    fn tick(&mut self, done: u64, total: Option<u64>, _bytes: u64) {
+        self.0.set_length(total.unwrap_or(0));
         self.0.set_position(done);
     }
 }
 
 fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
-    let families = args.preset.as_ref().map_or(&args.families[..], std::slice::from_ref);
-    let mut candidates = Candidate::changed(families, |settings| Ok(with(settings, &args.numbers)))?;
-    candidates.truncate(if args.preset.is_some() { 1 } else { usize::MAX });
-    let choice = &args.choice;
-    let rule = match (&choice.stop, &args.preset) {
-        (Some(rule), _) => rule.as_str(),
-        (None, None) => "held-out",
-        (None, Some(preset)) if preset == "thesis" => "complexity",
-        (None, Some(_)) => "leave-one-out",
-    };
+    let families = args.candidate.as_ref().map_or(&args.candidates[..], std::slice::from_ref);
+    let mut candidates = Candidate::changed(families, |params| Ok(with(params, &args.params)))?;
+    candidates.truncate(if args.candidate.is_some() { 1 } else { usize::MAX });
+    let selection = &args.selection;
     Ok(MetricOptions {
         candidates,
-        folds: choice.folds,
-        repeats: choice.repeats,
-        choice_rows: choice.choice_rows,
-        stop: match rule {
-            "held-out" => Stop::HeldOut,
-            "complexity" => Stop::Complexity(choice.complexity),
-            "last" => Stop::Last,
-            _ => Stop::LeaveOneOut,
-        },
-        steps: args.numbers.steps,
-        voters: choice.voters,
-        seed: choice.seed,
+        folds: selection.folds,
+        repeats: selection.repeats,
+        cv_rows: selection.cv_rows,
+        early_stopping: early_stopping(args),
+        max_iter: args.params.max_iter,
+        n_neighbors: selection.n_neighbors,
+        seed: selection.seed,
         threads: args.data.reading.threads(),
         memory: args.memory.unwrap_or_else(memory_of_this_machine),
         interrupt: stop_on_signal(),
@@ -105,56 +98,67 @@ fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
     })
 }
 
-fn with(mut settings: Settings, numbers: &NumberArgs) -> Settings {
-    let set = |field: &mut usize, value: Option<usize>| *field = value.unwrap_or(*field);
-    set(&mut settings.neighbours, numbers.neighbours);
-    set(&mut settings.entries, numbers.entries);
-    set(&mut settings.update_every, numbers.update_every);
-    set(&mut settings.burn_in, numbers.burn_in);
-    set(&mut settings.order, numbers.order);
-    settings.shrinkage = numbers.shrinkage.unwrap_or(settings.shrinkage);
-    settings.bag = numbers.bag.unwrap_or(settings.bag);
-    settings.balanced &= !numbers.unbalanced;
-    settings.draw_columns |= numbers.draw_columns;
-    if let Some(pool) = numbers.pool {
-        settings.pool = Some(pool).filter(|&pool| pool > 0);
+/// The rule that was given, or the default of the candidates.
+fn early_stopping(args: &FitArgs) -> EarlyStopping {
+    let complexity = EarlyStopping::Complexity(args.selection.complexity_penalty);
+    match (args.selection.early_stopping.as_deref(), args.candidate.as_deref()) {
+        (Some("held-out"), _) | (None, None) => EarlyStopping::HeldOut,
+        (Some("complexity"), _) | (None, Some("thesis")) => complexity,
+        (Some("off"), _) => EarlyStopping::Off,
+        _ => EarlyStopping::LeaveOneOut,
     }
-    match (numbers.entries, numbers.entries_share) {
-        (Some(_), _) => settings.entries_share = None,
-        (None, Some(share)) => settings.entries_share = Some(share),
+}
+
+fn with(mut params: Params, args: &ParamArgs) -> Params {
+    let set = |field: &mut usize, value: Option<usize>| *field = value.unwrap_or(*field);
+    set(&mut params.metric_neighbors, args.metric_neighbors);
+    set(&mut params.max_terms, args.max_terms);
+    set(&mut params.update_every, args.update_every);
+    set(&mut params.burn_in, args.burn_in);
+    set(&mut params.max_order, args.max_order);
+    params.learning_rate = args.learning_rate.unwrap_or(params.learning_rate);
+    params.subsample = args.subsample.unwrap_or(params.subsample);
+    params.class_balance &= !args.no_class_balance;
+    params.subsample_terms |= args.subsample_terms;
+    if let Some(pool) = args.interaction_pool {
+        params.interaction_pool = Some(pool).filter(|&pool| pool > 0);
+    }
+    match (args.max_terms, args.max_terms_share) {
+        (Some(_), _) => params.max_terms_share = None,
+        (None, Some(share)) => params.max_terms_share = Some(share),
         (None, None) => {}
     }
-    settings
+    params
 }
 
 fn report(args: &FitArgs, fitted: &FittedMetric, seconds: f64) -> String {
     let metric = &fitted.metric;
     let mut text = String::new();
-    if !metric.judged.is_empty() {
-        text += &judged(&metric.judged, fitted.chosen);
+    if !metric.cv_results.is_empty() {
+        text += &cv_results(&metric.cv_results, fitted.selected);
         text += "\n";
     }
     text += &show::about(metric);
     text += &format!(
-        "leave-one-out error {:.2} % on the training rows (which the metric knows); {seconds:.2} s\n",
-        100.0 * fitted.leave_one_out
+        "leave-one-out error {:.2} % on the training rows (optimistic: the metric was learned from them); {seconds:.2} s\n",
+        100.0 * fitted.leave_one_out_error
     );
     text += &show::shares(metric, args.top);
     text + &format!("metric: {}", args.out.display())
 }
 
-/// The candidates and their errors on rows held out, the winner marked.
-pub fn judged(judged: &[Judged], chosen: usize) -> String {
-    let cells: Vec<[String; 4]> = judged
+/// The candidates and their held-out errors; an arrow marks the selected one.
+fn cv_results(results: &[CvResult], selected: usize) -> String {
+    let cells: Vec<[String; 4]> = results
         .iter()
         .enumerate()
         .map(|(at, one)| {
             let steps = if one.steps > 0 { one.steps.to_string() } else { "–".into() };
-            let error = format!("{:.2} ± {:.2} %", 100.0 * one.error, 100.0 * one.deviation);
-            [steps, error, if at == chosen { "→".into() } else { String::new() }, one.name.clone()]
+            let error = format!("{:.2} ± {:.2} %", 100.0 * one.error, 100.0 * one.standard_error);
+            [steps, error, if at == selected { "→".into() } else { String::new() }, one.name.clone()]
         })
         .collect();
-    let head = ["steps", "error on rows held out", "", "candidate"];
+    let head = ["steps", "held-out error", "", "candidate"];
     let rows: Vec<Vec<&str>> = std::iter::once(head.to_vec())
         .chain(cells.iter().map(|row| row.iter().map(String::as_str).collect()))
         .collect();
@@ -165,7 +169,7 @@ fn summary(args: &FitArgs, fitted: &FittedMetric, seconds: f64, learning: f64) -
     let mut value = show::as_json(&fitted.metric, args.top);
     value["metric"] = json!(args.out);
     value["steps"] = json!(fitted.steps);
-    value["leave_one_out_error"] = json!(fitted.leave_one_out);
+    value["leave_one_out_error"] = json!(fitted.leave_one_out_error);
     value["curve"] = json!(fitted.curve);
     value["notes"] = json!(fitted.notes);
     value["seconds"] = json!(seconds);

@@ -1,17 +1,19 @@
-//! `tamis metric`: learn distances that suit the classes, and use them.
+//! `tamis metric`: metric learning for k nearest neighbours.
 
 mod apply;
+mod error;
 mod fit;
 mod show;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use tamis::train::TaskKind;
+use tamis_metric::{Candidate, Param};
 
+pub use self::error::describe;
 use super::Failure;
 use crate::args::{DataArgs, bytes_parser, task_parser};
-use tamis::metric::Candidate;
-use tamis::train::TaskKind;
 
 #[derive(Args)]
 pub struct MetricArgs {
@@ -21,15 +23,15 @@ pub struct MetricArgs {
 
 #[derive(Subcommand)]
 pub enum MetricCommand {
-    /// Learn a sparse metric: few variables and products, chosen against plain nearest neighbours
+    /// Learn a sparse metric for k-NN; cross-validation compares it with plain k-NN
     Fit(Box<FitArgs>),
     /// Write the coordinates of rows under a metric as CSV
     Transform(TransformArgs),
-    /// Predict the class of each row by its nearest neighbours, one line a row
+    /// Predict the class of each row by k-NN, one line per row
     Predict(PredictArgs),
-    /// Measure a metric on labelled data
+    /// Evaluate a metric on labelled data
     Eval(EvalArgs),
-    /// Show what counts in a metric
+    /// Show the variables and interactions of a metric
     Show(ShowArgs),
 }
 
@@ -37,109 +39,98 @@ pub enum MetricCommand {
 pub struct FitArgs {
     #[command(flatten)]
     pub data: DataArgs,
-    /// Where the metric goes
+    /// File to write the metric to
     #[arg(long, short, value_name = "FILE", default_value = "model.metric")]
     pub out: PathBuf,
-    /// Families that compete in cross-validation: plain, order-1, squares, order-2, free, thesis, wide
-    #[arg(long = "try", value_name = "NAMES", value_delimiter = ',', value_parser = Candidate::FAMILIES,
+    /// Candidates compared by cross-validation: plain, order-1, squares, order-2, free, thesis, wide
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Candidate::FAMILIES,
           default_value = "plain,order-1,squares,order-2,free")]
-    pub families: Vec<String>,
-    /// Learn this family without cross-validation
-    #[arg(long, value_name = "NAME", value_parser = Candidate::FAMILIES, conflicts_with = "families")]
-    pub preset: Option<String>,
+    pub candidates: Vec<String>,
+    /// Learn this candidate without cross-validation. `thesis` is the published algorithm, to check its results; it is
+    /// slower and less accurate than the others
+    #[arg(long, value_name = "NAME", value_parser = Candidate::FAMILIES, conflicts_with = "candidates")]
+    pub candidate: Option<String>,
     #[command(flatten)]
-    pub numbers: NumberArgs,
+    pub params: ParamArgs,
     #[command(flatten)]
-    pub choice: ChoiceArgs,
-    /// Variables and products to show
+    pub selection: SelectionArgs,
+    /// Number of variables and interactions to show
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub top: usize,
-    /// What the labels are: auto, binary or multiclass
+    /// Kind of labels: auto, binary or multiclass
     #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
     pub task: TaskKind,
-    /// Memory that may be used, e.g. 500M or 2G [default: half of the machine's]
+    /// Memory limit, e.g. 500M or 2G [default: half of the machine's memory]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub memory: Option<u64>,
-    /// Write a page to look at: which variables, where the classes lie
+    /// Write an HTML report: variables, distribution of the classes along the first axis
     #[arg(long, value_name = "HTML")]
     pub report: Option<PathBuf>,
-    /// With --report: variables are the pixels of images so many pixels wide
+    /// With --report: the variables are pixels of images of this width
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), requires = "report")]
     pub image_width: Option<u16>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Say nothing but the result
+    /// Print only the result
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// Numbers of the algorithm, in place of each candidate's own.
-#[derive(Args, Clone, Default)]
-#[command(next_help_heading = "Learning")]
-pub struct NumberArgs {
-    /// Boosting steps (M) [default: 100; up to 400 while the best metric's error on rows held out falls]
-    #[arg(long, value_name = "N")]
-    pub steps: Option<usize>,
-    /// Neighbours of the own class and of others (k) [default: 5]
-    #[arg(long, value_name = "N")]
-    pub neighbours: Option<usize>,
-    /// Variables and products in one direction (κ) [default: 3 and 10 compete]
-    #[arg(long, value_name = "N", conflicts_with = "entries_share")]
-    pub entries: Option<usize>,
-    /// The same as a share of the candidates (ρ)
-    #[arg(long, value_name = "SHARE")]
-    pub entries_share: Option<f64>,
-    /// Share of each step that is taken (ν) [default: 0.05]
-    #[arg(long, value_name = "SHARE")]
-    pub shrinkage: Option<f64>,
-    /// Share of the rows a step looks at (η) [default: 1]
-    #[arg(long, value_name = "SHARE")]
-    pub bag: Option<f64>,
-    /// Each step looks at a root of the candidates (√p), drawn anew
-    #[arg(long)]
-    pub draw_columns: bool,
-    /// Steps between two searches for neighbours [default: 5]
-    #[arg(long, value_name = "N")]
-    pub update_every: Option<usize>,
-    /// Steps before products are made [default: 10]
-    #[arg(long, value_name = "N")]
-    pub burn_in: Option<usize>,
-    /// Products are made among so many of the heaviest terms; 0 takes all [default: 32]
-    #[arg(long, value_name = "N")]
-    pub pool: Option<usize>,
-    /// The most variables in a product
-    #[arg(long, value_name = "N")]
-    pub order: Option<usize>,
-    /// Classes weigh by their rows, not alike
-    #[arg(long)]
-    pub unbalanced: bool,
+/// The help of a parameter, from the table of parameters.
+fn help(param: Param) -> String {
+    format!("{} [default: {}]", param.help(), param.default_value())
 }
 
-/// How candidates and steps are chosen.
+/// Parameters of the learner, in place of each candidate's own.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Learning")]
+pub struct ParamArgs {
+    #[arg(long, value_name = "N", help = help(Param::MaxIter))]
+    pub max_iter: Option<usize>,
+    #[arg(long, value_name = "N", help = help(Param::MetricNeighbors))]
+    pub metric_neighbors: Option<usize>,
+    #[arg(long, value_name = "N", help = help(Param::MaxTerms), conflicts_with = "max_terms_share")]
+    pub max_terms: Option<usize>,
+    #[arg(long, value_name = "SHARE", help = Param::MaxTermsShare.help())]
+    pub max_terms_share: Option<f64>,
+    #[arg(long, value_name = "X", help = help(Param::LearningRate))]
+    pub learning_rate: Option<f64>,
+    #[arg(long, value_name = "SHARE", help = help(Param::Subsample))]
+    pub subsample: Option<f64>,
+    #[arg(long, help = Param::SubsampleTerms.help())]
+    pub subsample_terms: bool,
+    #[arg(long, value_name = "N", help = help(Param::UpdateEvery))]
+    pub update_every: Option<usize>,
+    #[arg(long, value_name = "N", help = help(Param::BurnIn))]
+    pub burn_in: Option<usize>,
+    #[arg(long, value_name = "N", help = help(Param::InteractionPool))]
+    pub interaction_pool: Option<usize>,
+    #[arg(long, value_name = "N", help = help(Param::MaxOrder))]
+    pub max_order: Option<usize>,
+    /// Do not reweight the rows so that all classes have the same total weight
+    #[arg(long)]
+    pub no_class_balance: bool,
+}
+
+/// How a candidate and its number of steps are selected.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Choosing")]
-pub struct ChoiceArgs {
-    /// Folds of the cross-validation
-    #[arg(long, value_name = "N", default_value_t = 5)]
+#[command(next_help_heading = "Model selection")]
+pub struct SelectionArgs {
+    #[arg(long, value_name = "N", default_value_t = 5, help = Param::Folds.help())]
     pub folds: usize,
-    /// Deals of the cross-validation [default: 1, up to 5 for few rows; 3 among the best of up to 2000 rows]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = help(Param::Repeats))]
     pub repeats: Option<usize>,
-    /// Compare candidates on at most so many rows
-    #[arg(long, value_name = "N", default_value_t = 5000)]
-    pub choice_rows: usize,
-    /// How many steps are kept: held-out, leave-one-out, complexity or last [default: held-out; leave-one-out with
-    /// --preset]
-    #[arg(long, value_name = "RULE", value_parser = ["held-out", "leave-one-out", "complexity", "last"])]
-    pub stop: Option<String>,
-    /// What a variable costs under --stop complexity (λ)
-    #[arg(long, value_name = "X", default_value_t = 0.1)]
-    pub complexity: f64,
-    /// Nearest rows that vote
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub voters: usize,
-    /// Seed of folds and bags
+    #[arg(long, value_name = "N", default_value_t = 5000, help = Param::CvRows.help())]
+    pub cv_rows: usize,
+    #[arg(long, value_name = "RULE", value_parser = ["held-out", "leave-one-out", "complexity", "off"],
+          help = "Rule that selects the number of boosting steps [default: held-out; leave-one-out with --candidate]")]
+    pub early_stopping: Option<String>,
+    #[arg(long, value_name = "X", default_value_t = 0.1, help = Param::ComplexityPenalty.help())]
+    pub complexity_penalty: f64,
+    #[arg(long, value_name = "N", default_value_t = 3, help = Param::NNeighbors.help())]
+    pub n_neighbors: usize,
+    /// Seed of the folds and subsamples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 }
@@ -150,7 +141,7 @@ pub struct TransformArgs {
     pub metric: PathBuf,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Only the first N coordinates, along which training rows vary most
+    /// Number of coordinates, by decreasing variance of the training rows [default: all]
     #[arg(long, value_name = "N")]
     pub components: Option<usize>,
 }
@@ -161,7 +152,7 @@ pub struct PredictArgs {
     pub metric: PathBuf,
     #[command(flatten)]
     pub data: DataArgs,
-    /// What to print: label (by vote), base (by mean distances), score, or all
+    /// What to print: label (k-NN), base (base classifier, by mean distances), score, or all
     #[arg(long, default_value = "label", value_parser = ["label", "base", "score", "all"])]
     pub output: String,
 }
@@ -181,7 +172,7 @@ pub struct EvalArgs {
 pub struct ShowArgs {
     /// The metric
     pub metric: PathBuf,
-    /// Variables and products to show, 0 for all
+    /// Number of variables and interactions to show; 0 for all
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub top: usize,
     /// Print everything as JSON

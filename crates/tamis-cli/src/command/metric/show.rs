@@ -1,7 +1,7 @@
-//! `tamis metric show`: what counts in a metric.
+//! `tamis metric show`: the variables and interactions of a metric.
 
 use serde_json::{Value, json};
-use tamis::metric::{Metric, Share};
+use tamis_metric::{Metric, Share};
 
 use super::super::Failure;
 use super::ShowArgs;
@@ -11,38 +11,43 @@ use crate::output::{print_line, table};
 pub fn run(args: &ShowArgs) -> Result<(), Failure> {
     let metric = Metric::load(&args.metric)?;
     let top = if args.top == 0 { usize::MAX } else { args.top };
-    match args.json {
-        true => print_line!("{}", as_json(&metric, top))?,
-        false => print_line!("{}{}{}", about(&metric), shares(&metric, top), axis(&metric))?,
+    if args.json {
+        print_line!("{}", as_json(&metric, top))?;
+    } else {
+        print_line!("{}{}{}", about(&metric), shares(&metric, top), axis(&metric))?;
     }
     Ok(())
 }
 
-/// A metric in a line or two.
+/// A summary of a metric in one line.
 pub fn about(metric: &Metric) -> String {
-    let products = metric.terms.iter().filter(|term| term.variables.len() > 1).count();
-    let kind = match &metric.settings {
-        None => "plain nearest neighbours on scaled variables".to_string(),
-        Some(_) => format!("a metric ({}) of {} directions", metric.name, metric.steps.len()),
+    let interactions = metric.terms.iter().filter(|term| term.variables.len() > 1).count();
+    let kind = match &metric.params {
+        None => "plain k-NN on standardized variables".to_string(),
+        Some(_) => format!("a metric ({}) of {} rank-one updates", metric.name, metric.steps.len()),
     };
     format!(
-        "{kind}: {} of {} variables, {products} products, {} coordinates; {} rows of {} classes\n",
+        "{kind}: {} of {} variables, {interactions} interactions, {} coordinates; {} rows, {} classes\n",
         table::count(metric.variables.len() as u64),
-        table::count(metric.width as u64),
+        table::count(metric.n_features as u64),
         metric.dimensions(),
         table::count(metric.rows() as u64),
         metric.classes.len()
     )
 }
 
-/// Variables and products by their share of the trace, with bars; nothing where all have the same.
+/// Variables and interactions by their share of the trace of W, with bars; empty for plain k-NN.
 pub fn shares(metric: &Metric, top: usize) -> String {
-    if metric.settings.is_none() {
+    if metric.params.is_none() {
         return String::new();
     }
-    let mut text = bars("share of W: variables and products", &metric.term_shares(), top);
+    let mut text = bars("share of the trace of W: variables and interactions", &metric.term_shares(), top);
     if metric.terms.iter().any(|term| term.variables.len() > 1) {
-        text += &bars("share of W: variables, alone or in products", &metric.variable_shares(), top);
+        text += &bars(
+            "share of the trace of W: variables, interactions divided among their variables",
+            &metric.variable_shares(),
+            top,
+        );
     }
     text
 }
@@ -64,7 +69,7 @@ fn bars(title: &str, shares: &[Share], top: usize) -> String {
     text
 }
 
-/// The first axis by class, as rows of blocks.
+/// A histogram of each class along the first axis.
 fn axis(metric: &Metric) -> String {
     const STEPS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
     let Some(axis) = metric.first_axis(48) else { return String::new() };
@@ -82,15 +87,15 @@ pub fn as_json(metric: &Metric, top: usize) -> Value {
     let take = |shares: Vec<Share>| shares.into_iter().take(top).collect::<Vec<_>>();
     json!({
         "candidate": metric.name,
-        "plain": metric.settings.is_none(),
-        "settings": metric.settings,
-        "judged": metric.judged,
+        "plain": metric.params.is_none(),
+        "params": metric.params,
+        "cv_results": metric.cv_results,
         "classes": metric.classes,
         "n_examples": metric.rows(),
-        "n_features": metric.width,
+        "n_features": metric.n_features,
         "nonzeros": metric.variables.len(),
         "n_terms": metric.terms.len(),
-        "directions": metric.steps.len(),
+        "rank_one_updates": metric.steps.len(),
         "dimensions": metric.dimensions(),
         "terms": take(metric.term_shares()),
         "variables": take(metric.variable_shares()),

@@ -4,7 +4,7 @@
 //! says that the two are to be put together; all others are split at random, `train-share` of the rows for learning,
 //! `runs` times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every
 //! run. Which candidate, and how many of its steps, is decided on training rows alone. The fields of a row's `set` go
-//! into the settings of every candidate; `voters` is how many rows vote. A column's `runs` are the most it takes of
+//! into the params of every candidate; `n-neighbors` is the k of k-NN. A column's `runs` are the most it takes of
 //! generated rows.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,6 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use tamis::data::Label;
-use tamis::metric::{Candidate, Metric, MetricError, MetricMeasures, MetricOptions, Settings, Stop, Table, fit};
 use tamis::parse::columns::KnownColumns;
 use tamis::read::{
     Block, Dense, Labels, MatrixRows, ReadError, ReadOptions, RowChoice, RowSource, RowStream, Source, expand,
@@ -21,6 +20,7 @@ use tamis::read::{
 };
 use tamis::synth::{Plan, generate};
 use tamis::tune::side_by_side;
+use tamis_metric::{Candidate, Dataset, EarlyStopping, Evaluation, Metric, MetricError, MetricOptions, Params, fit};
 
 use super::cell::{Lab, Outcome, find};
 use super::plan::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};
@@ -33,13 +33,12 @@ use crate::output::fits::Fits;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MetricRun {
     /// The families that compete.
-    #[serde(rename = "try")]
-    pub families: Vec<String>,
-    /// Fields of the settings of all of them.
+    pub candidates: Vec<String>,
+    /// Fields of the params of all of them.
     #[serde(default)]
     pub set: Fields,
     /// When a run stops.
-    pub stop: Option<Stop>,
+    pub early_stopping: Option<EarlyStopping>,
     /// Whether the error is that of f_W and not of the vote.
     #[serde(default)]
     pub base: bool,
@@ -47,7 +46,7 @@ pub struct MetricRun {
 
 /// What one run says.
 struct Found {
-    measures: MetricMeasures,
+    measures: Evaluation,
     variables: f64,
     width: f64,
     terms: f64,
@@ -105,14 +104,14 @@ impl Lab<'_> {
         let mut fields = plan.set.clone();
         fields.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         let number = |value: &serde_json::Value| value.as_u64().map(|value| value as usize);
-        let voters = fields.remove("voters").as_ref().and_then(number).unwrap_or(3);
-        let change = |settings| overlaid(&settings, &fields).map_err(MetricError::Choice);
-        let candidates = Candidate::changed(&plan.families, change).map_err(|error| error.to_string())?;
+        let n_neighbors = fields.remove("n-neighbors").as_ref().and_then(number).unwrap_or(3);
+        let change = |params| overlaid(&params, &fields).map_err(MetricError::Invalid);
+        let candidates = Candidate::changed(&plan.candidates, change).map_err(|error| error.to_string())?;
         Ok(MetricOptions {
             candidates,
-            stop: plan.stop.unwrap_or(Stop::HeldOut),
-            voters,
-            steps: fields.get("steps").and_then(number),
+            early_stopping: plan.early_stopping.unwrap_or(EarlyStopping::HeldOut),
+            n_neighbors,
+            max_iter: fields.get("max-iter").and_then(number),
             threads: 1,
             interrupt: self.stop.clone(),
             ..MetricOptions::default()
@@ -124,15 +123,15 @@ impl Lab<'_> {
         let origin = self.origin(data, number)?;
         let task = data.task()?;
         let table =
-            origin.with(true, data, None, |rows| Ok(Table::read(rows, task, memory_of_this_machine(), &mut ())?))?;
+            origin.with(true, data, None, |rows| Ok(Dataset::read(rows, task, memory_of_this_machine(), &mut ())?))?;
         let started = Instant::now();
-        let metric = fit(&table, options, &())?.metric;
+        let metric = fit(&table, options, &mut ())?.metric;
         let seconds = started.elapsed().as_secs_f64();
-        let measures = origin.with(false, data, metric.columns.clone(), |rows| Ok(metric.measure(rows)?))?;
+        let measures = origin.with(false, data, metric.columns.clone(), |rows| Ok(metric.evaluate(rows)?))?;
         let found = Found {
             measures,
             variables: metric.variables.len() as f64,
-            width: metric.width as f64,
+            width: metric.n_features as f64,
             terms: metric.terms.len() as f64,
             seconds,
             name: metric.name.clone(),
@@ -233,17 +232,17 @@ impl RowSource for OnlyClasses<'_> {
     }
 }
 
-/// Settings with fields put in.
-fn overlaid(settings: &Settings, fields: &Fields) -> Result<Settings, String> {
-    let mut all = serde_json::to_value(settings).expect("plain data becomes JSON");
+/// Params with fields put in.
+fn overlaid(params: &Params, fields: &Fields) -> Result<Params, String> {
+    let mut all = serde_json::to_value(params).expect("plain data becomes JSON");
     for (name, value) in fields {
         if all.get(name).is_none() {
             return Err(format!("a metric has no setting {name:?}"));
         }
         all[name] = value.clone();
     }
-    if fields.contains_key("entries") {
-        all["entries-share"] = serde_json::Value::Null;
+    if fields.contains_key("max-terms") {
+        all["max-terms-share"] = serde_json::Value::Null;
     }
     serde_json::from_value(all).map_err(|error| error.to_string())
 }

@@ -41,7 +41,7 @@
 //!
 //! [runs.sdist]                   # or a metric (metric.rs): the families that compete, fields of their settings
 //! title = "sDist"
-//! metric = { try = ["plain", "order-2"], set = { steps = 100 }, stop = "held-out" }
+//! metric = { candidates = ["plain", "order-2"], set = { max-iter = 100 }, early-stopping = "held-out" }
 //!
 //! [tables.2]
 //! title = "test error (%)"

@@ -1,8 +1,8 @@
 //! What counts in pictures: the pixels of a metric, and its first axis class by class. Ma 2017, Figures 4.2 and 4.3.
 
 use serde::Deserialize;
-use tamis::metric::{Metric, Share};
 use tamis::report::Chart;
+use tamis_metric::{Metric, Share};
 
 use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;
@@ -40,7 +40,7 @@ impl Plan {
             Ok((at as f64 + 1.0, -(line as f64) - 1.0, one.share / largest))
         };
         let points = shares.iter().map(point).collect::<Result<Vec<_>, String>>()?;
-        let title = format!("{title}: {} pixels of {}", shares.len(), metric.width);
+        let title = format!("{title}: {} pixels of {}", shares.len(), metric.n_features);
         let edge = -(self.width as f64);
         let chart = Chart::new(&title).x("column").y("line, from above").y_holds(edge).y_holds(-1.0);
         Ok(chart.points("share of the trace of W", points))

@@ -1,0 +1,240 @@
+//! Selection of a candidate by cross-validation on the training rows; plain k-NN is one of the candidates.
+//!
+//! The candidate whose learning curve ([`LearningCurve`]) has the least minimum is selected, and of equals the simpler one,
+//! which stands earlier. Plain k-NN is only given up for a metric better by more than one standard error, and so are the
+//! other metrics for one of all squares. One repetition on few rows says little: small data are split several times, and
+//! where that costs much, only the metrics within half a standard error of the best are. If the curve of the best metric
+//! has not turned at its end, the metric is run for twice the steps: images need two or three hundred steps where other
+//! data need fifty. Of very many rows a part is enough for cross-validation.
+
+use rayon::prelude::*;
+
+use super::boost::Limits;
+use super::candidate::Candidate;
+use super::dataset::Dataset;
+use super::early_stopping::EarlyStopping;
+use super::folds::{Fold, stratified_folds};
+use super::learning_curve::{CvResult, LearningCurve, wrong_by_step};
+use super::params::Params;
+
+/// A plan of cross-validation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CvPlan {
+    pub(super) folds: usize,
+    pub(super) repeats: usize,
+    /// Repetitions for the best candidates, at least as many.
+    pub(super) final_repeats: usize,
+    pub(super) early_stopping: EarlyStopping,
+    pub(super) limits: Limits,
+    pub(super) seed: u64,
+    /// The best metric may take this many times its steps.
+    pub(super) max_extension: usize,
+}
+
+/// The results of all candidates and the one selected. `go_on` is asked before each step; `None` if it said no.
+pub(super) fn cross_validate(
+    dataset: &Dataset,
+    candidates: &[Candidate],
+    plan: &CvPlan,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Option<(Vec<CvResult>, usize)> {
+    let cv = CrossValidation { dataset, plan, go_on };
+    let mut curves = cv.curves(candidates, 0..plan.repeats)?;
+    let mut results: Vec<CvResult> = cv.all_results(candidates, &curves);
+    let contenders = contenders(candidates, &results);
+    if plan.final_repeats > plan.repeats {
+        let chosen: Vec<Candidate> = contenders.iter().map(|&at| candidates[at].clone()).collect();
+        let more = cv.curves(&chosen, plan.repeats..plan.final_repeats)?;
+        for (&at, more) in contenders.iter().zip(more) {
+            curves[at].curves.extend(more.curves);
+            curves[at].held_out += more.held_out;
+        }
+        results = cv.all_results(candidates, &curves);
+    }
+    let winner = best_metric(candidates, &results, &contenders);
+    if let Some(winner) = winner {
+        results[winner] = cv.extend(&candidates[winner], results[winner].clone(), &curves[winner])?;
+    }
+    let chosen = best(candidates, &results, winner);
+    Some((results, chosen))
+}
+
+struct CrossValidation<'a> {
+    dataset: &'a Dataset,
+    plan: &'a CvPlan,
+    go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl CrossValidation<'_> {
+    /// The learning curves of candidates over the folds of some repetitions.
+    fn curves(&self, candidates: &[Candidate], repetitions: std::ops::Range<usize>) -> Option<Vec<LearningCurve>> {
+        let plan = self.plan;
+        let folds: Vec<Fold> = repetitions
+            .flat_map(|number| stratified_folds(self.dataset, plan.folds, plan.seed, number as u64))
+            .collect();
+        let held_out: usize = folds.iter().map(|fold| fold.held_out.len()).sum();
+        let jobs: Vec<(usize, usize)> =
+            (0..candidates.len()).flat_map(|one| (0..folds.len()).map(move |fold| (one, fold))).collect();
+        let run = |&(one, fold): &(usize, usize)| {
+            wrong_by_step(self.dataset, &candidates[one], &folds[fold], (plan.early_stopping, plan.limits), self.go_on)
+        };
+        let curves: Vec<Vec<(usize, f64)>> = jobs.par_iter().with_max_len(1).map(run).collect::<Option<_>>()?;
+        Some(curves.chunks(folds.len()).map(|curves| LearningCurve { curves: curves.to_vec(), held_out }).collect())
+    }
+
+    fn all_results(&self, candidates: &[Candidate], curves: &[LearningCurve]) -> Vec<CvResult> {
+        let of = |(one, curve): (&Candidate, &LearningCurve)| curve.result(&one.name, self.dataset.rows());
+        candidates.iter().zip(curves).map(of).collect()
+    }
+
+    /// Doubles the steps of a metric as long as its curve may improve and does.
+    fn extend(&self, metric: &Candidate, mut result: CvResult, curve: &LearningCurve) -> Option<CvResult> {
+        let Some(params) = &metric.params else { return Some(result) };
+        let (mut times, mut may_improve) = (2, curve.may_improve(&result));
+        while self.plan.early_stopping == EarlyStopping::HeldOut && times <= self.plan.max_extension && may_improve {
+            let params = Params { max_iter: times * params.max_iter, ..params.clone() };
+            let longer = Candidate { params: Some(params), ..metric.clone() };
+            let curve = self.curves(&[longer], 0..self.plan.final_repeats)?.remove(0);
+            let again = curve.result(&metric.name, self.dataset.rows());
+            if again.error >= result.error {
+                break;
+            }
+            may_improve = curve.may_improve(&again);
+            result = again;
+            times *= 2;
+        }
+        Some(result)
+    }
+}
+
+/// The number of boosting steps of the first round: what a progress bar counts.
+pub(super) fn total_steps(candidates: &[Candidate], plan: &CvPlan) -> u64 {
+    let steps: usize = candidates.iter().filter_map(|one| one.params.as_ref()).map(|one| one.max_iter).sum();
+    (steps * plan.folds * plan.repeats) as u64
+}
+
+/// Plain k-NN, and the metrics that are within half a standard error of the best.
+fn contenders(candidates: &[Candidate], results: &[CvResult]) -> Vec<usize> {
+    let all: Vec<usize> = (0..results.len()).collect();
+    let Some(best) = best_metric(candidates, results, &all).map(|at| &results[at]) else { return all };
+    let near = |at: &usize| results[*at].error <= best.error + best.standard_error / 2.0;
+    all.into_iter().filter(|at| candidates[*at].params.is_none() || near(at)).collect()
+}
+
+/// The best of all; plain k-NN if the best metric is not better by more than a standard error. The least of many curves
+/// looks better than it is, and a metric that gains nothing should not be learned.
+fn best(candidates: &[Candidate], results: &[CvResult], metric: Option<usize>) -> usize {
+    let plain = candidates.iter().position(|one| one.params.is_none());
+    match (plain, metric) {
+        (Some(plain), Some(metric))
+            if results[plain].error > results[metric].error + results[metric].standard_error =>
+        {
+            metric
+        }
+        (plain, metric) => plain.or(metric).unwrap_or(0),
+    }
+}
+
+/// The best metric among some, of equals the first; one of squares only if it is better than all others by more than a
+/// standard error: it is there for rings among many variables, and elsewhere its twice as many terms fit the folds by chance.
+fn best_metric(candidates: &[Candidate], results: &[CvResult], among: &[usize]) -> Option<usize> {
+    let least = |squares: bool| {
+        let is_one = |at: &usize| candidates[*at].params.as_ref().is_some_and(|one| one.squares == squares);
+        (among.iter().copied())
+            .filter(is_one)
+            .reduce(|best, at| if results[at].error < results[best].error { at } else { best })
+    };
+    match (least(false), least(true)) {
+        (Some(other), Some(squares))
+            if results[squares].error + results[squares].standard_error < results[other].error =>
+        {
+            Some(squares)
+        }
+        (other, squares) => other.or(squares),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dataset::tests::dataset;
+    use super::*;
+    use tamis::random::{Purpose, generator, uniform};
+
+    /// Two classes that differ a little in each of twelve variables: one variable a step, few steps are too few.
+    fn many_weak() -> Dataset {
+        let mut random = generator(3, Purpose::Deal, 0);
+        let names: Vec<String> = (0..12).map(|at| format!("x{at}")).collect();
+        let mut text = format!("{},y\n", names.join(","));
+        for row in 0..120 {
+            let shift = f64::from(row % 2) * 0.4;
+            let cells: Vec<String> = (0..12).map(|_| (shift + uniform(&mut random)).to_string()).collect();
+            text += &format!("{},{}\n", cells.join(","), if row % 2 == 0 { "p" } else { "q" });
+        }
+        dataset("weak.csv", &text).unwrap()
+    }
+
+    #[test]
+    fn plain_neighbours_and_metrics_without_squares_are_given_up_for_a_standard_error_only() {
+        let all = ["plain", "order-1", "squares"].map(|name| Candidate::family(name).unwrap().remove(0));
+        let chosen = |errors: [f64; 3]| {
+            let results = errors.map(|error| CvResult { name: String::new(), steps: 5, error, standard_error: 0.05 });
+            [0, 1, 2].map(|from| {
+                let (all, results) = (&all[from..], &results[from..]);
+                best(all, results, best_metric(all, results, &contenders(all, results)))
+            })
+        };
+        assert_eq!(chosen([0.4, 0.36, 0.36]), [0, 0, 0]);
+        assert_eq!(chosen([0.4, 0.30, 0.26]), [1, 0, 0]);
+        assert_eq!(chosen([0.4, 0.30, 0.24]), [2, 1, 0]);
+        assert_eq!(chosen([0.2, 0.30, 0.24]), [0, 1, 0]);
+    }
+
+    #[test]
+    fn the_best_metric_goes_on_while_that_helps_and_no_further_than_it_may() {
+        let params = Params { max_iter: 4, update_every: 1, max_terms: 1, max_order: 1, ..Params::default() };
+        let candidates = [Candidate::plain(), Candidate::new("order-1", params)];
+        let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 };
+        let dataset = many_weak();
+        let results = |max_extension: usize, early_stopping: EarlyStopping| {
+            let plan =
+                CvPlan { folds: 4, repeats: 1, final_repeats: 1, early_stopping, limits, seed: 1, max_extension };
+            cross_validate(&dataset, &candidates, &plan, &|| true).unwrap().0
+        };
+        let [short, long] = [1, 4].map(|times| results(times, EarlyStopping::HeldOut));
+        assert!(short[1].steps == 4 && long[1].steps > 4 && long[1].steps <= 16, "{short:?} {long:?}");
+        assert!(long[1].error < short[1].error);
+        assert_eq!(short[0], long[0], "plain neighbours take no steps");
+        assert_eq!(results(1, EarlyStopping::Off), results(4, EarlyStopping::Off), "another rule counts the steps");
+    }
+
+    #[test]
+    fn only_the_best_candidates_get_more_repetitions() {
+        let metric = |steps: usize, entries: usize| {
+            let params =
+                Params { max_iter: steps, max_terms: entries, max_order: 1, update_every: 1, ..Params::default() };
+            Candidate { name: format!("{steps} steps"), params: Some(params) }
+        };
+        let candidates = [Candidate::plain(), metric(1, 1), metric(12, 3), metric(12, 10)];
+        let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 };
+        let dataset = many_weak();
+        let results = |repeats: usize, final_repeats: usize| {
+            let plan = CvPlan {
+                folds: 4,
+                repeats,
+                final_repeats,
+                early_stopping: EarlyStopping::HeldOut,
+                limits,
+                seed: 1,
+                max_extension: 1,
+            };
+            cross_validate(&dataset, &candidates, &plan, &|| true).unwrap()
+        };
+        let ((once, _), (thrice, _), (with_final, chosen)) = (results(1, 1), results(3, 3), results(1, 3));
+        let contenders = contenders(&candidates, &once);
+        assert!(contenders.contains(&0) && !contenders.contains(&1) && contenders.contains(&chosen), "{once:?}");
+        for at in 0..candidates.len() {
+            let expected = if contenders.contains(&at) { &thrice[at] } else { &once[at] };
+            assert_eq!(&with_final[at], expected, "candidate {at}");
+        }
+    }
+}
