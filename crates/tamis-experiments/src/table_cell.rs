@@ -15,11 +15,11 @@ use tamis::tune::{
     repeat, settings, survey,
 };
 
-use super::draws::{Chosen, Wholes};
-use super::load;
-use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::load;
+use crate::output::Fits;
+use crate::sampling_tables::{Chosen, Wholes};
+use crate::spec::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
 
 /// Where things are and how they run.
 pub struct Lab<'a> {
@@ -35,7 +35,7 @@ pub struct Lab<'a> {
     pub done: Mutex<Done>,
     /// Baselines by row: cells of a row share them.
     pub baselines: Mutex<BTreeMap<String, Baseline>>,
-    /// Settings and whole models that cells of `draws.rs` share.
+    /// Settings and whole models that cells of `sampling_tables.rs` share.
     pub chosen: Mutex<Chosen>,
     pub wholes: Mutex<Wholes>,
 }

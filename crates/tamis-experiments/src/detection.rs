@@ -19,11 +19,11 @@ use tamis::moments::Sums;
 use tamis::synth::{Plan, Rows, generate};
 use tamis::tune::{Setting, side_by_side};
 
-use super::cell::{Done, Lab};
-use super::plan::{Cell, Generated, RowPlan};
-use super::simulate::{BLOCK, Entrant, Linear, Pupil, summary};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::output::Fits;
+use crate::simulate::{BLOCK, Entrant, Linear, Pupil, summary};
+use crate::spec::{Cell, Generated, RowPlan};
+use crate::table_cell::{Done, Lab};
 
 /// What a run says of an entrant.
 #[derive(Clone, Debug, Default)]

@@ -9,9 +9,9 @@
 //! Every kind is a file of this folder: from its part of the plan to charts. The picture, its numbers as CSV and a page
 //! that holds both go to the folder of results.
 
-mod along;
+mod along_training;
 mod annealing;
-mod at;
+mod at_points;
 mod density;
 mod pixels;
 mod trajectory;
@@ -23,9 +23,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tamis::report::Chart;
 
-use super::cell::Lab;
-use super::plan::Experiment;
-use crate::command::Failure;
+use crate::error::Failure;
+use crate::spec::Experiment;
+use crate::table_cell::Lab;
 
 /// A figure.
 #[derive(Debug, Deserialize)]
@@ -42,9 +42,9 @@ pub struct FigurePlan {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Drawing {
-    Along(along::Plan),
+    Along(along_training::Plan),
     Annealing(annealing::Plan),
-    At(at::Plan),
+    At(at_points::Plan),
     Density(density::Plan),
     Pixels(pixels::Plan),
     Trajectory(trajectory::Plan),
@@ -126,7 +126,7 @@ pub fn text(charts: &[Chart]) -> String {
         );
     }
     let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    crate::output::table::aligned(&rows)
+    crate::output::aligned(&rows)
 }
 
 /// The figure for machines.

@@ -17,11 +17,11 @@ use tamis::recipe::{SolveRecipe, Solver};
 use tamis::synth::generate;
 use tamis::tune::side_by_side;
 
-use super::cell::{Done, Lab};
-use super::plan::{Cell, Generated, RowPlan};
-use super::simulate::{BLOCK, Entrant, Linear, Pupil, summary};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::output::Fits;
+use crate::simulate::{BLOCK, Entrant, Linear, Pupil, summary};
+use crate::spec::{Cell, Generated, RowPlan};
+use crate::table_cell::{Done, Lab};
 
 /// The first model is made of so many rows.
 const FIRST: usize = 100;

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::plan::{Cell, DataSet, Experiment, ProtocolName, TablePlan};
-use crate::output::table;
+use crate::output::aligned;
+use crate::spec::{Cell, DataSet, Experiment, ProtocolName, TablePlan};
 
 /// One line: a cell of the paper's table.
 pub struct Line {
@@ -78,7 +78,7 @@ pub fn text(table: &TablePlan, lines: &[Line]) -> String {
     let all: Vec<[String; 7]> = lines.iter().map(|line| cells(line, table)).collect();
     let mut rows = vec![HEAD.to_vec()];
     rows.extend(all.iter().map(|cells| cells.iter().map(String::as_str).collect::<Vec<_>>()));
-    table::aligned(&rows)
+    aligned(&rows)
 }
 
 /// The table as a page.

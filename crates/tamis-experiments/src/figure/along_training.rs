@@ -4,9 +4,9 @@
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::Lab;
-use crate::command::reproduce::plan::{Cell, RowPlan, TablePlan};
+use crate::error::Failure;
+use crate::spec::{Cell, RowPlan, TablePlan};
+use crate::table_cell::Lab;
 
 /// Which table has the cells, and how the measures begin.
 #[derive(Debug, Deserialize)]

@@ -11,9 +11,9 @@ use tamis::recipe::{Method, SolveRecipe};
 use tamis::solve::{SolveOptions, solve};
 use tamis::tune::{Setting, settings};
 
-use super::cell::Lab;
-use super::plan::{Fields, Generated, RowPlan};
-use crate::command::Failure;
+use crate::error::Failure;
+use crate::spec::{Fields, Generated, RowPlan};
+use crate::table_cell::Lab;
 
 /// Rows made, seen and forgotten in one go.
 pub const BLOCK: usize = 2048;

@@ -10,11 +10,11 @@ use tamis::recipe::SolveRecipe;
 use tamis::synth::generate;
 use tamis::tune::side_by_side;
 
-use super::cell::{Done, Lab};
-use super::plan::{Cell, Generated, RowPlan};
-use super::simulate::{Entrant, Linear, summary};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::output::Fits;
+use crate::simulate::{Entrant, Linear, summary};
+use crate::spec::{Cell, Generated, RowPlan};
+use crate::table_cell::{Done, Lab};
 
 /// A solver, and averages that forget at each of its rates.
 struct Follower<'a> {

@@ -21,11 +21,11 @@ use tamis::read::{
 use tamis::synth::{Plan, generate};
 use tamis::tune::side_by_side;
 
-use super::cell::{Lab, Outcome, find};
-use super::plan::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};
-use super::simulate::summary;
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::output::Fits;
+use crate::simulate::summary;
+use crate::spec::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};
+use crate::table_cell::{Lab, Outcome, find};
 
 /// A column whose models are metrics.
 #[derive(Clone, Debug, Deserialize)]

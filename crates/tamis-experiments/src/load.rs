@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::plan::{Experiment, ProtocolName, Recorded, RowPlan};
+use crate::spec::{Experiment, ProtocolName, Recorded, RowPlan};
 
 /// Reads an experiment and looks for names that lead nowhere.
 pub fn experiment(path: &Path) -> Result<Experiment, String> {

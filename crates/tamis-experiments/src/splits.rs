@@ -15,11 +15,11 @@ use tamis::recipe::SolveRecipe;
 use tamis::solve::{SolveOptions, solve};
 use tamis::tune::side_by_side;
 
-use super::cell::{Done, Lab, find};
-use super::plan::{Cell, DataSet, Fields, RowPlan};
-use super::simulate::summary;
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::output::Fits;
+use crate::simulate::summary;
+use crate::spec::{Cell, DataSet, Fields, RowPlan};
+use crate::table_cell::{Done, Lab, find};
 
 /// What a split says of a solver: R² or AUC, and the features used.
 type Score = Result<(&'static str, f64, usize), String>;

@@ -63,15 +63,15 @@
 
 use std::collections::BTreeMap;
 
-use super::generate::Generate;
+use crate::generate::Generate;
 use serde::{Deserialize, Serialize};
 use tamis::recipe::{Recipe, SolveRecipe, Solver};
 use tamis::synth::{Kind, Plan};
 use tamis::train::TaskKind;
 use tamis::tune::{Axis, Rule, overlay};
 
-use super::figure::FigurePlan;
-use super::metric::MetricRun;
+use crate::figure::FigurePlan;
+use crate::metric::MetricRun;
 
 /// A whole experiment.
 #[derive(Debug, Deserialize)]

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::Lab;
-use crate::command::reproduce::plan::{RowPlan, TablePlan};
+use crate::error::Failure;
+use crate::spec::{RowPlan, TablePlan};
+use crate::table_cell::Lab;
 
 /// Which table, and how its numbers are laid out.
 #[derive(Debug, Deserialize)]

@@ -8,9 +8,9 @@ use tamis::model::Model;
 use tamis::read::RowStream;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::{Lab, Rows};
-use crate::command::reproduce::plan::Fields;
+use crate::error::Failure;
+use crate::spec::Fields;
+use crate::table_cell::{Lab, Rows};
 
 /// What is shown.
 #[derive(Debug, Deserialize)]

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use tamis::metric::{Metric, Share};
 use tamis::report::Chart;
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::Lab;
+use crate::error::Failure;
+use crate::table_cell::Lab;
 
 /// Rows that are pictures of two classes, pixel by pixel from the upper left, columns numbered from 1.
 #[derive(Debug, Deserialize)]

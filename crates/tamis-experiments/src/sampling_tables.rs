@@ -19,9 +19,9 @@ use tamis::sparsify::{Drawn, Size, Urn};
 use tamis::train::fit;
 use tamis::tune::Setting;
 
-use super::cell::{Lab, Outcome, Rows, shared};
-use super::plan::{Cell, RowPlan, RunPlan};
-use crate::command::Failure;
+use crate::error::Failure;
+use crate::spec::{Cell, RowPlan, RunPlan};
+use crate::table_cell::{Lab, Outcome, Rows, shared};
 
 /// Shares of rows are drawn row by row, so that they are a little more or less: epochs are this much shorter than their share.
 const ROOM: f64 = 0.9;
