@@ -15,7 +15,7 @@ TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
 # The profile of the checks: dependencies are compiled once, as for a release. The file explains it.
 CHECK := $(CARGO) --config .ci/checks.toml
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel \

@@ -26,13 +26,13 @@ macro_rules! tell {
 pub(crate) use {print_line, tell};
 
 /// Shows how many of the fits are done: a bar on a terminal, otherwise a line at every tenth.
-pub struct Fits {
+pub struct FitProgress {
     title: String,
     bar: ProgressBar,
     lines: bool,
 }
 
-impl Fits {
+impl FitProgress {
     /// `title` stands in front of the counts.
     pub fn new(quiet: bool, title: &str) -> Self {
         let terminal = std::io::stderr().is_terminal();
@@ -44,7 +44,7 @@ impl Fits {
         let style = ProgressStyle::with_template("{msg} {bar:32} {pos} of {len} fits {elapsed}");
         bar.set_style(style.expect("the template is valid").progress_chars("█▉▊▋▌▍▎▏ "));
         bar.set_message(title.to_string());
-        Fits { title: title.to_string(), bar, lines: !quiet && !terminal }
+        FitProgress { title: title.to_string(), bar, lines: !quiet && !terminal }
     }
 
     /// Shows that `done` fits of `of` are finished. Any thread may call it.

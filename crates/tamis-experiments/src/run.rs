@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::output::{print_line, stop_on_signal, tell};
 use crate::render::{self, Line};
 use crate::spec::{Experiment, ProtocolName, Recorded, RowPlan, TablePlan};
-use crate::table_cell::{Lab, shared};
+use crate::table_cell::{Session, shared};
 use crate::{figure, load};
 
 /// Runs what the command line asks for.
@@ -23,7 +23,7 @@ pub fn run(args: &Arguments) -> Result<(), Failure> {
     let experiment = experiment(args, &folder)?;
     let (tables, figures) = parts(&experiment, part)?;
     let mut known = load::recorded(&folder.join("recorded.toml"))?;
-    let lab = Lab {
+    let session = Session {
         experiment: &experiment,
         paper: &folder,
         folder: args.data(),
@@ -33,17 +33,17 @@ pub fn run(args: &Arguments) -> Result<(), Failure> {
         done: Default::default(),
         baselines: Default::default(),
         chosen: Default::default(),
-        wholes: Default::default(),
+        full_models: Default::default(),
     };
     let mut machine = Vec::new();
     for name in tables {
-        machine.extend(show_table(&lab, args, &folder, name, &known)?);
+        machine.extend(show_table(&session, args, &folder, name, &known)?);
     }
     for name in figures {
-        machine.extend(show_figure(&lab, args, &folder, name)?);
+        machine.extend(show_figure(&session, args, &folder, name)?);
     }
     if args.record {
-        known.extend(shared(&lab.done).iter().filter_map(|(key, cell)| Some((key.clone(), cell.clone().ok()?))));
+        known.extend(shared(&session.done).iter().filter_map(|(key, cell)| Some((key.clone(), cell.clone().ok()?))));
         let text = toml::to_string(&known).map_err(|error| error.to_string())?;
         write(&folder.join("recorded.toml"), &text, args.quiet)?;
     }
@@ -124,33 +124,33 @@ fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<
 
 /// Measures a table, prints and writes it; returns its JSON if that is asked for.
 fn show_table(
-    lab: &Lab<'_>,
+    session: &Session<'_>,
     args: &Arguments,
     folder: &Path,
     name: &str,
     known: &Recorded,
 ) -> Result<Option<Value>, Failure> {
-    let table = &lab.experiment.tables[name];
-    let lines = lines(lab, args, table, known)?;
+    let table = &session.experiment.tables[name];
+    let lines = lines(session, args, table, known)?;
     if !args.json {
         print_line!("table {name}: {}\n\n{}", table.title, render::text(table, &lines))?;
     }
     if args.is_complete() {
         let file = format!("{}-{name}.md", folder.file_name().unwrap_or_default().to_string_lossy());
-        write(&args.results().join(file), &render::markdown(lab.experiment, name, table, &lines), args.quiet)?;
+        write(&args.results().join(file), &render::markdown(session.experiment, name, table, &lines), args.quiet)?;
     }
     Ok(args.json.then(|| render::as_json(name, table, &lines)))
 }
 
 /// Draws a figure, prints and writes it; returns its JSON if that is asked for.
-fn show_figure(lab: &Lab<'_>, args: &Arguments, folder: &Path, name: &str) -> Result<Option<Value>, Failure> {
-    let plan = &lab.experiment.figures[name];
-    let table = plan.draw.table().and_then(|table| lab.experiment.tables.get(table));
+fn show_figure(session: &Session<'_>, args: &Arguments, folder: &Path, name: &str) -> Result<Option<Value>, Failure> {
+    let plan = &session.experiment.figures[name];
+    let table = plan.draw.table().and_then(|table| session.experiment.tables.get(table));
     let of_table = table.into_iter().flat_map(|table| table.rows.iter().map(|row| row.data.as_str()));
     if plan.draw.data().into_iter().chain(of_table).any(|data| !args.includes(data)) {
         return Ok(None);
     }
-    let charts = figure::draw(lab, plan)?;
+    let charts = figure::draw(session, plan)?;
     if !args.json {
         let text = charts.as_deref().map_or_else(|reason| format!("not drawn: {reason}\n"), figure::text);
         print_line!("figure {name}: {}\n\n{text}", plan.title)?;
@@ -158,7 +158,7 @@ fn show_figure(lab: &Lab<'_>, args: &Arguments, folder: &Path, name: &str) -> Re
     if let Ok(charts) = &charts
         && args.is_complete()
     {
-        for (file, content) in figure::files(lab.experiment, &figure::stem(folder, name), plan, charts) {
+        for (file, content) in figure::files(session.experiment, &figure::stem(folder, name), plan, charts) {
             write(&args.results().join(file), &content, args.quiet)?;
         }
     }
@@ -166,27 +166,33 @@ fn show_figure(lab: &Lab<'_>, args: &Arguments, folder: &Path, name: &str) -> Re
 }
 
 /// All cells of a table.
-fn lines(lab: &Lab<'_>, args: &Arguments, table: &TablePlan, known: &Recorded) -> Result<Vec<Line>, Failure> {
+fn lines(session: &Session<'_>, args: &Arguments, table: &TablePlan, known: &Recorded) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
     for row in table.rows.iter().filter(|row| args.includes(&row.data)) {
         for column in &table.columns {
-            lines.push(line(lab, table, row, column, known)?);
+            lines.push(line(session, table, row, column, known)?);
         }
     }
     Ok(lines)
 }
 
-fn line(lab: &Lab<'_>, table: &TablePlan, row: &RowPlan, column: &str, known: &Recorded) -> Result<Line, Failure> {
-    let describes = lab.protocol_of(table) == ProtocolName::Describe;
+fn line(
+    session: &Session<'_>,
+    table: &TablePlan,
+    row: &RowPlan,
+    column: &str,
+    known: &Recorded,
+) -> Result<Line, Failure> {
+    let describes = session.protocol_of(table) == ProtocolName::Describe;
     let measure = if describes { column } else { table.measure.as_str() };
-    let run = lab.experiment.runs.get(column).filter(|_| !describes);
-    let cell = lab.measured(table, row, column)?;
+    let run = session.experiment.runs.get(column).filter(|_| !describes);
+    let cell = session.measured(table, row, column)?;
     Ok(Line {
-        row: row.title.clone().unwrap_or_else(|| lab.experiment.data[&row.data].title.clone()),
+        row: row.title.clone().unwrap_or_else(|| session.experiment.data[&row.data].title.clone()),
         column: run.map_or_else(|| column.to_string(), |run| run.title.clone()),
         paper: row.paper.get(column).cloned(),
         ours: cell.as_ref().map_err(Clone::clone).and_then(|cell| render::value_of(cell, measure)),
-        before: known.get(&lab.key(table, row, column)).and_then(|cell| cell.values.get(measure).cloned()),
+        before: known.get(&session.key(table, row, column)).and_then(|cell| cell.values.get(measure).cloned()),
         setting: cell.ok().filter(|_| measure != "baseline").map(|cell| cell.setting).unwrap_or_default(),
     })
 }
