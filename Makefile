@@ -1,6 +1,6 @@
-# make help lists the targets. `make test` needs a Rust toolchain (cargo, rustfmt, clippy) and Python 3.11 or newer;
-# everything else it installs by itself: Python packages in .venv, cargo-deny in .tools, a C compiler and a browser with
-# apt-get (as root, and only if there is none).
+# `make help` lists the targets. They need a Rust toolchain (cargo, rustfmt, clippy); the tests also need Python 3.11 or
+# newer. `make setup` installs everything else: Python packages in .venv, cargo-deny in .tools, and a C compiler and a
+# browser with apt-get if they are missing (as root only).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,68 +13,68 @@ PYTHON ?= python3
 CARGO_DENY_VERSION := 0.20.2
 TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
-# Compiles for checking: dependencies once, as for release (the file says how).
+# The profile of the checks: dependencies are compiled once, as for a release. The file explains it.
 CHECK := $(CARGO) --config .ci/checks.toml
+PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
+PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
-.PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel licences \
-	advisories tools browser release release-all c-compiler liblinear sanitize clean-tools
+.PHONY: help demo setup test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel \
+	licences advisories browser release release-all c-compiler liblinear sanitize clean-tools
 
-help: ## this list
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: release ## build, find the planted features of a generated stream, and show them on a page
+demo: release ## build, find the planted features of a generated stream, and write the report
 	$(TAMIS) demo --report target/demo.html
 
-# What has to be fetched is fetched while the first part compiles.
-test: c-compiler ## everything continuous integration checks
-	$(MAKE) tools & tools=$$!; $(MAKE) lint && wait $$tools || { kill $$tools 2>/dev/null; exit 1; }
-	$(MAKE) rust-tests docs python-tests python-package browser-tests licences
-	@echo "make test: all of it passed"
+setup: c-compiler .venv/ready browser $(DENY) ## install what the tests need
 
-# What the checks need beside the toolchain.
-tools: .venv/ready .venv-package/ready .venv-browser/ready browser $(DENY)
+# Setup downloads while clippy compiles. The last tests use one core each, so two of them run at a time.
+test: c-compiler ## install what the tests need and run everything continuous integration checks
+	$(MAKE) setup & setup=$$!; $(MAKE) lint && wait $$setup || { kill $$setup 2>/dev/null; exit 1; }
+	$(MAKE) rust-tests docs release-all wheel
+	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences
+	@echo "make test: everything passed"
 
-bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## measure against Vowpal Wabbit, LIBLINEAR and scikit-learn
+bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compare with Vowpal Wabbit, LIBLINEAR and scikit-learn
 	$(CARGO) build --release --locked --package tamis --examples
-	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
-		target/wheels/tamis-*.whl
+	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
 
-lint: format clippy ## formatting and clippy, warnings denied
+lint: format clippy ## check formatting and clippy's lints
 
-format: ## is the code formatted?
+format: ## check that the code is formatted
 	$(CARGO) fmt --all --check
 
 clippy: c-compiler
-	$(CHECK) clippy --workspace --all-targets --locked -- -D warnings
+	PYO3_NO_PYTHON=1 $(CHECK) clippy --release --workspace --all-targets --locked -- -D warnings
 
-rust-tests: c-compiler ## unit, contract, property and program tests
+rust-tests: c-compiler ## run the unit, contract, property and program tests
 	PYO3_NO_PYTHON=1 $(CHECK) test --release --workspace --locked
 
-docs: c-compiler ## the library's documentation, warnings denied
-	RUSTDOCFLAGS="-D warnings" $(CHECK) doc --workspace --no-deps --locked
+docs: c-compiler ## build the documentation; warnings are errors
+	PYO3_NO_PYTHON=1 RUSTDOCFLAGS="-D warnings" $(CHECK) doc --release --workspace --no-deps --locked
 
-release: c-compiler ## the program, optimised
+release: c-compiler ## build the program
 	$(CARGO) build --release --locked --package tamis-cli
 
-# The program with all that the Python package needs, too: what they share is compiled once.
+# The program together with the Python module, so that their common dependencies are compiled once.
 release-all: c-compiler
 	PYO3_NO_PYTHON=1 $(CARGO) build --release --locked --package tamis-cli --package tamis-python
 
-python-tests: release-all .venv/ready ## scikit-learn, scipy and pyarrow as judges of the program
-	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
+python-tests: release-all .venv/ready ## compare the program with scikit-learn, scipy and pyarrow
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) tests/python
 
-# The wheel is built, installed and tested as users get it: nothing of the source folder is on Python's path.
-python-package: release-all wheel ## the Python package: its wheel in a virtual environment of its own
-	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
-		target/wheels/tamis-*.whl
-	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-package/bin/python -m pytest -q -rs --import-mode=append python/tests
+# The tests import the installed wheel, as users do: the source folder is not on Python's path.
+python-package: release-all wheel ## test the Python package from its wheel
+	.venv/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) --import-mode=append python/tests
 
-# Reports are opened in a real browser. Without one that can be installed this is said, loudly, and skipped;
-# BROWSER_TESTS=required turns it into an error.
-browser-tests: release-all .venv-browser/ready browser ## reports in Chromium: whole, safe, usable, accessible
+# Reports are opened in a real browser. If none can be installed, a notice says that this was not checked;
+# BROWSER_TESTS=required makes it an error.
+browser-tests: release-all .venv/ready browser ## test the reports in Chromium
 	@if $(call chromium); then \
-		TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-browser/bin/python -m pytest -q -rs -p no:cacheprovider tests/browser; \
+		TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) tests/browser; \
 	else \
 		echo "=================================================================="; \
 		echo "NOT CHECKED: reports in a real browser. There is no Chromium and"; \
@@ -88,44 +88,39 @@ browser:
 
 chromium = { [ -x "$${CHROMIUM:-}" ] || command -v chromium || command -v chromium-browser; } >/dev/null
 
-wheel: c-compiler .venv-package/ready ## the Python package as a wheel, in target/wheels
+wheel: c-compiler .venv/ready ## build the Python package as a wheel, in target/wheels
 	rm -rf target/wheels
-	.venv-package/bin/maturin build --quiet --release --locked --interpreter .venv-package/bin/python \
+	.venv/bin/maturin build --quiet --release --locked --interpreter .venv/bin/python \
 		--manifest-path python/Cargo.toml --out target/wheels
 
-# The one `unsafe` (learn/ahead.rs) and all that leads to it. Needs a nightly toolchain, so it is not part of `test`.
-sanitize: c-compiler ## the learners under AddressSanitizer
+# For the one `unsafe` (learn/ahead.rs) and its callers. This needs a nightly toolchain, so `test` does not include it.
+sanitize: c-compiler ## test the learners with AddressSanitizer
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --locked --package tamis --lib --target x86_64-unknown-linux-gnu \
 		--target-dir target/sanitize learn::
 
-licences: $(DENY) advisories ## what the dependencies may be, and their known holes
+licences: $(DENY) advisories ## check the dependencies' licences, sources and known vulnerabilities
 	$(DENY) --all-features --locked check bans licenses sources
 
-# The database of known holes lives on the network. Where it cannot be had, that is said and the rest goes on;
-# ADVISORIES=required turns it into an error.
+# The database of vulnerabilities is on the network. If it cannot be fetched, a notice says that this was not checked;
+# ADVISORIES=required makes it an error.
 advisories: $(DENY)
 	@if timeout 120 $(DENY) fetch db 2>.tools/fetch.log; then \
 		$(DENY) --all-features --locked check advisories; \
 	else \
 		echo "=================================================================="; \
-		echo "NOT CHECKED: known holes in dependencies (RustSec advisories)."; \
-		echo "Their database could not be fetched; .tools/fetch.log says why."; \
+		echo "NOT CHECKED: known vulnerabilities of the dependencies (RustSec)."; \
+		echo "The database could not be fetched; .tools/fetch.log says why."; \
 		echo "=================================================================="; \
 		[ "$(ADVISORIES)" != required ]; \
 	fi
 
-# Installed unoptimised: it compiles in a minute and runs for a second.
+# Compiled without optimisation or debug information: that takes a minute, and the check runs for a second.
 $(DENY):
-	$(CARGO) install --quiet --locked --debug --root .tools --version $(CARGO_DENY_VERSION) cargo-deny
+	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --quiet --locked --debug --root .tools --version $(CARGO_DENY_VERSION) \
+		cargo-deny
 
-.venv/ready: tests/python/requirements.txt
+.venv/ready: tests/requirements.txt
 	$(call virtual_environment,.venv,$<)
-
-.venv-package/ready: python/tests/requirements.txt
-	$(call virtual_environment,.venv-package,$<)
-
-.venv-browser/ready: tests/browser/requirements.txt
-	$(call virtual_environment,.venv-browser,$<)
 
 .venv-bench/ready: benchmarks/requirements.txt
 	$(call virtual_environment,.venv-bench,$<)
@@ -133,13 +128,13 @@ $(DENY):
 .venv-metric/ready: experiments/ma2017_sdist/requirements.txt
 	$(call virtual_environment,.venv-metric,$<)
 
-# A virtual environment with pinned packages. Debian keeps the module venv in a package of its own.
+# A virtual environment with pinned packages. On Debian the module venv is a separate package.
 define virtual_environment
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is required: make PYTHON=…")'
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(call install,python3-venv); }
 	rm -rf $(1)
 	$(PYTHON) -m venv $(1)
-	$(1)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(2)
+	$(1)/bin/python $(PIP_INSTALL) --requirement $(2)
 	@touch $(1)/ready
 endef
 
@@ -149,7 +144,7 @@ c-compiler:
 liblinear:
 	@command -v liblinear-train >/dev/null || { $(call install,liblinear-tools); }
 
-# Debian packages, as root only; anyone else is told the names.
+# Installs Debian packages as root; other users get a message with the names.
 define install
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1); \
@@ -158,5 +153,5 @@ define install
 	fi
 endef
 
-clean-tools: ## remove what make test and make bench installed here
-	rm -rf .venv .venv-bench .venv-browser .venv-metric .venv-package .tools
+clean-tools: ## remove what setup and bench installed here
+	rm -rf .venv .venv-bench .venv-metric .tools

@@ -91,7 +91,7 @@ def tuned(loss, rows, labels, protocol):
 
 
 def cell(loss, train, test, protocol):
-    """The values of a cell, named as `tamis reproduce` names them."""
+    """The values of a cell, named as tamis-experiments names them."""
     (rows, labels), (test_rows, test_labels) = train, test
     strength = tuned(loss, rows, labels, protocol)
     errors, sets = [], []

@@ -4,7 +4,7 @@
     .venv-metric/bin/python experiments/ma2017_sdist/peers.py [--data DIR] [--tamis PROGRAM] [--only NAMES]
         [--peers NAMES] [--runs N]
 
-The rows of every split are those of `tamis reproduce`. Variables are scaled by the training rows; settings are chosen by
+The rows of every split are those of tamis-experiments. Variables are scaled by the training rows; settings are chosen by
 three-fold cross-validation of the 3-NN error on training rows; the seconds are processor time of one fit with the chosen
 setting. MMC learns a diagonal metric where there are more than 50 variables: the full one takes hours. A fit that fails,
 or takes more than `--seconds` of processor time, takes its setting out of the choice; where none is left there is no cell,

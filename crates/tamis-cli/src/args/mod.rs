@@ -17,7 +17,6 @@ use crate::command::metric::MetricArgs;
 use crate::command::moments::MomentsArgs;
 use crate::command::recut::RecutArgs;
 use crate::command::report::ReportArgs;
-use crate::command::reproduce::ReproduceArgs;
 use crate::command::solve::SolveArgs;
 use crate::command::stability::StabilityArgs;
 use crate::command::tune::TuneArgs;
@@ -58,8 +57,6 @@ pub enum Commands {
     Tune(Box<TuneArgs>),
     /// Learn many times: how much do the selected features agree?
     Stability(Box<StabilityArgs>),
-    /// Run a paper's experiments and put its numbers beside ours
-    Reproduce(ReproduceArgs),
     /// See it work: a million features, a few that matter
     Demo(DemoArgs),
 }

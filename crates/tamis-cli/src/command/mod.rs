@@ -10,7 +10,6 @@ pub mod moments;
 mod predict;
 pub mod recut;
 pub mod report;
-pub mod reproduce;
 pub mod solve;
 pub mod stability;
 mod synth;
@@ -48,7 +47,6 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Commands::Metric(args) => metric::run(args),
         Commands::Tune(args) => tune::run(*args),
         Commands::Stability(args) => stability::run(*args),
-        Commands::Reproduce(args) => reproduce::run(args),
         Commands::Demo(args) => demo::run(args),
     }
 }

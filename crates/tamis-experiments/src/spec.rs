@@ -1,45 +1,45 @@
-//! An experiment as data: `experiments/<paper>/expected.toml`.
+//! The specification of an experiment: `experiments/<paper>/expected.toml`.
 //!
 //! ```toml
 //! paper = "Author, Title, year"
-//! about = "what is reproduced, and how our protocol differs"
+//! about = "what is computed, and how our protocol differs"
 //!
-//! [protocol]                     # what a cell of a table is, unless the table says otherwise
+//! [protocol]                     # how cells are measured, unless a table names another protocol
 //! name = "tune-then-orderings"   # or sparsest-within, describe; by-epoch, by-draws, at-equal-size; detection, drift,
 //!                                # regret, random-splits; metric
-//! folds = 5                      # of the cross-validation, on training rows only
+//! folds = 5                      # of the cross-validation on training rows
 //! rule = "min"                   # or one-se
-//! runs = 10                      # orderings
+//! runs = 10                      # fits with different seeds
 //!
 //! [recipe]                       # fields of every recipe
 //! scale = "unit-variance"
 //!
-//! [data.dexter]                  # files in the folder of --data; without `test`, one row in `hold_out` is for testing
+//! [data.dexter]                  # files in the folder --data; without `test`, one row in `hold_out` is a test row
 //! title = "Dexter"
-//! train = "dexter_train.svm"     # .zst, .gz … are looked for too
+//! train = "dexter_train.svm"     # or a compressed version: .zst, .gz …
 //! test = "dexter_valid.svm"
-//! columns = 20000                # p, also those that never occur
+//! columns = 20000                # p, including columns that never occur
 //!
-//! [data.weak]                    # or rows that are made, as by `tamis synth`; run r has seed + r
+//! [data.weak]                    # or generated rows, as by `tamis synth`; run r uses seed + r
 //! title = "weak signal"
 //! generated = { kind = "correlated", n = 100000, p = 1000, k = 100, signal = 0.01, runs = 20, test-rows = 5000 }
 //!
 //! [runs.rda]                     # a column of the tables
 //! title = "RDA"
 //! recipe = { method = "rda" }
-//! grid = { penalty = [1e-4, 1e-3] }   # without a grid, the program's own for the method; {} tries nothing
+//! grid = { penalty = [1e-4, 1e-3] }   # without a grid, the method's default one; {} has a single setting
 //!
-//! [runs.ofsa]                    # or a model from running averages; with generated rows k is theirs
+//! [runs.ofsa]                    # or a model from running averages; with generated rows, k is the true one
 //! title = "OFSA"
 //! solve = { method = "ofsa" }    # fields of a solving recipe
-//! forget = 0.01                  # and the rate at which the averages forget, or
-//! forget_of = [0.01, 0.001]      # rates, of which the one counts that was best before the periods that are judged
+//! forget = 0.01                  # the decay rate of the averages, or
+//! forget_of = [0.01, 0.001]      # several rates; the best one before the scored periods is used
 //!
-//! [runs.averages]                # or the running averages alone: the seconds they take
+//! [runs.averages]                # or the running averages alone, for their seconds
 //! title = "running averages"
 //! averages = true
 //!
-//! [runs.sdist]                   # or a metric (metric.rs): the families that compete, fields of their settings
+//! [runs.sdist]                   # or a metric (metric.rs): the candidate families, and fields of their settings
 //! title = "sDist"
 //! metric = { candidates = ["plain", "order-2"], set = { max-iter = 100 }, early-stopping = "held-out" }
 //!
@@ -51,29 +51,29 @@
 //! tolerance = 1.0
 //! why = "why this tolerance"
 //! rows = [{ data = "dexter", title = "Dexter, hinge", set = { loss = "hinge" }, paper = { rda = [11.42, 0.59] } }]
-//!                                # `not-run = { rda = "over an hour" }` leaves a cell out and says why
+//!                                # `not-run = { rda = "over an hour" }` skips a cell and gives the reason
 //! ```
-//! Rows of by-epoch, by-draws and at-equal-size say `at = …`: the epoch, the number of draws, the radius. Data that are not
-//! there may be made: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`.
-//! A table that measures the same cells in another way says `rows_of = "2"` instead of listing rows again.
-//! Figures are explained in `figure/mod.rs`.
-//! `decimals` says how many are shown behind the point, two if nothing is said.
-//! The paper's values stand as `[value]` or `[mean, standard deviation]`. What we measured last stands in `recorded.toml`
-//! beside it, in [`Recorded`] form, and so do the results of other programs (`measured = "peers.toml"` in a run).
+//! Rows of by-epoch, by-draws and at-equal-size have `at = …`: the epoch, the number of draws, the radius. A missing data
+//! set can be generated: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`. A table that
+//! shows another measure of the same cells says `rows_of = "2"` instead of repeating the rows. `decimals` is the number of
+//! decimals shown, 2 by default. `figure/mod.rs` explains figures.
+//!
+//! The paper's values are `[value]` or `[mean, standard deviation]`. Our last recorded values are in `recorded.toml`, as
+//! [`Recorded`]; so are the results of other programs (`measured = "peers.toml"` in a run).
 
 use std::collections::BTreeMap;
 
-use super::generate::Generate;
+use crate::generate::Generate;
 use serde::{Deserialize, Serialize};
 use tamis::recipe::{Recipe, SolveRecipe, Solver};
 use tamis::synth::{Kind, Plan};
 use tamis::train::TaskKind;
 use tamis::tune::{Axis, Rule, overlay};
 
-use super::figure::FigurePlan;
-use super::metric::MetricRun;
+use crate::figure::FigurePlan;
+use crate::metric::MetricRun;
 
-/// A whole experiment.
+/// An experiment.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -94,7 +94,7 @@ pub struct Experiment {
 /// Fields of a recipe.
 pub type Fields = BTreeMap<String, serde_json::Value>;
 
-/// What is done for a cell.
+/// How cells are measured.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Protocol {
@@ -107,15 +107,15 @@ pub struct Protocol {
     pub runs: u64,
     #[serde(default)]
     pub seed: u64,
-    /// The run that others are compared with (sparsest-within).
+    /// The run that the others are compared with (sparsest-within, at-equal-size).
     pub baseline: Option<String>,
     /// The share of its performance that may be lost (sparsest-within).
     #[serde(default = "one_per_cent")]
     pub within: f64,
-    /// The share of rows that are learned from in a random split (metric).
+    /// The share of training rows in a random split (metric).
     #[serde(default = "seven_tenths", rename = "train-share")]
     pub train_share: f64,
-    /// Epochs in one pass over the training rows (by-epoch).
+    /// Number of epochs in one pass over the training rows (by-epoch).
     #[serde(default = "five")]
     pub epochs: u32,
 }
@@ -151,36 +151,36 @@ impl Protocol {
     }
 }
 
-/// The protocols there are.
+/// The protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtocolName {
-    /// Settings by cross-validation on the training rows, then several orderings of all of them, each tested once.
+    /// Hyper-parameters by cross-validation on the training rows, then several fits to all of them, each tested once.
     TuneThenOrderings,
-    /// The sparsest setting that loses little of the baseline's performance, by cross-validation; then tested once.
+    /// The sparsest setting whose cross-validated performance is close to the baseline's, tested once.
     SparsestWithin,
-    /// What the files hold.
+    /// Counts of the files.
     Describe,
-    /// A learner after each epoch, its setting by cross-validation.
+    /// A learner after each epoch, with a setting chosen by cross-validation.
     ByEpoch,
-    /// One model, its features drawn many times.
+    /// Many samples of the features of one model.
     ByDraws,
-    /// A single stage at some radius, and two stages with as many features.
+    /// The single-stage model with a given radius, and the two-stage model with as many features.
     AtEqualSize,
-    /// Generated rows with a known truth: which of the true features are found, and how well new rows are predicted.
+    /// Generated rows: the share of the true features that is found, and the error on new rows.
     Detection,
-    /// Generated rows whose truth moves: how well the rows that come next are predicted.
+    /// Generated rows whose true weights change: the error on the next rows.
     Drift,
-    /// Generated rows: the loss on the way, less that of the best model in hindsight.
+    /// Generated rows: the progressive loss minus that of the best model in hindsight.
     Regret,
-    /// Models from running averages, their size chosen by cross-validation, tested on random parts of the rows.
+    /// Models from running averages, with the size chosen by cross-validation, tested on random parts of the rows.
     RandomSplits,
-    /// Nearest neighbours under a learned metric, tested on other rows.
+    /// Nearest neighbours with a learned metric, tested on other rows.
     Metric,
 }
 
 impl ProtocolName {
-    /// Whether all columns of a row are measured together, from the same rows.
+    /// Whether all columns of a row are measured together, on the same generated rows or splits.
     pub fn is_by_row(self) -> bool {
         matches!(
             self,
@@ -189,7 +189,7 @@ impl ProtocolName {
     }
 }
 
-/// Files, or rows to be made.
+/// A data set: files, or rows to generate.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSet {
@@ -198,26 +198,26 @@ pub struct DataSet {
     pub train: String,
     pub generated: Option<Generated>,
     pub test: Option<String>,
-    /// Whether training and test file are put together and split at random (metric).
+    /// Whether the training and test file are joined and split at random (metric).
     #[serde(default)]
     pub pooled: bool,
     /// Only rows of these classes (metric).
     #[serde(default)]
     pub classes: Vec<f64>,
-    /// Only this share of the rows of every file, always the same (metric).
+    /// Only this share of the rows of every file, the same in every run (metric).
     pub part: Option<f64>,
-    /// So many random splits, instead of the protocol's (metric).
+    /// Number of random splits, if not the protocol's (metric).
     pub runs: Option<u64>,
-    /// Without a test file: one row in this many, by hash, is for testing.
+    /// Without a test file, one row in this many, chosen by hash, is a test row.
     pub hold_out: Option<u32>,
     pub columns: Option<u64>,
     #[serde(default)]
     pub task: String,
-    /// What to say where the files are not there.
+    /// The message if the files are missing.
     pub unavailable: Option<String>,
-    /// What to make where the files are not there.
+    /// What to generate if the files are missing.
     pub generate: Option<Generate>,
-    /// What sets these files apart from the paper's.
+    /// How these files differ from the paper's.
     pub note: Option<String>,
 }
 
@@ -231,7 +231,7 @@ impl DataSet {
     }
 }
 
-/// Rows to be made.
+/// Rows to generate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Generated {
@@ -243,14 +243,14 @@ pub struct Generated {
     pub signal: f64,
     #[serde(default)]
     pub classes: bool,
-    /// So many times, instead of the protocol's.
+    /// Number of runs, if not the protocol's.
     pub runs: Option<u64>,
-    /// Rows behind the training rows that models are tested on (detection).
+    /// Test rows, generated after the training rows (detection, metric).
     #[serde(default)]
     pub test_rows: usize,
-    /// Rows with the same truth (drift).
+    /// Rows with the same true weights (drift).
     pub period_rows: Option<usize>,
-    /// The last periods, whose rows are predicted before they are learned (drift).
+    /// The number of scored periods at the end (drift).
     #[serde(default)]
     pub judged_periods: usize,
 }
@@ -260,7 +260,7 @@ fn one() -> f64 {
 }
 
 impl Generated {
-    /// What run `run` generates.
+    /// The plan of the rows for a seed.
     pub fn plan(&self, seed: u64) -> Plan {
         let plan = Plan::new(self.kind);
         let period_rows = self.period_rows.unwrap_or(plan.period_rows);
@@ -277,36 +277,36 @@ pub struct RunPlan {
     #[serde(default)]
     pub recipe: Fields,
     pub grid: Option<BTreeMap<String, Vec<serde_json::Value>>>,
-    /// A model from running averages.
+    /// A model solved from running averages.
     pub solve: Option<Fields>,
-    /// The rate at which they forget.
+    /// Their decay rate.
     #[serde(default)]
     pub forget: f64,
-    /// Or several rates, of which the best so far counts.
+    /// Or several decay rates; the best one before the scored periods is used.
     #[serde(default)]
     pub forget_of: Vec<f64>,
-    /// Running averages and no model.
+    /// Running averages without a model.
     #[serde(default)]
     pub averages: bool,
     /// A metric.
     pub metric: Option<MetricRun>,
-    /// Only in so many of the runs with generated rows, where it is slow.
+    /// At most this many runs with generated rows, for a slow method.
     pub runs: Option<u64>,
-    /// Only with so many generated rows.
+    /// At most this many generated rows.
     pub most_rows: Option<usize>,
-    /// Measured by another program, in this file.
+    /// The file with the values of another program.
     pub measured: Option<String>,
 }
 
 impl RunPlan {
-    /// The recipe of this run: the experiment's fields, then the run's, then the row's.
+    /// The recipe of this run; the row's fields override the run's, which override the experiment's.
     pub fn recipe(&self, all: &Fields, row: &Fields, seed: u64) -> Result<Recipe, String> {
         let fields = [all, &self.recipe, row].into_iter().flatten();
         let base = Recipe { seed, ..Recipe::default() };
         overlay(&base, fields.map(|(name, value)| (name.clone(), value.clone())))
     }
 
-    /// What to make of running averages, if the run says it, all else by default.
+    /// The solving recipe, if the run has one; missing fields have their defaults.
     pub fn solving(&self, more: &Fields) -> Option<Result<SolveRecipe, String>> {
         let fields = self.solve.as_ref()?;
         let all = serde_json::to_value(SolveRecipe::new(Solver::Ofsa)).expect("plain data becomes JSON");
@@ -316,14 +316,14 @@ impl RunPlan {
         Some(recipe.and_then(|recipe| recipe.check().map(|()| recipe).map_err(|error| error.to_string())))
     }
 
-    /// The values to try, if the run names them.
+    /// The grid, if the run has one.
     pub fn axes(&self) -> Option<Vec<Axis>> {
         let axis = |(name, values): (&String, &Vec<serde_json::Value>)| Axis::new(name, values.iter().map(text));
         Some(self.grid.as_ref()?.iter().map(axis).collect())
     }
 }
 
-/// A value as it is written on the command line.
+/// A value as on the command line.
 fn text(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
@@ -333,20 +333,20 @@ fn text(value: &serde_json::Value) -> String {
 #[serde(deny_unknown_fields)]
 pub struct TablePlan {
     pub title: String,
-    /// What the numbers are; with `describe` the columns say it.
+    /// The measure; with `describe` each column is one.
     #[serde(default)]
     pub measure: String,
     pub protocol: Option<ProtocolName>,
     pub columns: Vec<String>,
-    /// The largest difference that counts as the same.
+    /// The largest difference that counts as agreement.
     pub tolerance: Option<f64>,
     pub why: Option<String>,
-    /// Decimals shown.
+    /// Number of decimals shown.
     #[serde(default = "two")]
     pub decimals: usize,
     #[serde(default)]
     pub rows: Vec<RowPlan>,
-    /// The table whose rows these are too: other measures of the same cells.
+    /// The table that has the rows, for another measure of the same cells.
     pub rows_of: Option<String>,
 }
 
@@ -356,12 +356,12 @@ pub struct TablePlan {
 pub struct RowPlan {
     pub data: String,
     pub title: Option<String>,
-    /// Fields of every recipe of this row.
+    /// Fields set in every recipe of this row.
     #[serde(default)]
     pub set: Fields,
-    /// The number the row is about: an epoch, draws, a radius.
+    /// The epoch, the number of draws, or the radius.
     pub at: Option<f64>,
-    /// What the paper prints, by column.
+    /// The values the paper prints, by column.
     #[serde(default)]
     pub paper: BTreeMap<String, Vec<f64>>,
     /// Why a column is not run, by column.
@@ -370,12 +370,12 @@ pub struct RowPlan {
 }
 
 impl RowPlan {
-    /// The number the row is about.
+    /// The epoch, the number of draws, or the radius; an error if there is none.
     pub fn at(&self) -> Result<f64, String> {
         self.at.filter(|at| *at > 0.0).ok_or_else(|| format!("row {}: expected at = a number above 0", self.data))
     }
 
-    /// The name of a cell among the recorded ones.
+    /// The key of a cell among the recorded ones.
     pub fn key(&self, column: &str) -> String {
         let set: Vec<String> = self.set.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
         let at = self.at.map(|at| format!("at={at}"));
@@ -385,7 +385,7 @@ impl RowPlan {
     }
 }
 
-/// What was measured for a cell: by measure, `[value]` or `[mean, standard deviation]`.
+/// A measured cell: for each measure, `[value]` or `[mean, standard deviation]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     #[serde(default)]
@@ -394,5 +394,5 @@ pub struct Cell {
     pub values: BTreeMap<String, Vec<f64>>,
 }
 
-/// Cells by name.
+/// Cells by key.
 pub type Recorded = BTreeMap<String, Cell>;

@@ -1,11 +1,10 @@
-//! `metric`: nearest neighbours under a learned metric, tested on rows that had no part in learning or choosing it.
+//! `metric`: nearest neighbours with a learned metric, tested on rows that were not used to learn or choose it.
 //!
-//! Source: Ma 2017, section 2.7, tables 2.1, 2.2 and 2.4. Files with a test file are tested on it once, unless `pooled`
-//! says that the two are to be put together; all others are split at random, `train-share` of the rows for learning,
-//! `runs` times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every
-//! run. Which candidate, and how many of its steps, is decided on training rows alone. The fields of a row's `set` go
-//! into the params of every candidate; `n-neighbors` is the k of k-NN. A column's `runs` are the most it takes of
-//! generated rows.
+//! Source: Ma 2017, section 2.7, tables 2.1, 2.2 and 2.4. A data set with a test file is tested on it once, unless `pooled`
+//! joins the two files. All others are split at random `runs` times (the protocol's or the data set's), with `train-share`
+//! of the rows for training; `part` uses only a share of the rows. Generated rows are new in every run. The candidate and
+//! its number of steps are chosen on training rows only. The fields of a row's `set` change the parameters of every
+//! candidate; `n-neighbors` is the k of k-NN. With generated rows, a column's `runs` limits their number.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,29 +21,29 @@ use tamis::synth::{Plan, generate};
 use tamis::tune::side_by_side;
 use tamis_metric::{Candidate, Dataset, EarlyStopping, Evaluation, Metric, MetricError, MetricOptions, Params, fit};
 
-use super::cell::{Lab, Outcome, find};
-use super::plan::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};
-use super::simulate::summary;
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::output::FitProgress;
+use crate::simulate::summary;
+use crate::spec::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};
+use crate::table_cell::{Outcome, Session, find};
 
 /// A column whose models are metrics.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MetricRun {
-    /// The families that compete.
+    /// The candidate families.
     pub candidates: Vec<String>,
-    /// Fields of the params of all of them.
+    /// Fields of the parameters of every candidate.
     #[serde(default)]
     pub set: Fields,
-    /// When a run stops.
+    /// The stopping rule.
     pub early_stopping: Option<EarlyStopping>,
-    /// Whether the error is that of f_W and not of the vote.
+    /// Whether to report the error of the base learner f_W instead of the vote.
     #[serde(default)]
     pub base: bool,
 }
 
-/// What one run says.
+/// The result of one run.
 struct Found {
     measures: Evaluation,
     variables: f64,
@@ -54,26 +53,27 @@ struct Found {
     name: String,
 }
 
-/// Rows to learn from and rows to test on, by what they are made of.
+/// Where training and test rows come from.
 enum Origin<'a> {
     Files { train: Vec<Source>, test: Vec<Source>, part: Option<RowChoice>, split: Option<RowChoice> },
     Made(&'a Generated, u64),
 }
 
-impl Lab<'_> {
+impl Session<'_> {
     /// A cell: the mean over all runs.
     pub fn metric(&self, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
         let data = &self.experiment.data[&row.data];
         let run = &self.experiment.runs[column];
-        let plan = run.metric.as_ref().ok_or_else(|| format!("run {column:?} says nothing of a metric"))?;
+        let plan = run.metric.as_ref().ok_or_else(|| format!("run {column:?} has no metric"))?;
         let options = self.metric_options(plan, &row.set)?;
         let Some(runs) = self.metric_runs(data, run) else {
             let text = data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());
             return Ok(Outcome::Missing(text));
         };
-        let screen = Fits::new(self.quiet, &format!("{}, {}", row.title.as_deref().unwrap_or(&data.title), run.title));
+        let screen =
+            FitProgress::new(self.quiet, &format!("{}, {}", row.title.as_deref().unwrap_or(&data.title), run.title));
         let found = side_by_side(runs as usize, self.threads, &|done, of| screen.watch(done, of), |number| {
-            self.go_on(0)?;
+            self.check_interrupt(0)?;
             let seed = self.protocol().seed.wrapping_add(number as u64);
             self.learn_metric(data, &MetricOptions { seed, ..options.clone() }, number as u64).map(|(_, found)| found)
         })?;
@@ -81,7 +81,7 @@ impl Lab<'_> {
         Ok(Outcome::Measured(cell(&found, plan.base)))
     }
 
-    /// How often a column learns from a data set; nothing if its files are not there.
+    /// The number of runs of a column on a data set; `None` if a file is missing.
     fn metric_runs(&self, data: &DataSet, run: &RunPlan) -> Option<u64> {
         match (&data.generated, self.metric_files(data)) {
             (Some(rows), _) => Some(self.runs_of(rows).min(run.runs.unwrap_or(u64::MAX))),
@@ -118,7 +118,7 @@ impl Lab<'_> {
         })
     }
 
-    /// Learns and tests once.
+    /// Learns a metric and tests it, once.
     fn learn_metric(&self, data: &DataSet, options: &MetricOptions, number: u64) -> Result<(Metric, Found), Failure> {
         let origin = self.origin(data, number)?;
         let task = data.task()?;
@@ -142,7 +142,7 @@ impl Lab<'_> {
     /// The metric of a column for a data set, from the first split.
     pub fn one_metric(&self, data: &str, column: &str) -> Result<Metric, Failure> {
         let run = &self.experiment.runs[column];
-        let plan = run.metric.as_ref().ok_or("the run says nothing of a metric".to_string())?;
+        let plan = run.metric.as_ref().ok_or("the run has no metric".to_string())?;
         let (options, data) = (self.metric_options(plan, &Fields::new())?, &self.experiment.data[data]);
         if self.metric_runs(data, run).is_none() {
             return Err(Failure::Text(data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into())));
@@ -158,7 +158,7 @@ impl Lab<'_> {
         let files = self.metric_files(data).ok_or_else(|| "data unavailable here".to_string())?;
         let [train, test] = files.map(|path| path.map(|path| expand(&[path.display().to_string()], None)).transpose());
         let (mut train, test) = (train?.unwrap_or_default(), test?.unwrap_or_default());
-        // The part is none of the splits, which count from 0.
+        // A run number that no split has.
         let share = |share, run| RowChoice::Share { share, seed, run, inside: true };
         let part = data.part.map(|part| share(part, u64::MAX));
         if !test.is_empty() && !data.pooled {
@@ -171,7 +171,7 @@ impl Lab<'_> {
 }
 
 impl Origin<'_> {
-    /// Hands the training or the test rows on.
+    /// Calls `work` with the training or the test rows.
     fn with<R>(
         &self,
         learning: bool,
@@ -186,9 +186,10 @@ impl Origin<'_> {
                 let mut options = ReadOptions { threads: 1, rows, ..ReadOptions::default() };
                 options.columns.known = known;
                 let mut stream = RowStream::open(if learning { train.clone() } else { test.clone() }, options);
-                match data.classes.is_empty() {
-                    true => work(&mut stream),
-                    false => work(&mut OnlyClasses { rows: &mut stream, classes: &data.classes }),
+                if data.classes.is_empty() {
+                    work(&mut stream)
+                } else {
+                    work(&mut OnlyClasses { rows: &mut stream, classes: &data.classes })
                 }
             }
             Origin::Made(rows, seed) => {
@@ -201,7 +202,7 @@ impl Origin<'_> {
     }
 }
 
-/// Generated rows from number `from` on: their cells, and their labels.
+/// `count` generated rows starting at row `from`: the cells and the labels.
 fn made(plan: &Plan, from: usize, count: usize) -> Result<(Vec<f64>, Vec<f64>), Failure> {
     let (_, rows) = generate(plan).map_err(|error| error.to_string())?;
     let mut all = vec![0.0; count * (plan.p + 1)];
@@ -210,7 +211,7 @@ fn made(plan: &Plan, from: usize, count: usize) -> Result<(Vec<f64>, Vec<f64>), 
     Ok((lines().flat_map(|line| line[1..].iter().copied()).collect(), lines().map(|line| line[0]).collect()))
 }
 
-/// The rows of some classes.
+/// A row source restricted to some classes.
 struct OnlyClasses<'a> {
     rows: &'a mut dyn RowSource,
     classes: &'a [f64],
@@ -232,7 +233,7 @@ impl RowSource for OnlyClasses<'_> {
     }
 }
 
-/// Params with fields put in.
+/// Parameters with some fields replaced.
 fn overlaid(params: &Params, fields: &Fields) -> Result<Params, String> {
     let mut all = serde_json::to_value(params).expect("plain data becomes JSON");
     for (name, value) in fields {

@@ -1,41 +1,41 @@
-//! What counts in pictures: the pixels of a metric, and its first axis class by class. Ma 2017, Figures 4.2 and 4.3.
+//! A metric on images: the weight of each pixel, and the classes along the first axis. Ma 2017, Figures 4.2 and 4.3.
 
 use serde::Deserialize;
 use tamis::report::Chart;
 use tamis_metric::{Metric, Share};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::Lab;
+use crate::error::Failure;
+use crate::table_cell::Session;
 
-/// Rows that are pictures of two classes, pixel by pixel from the upper left, columns numbered from 1.
+/// Rows are images of two classes, pixel by pixel from the upper left, with columns numbered from 1.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub data: String,
     pub series: Vec<String>,
-    /// Pixels in a line.
+    /// Pixels per line of an image.
     width: usize,
-    /// Bins of the first axis.
+    /// Number of bins of the first axis.
     bins: usize,
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, session: &Session<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
         let mut charts = Vec::new();
         for column in &self.series {
-            let metric = lab.one_metric(&self.data, column)?;
+            let metric = session.one_metric(&self.data, column)?;
             charts.push(self.pixels(title, &metric)?);
             charts.extend(self.axis(title, &metric));
         }
         Ok(charts)
     }
 
-    /// Each pixel as large as its share of the trace.
+    /// A dot per pixel, with the size of its share of the trace.
     fn pixels(&self, title: &str, metric: &Metric) -> Result<Chart, Failure> {
         let shares = metric.variable_shares();
         let largest = shares.first().map_or(1.0, |one| one.share);
         let point = |one: &Share| -> Result<(f64, f64, f64), String> {
-            let place: usize = one.name.parse().map_err(|_| format!("{:?} is not the number of a pixel", one.name))?;
+            let place: usize = one.name.parse().map_err(|_| format!("{:?} is not a pixel number", one.name))?;
             let [line, at] = [(place - 1) / self.width, (place - 1) % self.width];
             Ok((at as f64 + 1.0, -(line as f64) - 1.0, one.share / largest))
         };
@@ -46,7 +46,7 @@ impl Plan {
         Ok(chart.points("share of the trace of W", points))
     }
 
-    /// The share of the first class less that of the second, along the first axis.
+    /// The share of the first class minus that of the second, along the first axis.
     fn axis(&self, title: &str, metric: &Metric) -> Option<Chart> {
         let axis = metric.first_axis(self.bins)?;
         let [first, second] = [axis.shares.first()?, axis.shares.get(1)?];

@@ -1,11 +1,11 @@
-//! The rejection rate of `stabilized`, preset `paper`, against the share of features still active: Ma & Zheng 2016,
+//! The rejection rate of `stabilized`, preset `paper`, against the share of active features: Ma & Zheng 2016,
 //! Figure 2, eq. (12).
 
 use serde::Deserialize;
 use tamis::learn::stabilized::paper::{Curve, rejection_rate};
 use tamis::report::Chart;
 
-/// Which curves.
+/// The curves.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -15,7 +15,7 @@ pub struct Plan {
     annealing: Vec<f64>,
 }
 
-/// Points of a curve.
+/// Number of points of a curve.
 const POINTS: u32 = 100;
 
 impl Plan {

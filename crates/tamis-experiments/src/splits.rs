@@ -1,10 +1,10 @@
-//! `random-splits`: models from running averages on real rows, tested on rows that had no part in them.
+//! `random-splits`: models from running averages of real rows, tested on the other rows.
 //!
-//! Source: Sun et al. 2018, section 5.4, table 5. For each run one row in `hold_out`, by hash, is for testing; of the
-//! others, averages are gathered in folds, the size of the model (or λ) is chosen by cross-validation from these, and the
-//! model is tested once. The paper reports the best size by the mean *test* R² over the splits, which ours never sees.
-//! `set = { interactions = true }` in a row adds all products of pairs, `set = { screen = 2000 }` keeps as many features,
-//! those most correlated with the target in the training rows.
+//! Source: Sun et al. 2018, section 5.4, table 5. In each run one row in `hold_out`, chosen by hash, is a test row.
+//! The averages of the other rows are kept by fold, cross-validation over them chooses the size of the model (or λ), and the
+//! model is tested once. The paper reports the size with the best mean *test* R² over the splits; ours does not see it.
+//! In a row, `set = { interactions = true }` adds the products of all pairs, and `set = { screen = 2000 }` keeps the 2000
+//! features most correlated with the target in the training rows.
 
 use std::path::PathBuf;
 
@@ -15,17 +15,17 @@ use tamis::recipe::SolveRecipe;
 use tamis::solve::{SolveOptions, solve};
 use tamis::tune::side_by_side;
 
-use super::cell::{Done, Lab, find};
-use super::plan::{Cell, DataSet, Fields, RowPlan};
-use super::simulate::summary;
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::output::FitProgress;
+use crate::simulate::summary;
+use crate::spec::{Cell, DataSet, Fields, RowPlan};
+use crate::table_cell::{Done, Session, find};
 
-/// What a split says of a solver: R² or AUC, and the features used.
+/// The result of a solver on a split: measure, value and number of features; or why there is none.
 type Score = Result<(&'static str, f64, usize), String>;
 
-impl Lab<'_> {
-    /// All columns of a row.
+impl Session<'_> {
+    /// Measures all columns of a row.
     pub fn random_splits(&self, what: &str, row: &RowPlan, columns: &[&str]) -> Result<Done, Failure> {
         let data = &self.experiment.data[&row.data];
         let files = [Some(&data.train), data.test.as_ref()].into_iter().flatten();
@@ -36,7 +36,7 @@ impl Lab<'_> {
         let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
         let sources = expand(&names, None)?;
         let recipes: Vec<Result<SolveRecipe, String>> = columns.iter().map(|column| self.chosen(column)).collect();
-        let screen = Fits::new(self.quiet, &format!("{what}: splits"));
+        let screen = FitProgress::new(self.quiet, &format!("{what}: splits"));
         let runs = self.protocol().runs as usize;
         let found = side_by_side(runs, self.threads, &|done, of| screen.watch(done, of), |run| {
             self.split(&sources, data, row, &recipes, run as u64)
@@ -49,14 +49,14 @@ impl Lab<'_> {
         Ok(columns.iter().enumerate().map(cell).collect())
     }
 
-    /// The recipe of a column, its size to be chosen by cross-validation.
+    /// The recipe of a column, with its size chosen by cross-validation.
     fn chosen(&self, column: &str) -> Result<SolveRecipe, String> {
         let by_folds = Fields::from([("choose".to_string(), "cv".into())]);
         let recipe = self.experiment.runs[column].solving(&by_folds);
         recipe.unwrap_or_else(|| Err("an online learner: compared with the others in tables 2 and 3".into()))
     }
 
-    /// One split: averages once, then all solvers.
+    /// One split: averages once, then every solver.
     fn split(
         &self,
         sources: &[Source],
@@ -65,7 +65,7 @@ impl Lab<'_> {
         recipes: &[Result<SolveRecipe, String>],
         run: u64,
     ) -> Result<Vec<Score>, Failure> {
-        self.go_on(0)?;
+        self.check_interrupt(0)?;
         let held = RowChoice::held_out(data.hold_out.unwrap_or(5), self.protocol().seed.wrapping_add(run));
         let flag = |name: &str| row.set.get(name).and_then(serde_json::Value::as_bool).unwrap_or(false);
         let options = CollectOptions {
@@ -97,7 +97,7 @@ impl Lab<'_> {
     }
 }
 
-/// All splits of a solver; the first reason where there is none.
+/// Mean and standard deviation of a solver over the splits, or the first reason why a value is missing.
 fn tally(scores: &[&Score]) -> Result<Cell, String> {
     let found: Vec<(&'static str, f64, usize)> =
         scores.iter().map(|score| (*score).clone()).collect::<Result<_, _>>()?;

@@ -1,8 +1,16 @@
-//! `tamis reproduce`: an experiment as data, run and written beside the paper's numbers.
+//! Experiments on files: their tables and figures, and the pages written beside the paper's values.
 
 mod common;
 
-use common::{Folder, rows, svm};
+use common::{Folder, svm};
+use tamis::loss::LossKind;
+use tamis::read::expand;
+use tamis::recipe::{Method, Recipe};
+use tamis::train::{FitOptions, fit};
+use tamis::tune::{
+    Axis, CrossOptions, RepeatOptions, Rule, Setting, Survey, Variation, choose, cross_validate, repeat, settings,
+    survey,
+};
 
 const EXPECTED: &str = r#"
 paper = "Nobody, A paper, 2000."
@@ -97,7 +105,7 @@ const PEERS: &str = "[\"small/loss=hinge/peer\"]\nsetting = \"C 1\"\nerror = [6.
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.write("data/train.svm", svm(&rows(240, 40, 6, 2, 3))).write("data/test.svm", svm(&rows(80, 40, 6, 2, 4)));
+    folder.write("data/train.svm", svm(240, 3)).write("data/test.svm", svm(80, 4));
     folder.write("experiments/nobody2000/expected.toml", EXPECTED).write("experiments/nobody2000/peers.toml", PEERS);
     folder
 }
@@ -105,7 +113,7 @@ fn folder() -> Folder {
 #[test]
 fn tables_stand_beside_the_papers() {
     let folder = folder();
-    let shown = folder.ok("reproduce nobody --data data --quiet --record");
+    let shown = folder.ok("nobody --data data --quiet --record");
     assert!(shown.contains("table 1: sizes") && shown.contains("table 3: sizes of models"), "{shown}");
     let page = folder.text("docs/results/nobody2000-2.md");
     let line =
@@ -121,31 +129,43 @@ fn tables_stand_beside_the_papers() {
     assert_eq!(line("| Lost | FTRL"), "| Lost | FTRL | 1.00 | – |  |  | data unavailable here |");
     assert!(folder.text("docs/results/nobody2000-1.md").contains("| Small | test | 81 | 80 | -1 |"));
     // What was recorded is shown the next time, and is the same.
-    let told = folder.json("reproduce nobody2000/2 --data data --quiet --json --threads 1");
+    let told = folder.json("nobody2000/2 --data data --quiet --json --threads 1");
     let first = &told[0]["lines"][0];
     assert_eq!((&first["ours"], first["row"].as_str()), (&first["recorded"], Some("Small, hinge")));
     assert!(folder.text("experiments/nobody2000/recorded.toml").contains("[\"small/loss=hinge/ftrl\"]"));
 }
 
+/// FTRL as the experiment describes it.
+fn ftrl(loss: LossKind) -> Recipe {
+    Recipe { loss: Some(loss), passes: Some(2), ..Recipe::new(Method::Ftrl) }
+}
+
+/// The penalty of 1 and 3 that cross-validation on the training file chooses, with the survey of that file.
+fn tuned(folder: &Folder, recipe: &Recipe) -> (Setting, Survey, FitOptions) {
+    let sources = expand(&[folder.path("data/train.svm").display().to_string()], None).unwrap();
+    let options = FitOptions { sources, ..FitOptions::default() };
+    let about = survey(&options.sources, &options.read, None).unwrap();
+    let all = settings(recipe, &[Axis::new("penalty", ["1", "3"].map(String::from))]).unwrap();
+    let cross = CrossOptions { folds: 3, seed: 0, measure: None };
+    let curve = cross_validate(&all, &about, &options, &cross, &|_, _| {}).unwrap();
+    (all[choose(&curve, Rule::Min).unwrap()].clone(), about, options)
+}
+
 #[test]
-fn the_number_is_that_of_the_commands_it_stands_for() {
+fn a_cell_is_tuned_then_measured_over_orderings() {
     let folder = folder();
-    let told = folder.json("reproduce nobody/2 --data data --quiet --json --only small");
+    let told = folder.json("nobody/2 --data data --quiet --json --only small");
     let line = &told[0]["lines"][0];
-    let tuned = folder.json("tune data/train.svm --method ftrl --passes 2 --loss hinge --penalty 1,3 --folds 3 --rule min --json --quiet --no-fit");
-    let penalty = tuned["chosen"]["setting"]["penalty"].to_string();
-    assert_eq!(line["setting"], format!("penalty {penalty}"));
-    let stable = folder.json(&format!(
-        "stability data/train.svm --method ftrl --passes 2 --loss hinge --penalty {penalty} --by order --runs 3 \
-         --validate data/test.svm --columns 100 --json --quiet"
-    ));
-    let ours = line["ours"].as_array().unwrap();
-    let close = |value: &serde_json::Value, key: &str| {
-        assert!((value.as_f64().unwrap() - 100.0 * stable[key].as_f64().unwrap()).abs() < 1e-9, "{value} {stable}");
-    };
-    close(&ours[0], "mean_error");
-    close(&ours[1], "sd_error");
-    assert!(!folder.names().contains(&"docs".to_string()), "a part is not written");
+    let (setting, about, options) = tuned(&folder, &ftrl(LossKind::Hinge));
+    assert_eq!(line["setting"], setting.name());
+    let test = expand(&[folder.path("data/test.svm").display().to_string()], None).unwrap();
+    let (by, columns, validation) = (Variation::Order, Some(100), Some((test, Vec::new())));
+    let plan = RepeatOptions { runs: 3, by, seed: 0, columns, measure: None, validation };
+    let expected = repeat(&setting.recipe, &about, &options, &plan, &|_, _| {}).unwrap().error;
+    for (value, expected) in line["ours"].as_array().unwrap().iter().zip([expected.0, expected.1]) {
+        assert!((value.as_f64().unwrap() - 100.0 * expected).abs() < 1e-9, "{value} {expected}");
+    }
+    assert!(!folder.path("docs").exists(), "a part is not written");
 }
 
 #[test]
@@ -185,7 +205,7 @@ columns = ["ftrl"]
 rows_of = "kept"
 "#,
     );
-    let told = folder.json("reproduce sparse --data data --quiet --json");
+    let told = folder.json("sparse --data data --quiet --json");
     // Half of the performance may go: the model without features, right on every other row, is within.
     assert_eq!(told[0]["lines"][0]["ours"], serde_json::json!([0.0]));
     let wrong = told[1]["lines"][0]["ours"][0].as_f64().unwrap();
@@ -201,14 +221,13 @@ fn points(told: &serde_json::Value, series: usize) -> Vec<(f64, f64)> {
 #[test]
 fn figures_follow_the_runs_they_show() {
     let folder = folder();
-    let told = folder.json("reproduce nobody/figure1 --data data --quiet --json");
+    let told = folder.json("nobody/figure1 --data data --quiet --json");
     let path = points(&told, 0);
     assert!(path.len() >= 10 && path.last().unwrap().0 == 480.0, "{path:?}");
-    // The last look is the model itself, with the penalty that cross-validation chose.
-    let tuned = folder.json(
-        "tune data/train.svm --method ftrl --passes 2 --penalty 1,3 --folds 3 --rule min --json --quiet -o m.json",
-    );
-    assert_eq!(path.last().unwrap().1, tuned["nonzeros"].as_f64().expect("a size"), "of 100 columns: {tuned}");
+    // The last point is the final model, with the penalty that cross-validation chooses.
+    let (setting, _, options) = tuned(&folder, &ftrl(LossKind::Logistic));
+    let model = fit(&setting.recipe, &options, None, &mut ()).unwrap().model;
+    assert_eq!(path.last().unwrap().1, model.nonzeros() as f64, "of 100 columns");
     let svg = folder.text("docs/results/nobody2000-figure-1.svg");
     assert!(svg.starts_with("<svg") && svg.contains("sizes over &lt;the run&gt;"));
     let page = folder.text("docs/results/nobody2000-figure-1.md");
@@ -219,7 +238,7 @@ fn figures_follow_the_runs_they_show() {
 #[test]
 fn the_last_rows_are_counted_back_from_the_end() {
     let folder = folder();
-    let told = folder.json("reproduce nobody/figure2 --data data --quiet --json");
+    let told = folder.json("nobody/figure2 --data data --quiet --json");
     let single = points(&told, 0);
     assert_eq!((single.first().unwrap().0, single.last().unwrap().0, single.len()), (-20.0, 0.0, 21));
     let stages = points(&told, 1);
@@ -229,21 +248,21 @@ fn the_last_rows_are_counted_back_from_the_end() {
 #[test]
 fn densities_annealing_and_missing_data() {
     let folder = folder();
-    let told = folder.json("reproduce nobody/figure3 --data data --quiet --json");
+    let told = folder.json("nobody/figure3 --data data --quiet --json");
     let levels = points(&told, 0);
     assert!(!levels.is_empty() && levels.iter().all(|level| (0.0..=100.0).contains(&level.0)), "{levels:?}");
     assert!(levels.windows(2).all(|pair| pair[0].0 < pair[1].0) && levels.iter().any(|level| level.1 > 0.0));
-    let told = folder.json("reproduce nobody/figure4 --quiet --json");
+    let told = folder.json("nobody/figure4 --quiet --json");
     let linear = points(&told, 1);
     assert!(linear.iter().all(|(share, rate)| (rate - 0.6 * share).abs() < 1e-12), "γ = 0 is a straight line");
-    let told = folder.json("reproduce nobody/figure5 --data data --quiet --json");
+    let told = folder.json("nobody/figure5 --data data --quiet --json");
     assert_eq!(told[0]["missing"], "data unavailable here");
 }
 
 #[test]
 fn the_papers_own_experiments_can_be_read() {
-    let experiments =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").canonicalize().unwrap();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let experiments = root.join("experiments");
     let folder = Folder::new();
     folder.write("empty/readme", "no data");
     for paper in
@@ -256,8 +275,8 @@ fn the_papers_own_experiments_can_be_read() {
         let files = plan["data"].as_table().unwrap().iter().filter(|(_, data)| is_file(data));
         let only: Vec<&str> = files.map(|(name, _)| name.as_str()).collect();
         let told = folder.json(&format!(
-            "reproduce {paper} --experiments {} --data empty --only {} --quiet --json",
-            experiments.display(),
+            "{paper} --root {} --data empty --only {} --quiet --json",
+            root.display(),
             only.join(",")
         ));
         let tables = told.as_array().unwrap().iter().filter(|part| part["table"].is_string());
@@ -271,16 +290,13 @@ fn the_papers_own_experiments_can_be_read() {
 fn complaints_say_what_to_do() {
     let folder = folder();
     let told = |line: &str| folder.run(line).complaint().to_string();
-    assert_eq!(told("reproduce somebody --data data"), "somebody: expected one of nobody2000");
-    assert_eq!(
-        told("reproduce nobody/9 --data data"),
-        "9: expected one of 1, 2, 3, figure1, figure2, figure3, figure4, figure5"
-    );
-    assert!(told("reproduce nobody --only x --data data").contains("--only x: the data sets are lost, small, whole"));
-    assert!(told("reproduce nobody --experiments nowhere").contains("--experiments names the folder"));
+    assert_eq!(told("somebody --data data"), "somebody: expected one of nobody2000");
+    assert_eq!(told("nobody/9 --data data"), "9: expected one of 1, 2, 3, figure1, figure2, figure3, figure4, figure5");
+    assert!(told("nobody --only x --data data").contains("--only x: the data sets are lost, small, whole"));
+    assert!(told("nobody --root nowhere").contains("--root names the repository"));
     folder.write(
         "experiments/broken/expected.toml",
         EXPECTED.replace("columns = [\"ftrl\", \"later\"", "columns = [\"frtl\", \"later\""),
     );
-    assert!(told("reproduce broken").contains("table 2: there is no run \"frtl\""), "{}", told("reproduce broken"));
+    assert!(told("broken").contains("table 2: there is no run \"frtl\""), "{}", told("broken"));
 }

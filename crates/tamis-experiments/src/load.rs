@@ -1,11 +1,11 @@
-//! Experiments and what was measured, from their files.
+//! Reading experiments and recorded values.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::plan::{Experiment, ProtocolName, Recorded, RowPlan};
+use crate::spec::{Experiment, ProtocolName, Recorded, RowPlan};
 
-/// Reads an experiment and looks for names that lead nowhere.
+/// Reads an experiment and checks that every name in it is defined.
 pub fn experiment(path: &Path) -> Result<Experiment, String> {
     let named = |error: String| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
@@ -27,9 +27,8 @@ fn check(experiment: &Experiment) -> Result<(), String> {
             _ => return Err(format!("data {name}: expected either train or generated")),
         }
     }
-    let run_is_known = |name: &str, place: &str| match experiment.runs.contains_key(name) {
-        true => Ok(()),
-        false => Err(format!("{place}: there is no run {name:?}")),
+    let run_is_known = |name: &str, place: &str| {
+        if experiment.runs.contains_key(name) { Ok(()) } else { Err(format!("{place}: there is no run {name:?}")) }
     };
     if let Some(baseline) = &experiment.protocol.baseline {
         run_is_known(baseline, "protocol")?;
@@ -63,7 +62,7 @@ fn check(experiment: &Experiment) -> Result<(), String> {
     Ok(())
 }
 
-/// Gives tables without rows those of the table they name.
+/// Copies the rows of the table named by `rows_of`.
 fn share_rows(experiment: &mut Experiment) -> Result<(), String> {
     let names: Vec<(String, String)> =
         experiment.tables.iter().filter_map(|(name, table)| Some((name.clone(), table.rows_of.clone()?))).collect();
@@ -75,7 +74,7 @@ fn share_rows(experiment: &mut Experiment) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads recorded cells; none if there is no file.
+/// Reads recorded cells; a missing file has none.
 pub fn recorded(path: &Path) -> Result<Recorded, String> {
     match std::fs::read_to_string(path) {
         Ok(text) => toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display())),

@@ -1,4 +1,4 @@
-//! `tamis reproduce` where models are metrics: generated rows, random splits, given test rows, classes left out, pictures.
+//! Experiments with learned metrics: generated rows, random splits, given test rows, a subset of the classes, images.
 
 mod common;
 
@@ -134,7 +134,7 @@ fn cell<'a>(tables: &'a Value, row: &str, column: &str) -> &'a Value {
 #[test]
 fn metrics_are_tested_on_rows_that_had_no_part_in_them() {
     let folder = folder();
-    let tables = folder.json("reproduce tiny/1 --data data --out out --json --quiet");
+    let tables = folder.json("tiny/1 --data data --json --quiet");
     for (row, runs) in [("made", 2), ("split", 2), ("part", 2), ("pooled", 2), ("given", 1)] {
         let [plain, learned] = ["k-NN", "learned"].map(|column| cell(&tables, row, column)["ours"].clone());
         assert_eq!(plain.as_array().unwrap().len(), runs.min(2), "{row}: mean and deviation where there are runs");
@@ -144,16 +144,16 @@ fn metrics_are_tested_on_rows_that_had_no_part_in_them() {
     let setting = |row: &str| cell(&tables, row, "k-NN")["setting"].clone();
     assert_eq!([setting("split"), setting("part"), setting("given")], ["3 × plain", "4 × plain", "plain"]);
     assert!(cell(&tables, "lost", "k-NN").to_string().contains("data unavailable here"));
-    assert!(folder.text("out/tiny-1.md").contains("random splits"));
+    assert!(folder.text("docs/results/tiny-1.md").contains("random splits"));
 }
 
 #[test]
 fn a_cell_that_is_not_run_says_why_and_a_slow_column_takes_fewer_runs() {
     let folder = folder();
-    let tables = folder.json("reproduce tiny/slow --data data --out out --record --json --quiet");
+    let tables = folder.json("tiny/slow --data data --record --json --quiet");
     let slow = cell(&tables, "made", "learned");
     assert!(slow["missing"] == "not run: an hour a fit" && slow["paper"][0] == 0.1, "{slow}");
-    assert!(folder.text("out/tiny-slow.md").contains("| not run: an hour a fit |"));
+    assert!(folder.text("docs/results/tiny-slow.md").contains("| not run: an hour a fit |"));
     assert!(!folder.text("experiments/tiny/recorded.toml").contains("learned"));
     assert_eq!(["k-NN", "other"].map(|column| cell(&tables, "made", column)["ours"].as_array().unwrap().len()), [2, 1]);
 }
@@ -161,16 +161,16 @@ fn a_cell_that_is_not_run_says_why_and_a_slow_column_takes_fewer_runs() {
 #[test]
 fn figures_show_neighbours_and_pixels() {
     let folder = folder();
-    folder.ok("reproduce tiny/figurek --data data --out out --quiet");
-    assert!(folder.text("out/tiny-figure-k.csv").contains("f_W"));
-    folder.ok("reproduce tiny/figuredots --data data --out out --quiet");
-    assert!(folder.text("out/tiny-figure-dots-1.csv").contains("share of the trace"));
-    assert!(folder.text("out/tiny-figure-dots-2.csv").contains("class 1 less class 2"));
+    folder.ok("tiny/figurek --data data --quiet");
+    assert!(folder.text("docs/results/tiny-figure-k.csv").contains("f_W"));
+    folder.ok("tiny/figuredots --data data --quiet");
+    assert!(folder.text("docs/results/tiny-figure-dots-1.csv").contains("share of the trace"));
+    assert!(folder.text("docs/results/tiny-figure-dots-2.csv").contains("class 1 less class 2"));
 }
 
 #[test]
 fn a_family_that_is_not_there_is_told() {
     let folder = folder();
-    let run = folder.run("reproduce tiny/odd --data data --out out --quiet");
+    let run = folder.run("tiny/odd --data data --quiet");
     assert!(format!("{}{}", run.out, run.err).contains("unknown candidate \"order-3\""), "{}{}", run.out, run.err);
 }

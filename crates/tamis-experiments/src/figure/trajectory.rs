@@ -1,30 +1,30 @@
 //! A number over the rows of a run: Ma & Zheng 2016, Figure 1; Ma 2017, Figures 3.4 and 3.5.
 //!
-//! Learners that take rows one by one are looked at after single rows; those with stages at the end of each. Test errors are
-//! shown and nothing is chosen by them.
+//! Online learners are measured after single rows, learners with stages at the end of each stage. Test errors are shown,
+//! and nothing is chosen by them.
 
 use serde::Deserialize;
 use tamis::model::Model;
 use tamis::report::Chart;
 use tamis::train::{Observer, fit};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::{Lab, Rows};
-use crate::command::reproduce::plan::Fields;
+use crate::error::Failure;
+use crate::spec::Fields;
+use crate::table_cell::{Rows, Session};
 
-/// What is shown.
+/// The data, the methods and the measure shown.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub data: String,
-    /// Fields of every recipe.
+    /// Fields set in every recipe.
     #[serde(default)]
     set: Fields,
     pub series: Vec<String>,
     measure: Shown,
-    /// Every one of the last rows, counted back from the end of a run.
+    /// Measure after each of the last rows, counted from the end of the run.
     last: Option<u64>,
-    /// Otherwise so many looks, equally far apart.
+    /// Otherwise, the number of points, equally spaced.
     #[serde(default = "looks")]
     looks: u64,
 }
@@ -36,15 +36,15 @@ fn looks() -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Shown {
-    /// Non-zero weights, in per cent of all columns.
+    /// Non-zero weights, in percent of all columns.
     Nonzero,
-    /// The error on the test rows, in per cent.
+    /// The error on the test rows, in percent.
     Error,
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
-        let rows = lab.data(&self.data)?;
+    pub fn draw(&self, session: &Session<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+        let rows = session.data(&self.data)?;
         let (x, y) = match (self.last, self.measure) {
             (Some(_), Shown::Nonzero) => ("rows before the end of the run", "weights that are not zero (% of columns)"),
             (Some(_), Shown::Error) => ("rows before the end of the run", "test error (%)"),
@@ -53,23 +53,23 @@ impl Plan {
         };
         let mut chart = Chart::new(title).x(x).y(y).y_holds(0.0);
         for name in &self.series {
-            let run = &lab.experiment.runs[name];
-            chart = chart.line(&run.title, self.path(lab, &rows, name)?);
+            let run = &session.experiment.runs[name];
+            chart = chart.line(&run.title, self.path(session, &rows, name)?);
         }
         Ok(vec![chart])
     }
 
-    fn path(&self, lab: &Lab<'_>, rows: &Rows, name: &str) -> Result<Vec<(f64, f64)>, Failure> {
-        let recipe = lab.chosen_recipe(&self.data, rows, &lab.experiment.runs[name], &self.set)?;
+    fn path(&self, session: &Session<'_>, rows: &Rows, name: &str) -> Result<Vec<(f64, f64)>, Failure> {
+        let recipe = session.chosen_recipe(&self.data, rows, &session.experiment.runs[name], &self.set)?;
         let end = u64::from(recipe.passes.unwrap_or(1)) * rows.about.rows;
-        let columns = lab.experiment.data[&self.data].columns.unwrap_or(rows.about.features) as f64;
+        let columns = session.experiment.data[&self.data].columns.unwrap_or(rows.about.features) as f64;
         let mut watcher = Watcher {
             first: self.last.map_or(1, |last| end.saturating_sub(last).max(1)),
             step: if self.last.is_some() { 1 } else { (end / self.looks.max(1)).max(1) },
             end,
             value: |model: &Model| match self.measure {
                 Shown::Nonzero => Ok(100.0 * model.nonzeros() as f64 / columns),
-                Shown::Error => lab.test(rows, model),
+                Shown::Error => session.test(rows, model),
             },
             found: Ok(Vec::new()),
         };
@@ -82,8 +82,8 @@ impl Plan {
     }
 }
 
-/// Points by their distance from the last one. A learner with stages stands still between them: the value it had when the
-/// window opens is carried over from the stage before.
+/// Points by their distance from the last one. A learner with stages does not change between them, so the value at the
+/// start of the window is that of the previous stage.
 fn counted_back(points: Vec<(f64, f64)>, last: u64) -> Vec<(f64, f64)> {
     let end = points.last().map_or(0.0, |point| point.0);
     let start = end - last as f64;
@@ -92,7 +92,7 @@ fn counted_back(points: Vec<(f64, f64)>, last: u64) -> Vec<(f64, f64)> {
     before.into_iter().chain(within).collect()
 }
 
-/// Looks at the model after chosen rows.
+/// Measures the model after some of the rows.
 struct Watcher<F> {
     first: u64,
     step: u64,
@@ -103,10 +103,10 @@ struct Watcher<F> {
 
 impl<F: Fn(&Model) -> Result<f64, Failure>> Observer for Watcher<F> {
     fn next_report(&self, rows: u64) -> u64 {
-        match rows < self.first {
-            true => self.first,
-            false => ((rows / self.step + 1) * self.step).min(self.end.max(rows + 1)),
+        if rows < self.first {
+            return self.first;
         }
+        ((rows / self.step + 1) * self.step).min(self.end.max(rows + 1))
     }
 
     fn wants_models(&self) -> bool {
@@ -127,7 +127,7 @@ mod tests {
     use super::counted_back;
 
     #[test]
-    fn points_are_counted_back_from_the_end_and_the_stage_before_is_carried_over() {
+    fn points_count_from_the_end_and_start_with_the_previous_stage() {
         let points = vec![(100.0, 9.0), (400.0, 5.0), (1000.0, 3.0), (1200.0, 2.0)];
         assert_eq!(counted_back(points, 500), [(-500.0, 5.0), (-200.0, 3.0), (0.0, 2.0)]);
     }

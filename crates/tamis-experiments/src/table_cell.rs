@@ -1,4 +1,4 @@
-//! One cell of a table: what it takes to get our number. Test rows are used once, for the number itself.
+//! Measuring one cell of a table. Test rows are used once, for the value itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use tamis::tune::{
     repeat, settings, survey,
 };
 
-use super::draws::{Chosen, Wholes};
-use super::load;
-use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::Failure;
+use crate::load;
+use crate::output::FitProgress;
+use crate::sampling_tables::{ChosenSettings, FullModels};
+use crate::spec::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
 
-/// Where things are and how they run.
-pub struct Lab<'a> {
+/// What all cells of an experiment share: folders, options and results so far.
+pub struct Session<'a> {
     pub experiment: &'a Experiment,
     /// The folder of the experiment.
     pub paper: &'a Path,
@@ -31,27 +31,27 @@ pub struct Lab<'a> {
     pub threads: usize,
     pub quiet: bool,
     pub stop: Arc<AtomicBool>,
-    /// What tables and figures share.
+    /// The cells measured so far, for tables and figures.
     pub done: Mutex<Done>,
-    /// Baselines by row: cells of a row share them.
+    /// The baseline of each row.
     pub baselines: Mutex<BTreeMap<String, Baseline>>,
-    /// Settings and whole models that cells of `draws.rs` share.
-    pub chosen: Mutex<Chosen>,
-    pub wholes: Mutex<Wholes>,
+    /// Settings and full models that the cells of `sampling_tables.rs` share.
+    pub chosen: Mutex<ChosenSettings>,
+    pub full_models: Mutex<FullModels>,
 }
 
-/// What a baseline is worth.
+/// The performance of a baseline.
 #[derive(Clone, Copy)]
 pub struct Baseline {
-    /// What is measured.
+    /// The measure.
     measure: Measure,
-    /// Its least value by cross-validation.
+    /// Its smallest value by cross-validation.
     least: f64,
-    /// Its value on the test rows, a share of errors in per cent.
+    /// Its error (%) on the test rows.
     test: f64,
 }
 
-/// A cell that was measured, or why it was not.
+/// A measured cell, or why it is missing.
 pub enum Outcome {
     Measured(Cell),
     Missing(String),
@@ -64,18 +64,18 @@ pub struct Rows {
     pub about: Survey,
 }
 
-impl Lab<'_> {
-    /// How a table is measured.
+impl Session<'_> {
+    /// The protocol of a table.
     pub fn protocol_of(&self, table: &TablePlan) -> ProtocolName {
         table.protocol.unwrap_or(self.protocol().name)
     }
 
-    /// What a cell is called among all cells.
+    /// The key of a cell among the recorded ones.
     pub fn key(&self, table: &TablePlan, row: &RowPlan, column: &str) -> String {
         row.key(if self.protocol_of(table) == ProtocolName::Describe { "files" } else { column })
     }
 
-    /// A cell, or why it is missing. It is measured once: tables and figures share it.
+    /// A cell, or why it is missing. It is measured once and shared by tables and figures.
     pub fn measured(&self, table: &TablePlan, row: &RowPlan, column: &str) -> Result<Result<Cell, String>, Failure> {
         let (protocol, key) = (self.protocol_of(table), self.key(table, row, column));
         if let Some(reason) = row.not_run.get(column) {
@@ -103,7 +103,7 @@ impl Lab<'_> {
         Ok(cell)
     }
 
-    /// Measures all cells of a row together: of all tables that ask for it, since they share its rows.
+    /// Measures all cells of a row, for all tables that use it, since they share the generated rows.
     fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
         let data = &self.experiment.data[&row.data];
         let what = row.title.as_deref().unwrap_or(&data.title);
@@ -123,7 +123,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Measures a cell. What goes wrong is the cell's answer; only an interruption ends the table.
+    /// Measures a cell. An error makes the cell missing; only an interruption ends the table.
     fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
         match self.try_cell(name, row, column) {
             Err(failure) if failure.exit_code() == 2 => Ok(Outcome::Missing(failure.to_string())),
@@ -174,7 +174,7 @@ impl Lab<'_> {
         &self.experiment.protocol
     }
 
-    /// Hyper-parameters by cross-validation on the training rows, then B orderings of them and seeds of the method, the test rows once each.
+    /// Chooses hyper-parameters by cross-validation on the training rows, then fits with several seeds and tests each once.
     fn tune_then_orderings(
         &self,
         what: &str,
@@ -193,7 +193,7 @@ impl Lab<'_> {
             measure: None,
             validation: Some(rows.test.clone()),
         };
-        let screen = Fits::new(self.quiet, &format!("{what}: orderings"));
+        let screen = FitProgress::new(self.quiet, &format!("{what}: orderings"));
         let found = repeat(&setting.recipe, &rows.about, &rows.fit, &plan, &|done, of| screen.watch(done, of))?;
         screen.finish();
         let per_cent = |(mean, deviation): (f64, f64), of: f64| vec![100.0 * mean / of, 100.0 * deviation / of];
@@ -209,7 +209,7 @@ impl Lab<'_> {
         Ok(Outcome::Measured(Cell { setting: setting.name(), values: values.into() }))
     }
 
-    /// The sparsest setting whose performance, by cross-validation, is at most a little below the baseline's.
+    /// The sparsest setting whose cross-validated performance is at most `within` below the baseline's.
     fn sparsest_within(
         &self,
         what: &str,
@@ -239,7 +239,7 @@ impl Lab<'_> {
         Ok(Outcome::Measured(Cell { setting: point.setting.name(), values: values.into() }))
     }
 
-    /// The best the baseline can do on a row's data.
+    /// The baseline's best setting on a row's data.
     fn baseline(&self, rows: &Rows, row: &RowPlan) -> Result<Baseline, Failure> {
         let name = self.protocol().baseline.as_ref().ok_or_else(|| "sparsest-within needs a baseline".to_string())?;
         let key = row.key(name);
@@ -256,7 +256,7 @@ impl Lab<'_> {
         Ok(found)
     }
 
-    /// What the files hold.
+    /// Counts of the files.
     fn describe(&self, data: &DataSet, rows: &Rows) -> Result<Cell, Failure> {
         let (sources, choices) = &rows.test;
         let read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
@@ -273,7 +273,7 @@ impl Lab<'_> {
         Ok(Cell { setting: String::new(), values: values.into() })
     }
 
-    /// The setting that cross-validation chooses; with a single one there is nothing to choose.
+    /// The setting that cross-validation chooses, or the only one.
     pub fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
         let mut all = self.settings(rows, run, recipe)?;
         if all.len() == 1 {
@@ -292,7 +292,7 @@ impl Lab<'_> {
     fn curve(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Curve, Failure> {
         let protocol = self.protocol();
         let cross = CrossOptions { folds: protocol.folds, seed: protocol.seed, measure: None };
-        let screen = Fits::new(self.quiet, &format!("{what}: tuning"));
+        let screen = FitProgress::new(self.quiet, &format!("{what}: tuning"));
         let all = self.settings(rows, run, recipe)?;
         let curve = cross_validate(&all, &rows.about, &rows.fit, &cross, &|done, of| screen.watch(done, of))?;
         screen.finish();
@@ -329,7 +329,7 @@ impl Lab<'_> {
         Ok(self.tuned(&what, rows, run, &recipe)?.recipe)
     }
 
-    /// The rows of a data set; nothing if a file is not there.
+    /// The rows of a data set; `None` if a file is missing.
     fn rows(&self, data: &DataSet) -> Result<Option<Rows>, Failure> {
         let generated = match (&data.generate, find(&self.folder, &data.train)) {
             (Some(plan), None) => Some(plan.folder(&data.train)?),
@@ -357,16 +357,16 @@ impl Lab<'_> {
     }
 }
 
-/// What cells share, for one of them at a time.
+/// Locks what the cells share.
 pub fn shared<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
     known.lock().expect("no thread panicked")
 }
 
-/// A file, or the same compressed.
+/// A file, or a compressed version of it.
 pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     let endings = ["", ".zst", ".gz", ".xz", ".bz2"];
     endings.iter().map(|ending| folder.join(format!("{name}{ending}"))).find(|path| path.is_file())
 }
 
-/// The cells measured so far in this run of the program, or why they are missing.
+/// Measured cells by key, or why they are missing.
 pub type Done = BTreeMap<String, Result<Cell, String>>;

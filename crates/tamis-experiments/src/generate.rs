@@ -1,4 +1,4 @@
-//! Data an experiment makes for itself where the paper's are not at hand.
+//! Generated stand-ins for data sets that are not available.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use tamis::synth::{Kind, Plan, generate, write_svmlight};
 
-/// What to make; a field left out is the kind's own.
+/// What to generate; a missing field has the default of the kind.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Generate {
@@ -17,13 +17,13 @@ pub struct Generate {
     nonzeros: Option<usize>,
     #[serde(default)]
     seed: u64,
-    /// Rows for testing, made after the others.
+    /// Test rows, generated after the training rows.
     test_rows: usize,
 }
 
 impl Generate {
-    /// A folder with the training rows under `name` and the test rows under the name the experiment gives them, `.test`
-    /// in the place of `.train`. What was made before is used again: the same plan makes the same rows.
+    /// A folder with the training rows in the file `name` and the test rows in the same name with `test` for `train`.
+    /// Existing files are used again: the same plan generates the same rows.
     pub fn folder(&self, name: &str) -> Result<PathBuf, String> {
         let mut plan = Plan { seed: self.seed, ..Plan::new(self.kind) };
         plan.n = self.n.unwrap_or(plan.n);
@@ -41,7 +41,7 @@ impl Generate {
         std::fs::create_dir_all(&folder).map_err(failed)?;
         let (_, mut stream) = generate(&plan).map_err(|error| error.to_string())?;
         for (path, count) in files {
-            // Written beside and renamed: a file that is there is whole.
+            // Written to a temporary name and renamed, so that an existing file is complete.
             let part = path.with_extension("part");
             let mut out = BufWriter::with_capacity(1 << 20, File::create(&part).map_err(failed)?);
             write_svmlight(stream.by_ref().take(count), &mut out).map_err(failed)?;
@@ -51,7 +51,7 @@ impl Generate {
     }
 }
 
-/// `E2006.train.svm` is tested on `E2006.test.svm`.
+/// The test file of `E2006.train.svm` is `E2006.test.svm`.
 fn test_name(train: &str) -> String {
     train.replace("train", "test")
 }

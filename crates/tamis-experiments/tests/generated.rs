@@ -1,4 +1,4 @@
-//! `tamis reproduce` where rows are generated, or models come from running averages.
+//! Experiments on generated rows, and models solved from running averages.
 
 mod common;
 
@@ -159,7 +159,7 @@ fn missing<'a>(table: &'a Value, row: &str, column: &str) -> &'a str {
 #[test]
 fn the_planted_features_are_found_and_tested_on_new_rows() {
     let folder = folder();
-    let told = folder.json("reproduce nobody/table2 --data data --quiet --json");
+    let told = folder.json("nobody/table2 --data data --quiet --json");
     let names: Vec<&str> = told.as_array().unwrap().iter().map(|table| table["table"].as_str().unwrap()).collect();
     assert_eq!(names, ["2", "2-rmse", "2-seconds"], "a table comes with its parts");
     assert_eq!((ours(&told[0], "strong", "OLS-th"), ours(&told[0], "strong", "MCP")), (100.0, 100.0));
@@ -178,7 +178,7 @@ fn the_planted_features_are_found_and_tested_on_new_rows() {
 fn numbers_are_the_same_on_any_number_of_threads_and_are_recorded() {
     let folder = folder();
     let lines = |threads: usize, more: &str| {
-        let line = format!("reproduce nobody/2-rmse --data data --quiet --json --threads {threads} {more}");
+        let line = format!("nobody/2-rmse --data data --quiet --json --threads {threads} {more}");
         folder.json(&line)[0]["lines"].clone()
     };
     let one = lines(1, "--record");
@@ -188,16 +188,16 @@ fn numbers_are_the_same_on_any_number_of_threads_and_are_recorded() {
     for (a, b) in one.as_array().unwrap().iter().zip(two.as_array().unwrap()) {
         assert_eq!((&a["ours"], &b["recorded"]), (&b["ours"], &a["ours"]));
     }
-    let seeds = folder.json("reproduce nobody/2-rmse --data data --quiet --json --runs 1 --only strong");
+    let seeds = folder.json("nobody/2-rmse --data data --quiet --json --runs 1 --only strong");
     assert_eq!(seeds[0]["lines"][0]["ours"].as_array().unwrap().len(), 1, "one run has no deviation");
 }
 
 #[test]
 fn classes_are_told_apart_and_drift_is_followed() {
     let folder = folder();
-    let told = folder.json("reproduce nobody/3 --data data --quiet --json");
+    let told = folder.json("nobody/3 --data data --quiet --json");
     assert!(ours(&told[0], "classes", "OLS-th") > 0.95 && ours(&told[0], "classes", "MCP") > 0.95, "{told}");
-    let told = folder.json("reproduce nobody/4 --data data --quiet --json");
+    let told = folder.json("nobody/4 --data data --quiet --json");
     let (follows, stays) = (ours(&told[0], "moving", "follows"), ours(&told[0], "moving", "stays"));
     // 399 rows are worth √(1 + 3/399) = 1.004; 300 periods are a third of a cycle, which averages do not forget.
     assert!(follows < 1.05 && stays > follows + 0.05, "{follows} {stays}");
@@ -206,16 +206,16 @@ fn classes_are_told_apart_and_drift_is_followed() {
 
 #[test]
 fn regret_falls_with_better_models() {
-    let told = folder().json("reproduce nobody/regret --data data --quiet --json");
+    let told = folder().json("nobody/regret --data data --quiet --json");
     let (solved, learned) = (ours(&told[0], "watched", "OLS-th"), ours(&told[0], "watched", "TSGD"));
     // Until the first model of 100 rows the prediction is 0: a third of the target's variance of 6 + 36.
     assert!(solved > 5.0 && solved < 25.0 && learned > 0.0, "{solved} {learned}");
 }
 
 #[test]
-fn splits_are_the_commands_they_stand_for() {
+fn random_splits_choose_sizes_from_training_rows() {
     let folder = folder();
-    let told = folder.json("reproduce nobody/5 --data data --quiet --json");
+    let told = folder.json("nobody/5 --data data --quiet --json");
     assert!(ours(&told[0], "files", "OLS-th") > 0.8 && ours(&told[0], "screened", "MCP") > 0.8, "{told}");
     assert!(missing(&told[0], "files", "TSGD").contains("online learner"));
     assert_eq!(missing(&told[0], "lost", "MCP"), "data unavailable here");
@@ -230,7 +230,7 @@ fn mistakes_are_explained() {
     let folder = folder();
     let told = |change: (&str, &str)| {
         folder.write("experiments/broken/expected.toml", EXPECTED.replace(change.0, change.1));
-        folder.run("reproduce broken/2 --runs 1 --only strong --quiet").complaint().to_string()
+        folder.run("broken/2 --runs 1 --only strong --quiet").complaint().to_string()
     };
     assert!(
         told(("k = 6, signal = 1,", "k = 7, signal = 1,")).contains("data strong: k must be at most p/10 = 6, got 7")
@@ -241,10 +241,10 @@ fn mistakes_are_explained() {
     );
     let changed = EXPECTED.replace("kind = \"drift\", n = 30000, p", "kind = \"drift\", rows = 30000, p");
     folder.write("experiments/broken/expected.toml", changed);
-    assert!(folder.run("reproduce broken/2 --quiet").err.contains("unknown field `rows`"));
+    assert!(folder.run("broken/2 --quiet").err.contains("unknown field `rows`"));
     let shown = {
         folder.write("experiments/broken/expected.toml", EXPECTED.replace("{ method = \"mcp\"", "{ method = \"mpc\""));
-        folder.json("reproduce broken/2 --runs 1 --only strong --quiet --json")
+        folder.json("broken/2 --runs 1 --only strong --quiet --json")
     };
     assert!(missing(&shown[0], "strong", "MCP").contains("mpc"), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! How often features are selected, by how often they occur: Ma & Zheng 2016, Figure 3.
+//! The share of features that are selected, by how often they occur. Ma & Zheng 2016, Figure 3.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use tamis::model::Model;
 use tamis::read::RowStream;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::{Lab, Rows};
-use crate::command::reproduce::plan::Fields;
+use crate::error::Failure;
+use crate::spec::Fields;
+use crate::table_cell::{Rows, Session};
 
-/// What is shown.
+/// The data, the methods and the levels shown.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub data: String,
-    /// Fields of every recipe.
+    /// Fields set in every recipe.
     #[serde(default)]
     set: Fields,
     pub series: Vec<String>,
-    /// Levels of density, equally wide on a logarithmic axis.
+    /// Number of density levels, equally wide on a logarithmic axis.
     levels: usize,
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
-        let rows = lab.data(&self.data)?;
+    pub fn draw(&self, session: &Session<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+        let rows = session.data(&self.data)?;
         let densities = densities(&rows)?;
         let mut chart = Chart::new(title)
             .x("share of the rows in which a feature occurs (%)")
@@ -35,21 +35,20 @@ impl Plan {
             .y("features selected (%)")
             .y_holds(0.0);
         for name in &self.series {
-            let run = &lab.experiment.runs[name];
-            let recipe = lab.chosen_recipe(&self.data, &rows, run, &self.set)?;
-            let (model, _) = lab.learn_and_test(&rows, &recipe)?;
+            let run = &session.experiment.runs[name];
+            let recipe = session.chosen_recipe(&self.data, &rows, run, &self.set)?;
+            let (model, _) = session.learn_and_test(&rows, &recipe)?;
             chart = chart.points(&run.title, self.shares(&densities, &model));
         }
         Ok(vec![chart])
     }
 
-    /// (density, share selected, share of all features) of each level that has features.
+    /// (density, share selected, share of all features) of each non-empty level.
     fn shares(&self, densities: &BTreeMap<String, f64>, model: &Model) -> Vec<(f64, f64, f64)> {
         let bounds = densities.values().fold((f64::INFINITY, 0.0_f64), |(low, high), &d| (low.min(d), high.max(d)));
         let width = (bounds.1 / bounds.0).ln() / self.levels as f64;
-        let level = |density: f64| match width > 0.0 {
-            true => (((density / bounds.0).ln() / width) as usize).min(self.levels - 1),
-            false => 0,
+        let level = |density: f64| {
+            if width > 0.0 { (((density / bounds.0).ln() / width) as usize).min(self.levels - 1) } else { 0 }
         };
         let mut counts = vec![(0.0, 0.0, 0.0); self.levels];
         let selected: std::collections::HashSet<&str> =
@@ -72,7 +71,7 @@ fn densities(rows: &Rows) -> Result<BTreeMap<String, f64>, Failure> {
     let mut stream = RowStream::open(rows.fit.sources.clone(), rows.fit.read.clone());
     let (mut dictionary, mut counts, mut total) = (Dictionary::new(None), Vec::new(), 0.0);
     while let Some(block) = stream.next_block()? {
-        let named = |(row, name)| format!("row {row}: the feature {name} comes twice");
+        let named = |(row, name)| format!("row {row}: the feature {name} occurs twice");
         let (batch, _) = block.rows.intern(&mut dictionary).map_err(named)?;
         counts.resize(dictionary.span(), 0.0);
         for example in batch.examples() {

@@ -1,11 +1,9 @@
-//! The cells of Li et al. 2017: one learned model, its features drawn many times; and a learner after each of its
-//! epochs.
+//! The tables of Li et al. 2017: samples of the features of one model, and a learner after each of its epochs.
 //!
-//! What is drawn from is learned for the size it will have: its radius and rate are those that a training with this size
-//! finds from the training rows, and with these it is learned once more and kept whole. Where weights do not stay as drawn
-//! (`polish` is not 0), each drawing takes a training of its own: a few, with the numbers that the first of them found.
-//! The mean squares of its columns are those of the training rows. Test rows are used for the numbers shown, and nothing
-//! is chosen by them.
+//! A fit with the size of the sample chooses radius and learning rate on the training rows; with these, the full model is
+//! fitted once and sampled many times. If sampled weights are refined (`polish` is not 0), each sample takes a fit of its
+//! own, with the hyper-parameters of the first. The mean squares of the columns come from the training rows. Test rows
+//! give the reported values, and nothing is chosen by them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,31 +18,31 @@ use tamis::sparsify::{Drawn, Size, Urn};
 use tamis::train::fit;
 use tamis::tune::Setting;
 
-use super::cell::{Lab, Outcome, Rows, shared};
-use super::plan::{Cell, RowPlan, RunPlan};
-use crate::command::Failure;
+use crate::error::Failure;
+use crate::spec::{Cell, RowPlan, RunPlan};
+use crate::table_cell::{Outcome, Rows, Session, shared};
 
-/// Shares of rows are drawn row by row, so that they are a little more or less: epochs are this much shorter than their share.
+/// A random share of the rows varies in size, so epochs are shorter than their share by this factor.
 const ROOM: f64 = 0.9;
-/// Trainings where one does not serve for many drawings.
+/// Number of fits if every sample needs its own.
 const TRAININGS: u64 = 5;
 
-/// A whole model and the test rows, ready for many drawings.
-pub struct Whole {
+/// A model before sampling, with the test rows.
+pub struct FullModel {
     weights: Vec<f64>,
-    /// Effects by law: w·√(E x²) and w of scaled columns.
+    /// Sampling scores: w·√(E x²), and w of scaled columns.
     by_distribution: Vec<f64>,
     by_magnitude: Vec<f64>,
     intercept: f64,
-    /// Test rows over the features of the model, and their labels.
+    /// Test rows restricted to the features of the model, with their labels.
     rows: Batch,
     setting: String,
-    /// The numbers it was learned with.
+    /// The hyper-parameters that were chosen for it.
     found: BTreeMap<String, f64>,
 }
 
-impl Whole {
-    /// The RMSE of the model with its weights multiplied by what was drawn.
+impl FullModel {
+    /// The RMSE of the model with its weights multiplied by the sampled factors.
     fn rmse(&self, drawn: impl IntoIterator<Item = Drawn>) -> f64 {
         let mut weights = vec![0.0; self.weights.len()];
         drawn.into_iter().for_each(|Drawn { place, factor }| weights[place] = self.weights[place] * factor);
@@ -60,7 +58,7 @@ impl Whole {
         self.rmse((0..self.weights.len()).map(|place| Drawn { place, factor: 1.0 }))
     }
 
-    /// Mean and standard deviation of the RMSE over so many drawings.
+    /// Mean and standard deviation of the RMSE over several samples.
     fn drawn(&self, law: Law, size: Size, (seed, times): (u64, u64)) -> Vec<f64> {
         let scores = match law {
             Law::Distribution => &self.by_distribution,
@@ -76,8 +74,8 @@ fn mean_and_deviation(found: &[f64]) -> Vec<f64> {
     vec![mean(found), deviation(found)]
 }
 
-impl Lab<'_> {
-    /// The model after `at` epochs of all there are: learned from so many rows in one pass.
+impl Session<'_> {
+    /// The model after `at` epochs: one pass over the rows of these epochs.
     pub fn by_epoch(
         &self,
         what: &str,
@@ -99,7 +97,7 @@ impl Lab<'_> {
         Ok(Outcome::Measured(Cell { setting: setting.name(), values: values.into() }))
     }
 
-    /// `at` draws from the whole model, many times.
+    /// Several samples of `at` draws from the full model.
     pub fn by_draws(
         &self,
         what: &str,
@@ -115,7 +113,7 @@ impl Lab<'_> {
         Ok(Outcome::Measured(Cell { setting: whole.setting.clone(), values: values.into() }))
     }
 
-    /// A single stage with the radius `at`, or the two stages with as many features.
+    /// The single-stage model with radius `at`, or the two-stage model with as many features.
     pub fn at_equal_size(
         &self,
         what: &str,
@@ -139,9 +137,9 @@ impl Lab<'_> {
         Ok(Outcome::Measured(Cell { setting, values: values.into() }))
     }
 
-    /// Mean and standard deviation of the RMSE over drawings from the whole model, or over trainings where their weights do
-    /// not stay as drawn.
-    fn drawn(&self, whole: &Whole, rows: &Rows, recipe: &Recipe, size: Size) -> Result<Vec<f64>, Failure> {
+    /// Mean and standard deviation of the RMSE over samples from the full model, or over fits if the sampled weights are
+    /// refined.
+    fn drawn(&self, whole: &FullModel, rows: &Rows, recipe: &Recipe, size: Size) -> Result<Vec<f64>, Failure> {
         let seed = self.protocol().seed;
         if recipe.numbers.get("polish") == Some(&0.0) {
             return Ok(whole.drawn(recipe.law.unwrap_or_default(), size, (seed, self.protocol().runs)));
@@ -153,7 +151,7 @@ impl Lab<'_> {
         Ok(mean_and_deviation(&(0..TRAININGS).map(one).collect::<Result<Vec<f64>, Failure>>()?))
     }
 
-    /// The setting that cross-validation chooses, found once for a data set and a recipe.
+    /// The setting that cross-validation chooses, computed once per data set and recipe.
     fn setting_once(
         &self,
         what: &str,
@@ -170,7 +168,7 @@ impl Lab<'_> {
         Ok(found)
     }
 
-    /// The whole model of a data set from which so many are drawn best, learned once, whatever the law.
+    /// The full model of a data set for samples of this size, fitted once for all sampling laws.
     fn whole(
         &self,
         what: &str,
@@ -178,11 +176,11 @@ impl Lab<'_> {
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
         size: Size,
-    ) -> Result<Arc<Whole>, Failure> {
+    ) -> Result<Arc<FullModel>, Failure> {
         let recipe = sized(&Recipe { law: None, ..recipe.clone() }, size);
         let setting = self.setting_once(what, rows, run, (&recipe, row))?;
         let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
-        if let Some(known) = shared(&self.wholes).get(&key) {
+        if let Some(known) = shared(&self.full_models).get(&key) {
             return Ok(known.clone());
         }
         let drawn = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
@@ -190,8 +188,8 @@ impl Lab<'_> {
         let all = Recipe { k: None, ..setting.recipe.clone() }.set("draws", 1e9);
         let all = given(all, &found).set("polish", 0.0);
         let model = fit(&all, &rows.fit, None, &mut ())?.model;
-        let whole = Arc::new(Whole { found, ..whole(&model, rows, setting.name())? });
-        shared(&self.wholes).insert(key, whole.clone());
+        let whole = Arc::new(FullModel { found, ..whole(&model, rows, setting.name())? });
+        shared(&self.full_models).insert(key, whole.clone());
         Ok(whole)
     }
 }
@@ -205,13 +203,13 @@ fn sized(recipe: &Recipe, size: Size) -> Recipe {
     }
 }
 
-/// The recipe with numbers that were found.
+/// The recipe with chosen hyper-parameters.
 fn given(recipe: Recipe, found: &BTreeMap<String, f64>) -> Recipe {
     found.iter().fold(recipe, |recipe, (name, &number)| recipe.set(name, number))
 }
 
-/// Scores and test rows of a model.
-fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, Failure> {
+/// The scores and test rows of a model.
+fn whole(model: &Model, rows: &Rows, setting: String) -> Result<FullModel, Failure> {
     let [output] = &model.outputs[..] else { return Err("a number must be predicted".to_string().into()) };
     let places: HashMap<&str, FeatureId> = output.features.iter().map(|one| one.name.as_str()).zip(0..).collect();
     let (mut squares, mut total) = (vec![0.0; output.features.len()], 0.0);
@@ -229,7 +227,7 @@ fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, Failure> 
     })?;
     let weights: Vec<f64> = output.features.iter().map(|one| one.weight).collect();
     let part = |(weight, square): (&f64, f64)| weight * (square / total).sqrt();
-    Ok(Whole {
+    Ok(FullModel {
         by_distribution: weights.iter().zip(squares).map(part).collect(),
         by_magnitude: output.features.iter().map(|one| one.weight * one.scale).collect(),
         weights,
@@ -240,7 +238,7 @@ fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, Failure> 
     })
 }
 
-/// Hands on each row's features that the model has, and its label.
+/// Calls `take` with each row's label and the features the model has.
 fn each_row(
     sources: &[Source],
     read: ReadOptions,
@@ -250,7 +248,7 @@ fn each_row(
     let (mut dictionary, mut known) = (Dictionary::new(None), Vec::new());
     let mut stream = RowStream::open(sources.to_vec(), read);
     while let Some(block) = stream.next_block()? {
-        let twice = |(row, name)| format!("row {row}: the feature {name} comes twice");
+        let twice = |(row, name)| format!("row {row}: the feature {name} occurs twice");
         let (batch, labels) = block.rows.intern(&mut dictionary).map_err(twice)?;
         for id in known.len()..dictionary.span() {
             known.push(places.get(dictionary.name(id as FeatureId).as_str()).copied());
@@ -265,6 +263,6 @@ fn each_row(
     Ok(())
 }
 
-/// Settings by data set and recipe, and whole models by data set and setting: cells share them.
-pub type Chosen = BTreeMap<String, Setting>;
-pub type Wholes = BTreeMap<String, Arc<Whole>>;
+/// Settings by data set and recipe, and full models by data set and setting, shared by the cells.
+pub type ChosenSettings = BTreeMap<String, Setting>;
+pub type FullModels = BTreeMap<String, Arc<FullModel>>;

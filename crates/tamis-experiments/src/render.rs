@@ -1,18 +1,18 @@
-//! A table with the paper's numbers beside ours, for the screen and as a page of Markdown.
+//! A table with the paper's values beside ours: as text, Markdown and JSON.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::plan::{Cell, DataSet, Experiment, ProtocolName, TablePlan};
-use crate::output::table;
+use crate::output::aligned;
+use crate::spec::{Cell, DataSet, Experiment, Protocol, ProtocolName, TablePlan};
 
-/// One line: a cell of the paper's table.
+/// One cell of the paper's table, shown as a line.
 pub struct Line {
     pub row: String,
     pub column: String,
     pub paper: Option<Vec<f64>>,
-    /// Ours, or why there is none.
+    /// Our value, or why there is none.
     pub ours: Result<Vec<f64>, String>,
     pub before: Option<Vec<f64>>,
     pub setting: String,
@@ -24,7 +24,7 @@ impl Line {
     }
 }
 
-/// A cell's number of a table: the measure asked for, or the measure that names the column.
+/// The value of a measure in a cell.
 pub fn value_of(cell: &Cell, measure: &str) -> Result<Vec<f64>, String> {
     cell.values.get(measure).cloned().ok_or_else(|| format!("{measure} is not measured by this protocol"))
 }
@@ -51,9 +51,10 @@ fn cells(line: &Line, table: &TablePlan) -> [String; 7] {
             Some(_) => " ✗",
             None => "",
         };
-        match difference.fract() == 0.0 {
-            true => format!("{difference:+.0}{mark}"),
-            false => format!("{difference:+.decimals$}{mark}"),
+        if difference.fract() == 0.0 {
+            format!("{difference:+.0}{mark}")
+        } else {
+            format!("{difference:+.decimals$}{mark}")
         }
     });
     let (ours, remark) = match &line.ours {
@@ -73,70 +74,66 @@ fn cells(line: &Line, table: &TablePlan) -> [String; 7] {
     ]
 }
 
-/// The table for the screen.
+/// The table as text.
 pub fn text(table: &TablePlan, lines: &[Line]) -> String {
     let all: Vec<[String; 7]> = lines.iter().map(|line| cells(line, table)).collect();
     let mut rows = vec![HEAD.to_vec()];
     rows.extend(all.iter().map(|cells| cells.iter().map(String::as_str).collect::<Vec<_>>()));
-    table::aligned(&rows)
+    aligned(&rows)
 }
 
-/// The table as a page.
-pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &[Line]) -> String {
-    let mut page =
-        format!("# Table {name}: {}\n\n{}\n\n{}\n\n", table.title, experiment.paper, experiment.about.trim());
-    let protocol = &experiment.protocol;
-    let how = match table.protocol.unwrap_or(protocol.name) {
+/// How our values are measured.
+fn method(protocol: &Protocol, name: ProtocolName) -> String {
+    let Protocol { folds, rule, runs, epochs, .. } = protocol;
+    let tuned = format!("Our values: hyper-parameters chosen by {folds}-fold cross-validation on the training rows");
+    match name {
         ProtocolName::Describe => "Counted from the files.".to_string(),
         ProtocolName::TuneThenOrderings => format!(
-            "Ours: settings by {}-fold cross-validation on the training rows (rule `{}`), then {} seeds (orders of all \
-             training rows and every other random choice), each tested once.",
-            protocol.folds, protocol.rule, protocol.runs
+            "{tuned} (rule `{rule}`), then {runs} fits with different seeds (row order and all other random choices), each \
+             tested once."
         ),
-        ProtocolName::ByEpoch => format!(
-            "Ours: settings by {}-fold cross-validation on the training rows; then one pass, cut after each of {} epochs.",
-            protocol.folds, protocol.epochs
-        ),
+        ProtocolName::ByEpoch => format!("{tuned}; then one pass, measured after each of {epochs} epochs."),
         ProtocolName::ByDraws | ProtocolName::AtEqualSize => format!(
-            "Ours: settings by {}-fold cross-validation on the training rows; then one model, its features drawn {} times: \
-             mean ± standard deviation over the drawings.",
-            protocol.folds, protocol.runs
+            "{tuned}; then {runs} samples of the features of one model: mean ± standard deviation over the samples."
         ),
         ProtocolName::SparsestWithin => format!(
-            "Ours: by {}-fold cross-validation on the training rows, the sparsest setting that loses at most {} % of the \
-             performance of `{}`; then learned on all training rows and tested once.",
-            protocol.folds,
+            "Our values: the sparsest setting that loses at most {} % of the performance of `{}` in {folds}-fold \
+             cross-validation on the training rows, fitted to all training rows and tested once.",
             100.0 * protocol.within,
             protocol.baseline.as_deref().unwrap_or_default()
         ),
-        ProtocolName::Detection => {
-            "Ours: mean ± standard deviation over generated data sets, as many as the rows of this \
-             table say in `expected.toml`; models have the true number of features and are tested on further rows."
-                .to_string()
-        }
-        ProtocolName::Drift => "Ours: each period is predicted by the model of all rows before it; mean ± standard \
-             deviation over generated streams."
+        ProtocolName::Detection => "Our values: mean ± standard deviation over generated data sets (`expected.toml` gives \
+             their number); models have the true number of features and are tested on further rows."
             .to_string(),
-        ProtocolName::Regret => "Ours: mean ± standard deviation over generated streams, of the loss on the way less that of \
-             least squares on the true features in hindsight; models from running averages are made anew whenever the rows \
-             have grown by a fourth."
+        ProtocolName::Drift => "Our values: the model of all earlier rows predicts each period; mean ± standard deviation \
+             over generated streams."
+            .to_string(),
+        ProtocolName::Regret => "Our values: mean ± standard deviation over generated streams of the progressive loss minus \
+             the loss of least squares on the true features in hindsight; models from running averages are solved again \
+             whenever the number of rows has grown by a fourth."
             .to_string(),
         ProtocolName::Metric => format!(
-            "Ours: mean ± standard deviation over random splits, {} % of the rows for learning (one run where the files bring \
-             their own test rows), or over data sets made anew; the last column says how many runs chose which candidate. \
-             Candidate and steps are chosen by {}-fold cross-validation on training rows.",
-            100.0 * protocol.train_share,
-            protocol.folds
+            "Our values: mean ± standard deviation over random splits with {} % of the rows for training (one run if the \
+             data set has its own test rows), or over newly generated data sets; the last column says how many runs chose \
+             which candidate. {folds}-fold cross-validation on training rows chooses the candidate and its number of steps.",
+            100.0 * protocol.train_share
         ),
         ProtocolName::RandomSplits => format!(
-            "Ours: mean ± standard deviation over {} random splits; sizes by {}-fold cross-validation from the running \
-             averages of the training rows, each model tested once.",
-            protocol.runs, protocol.folds
+            "Our values: mean ± standard deviation over {runs} random splits; {folds}-fold cross-validation from the running \
+             averages of the training rows chooses the size, and each model is tested once."
         ),
-    };
-    writeln!(page, "{how}\n").expect("text grows");
+    }
+}
+
+/// The table as a Markdown page.
+pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &[Line]) -> String {
+    let mut page =
+        format!("# Table {name}: {}\n\n{}\n\n{}\n\n", table.title, experiment.paper, experiment.about.trim());
+    let how = method(&experiment.protocol, table.protocol.unwrap_or(experiment.protocol.name));
+    writeln!(page, "{how}\n").expect("writing to a string cannot fail");
     if let (Some(tolerance), Some(why)) = (table.tolerance, &table.why) {
-        writeln!(page, "✓ within {tolerance} of the paper, ✗ beyond. {why}\n").expect("text grows");
+        writeln!(page, "✓ within {tolerance} of the paper, ✗ beyond. {why}\n")
+            .expect("writing to a string cannot fail");
     }
     let row = |cells: &[String]| {
         format!("| {} |\n", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "))
@@ -148,13 +145,13 @@ pub fn markdown(experiment: &Experiment, name: &str, table: &TablePlan, lines: &
     let notes: Vec<(&str, &DataSet)> = used.into_iter().map(|name| (name, &experiment.data[name])).collect();
     for (_, data) in notes {
         if let Some(note) = &data.note {
-            write!(page, "\n{}: {note}\n", data.title).expect("text grows");
+            write!(page, "\n{}: {note}\n", data.title).expect("writing to a string cannot fail");
         }
     }
     page
 }
 
-/// The table for machines.
+/// The table as JSON.
 pub fn as_json(name: &str, table: &TablePlan, lines: &[Line]) -> Value {
     let line = |line: &Line| {
         json!({

@@ -1,19 +1,19 @@
-//! A table drawn: what each column measures against the number its rows are about, a chart a data set. Li et al. 2017,
-//! Figures 1 and 2.
+//! Charts of a table: the measure of each column against the number `at` of its rows, one chart per data set. Li et al.
+//! 2017, Figures 1 and 2.
 
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::Lab;
-use crate::command::reproduce::plan::{RowPlan, TablePlan};
+use crate::error::Failure;
+use crate::spec::{RowPlan, TablePlan};
+use crate::table_cell::Session;
 
-/// Which table, and how its numbers are laid out.
+/// The table, and the axes of its charts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub table: String,
-    /// What runs across: `at` of the rows, or a measure of the cells.
+    /// The x axis: `at` of the rows, or a measure of the cells.
     x: String,
     x_title: String,
     y_title: String,
@@ -22,23 +22,23 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, session: &Session<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
         let named = || format!("there is no table {:?}", self.table);
-        let table = lab.experiment.tables.get(&self.table).ok_or_else(named)?;
+        let table = session.experiment.tables.get(&self.table).ok_or_else(named)?;
         let mut names: Vec<&str> = table.rows.iter().map(|row| row.data.as_str()).collect();
         names.dedup();
-        names.into_iter().map(|data| self.chart(lab, title, table, data)).collect()
+        names.into_iter().map(|data| self.chart(session, title, table, data)).collect()
     }
 
-    fn chart(&self, lab: &Lab<'_>, title: &str, table: &TablePlan, data: &str) -> Result<Chart, Failure> {
+    fn chart(&self, session: &Session<'_>, title: &str, table: &TablePlan, data: &str) -> Result<Chart, Failure> {
         let kind = if self.logarithmic { AxisKind::Logarithmic } else { AxisKind::Linear };
-        let title = format!("{title}: {}", lab.experiment.data[data].title);
+        let title = format!("{title}: {}", session.experiment.data[data].title);
         let mut chart = Chart::new(&title).x(&self.x_title).x_kind(kind).y(&self.y_title);
         let rows: Vec<&RowPlan> = table.rows.iter().filter(|row| row.data == data).collect();
         for column in &table.columns {
             let (mut line, mut band) = (Vec::new(), Vec::new());
             for row in &rows {
-                let cell = lab.measured(table, row, column)?.map_err(Failure::Text)?;
+                let cell = session.measured(table, row, column)?.map_err(Failure::Text)?;
                 let first = |measure: &str| cell.values.get(measure).and_then(|values| values.first().copied());
                 let x = if self.x == "at" { row.at } else { first(&self.x) };
                 let (Some(x), Some(values)) = (x, cell.values.get(&table.measure)) else { continue };
@@ -47,7 +47,7 @@ impl Plan {
             }
             line.sort_by(|a, b| a.0.total_cmp(&b.0));
             band.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let name = &lab.experiment.runs[column].title;
+            let name = &session.experiment.runs[column].title;
             chart = chart.line(name, line);
             chart = if band.is_empty() { chart } else { chart.band(name, band) };
         }

@@ -1,4 +1,4 @@
-//! A paper's figures, drawn again: `[figures.NAME]` of an experiment.
+//! The figures of a paper: `[figures.NAME]` of an experiment.
 //!
 //! ```toml
 //! [figures.1]
@@ -6,12 +6,12 @@
 //! caption = "what the paper shows, and what to look for in ours"
 //! draw = { kind = "trajectory", data = "dexter", measure = "nonzero", series = ["truncated-gradient"], last = 1000 }
 //! ```
-//! Every kind is a file of this folder: from its part of the plan to charts. The picture, its numbers as CSV and a page
-//! that holds both go to the folder of results.
+//! Each kind of figure is a file of this folder, which makes charts from its part of the specification. The charts as SVG,
+//! their values as CSV and a page with both are written to the folder of results.
 
-mod along;
+mod along_training;
 mod annealing;
-mod at;
+mod at_points;
 mod density;
 mod pixels;
 mod trajectory;
@@ -23,9 +23,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tamis::report::Chart;
 
-use super::cell::Lab;
-use super::plan::Experiment;
-use crate::command::Failure;
+use crate::error::Failure;
+use crate::spec::Experiment;
+use crate::table_cell::Session;
 
 /// A figure.
 #[derive(Debug, Deserialize)]
@@ -38,20 +38,20 @@ pub struct FigurePlan {
     pub draw: Drawing,
 }
 
-/// What is drawn.
+/// The kinds of figures.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Drawing {
-    Along(along::Plan),
+    Along(along_training::Plan),
     Annealing(annealing::Plan),
-    At(at::Plan),
+    At(at_points::Plan),
     Density(density::Plan),
     Pixels(pixels::Plan),
     Trajectory(trajectory::Plan),
 }
 
 impl Drawing {
-    /// The data sets it needs, to say early that a name leads nowhere.
+    /// The data set it needs.
     pub fn data(&self) -> Option<&str> {
         match self {
             Drawing::Along(_) | Drawing::Annealing(_) | Drawing::At(_) => None,
@@ -61,7 +61,7 @@ impl Drawing {
         }
     }
 
-    /// The table it draws.
+    /// The table it shows.
     pub fn table(&self) -> Option<&str> {
         match self {
             Drawing::Along(plan) => Some(&plan.table),
@@ -81,15 +81,15 @@ impl Drawing {
     }
 }
 
-/// The charts of a figure, or why there are none. Only an interruption ends the run.
-pub fn draw(lab: &Lab<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, String>, Failure> {
+/// The charts of a figure, or why there are none. Only an interruption is an error.
+pub fn draw(session: &Session<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, String>, Failure> {
     let drawn = match &plan.draw {
-        Drawing::Along(stream) => stream.draw(lab, &plan.title),
+        Drawing::Along(stream) => stream.draw(session, &plan.title),
         Drawing::Annealing(curves) => Ok(curves.draw(&plan.title)),
-        Drawing::At(table) => table.draw(lab, &plan.title),
-        Drawing::Density(levels) => levels.draw(lab, &plan.title),
-        Drawing::Pixels(pixels) => pixels.draw(lab, &plan.title),
-        Drawing::Trajectory(paths) => paths.draw(lab, &plan.title),
+        Drawing::At(table) => table.draw(session, &plan.title),
+        Drawing::Density(levels) => levels.draw(session, &plan.title),
+        Drawing::Pixels(pixels) => pixels.draw(session, &plan.title),
+        Drawing::Trajectory(paths) => paths.draw(session, &plan.title),
     };
     match drawn {
         Err(failure) if failure.exit_code() == 2 => Ok(Err(failure.to_string())),
@@ -97,14 +97,14 @@ pub fn draw(lab: &Lab<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, Strin
     }
 }
 
-/// What to write: names of files and their content, the page first.
+/// The files to write: names and contents, the page first.
 pub fn files(experiment: &Experiment, stem: &str, plan: &FigurePlan, charts: &[Chart]) -> Vec<(String, String)> {
     let mut page = format!("# {}\n\n{}\n\n{}\n\n", plan.title, experiment.paper, plan.caption.trim());
     let mut files = Vec::new();
     for (number, chart) in charts.iter().enumerate() {
         let name = if charts.len() == 1 { stem.to_string() } else { format!("{stem}-{}", number + 1) };
-        writeln!(page, "![{}]({name}.svg)\n\nThe numbers: [{name}.csv]({name}.csv)\n", chart.title())
-            .expect("text grows");
+        writeln!(page, "![{}]({name}.svg)\n\nData: [{name}.csv]({name}.csv)\n", chart.title())
+            .expect("writing to a string cannot fail");
         files.push((format!("{name}.svg"), chart.svg()));
         files.push((format!("{name}.csv"), chart.csv()));
     }
@@ -112,10 +112,11 @@ pub fn files(experiment: &Experiment, stem: &str, plan: &FigurePlan, charts: &[C
     files
 }
 
-/// What the screen shows of a figure: where each series begins and ends.
+/// A summary of a figure as text: where each series begins and ends.
 pub fn text(charts: &[Chart]) -> String {
-    let mut rows =
-        vec![vec!["", "first x", "y", "last x", "y", "least y", "largest y"].into_iter().map(String::from).collect()];
+    let mut rows = vec![
+        vec!["", "first x", "y", "last x", "y", "smallest y", "largest y"].into_iter().map(String::from).collect(),
+    ];
     for (name, points) in charts.iter().flat_map(Chart::series) {
         let (Some(first), Some(last)) = (points.first(), points.last()) else { continue };
         let ys = || points.iter().map(|point| point.1);
@@ -126,10 +127,10 @@ pub fn text(charts: &[Chart]) -> String {
         );
     }
     let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    crate::output::table::aligned(&rows)
+    crate::output::aligned(&rows)
 }
 
-/// The figure for machines.
+/// The figure as JSON.
 pub fn as_json(name: &str, plan: &FigurePlan, charts: &Result<Vec<Chart>, String>) -> Value {
     let series = |chart: &Chart| {
         let all = chart.series().map(|(name, points)| json!({"name": name, "points": points}));
@@ -139,7 +140,7 @@ pub fn as_json(name: &str, plan: &FigurePlan, charts: &Result<Vec<Chart>, String
     json!({"figure": name, "title": plan.title, "charts": drawn.as_ref().ok(), "missing": drawn.as_ref().err()})
 }
 
-/// The folder and the beginning of the names of a figure's files.
+/// The common prefix of the names of a figure's files.
 pub fn stem(folder: &Path, name: &str) -> String {
     format!("{}-figure-{name}", folder.file_name().unwrap_or_default().to_string_lossy())
 }

@@ -1,44 +1,44 @@
-//! A measure told at several points of a stream (`regret-1000`, `regret-3000`, …), drawn against them: a chart a data set,
-//! a line a method. Sun et al. 2018, Figures 3 and 4.
+//! Curves of a measure recorded at several points of a stream (`regret-1000`, `regret-3000`, …): one chart per data set, one
+//! line per method. Sun et al. 2018, Figures 3 and 4.
 
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
-use crate::command::reproduce::cell::Lab;
-use crate::command::reproduce::plan::{Cell, RowPlan, TablePlan};
+use crate::error::Failure;
+use crate::spec::{Cell, RowPlan, TablePlan};
+use crate::table_cell::Session;
 
-/// Which table has the cells, and how the measures begin.
+/// The table with the cells, and the prefix of the measures.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub table: String,
-    /// What comes before the number in the names of the measures.
+    /// The part of the names of the measures before the number.
     prefix: String,
     x_title: String,
     y_title: String,
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, session: &Session<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
         let named = || format!("there is no table {:?}", self.table);
-        let table = lab.experiment.tables.get(&self.table).ok_or_else(named)?;
-        table.rows.iter().map(|row| self.chart(lab, title, table, row)).collect()
+        let table = session.experiment.tables.get(&self.table).ok_or_else(named)?;
+        table.rows.iter().map(|row| self.chart(session, title, table, row)).collect()
     }
 
-    fn chart(&self, lab: &Lab<'_>, title: &str, table: &TablePlan, row: &RowPlan) -> Result<Chart, Failure> {
-        let title = format!("{title}: {}", lab.experiment.data[&row.data].title);
+    fn chart(&self, session: &Session<'_>, title: &str, table: &TablePlan, row: &RowPlan) -> Result<Chart, Failure> {
+        let title = format!("{title}: {}", session.experiment.data[&row.data].title);
         let logarithmic = AxisKind::Logarithmic;
         let mut chart =
             Chart::new(&title).x(&self.x_title).x_kind(logarithmic).y(&self.y_title).y_kind(AxisKind::Logarithmic);
         for column in &table.columns {
-            let cell = lab.measured(table, row, column)?.map_err(Failure::Text)?;
-            chart = chart.line(&lab.experiment.runs[column].title, self.points(&cell));
+            let cell = session.measured(table, row, column)?.map_err(Failure::Text)?;
+            chart = chart.line(&session.experiment.runs[column].title, self.points(&cell));
         }
         Ok(chart)
     }
 
-    /// Points of a cell; what is not above zero has no place on this paper.
+    /// The points of a cell; a logarithmic axis shows positive values only.
     fn points(&self, cell: &Cell) -> Vec<(f64, f64)> {
         let point = |(name, values): (&String, &Vec<f64>)| {
             let x = name.strip_prefix(&self.prefix)?.parse::<f64>().ok()?;
