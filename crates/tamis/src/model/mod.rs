@@ -1,14 +1,14 @@
 //! What remains of the learning: a few named weights, and how they came to be.
 
+mod atomic_write;
 mod file;
 mod predict;
-mod replace;
 mod selection;
 
+pub use atomic_write::replace_file;
 pub use file::{FORMAT_VERSION, ModelError};
 pub(crate) use predict::best_class;
 pub use predict::{Prediction, Predictor};
-pub use replace::replace_file;
 pub use selection::{Cut, CutError, Selection, Step};
 
 use std::collections::BTreeMap;
