@@ -16,8 +16,8 @@ DENY := .tools/bin/cargo-deny
 # Compiles for checking: dependencies once, as for release (the file says how).
 CHECK := $(CARGO) --config .ci/checks.toml
 
-.PHONY: help demo test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel licences \
-	advisories tools browser release release-all c-compiler liblinear sanitize clean-tools
+.PHONY: help demo test bench lint format clippy no-features features docs rust-tests python-tests python-package \
+	browser-tests wheel licences advisories tools browser release release-all c-compiler liblinear sanitize clean-tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,13 +40,22 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## measu
 		target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
 
-lint: format clippy ## formatting and clippy, warnings denied
+lint: format clippy no-features ## formatting and clippy, warnings denied
 
 format: ## is the code formatted?
 	$(CARGO) fmt --all --check
 
 clippy: c-compiler
 	$(CHECK) clippy --workspace --all-targets --locked -- -D warnings
+
+# The library must compile without its optional parts; `features` checks each of them alone.
+no-features: c-compiler
+	$(CHECK) clippy --package tamis --locked --no-default-features -- -D warnings
+
+features: no-features ## the library with each of its cargo features alone
+	for feature in columnar compression moments; do \
+		$(CHECK) clippy --package tamis --locked --no-default-features --features $$feature -- -D warnings; \
+	done
 
 rust-tests: c-compiler ## unit, contract, property and program tests
 	PYO3_NO_PYTHON=1 $(CHECK) test --release --workspace --locked
