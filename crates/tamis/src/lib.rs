@@ -10,6 +10,9 @@
 //! and says how stable the choice of features is, [`synth`] makes data whose truth is known. A [`recipe`] says what to do,
 //! as plain data. Nothing here prints.
 //!
+//! Cargo features, all on by default: `columnar` reads and writes Parquet, Arrow IPC and npz, `compression` reads gzip,
+//! zstd, bzip2 and xz, `moments` has the second moments of a stream and the solvers on them.
+//!
 //! From a file to 25 features and their predictions:
 //! ```no_run
 //! use tamis::model::Predictor;
@@ -37,8 +40,10 @@ pub mod data;
 pub mod eval;
 pub mod learn;
 pub mod loss;
+#[cfg(feature = "moments")]
 pub mod metric;
 pub mod model;
+#[cfg(feature = "moments")]
 pub mod moments;
 pub mod parse;
 pub mod project;
@@ -46,8 +51,10 @@ pub mod random;
 pub mod rate;
 pub mod read;
 pub mod recipe;
+#[cfg(feature = "moments")]
 pub mod report;
 pub mod shrink;
+#[cfg(feature = "moments")]
 pub mod solve;
 pub mod sparsify;
 pub mod synth;

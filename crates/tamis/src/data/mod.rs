@@ -12,6 +12,7 @@ mod parsed;
 mod row;
 mod row_builder;
 mod scale;
+#[cfg(feature = "moments")]
 pub(crate) mod sealed;
 
 pub use batch::{Batch, Parts};

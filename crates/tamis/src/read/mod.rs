@@ -10,6 +10,7 @@ mod error;
 mod held;
 mod input;
 mod matrix;
+mod memory;
 mod open;
 mod packed;
 mod rows;
@@ -18,8 +19,9 @@ mod stream;
 
 pub use choice::{RowChoice, fold_of};
 pub use error::ReadError;
-pub use held::{Held, HeldOptions, memory_of_this_machine};
+pub use held::{Held, HeldOptions};
 pub use matrix::{Csr, Dense, Labels, Matrix, MatrixRows};
+pub use memory::memory_of_this_machine;
 pub use rows::RowSource;
 pub use source::{Compression, Format, Source, expand, recognise};
 pub use stream::{Block, ReadOptions, RowStream};

@@ -27,4 +27,5 @@ pub use fit::{FitOptions, Fitted, fit, fit_rows};
 pub use online::{Goal, Online};
 pub use progress::{Observer, Progress, RungReport};
 pub use task::TaskKind;
+#[cfg(feature = "moments")]
 pub(crate) use task::{Kind, LabelSurvey, Targets};
