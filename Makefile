@@ -18,8 +18,8 @@ CHECK := $(CARGO) --config .ci/checks.toml
 PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
-.PHONY: help demo setup test bench lint format clippy docs rust-tests python-tests python-package browser-tests wheel \
-	licences advisories browser release release-all c-compiler liblinear sanitize clean-tools
+.PHONY: help demo setup test bench lint format clippy no-features features docs rust-tests python-tests python-package \
+	browser-tests wheel licences advisories browser release release-all c-compiler liblinear sanitize clean-tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,13 +41,22 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
 
-lint: format clippy ## check formatting and clippy's lints
+lint: format clippy no-features ## check formatting and clippy's lints
 
 format: ## check that the code is formatted
 	$(CARGO) fmt --all --check
 
 clippy: c-compiler
 	PYO3_NO_PYTHON=1 $(CHECK) clippy --release --workspace --all-targets --locked -- -D warnings
+
+# The library must compile without its optional parts; `features` checks each of them alone.
+no-features: c-compiler
+	$(CHECK) clippy --release --package tamis --locked --no-default-features -- -D warnings
+
+features: no-features ## check the library with each of its cargo features alone
+	for feature in columnar compression moments; do \
+		$(CHECK) clippy --release --package tamis --locked --no-default-features --features $$feature -- -D warnings; \
+	done
 
 rust-tests: c-compiler ## run the unit, contract, property and program tests
 	PYO3_NO_PYTHON=1 $(CHECK) test --release --workspace --locked

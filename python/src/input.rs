@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow_schema::SchemaRef;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
@@ -71,7 +71,7 @@ enum View<'a> {
     Csr64(&'a [i64], &'a [i64], &'a [f64], usize),
     CsrSingle32(&'a [i32], &'a [i32], &'a [f32], usize),
     CsrSingle64(&'a [i64], &'a [i64], &'a [f32], usize),
-    Arrow(SchemaRef, Box<dyn Iterator<Item = Result<arrow::array::RecordBatch, arrow::error::ArrowError>> + Send>),
+    Arrow(SchemaRef, Box<dyn Iterator<Item = Result<arrow_array::RecordBatch, arrow_schema::ArrowError>> + Send>),
 }
 
 fn slice<'a, T: Element>(array: &'a Column<'_, T>) -> PyResult<&'a [T]> {

@@ -12,6 +12,9 @@
 //! [`report`] draws pages; [`random`] is the one source of randomness. A [`recipe`] says what to do, as plain data. Nothing
 //! here prints.
 //!
+//! Cargo features, all on by default: `columnar` reads and writes Parquet, Arrow IPC and npz, `compression` reads gzip,
+//! zstd, bzip2 and xz, `moments` has the second moments of a stream and the solvers on them.
+//!
 //! From a file to 25 features and their predictions:
 //! ```no_run
 //! use tamis::model::Predictor;
@@ -40,6 +43,7 @@ pub mod eval;
 pub mod learn;
 pub mod loss;
 pub mod model;
+#[cfg(feature = "moments")]
 pub mod moments;
 pub mod parse;
 pub mod project;
@@ -47,9 +51,11 @@ pub mod random;
 pub mod rate;
 pub mod read;
 pub mod recipe;
+#[cfg(feature = "moments")]
 pub mod report;
 pub mod shrink;
 pub mod select;
+#[cfg(feature = "moments")]
 pub mod solve;
 pub mod stabilized;
 pub mod synth;

@@ -1,33 +1,35 @@
-//! Record batches to rows.
+//! Turns record batches into rows.
 
-use arrow::array::RecordBatch;
-use arrow::error::ArrowError;
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 
+use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
 use super::cells::{Cell, Cells};
-use super::layout::{KeyKind, Layout, Place, Sparse};
-use super::vectors::{Read, Vectors};
-use super::{BLOCK_ENTRIES, BLOCK_ROWS, Block, ColumnarError, ColumnarKind};
+use super::error::ColumnarError;
+use super::kind::ColumnarKind;
+use super::schema::{KeyKind, Layout, Place, Sparse};
+use super::sparse_columns::{Read, Vectors};
 use crate::data::{Label, ParsedRows};
 use crate::parse::columns::{ColumnOptions, Columns};
 use crate::parse::{Missing, Problem, number, shown};
 
-/// Where record batches come from; each holds the columns in use and no others.
+/// A source of record batches; each holds the columns in use and no others.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarError>> + Send>;
 
-/// A table being read.
+/// A table that is being read.
 pub(super) struct Table {
     kind: ColumnarKind,
     layout: Layout,
     missing: Missing,
     needs_target: bool,
     batches: Batches,
-    /// The batch at hand and how many of its rows have been decoded.
+    /// The current batch and the number of its rows that have been decoded.
     rest: Option<(RecordBatch, usize)>,
     chunk: Option<Chunk>,
     next_row: u64,
 }
 
-/// A few rows with their columns decoded, and how many are done.
+/// A few rows with their columns decoded, and the number of rows already returned.
 struct Chunk {
     target: Option<Cells>,
     weight: Option<Cells>,
@@ -37,8 +39,8 @@ struct Chunk {
     done: usize,
 }
 
-/// The column at fault and what is wrong.
-type Fault = (String, Problem);
+/// The column with the error, and the error.
+type CellError = (String, Problem);
 
 impl Table {
     pub fn new(kind: ColumnarKind, layout: Layout, options: &ColumnOptions, batches: Batches) -> Self {
@@ -81,7 +83,7 @@ impl Table {
         Ok(Some(block))
     }
 
-    /// The chunk at hand, or the next.
+    /// The current chunk or, if it is used up, the next one.
     fn chunk(&mut self) -> Result<Option<Chunk>, ColumnarError> {
         if self.chunk.is_some() {
             return Ok(self.chunk.take());
@@ -101,13 +103,13 @@ impl Table {
         Ok(Some(chunk))
     }
 
-    /// Rows to decode at once: few if they are wide.
+    /// The number of rows to decode at once: fewer if the table is wide.
     fn height(&self) -> usize {
         (BLOCK_ENTRIES / self.layout.used.len().max(1)).clamp(1, BLOCK_ROWS)
     }
 
-    /// Makes a row and counts its features; `None` if it is left out.
-    fn row(&self, chunk: &mut Chunk, line: u32, rows: &mut ParsedRows) -> Result<Option<usize>, Fault> {
+    /// Adds a row and returns the number of its features; `None` if the row is skipped.
+    fn row(&self, chunk: &mut Chunk, line: u32, rows: &mut ParsedRows) -> Result<Option<usize>, CellError> {
         let Some(label) = self.label(chunk)? else { return Ok(None) };
         let Some(weight) = self.weight(chunk)? else { return Ok(None) };
         let Some(dense) = self.dense(chunk, rows)? else { return Ok(None) };
@@ -116,46 +118,46 @@ impl Table {
         Ok(Some(dense + sparse))
     }
 
-    fn label(&self, chunk: &Chunk) -> Result<Option<Label>, Fault> {
+    fn label(&self, chunk: &Chunk) -> Result<Option<Label>, CellError> {
         let (Some(place), Some(cells)) = (&self.layout.target, &chunk.target) else { return Ok(Some(Label::Absent)) };
         match cells.at(chunk.done) {
             Cell::Text(text) => Ok(Some(Label::parse(text))),
             Cell::Number(number) if number.is_finite() => Ok(Some(Label::Number(number))),
-            Cell::Number(number) => blame(place, Problem::NotFinite { what: "label", found: number.to_string() }),
+            Cell::Number(number) => cell_error(place, Problem::NotFinite { what: "label", found: number.to_string() }),
             Cell::Missing if !self.needs_target => Ok(Some(Label::Absent)),
             Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
-            Cell::Missing => blame(place, Problem::NoLabel),
+            Cell::Missing => cell_error(place, Problem::NoLabel),
         }
     }
 
-    fn weight(&self, chunk: &Chunk) -> Result<Option<f64>, Fault> {
+    fn weight(&self, chunk: &Chunk) -> Result<Option<f64>, CellError> {
         let (Some(place), Some(cells)) = (&self.layout.weight, &chunk.weight) else { return Ok(Some(1.0)) };
         match cells.at(chunk.done) {
             Cell::Number(weight) if weight.is_finite() && weight >= 0.0 => Ok(Some(weight)),
-            Cell::Number(weight) => blame(place, Problem::BadWeight { found: weight.to_string() }),
-            Cell::Text(text) => blame(place, Problem::BadWeight { found: shown(text.as_bytes()) }),
+            Cell::Number(weight) => cell_error(place, Problem::BadWeight { found: weight.to_string() }),
+            Cell::Text(text) => cell_error(place, Problem::BadWeight { found: shown(text.as_bytes()) }),
             Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
-            Cell::Missing => blame(place, Problem::BadWeight { found: "null".into() }),
+            Cell::Missing => cell_error(place, Problem::BadWeight { found: "null".into() }),
         }
     }
 
-    fn dense(&self, chunk: &Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, Fault> {
+    fn dense(&self, chunk: &Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, CellError> {
         for ((place, is_category), cells) in self.layout.features.iter().zip(&chunk.features) {
             match cells.at(chunk.done) {
                 Cell::Text(text) if *is_category => rows.push_name(&[&place.name, "=", text], 1.0),
                 Cell::Missing if self.missing == Missing::Zero => {}
                 Cell::Missing if self.missing == Missing::SkipRow => return Ok(None),
-                Cell::Missing => return blame(place, Problem::Empty { column: place.name.clone() }),
+                Cell::Missing => return cell_error(place, Problem::Empty { column: place.name.clone() }),
                 cell => match finite(&place.name, cell) {
                     Ok(value) => rows.push_name(&[&place.name], value),
-                    Err(problem) => return blame(place, problem),
+                    Err(problem) => return cell_error(place, problem),
                 },
             }
         }
         Ok(Some(self.layout.features.len()))
     }
 
-    fn sparse(&self, chunk: &mut Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, Fault> {
+    fn sparse(&self, chunk: &mut Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, CellError> {
         let (Some(sparse), Some(vectors)) = (&self.layout.sparse, &mut chunk.vectors) else { return Ok(Some(0)) };
         let column = || sparse.name().to_string();
         match vectors.read(chunk.done, self.missing == Missing::Zero).map_err(|problem| (column(), problem))? {
@@ -170,9 +172,8 @@ impl Table {
 impl Chunk {
     fn new(layout: &Layout, batch: &RecordBatch) -> Result<Chunk, ArrowError> {
         let plain = |place: &Place| Cells::plain(batch.column(place.at));
-        let feature = |(place, is_category): &(Place, bool)| match is_category {
-            true => Cells::categories(batch.column(place.at)),
-            false => plain(place),
+        let feature = |(place, is_category): &(Place, bool)| {
+            if *is_category { Cells::categories(batch.column(place.at)) } else { plain(place) }
         };
         let vectors = match &layout.sparse {
             Some(Sparse::Struct(place, _)) => Some(Vectors::from_struct(batch.column(place.at))?),
@@ -192,11 +193,11 @@ impl Chunk {
     }
 }
 
-fn blame<T>(place: &Place, problem: Problem) -> Result<T, Fault> {
+fn cell_error<T>(place: &Place, problem: Problem) -> Result<T, CellError> {
     Err((place.name.clone(), problem))
 }
 
-/// The number in a cell; text is read as one, since a model may know a column of strings as numbers.
+/// The number in a cell. Text is parsed, because a model may expect numbers in a column of strings.
 fn finite(column: &str, cell: Cell<'_>) -> Result<f64, Problem> {
     let value = match cell {
         Cell::Number(value) => Some(value),
@@ -217,12 +218,13 @@ fn finite(column: &str, cell: Cell<'_>) -> Result<f64, Problem> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::*;
-    use arrow::datatypes::{DataType, Field, Int8Type, Schema};
+    use arrow_array::types::Int8Type;
+    use arrow_array::*;
+    use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
     use crate::columnar::ColumnarReader;
-    use crate::columnar::testing::{file, ipc_bytes, read_table, table};
+    use crate::columnar::fixtures::{file, ipc_bytes, read_table, table};
     use crate::parse::columns::{KnownColumns, Role};
 
     fn labelled() -> ColumnOptions {

@@ -1,15 +1,16 @@
-//! A column as cells: missing, a number, or text.
+//! A column as cells. Each cell is missing, a number or text.
 
 use std::fmt::Display;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, Float64Array, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringArray,
-    StringViewArray,
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
 };
-use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Float64Type};
-use arrow::error::ArrowError;
+use arrow_buffer::NullBuffer;
+use arrow_cast::cast;
+use arrow_schema::ArrowError;
+use arrow_schema::DataType;
 
 /// One cell. NaN is missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +20,7 @@ pub(super) enum Cell<'a> {
     Text(&'a str),
 }
 
-/// A column, decoded.
+/// A decoded column.
 #[derive(Clone, Debug)]
 pub(super) enum Cells {
     Numbers(Float64Array),
@@ -32,12 +33,12 @@ pub(super) enum Cells {
         nulls: Option<NullBuffer>,
         values: Box<Cells>,
     },
-    /// All missing.
+    /// All cells are missing.
     Nothing,
 }
 
 impl Cells {
-    /// Numbers (booleans are 0 and 1) as numbers, strings as text.
+    /// Decodes numbers and booleans (0 and 1) as numbers, and strings as text.
     pub fn plain(array: &ArrayRef) -> Result<Cells, ArrowError> {
         Ok(match array.data_type() {
             DataType::Null => Cells::Nothing,
@@ -49,7 +50,7 @@ impl Cells {
         })
     }
 
-    /// Everything as text: 17 and 17.0 are both `17`.
+    /// Decodes every value as text: 17 and 17.0 are both `17`.
     pub fn categories(array: &ArrayRef) -> Result<Cells, ArrowError> {
         Ok(match array.data_type() {
             DataType::Float16 => Cells::categories(&cast(array, &DataType::Float32)?)?,
@@ -101,11 +102,12 @@ fn written<T: Display + Copy>(numbers: impl Iterator<Item = Option<T>>, is_nan: 
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{
+    use arrow_array::types::Int8Type;
+    use arrow_array::{
         BooleanArray, Decimal128Array, Decimal256Array, DictionaryArray, Float32Array, Int64Array, NullArray,
         UInt8Array,
     };
-    use arrow::datatypes::{Int8Type, i256};
+    use arrow_buffer::i256;
 
     use super::*;
 

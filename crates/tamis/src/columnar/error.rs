@@ -1,37 +1,39 @@
-//! What can be wrong with a columnar file, in words a user can act on.
+//! The errors of columnar files.
 
 use thiserror::Error;
 
-use super::ColumnarKind;
+use super::kind::ColumnarKind;
 use crate::parse::Problem;
 use crate::parse::columns::ColumnError;
 
-/// Why a columnar file could not be read or written.
+/// An error while reading or writing a columnar file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
 pub enum ColumnarError {
-    /// A bad cell. `row` counts from 1 within the file; reading may go on after it.
+    /// A bad cell. `row` counts from 1 within the file; reading may continue after it.
     #[error("{}", row_text(*row, column.as_deref(), problem))]
     Row { row: u64, column: Option<String>, problem: Problem },
     #[error(transparent)]
     Columns(#[from] ColumnError),
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    #[error("this build cannot read {kind} files: the cargo feature `columnar` is off")]
+    FeatureOff { kind: ColumnarKind },
     #[error("not a readable {kind} file: {reason}")]
     Damaged { kind: ColumnarKind, reason: String },
     #[error(
-        "column {column:?} is of type {found}; a feature is a number, a boolean or a string: leave the column out with \
+        "column {column:?} has type {found}; a feature is a number, a boolean or a string: leave the column out with \
          --ignore {column}"
     )]
     UnsupportedType { column: String, found: String },
-    #[error("the {role}'s column {column:?} is of type {found}; expected {expected}")]
+    #[error("the {role} column {column:?} has type {found}, but {expected} are expected")]
     RoleType { role: &'static str, column: String, found: String, expected: &'static str },
     #[error("columns {first:?} and {second:?} both hold sparse vectors; leave one out with --ignore {second}")]
     ManySparse { first: String, second: String },
     #[error("the matrix is stored as {format:?}, not \"csr\"; convert with .tocsr() first")]
     NotCsr { format: String },
-    #[error("no array {name:?}; expected what scipy.sparse.save_npz writes: data, indices, indptr, shape and format")]
+    #[error("the file has no array {name:?}; scipy.sparse.save_npz writes data, indices, indptr, shape and format")]
     NoArray { name: String },
     #[error(
         "the npz has no labels; add an array `y`, e.g. numpy.savez_compressed(\"train.npz\", data=X.data, \
@@ -40,22 +42,25 @@ pub enum ColumnarError {
     NoLabels,
     #[error("array {name:?}: {reason}")]
     Array { name: String, reason: String },
-    #[error("row {row}: feature {name:?} has a name, and npz has none; convert to .parquet or .arrow")]
+    #[error("row {row}: feature {name:?} has a name, but an npz stores no names; convert to .parquet or .arrow")]
     NameInNpz { row: u64, name: String },
-    #[error("row {row}: feature index 0; columns of an npz are numbered from 1")]
+    #[error("row {row}: the feature index is 0, but npz columns are numbered from 1")]
     ZeroInNpz { row: u64 },
-    #[error("row {row}: label {label:?} is not a number, and an npz holds numbers; convert to .parquet or .arrow")]
+    #[error(
+        "row {row}: label {label:?} is not a number, but an npz stores only numbers; convert to .parquet or .arrow"
+    )]
     TextInNpz { row: u64, label: String },
     #[error("{entries} values are too many for one npz; convert to .parquet or .arrow")]
     LargeNpz { entries: usize },
-    #[error("row {row}: feature {name:?} comes twice")]
+    #[error("row {row}: feature {name:?} occurs twice")]
     Twice { row: u64, name: String },
-    #[error("row {row}: feature {name:?} has a name, but those of the rows before had numbers")]
+    #[error("row {row}: feature {name:?} has a name, but the features of earlier rows had numbers")]
     LateName { row: u64, name: String },
-    #[error("row {row}: label {label:?} is not a number, but those of the rows before were")]
+    #[error("row {row}: label {label:?} is not a number, but the labels of earlier rows were")]
     LateText { row: u64, label: String },
 }
 
+#[cfg(feature = "columnar")]
 impl ColumnarError {
     pub(super) fn damaged(kind: ColumnarKind, reason: impl std::fmt::Display) -> Self {
         ColumnarError::Damaged { kind, reason: reason.to_string() }
@@ -64,8 +69,10 @@ impl ColumnarError {
     pub(super) fn array(name: &str, reason: impl std::fmt::Display) -> Self {
         ColumnarError::Array { name: name.to_string(), reason: reason.to_string() }
     }
+}
 
-    /// Whether only a row is bad, and reading may go on.
+impl ColumnarError {
+    /// Whether only one row is bad, so that reading may continue.
     pub fn is_row(&self) -> bool {
         matches!(self, ColumnarError::Row { .. })
     }

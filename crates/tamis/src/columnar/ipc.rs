@@ -1,22 +1,23 @@
-//! Arrow IPC: the file format, which begins with `ARROW1` and ends with a table of contents, and the stream format.
+//! Arrow IPC: the file format, which begins with `ARROW1` and ends with a footer, and the stream format.
 //!
-//! Lengths are held against the file's own length before memory is taken for them.
+//! Every length is compared with the length of the file before memory is allocated for it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::buffer::Buffer;
-use arrow::datatypes::{Schema, SchemaRef};
-use arrow::ipc::convert::fb_to_schema;
-use arrow::ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
-use arrow::ipc::{Block, Footer, root_as_footer};
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
+use arrow_ipc::{Block, Footer, root_as_footer};
+use arrow_schema::{Schema, SchemaRef};
 
 use super::arrow::{Batches, Table};
-use super::layout::Layout;
-use super::message::{self, CONTINUATION};
-use super::{ColumnarError, ColumnarKind};
+use super::error::ColumnarError;
+use super::ipc_validate::{self, CONTINUATION};
+use super::kind::ColumnarKind;
+use super::schema::Layout;
 use crate::parse::columns::ColumnOptions;
 
 const KIND: ColumnarKind = ColumnarKind::Ipc;
@@ -89,7 +90,7 @@ impl FileBatches {
         let (start, head, length) = bounds().ok_or_else(|| damaged("a batch lies outside the file"))?;
         let bytes = read_at(&mut self.file, start, length)?;
         let (head, body) = bytes.split_at(head as usize);
-        message::check(message::unframed(head).map_err(damaged)?, body).map_err(damaged)?;
+        ipc_validate::check(ipc_validate::unframed(head).map_err(damaged)?, body).map_err(damaged)?;
         Ok(Buffer::from_vec(bytes))
     }
 
@@ -100,7 +101,7 @@ impl FileBatches {
 }
 
 fn footer(file: &mut File, length: u64) -> Result<Vec<u8>, ColumnarError> {
-    let cut_short = || damaged("it has no footer; is it cut short?");
+    let cut_short = || damaged("it has no footer; the file may be truncated");
     let end = length.checked_sub(TRAILER).ok_or_else(cut_short)?;
     let trailer: [u8; TRAILER as usize] = read_at(file, end, TRAILER)?.try_into().map_err(|_| cut_short())?;
     let size = read_footer_length(trailer).map_err(|_| cut_short())? as u64;
@@ -109,10 +110,10 @@ fn footer(file: &mut File, length: u64) -> Result<Vec<u8>, ColumnarError> {
 
 fn schema(footer: &Footer<'_>) -> Result<Schema, ColumnarError> {
     let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
-    match schema.endianness().equals_to_target_endianness() {
-        true => Ok(fb_to_schema(schema)),
-        false => Err(damaged("it was written on a machine of the other byte order")),
+    if !schema.endianness().equals_to_target_endianness() {
+        return Err(damaged("it was written on a machine with another byte order"));
     }
+    Ok(fb_to_schema(schema))
 }
 
 impl Iterator for FileBatches {
@@ -173,18 +174,18 @@ impl StreamBatches {
             self.finished = true;
             return match self.left {
                 0 => Ok(END_OF_STREAM.into()),
-                left => Err(damaged(format!("{left} bytes after the end of the stream"))),
+                left => Err(damaged(format!("{left} bytes follow the end of the stream"))),
             };
         }
         self.take(size.into(), &mut bytes)?;
         let head = bytes.len();
-        self.take(message::body_length(&bytes[framing..]).map_err(damaged)?, &mut bytes)?;
-        message::check(&bytes[framing..head], &bytes[head..]).map_err(damaged)?;
+        self.take(ipc_validate::body_length(&bytes[framing..]).map_err(damaged)?, &mut bytes)?;
+        ipc_validate::check(&bytes[framing..head], &bytes[head..]).map_err(damaged)?;
         Ok(bytes)
     }
 
     fn take(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<(), ColumnarError> {
-        let cut_short = || damaged("the stream ends within a message; is it cut short?");
+        let cut_short = || damaged("the stream ends within a message; the file may be truncated");
         self.left = self.left.checked_sub(count).ok_or_else(cut_short)?;
         let start = bytes.len();
         bytes.resize(start + count as usize, 0);
@@ -205,13 +206,13 @@ impl Iterator for StreamBatches {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{DictionaryArray, Int32Array};
-    use arrow::datatypes::Int32Type;
-    use arrow::ipc::CompressionType;
-    use arrow::ipc::writer::{FileWriter, IpcWriteOptions};
+    use arrow_array::types::Int32Type;
+    use arrow_array::{DictionaryArray, Int32Array};
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 
     use super::*;
-    use crate::columnar::testing::{damage, file, ipc_bytes, read, stream_bytes, table};
+    use crate::columnar::fixtures::{damage, file, ipc_bytes, read, stream_bytes, table};
 
     fn batch() -> RecordBatch {
         table(vec![
@@ -250,11 +251,11 @@ mod tests {
     #[test]
     fn a_file_or_stream_cut_short_says_so() {
         let (file, stream) = (ipc_bytes(&batch()), stream_bytes(&batch()));
-        assert!(lines(&file[..file.len() - 1]).unwrap_err().ends_with("it has no footer; is it cut short?"));
+        assert!(lines(&file[..file.len() - 1]).unwrap_err().ends_with("it has no footer; the file may be truncated"));
         let half = lines(&stream[..stream.len() / 2]).unwrap_err();
         assert!(half.starts_with("not a readable Arrow IPC file: the stream ends within a message"), "{half}");
         let twice = lines(&stream.repeat(2)).unwrap_err();
-        assert!(twice.ends_with(&format!("{} bytes after the end of the stream", stream.len())), "{twice}");
+        assert!(twice.ends_with(&format!("{} bytes follow the end of the stream", stream.len())), "{twice}");
         assert!(lines(b"").unwrap_err().ends_with("it has no schema"));
         assert!(lines(b"FEA1....").unwrap_err().contains("Feather version 1"));
     }

@@ -1,20 +1,21 @@
-//! The arrays of an npz, read piece by piece: several at once, none of them whole.
+//! Reads the arrays of an npz in pieces, several arrays at a time.
 //!
-//! An npz is a zip of npy files, each a short header (a Python dict) and the numbers. Every size is held against the
-//! zip's before a number is read, and the checksum against the bytes once all are.
+//! An npz is a zip of npy files; each is a short header and the numbers. Every declared size is checked before memory is
+//! allocated for it, and the checksum once all bytes are read.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use flate2::read::DeflateDecoder;
-use npyz::npz::NpzArchive;
-use npyz::zip::CompressionMethod;
+use zip::{CompressionMethod, ZipArchive};
 
-use super::{ColumnarError, ColumnarKind};
+use super::error::ColumnarError;
+use super::kind::ColumnarKind;
+use super::npy_header::{self, Header};
 
-const MAGIC: &[u8] = b"\x93NUMPY";
-const LONGEST_HEADER: usize = 1 << 16;
+/// The largest ratio of decompressed to compressed size of deflate.
+const DEFLATE_MAX_EXPANSION: u64 = 1032;
 const LONGEST_TEXT: usize = 1 << 10;
 const BUFFER: usize = 1 << 16;
 
@@ -24,32 +25,43 @@ pub(super) struct Archive {
     entries: Vec<(String, Entry)>,
 }
 
-/// Where an array's bytes are.
+/// The position of an array's bytes in the file.
 #[derive(Clone, Copy)]
 struct Entry {
     start: u64,
     packed: u64,
     size: u64,
     checksum: u32,
-    is_packed: bool,
+    is_compressed: bool,
 }
 
 impl Archive {
     pub fn open(file: File) -> Result<Archive, ColumnarError> {
         let damaged = |error: &dyn std::fmt::Display| ColumnarError::damaged(ColumnarKind::Npz, error);
-        let mut archive = NpzArchive::new(BufReader::new(file.try_clone()?)).map_err(|error| damaged(&error))?;
-        let zip = archive.zip_archive();
+        let mut zip = ZipArchive::new(BufReader::new(file.try_clone()?)).map_err(|error| damaged(&error))?;
         let mut entries = Vec::new();
         for at in 0..zip.len() {
             let entry = zip.by_index_raw(at).map_err(|error| damaged(&error))?;
-            let Some(name) = npyz::npz::array_name_from_file_name(entry.name()) else { continue };
-            let is_packed = match entry.compression() {
+            let path = entry.name().map_err(|error| damaged(&error))?;
+            let Some(name) = path.strip_suffix(".npy") else { continue };
+            let is_compressed = match entry.compression() {
                 CompressionMethod::Stored => false,
                 CompressionMethod::Deflated => true,
-                other => return Err(ColumnarError::array(name, format!("packed by {other}; expected deflate"))),
+                other => {
+                    return Err(ColumnarError::array(
+                        name,
+                        format!("it is compressed by {other}; only deflate is supported"),
+                    ));
+                }
             };
-            let (start, packed, size) = (entry.data_start(), entry.compressed_size(), entry.size());
-            entries.push((name.to_string(), Entry { start, packed, size, checksum: entry.crc32(), is_packed }));
+            let (packed, size) = (entry.compressed_size(), entry.size());
+            let most = if is_compressed { packed.saturating_mul(DEFLATE_MAX_EXPANSION) } else { packed };
+            if size > most {
+                let reason = format!("it declares {size} bytes, but its {packed} stored bytes hold at most {most}");
+                return Err(ColumnarError::array(name, reason));
+            }
+            let start = entry.data_start().ok_or_else(|| damaged(&"an array has no data"))?;
+            entries.push((name.to_string(), Entry { start, packed, size, checksum: entry.crc32(), is_compressed }));
         }
         Ok(Archive { file: Arc::new(file), entries })
     }
@@ -63,16 +75,17 @@ impl Archive {
     pub fn find(&self, name: &str) -> Result<Option<Array>, ColumnarError> {
         let Some((_, entry)) = self.entries.iter().find(|(entry, _)| entry == name) else { return Ok(None) };
         let span = Span { file: self.file.clone(), at: entry.start, left: entry.packed };
-        let bytes: Box<dyn Read + Send> = match entry.is_packed {
-            true => Box::new(DeflateDecoder::new(BufReader::with_capacity(BUFFER, span))),
-            false => Box::new(span),
+        let bytes: Box<dyn Read + Send> = if entry.is_compressed {
+            Box::new(DeflateDecoder::new(BufReader::with_capacity(BUFFER, span)))
+        } else {
+            Box::new(span)
         };
         let bytes = Checked { bytes, left: entry.size, sum: crc32fast::Hasher::new(), expected: entry.checksum };
         Array::open(name, BufReader::with_capacity(BUFFER, bytes)).map(Some)
     }
 }
 
-/// A part of a file that others read at the same time.
+/// A part of a file. Several parts are read in turn.
 struct Span {
     file: Arc<File>,
     at: u64,
@@ -91,7 +104,7 @@ impl Read for Span {
     }
 }
 
-/// As many bytes as the zip says, and the checksum it says.
+/// A reader of an array that checks the size and the checksum the zip declares.
 struct Checked {
     bytes: Box<dyn Read + Send>,
     left: u64,
@@ -113,7 +126,7 @@ impl Read for Checked {
     }
 }
 
-/// How a number is stored.
+/// The type of a stored number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Element {
     kind: u8,
@@ -140,13 +153,10 @@ impl Element {
     /// The bits of a number, in the low bytes.
     fn bits(self, bytes: &[u8]) -> u64 {
         let push = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
-        match self.is_big_endian {
-            true => bytes.iter().fold(0, push),
-            false => bytes.iter().rev().fold(0, push),
-        }
+        if self.is_big_endian { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) }
     }
 
-    /// A whole number; one too large is the largest.
+    /// An integer. One that does not fit becomes the largest `i64`.
     fn integer(self, bytes: &[u8]) -> i64 {
         let (bits, unused) = (self.bits(bytes), 64 - 8 * self.size as u32);
         match self.kind {
@@ -165,7 +175,7 @@ impl Element {
     }
 }
 
-/// An array being read.
+/// An array that is being read.
 pub(super) struct Array {
     name: String,
     descr: String,
@@ -179,9 +189,7 @@ pub(super) struct Array {
 impl Array {
     fn open(name: &str, mut bytes: BufReader<Checked>) -> Result<Array, ColumnarError> {
         let fault = |reason: &dyn std::fmt::Display| ColumnarError::array(name, reason);
-        let text = header(&mut bytes).map_err(|error| fault(&error))?;
-        let descr = quoted(&text, "descr").ok_or_else(|| fault(&"not a plain array"))?;
-        let shape = shape(&text).ok_or_else(|| fault(&"the header has no shape"))?;
+        let Header { descr, shape } = npy_header::decode(&mut bytes).map_err(|error| fault(&error))?;
         let len = shape.iter().try_fold(1_u64, |len, &size| len.checked_mul(size));
         let element = Element::parse(&descr);
         let here = bytes.buffer().len() as u64 + bytes.get_ref().left;
@@ -189,13 +197,13 @@ impl Array {
         let size = element.map_or(0, |element| (element.size as u64).saturating_mul(letter(element)));
         let claimed = len.and_then(|len| len.checked_mul(size));
         if claimed.is_none_or(|claimed| claimed > here) {
-            return Err(fault(&format!("of shape {shape:?} and type {descr:?}, but holds only {here} bytes")));
+            return Err(fault(&format!("it declares shape {shape:?} and type {descr:?}, but holds only {here} bytes")));
         }
         let len = len.unwrap_or(0);
         Ok(Array { name: name.to_string(), descr, element, shape, len, bytes, buffer: Vec::new() })
     }
 
-    /// How many elements there are in all.
+    /// The number of elements.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -204,19 +212,19 @@ impl Array {
         ColumnarError::array(&self.name, reason)
     }
 
-    /// This array, if it is of one dimension.
+    /// This array, if it has one dimension.
     pub fn flat(self) -> Result<Array, ColumnarError> {
         match self.shape.len() {
             1 => Ok(self),
-            dimensions => Err(self.fault(format!("has {dimensions} dimensions, expected 1"))),
+            dimensions => Err(self.fault(format!("it has {dimensions} dimensions, but 1 is expected"))),
         }
     }
 
-    /// Reads `count` whole numbers.
+    /// Reads `count` integers.
     pub fn integers(&mut self, count: usize, out: &mut Vec<i64>) -> Result<(), ColumnarError> {
         match self.element.filter(|element| element.is_integer()) {
             Some(element) => self.read(count, element, out, Element::integer),
-            None => Err(self.fault(format!("of type {:?}, expected integers", self.descr))),
+            None => Err(self.fault(format!("it has type {:?}, but integers are expected", self.descr))),
         }
     }
 
@@ -224,7 +232,7 @@ impl Array {
     pub fn floats(&mut self, count: usize, out: &mut Vec<f64>) -> Result<(), ColumnarError> {
         match self.element.filter(|element| element.is_number()) {
             Some(element) => self.read(count, element, out, Element::float),
-            None => Err(self.fault(format!("of type {:?}, expected numbers or booleans", self.descr))),
+            None => Err(self.fault(format!("it has type {:?}, but numbers or booleans are expected", self.descr))),
         }
     }
 
@@ -254,7 +262,7 @@ impl Array {
         let width = match self.element {
             Some(Element { kind: b'S', size, .. }) if self.len == 1 && size <= LONGEST_TEXT => 1,
             Some(Element { kind: b'U', size, .. }) if self.len == 1 && size <= LONGEST_TEXT => 4,
-            _ => return Err(self.fault(format!("of type {:?}, expected one string", self.descr))),
+            _ => return Err(self.fault(format!("it has type {:?}, but one string is expected", self.descr))),
         };
         let element = Element { kind: b'u', size: width, ..self.element.expect("found above") };
         let count = self.element.map_or(0, |text| text.size);
@@ -264,66 +272,19 @@ impl Array {
         Ok(letters.iter().take_while(|code| **code != 0).map(letter).collect())
     }
 
-    /// Reads what is left, so that the checksum is looked at.
+    /// Reads the remaining bytes, so that the checksum is checked.
     pub fn finish(&mut self) -> Result<(), ColumnarError> {
         io::copy(&mut self.bytes, &mut io::sink()).map_err(|error| self.fault(error))?;
         match self.bytes.get_ref().left {
             0 => Ok(()),
-            left => Err(self.fault(format!("ends {left} bytes early"))),
+            left => Err(self.fault(format!("it ends {left} bytes early"))),
         }
     }
-}
-
-fn header(bytes: &mut impl Read) -> io::Result<String> {
-    let invalid = |reason: &str| io::Error::new(io::ErrorKind::InvalidData, reason);
-    let mut start = [0; 8];
-    bytes.read_exact(&mut start)?;
-    if !start.starts_with(MAGIC) {
-        return Err(invalid("not an npy file"));
-    }
-    let mut length = [0; 4];
-    let digits = if start[6] == 1 { 2 } else { 4 };
-    bytes.read_exact(&mut length[..digits])?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST_HEADER {
-        return Err(invalid("the header is too long"));
-    }
-    let mut text = vec![0; length];
-    bytes.read_exact(&mut text)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// What stands after a key of the header's dict.
-fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let at = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")))?;
-    Some(text[at + key.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
-}
-
-fn quoted(text: &str, key: &str) -> Option<String> {
-    let value = after(text, key)?;
-    let quote = value.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
-    value[1..].split_once(quote).map(|(inside, _)| inside.to_string())
-}
-
-fn shape(text: &str) -> Option<Vec<u64>> {
-    let (inside, _) = after(text, "shape")?.strip_prefix('(')?.split_once(')')?;
-    let sizes = inside.split(',').map(str::trim).filter(|size| !size.is_empty());
-    sizes.map(|size| size.trim_end_matches('L').parse().ok()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn headers_as_numpy_writes_them() {
-        let text = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 1), }   \n";
-        assert_eq!((quoted(text, "descr").as_deref(), shape(text)), (Some("<f8"), Some(vec![3, 1])));
-        assert_eq!(shape("{'shape': ()}"), Some(vec![]));
-        assert_eq!(shape("{\"shape\" : (3L,)}"), Some(vec![3]));
-        assert_eq!(shape("{'shape': (-3,)}"), None);
-        assert_eq!(quoted("{'descr': [('a', '<f8')]}", "descr"), None);
-    }
 
     #[test]
     fn numbers_of_every_type() {
@@ -338,13 +299,5 @@ mod tests {
         assert!(element("|b1").is_number() && !element("|b1").is_integer());
         assert!(!element("<c16").is_number() && !element("<U3").is_number() && !element("<f2").is_number());
         assert_eq!(Element::parse("f8"), None);
-    }
-
-    #[test]
-    fn a_long_header_is_refused_unread() {
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend([2, 0, 0xff, 0xff, 0xff, 0xff]);
-        assert_eq!(header(&mut &bytes[..]).unwrap_err().to_string(), "the header is too long");
-        assert_eq!(header(&mut &b"PK......"[..]).unwrap_err().to_string(), "not an npy file");
     }
 }

@@ -1,23 +1,24 @@
-//! A CSR matrix as `scipy.sparse.save_npz` writes it, and labels and weights beside it.
+//! Reads a CSR matrix as `scipy.sparse.save_npz` writes it, with optional arrays of labels and weights.
 
 use std::fs::File;
 
+use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
+use super::error::ColumnarError;
 use super::npy::{Archive, Array};
-use super::{BLOCK_ENTRIES, BLOCK_ROWS, Block, ColumnarError};
 use crate::data::{Label, ParsedRows};
 use crate::parse::columns::ColumnOptions;
 use crate::parse::{Missing, Problem};
 
-/// Names an array of labels may have.
+/// The names that an array of labels may have.
 const LABELS: [&str; 3] = ["y", "labels", "target"];
 const WEIGHT: &str = "weight";
 
-/// A matrix being read.
+/// A matrix that is being read.
 pub(super) struct Csr {
     rows: u64,
     columns: u64,
     next_row: u64,
-    /// Where the next row's entries start.
+    /// The position of the next row's first entry.
     start: i64,
     starts: Array,
     indices: Array,
@@ -29,7 +30,7 @@ pub(super) struct Csr {
     row: RowBuffer,
 }
 
-/// What one row is read into.
+/// The buffers for one row.
 #[derive(Default)]
 struct RowBuffer {
     integers: Vec<i64>,
@@ -37,8 +38,8 @@ struct RowBuffer {
     entries: Vec<(u32, f64)>,
 }
 
-/// The column at fault, if any, and what is wrong.
-type Fault = (Option<String>, Problem);
+/// The column with the error, if any, and the error.
+type CellError = (Option<String>, Problem);
 
 impl Csr {
     pub fn open(file: File, options: &ColumnOptions) -> Result<Csr, ColumnarError> {
@@ -55,21 +56,23 @@ impl Csr {
         };
         for array in labels.iter().chain(&weights) {
             if array.len() != rows {
-                return Err(array.fault(format!("has {} elements for {rows} rows", array.len())));
+                return Err(array.fault(format!("it has {} elements for {rows} rows", array.len())));
             }
         }
         let mut starts = archive.array("indptr")?.flat()?;
         if Some(starts.len()) != rows.checked_add(1) {
-            return Err(starts.fault(format!("has {} elements for {rows} rows, expected one more", starts.len())));
+            return Err(
+                starts.fault(format!("it has {} elements for {rows} rows, but one more is expected", starts.len()))
+            );
         }
         let (indices, data) = (archive.array("indices")?.flat()?, archive.array("data")?.flat()?);
         if indices.len() != data.len() {
-            return Err(indices.fault(format!("has {} elements, but data has {}", indices.len(), data.len())));
+            return Err(indices.fault(format!("it has {} elements, but data has {}", indices.len(), data.len())));
         }
         let mut row = RowBuffer::default();
         starts.integers(1, &mut row.integers)?;
         if row.integers != [0] {
-            return Err(starts.fault(format!("starts with {}, expected 0", row.integers[0])));
+            return Err(starts.fault(format!("it starts with {}, but 0 is expected", row.integers[0])));
         }
         let (missing, needs_target) = (options.missing, options.needs_target);
         Ok(Csr {
@@ -116,7 +119,7 @@ impl Csr {
         Ok(Some(block))
     }
 
-    /// Reads all that belongs to the next row, good or bad, and returns its label and weight.
+    /// Reads the entries of the next row, and returns its label and weight.
     fn read_row(&mut self) -> Result<(f64, f64), ColumnarError> {
         let RowBuffer { integers, floats, .. } = &mut self.row;
         let (mut label, mut weight) = (f64::NAN, 1.0);
@@ -132,10 +135,12 @@ impl Csr {
         let (start, end) = (self.start, integers[0]);
         let row = self.next_row + 1;
         if end < start {
-            return Err(self.starts.fault(format!("goes down from {start} to {end} at row {row}")));
+            return Err(self.starts.fault(format!("it decreases from {start} to {end} at row {row}")));
         }
         if end as u64 > self.data.len() {
-            return Err(self.starts.fault(format!("is {end} at row {row}, but data has {} elements", self.data.len())));
+            return Err(self
+                .starts
+                .fault(format!("it is {end} at row {row}, but data has {} elements", self.data.len())));
         }
         self.start = end;
         let count = (end - start) as usize;
@@ -144,8 +149,8 @@ impl Csr {
         Ok((label, weight))
     }
 
-    /// The row's entries by ascending id, duplicates added up; `None` if it is left out.
-    fn make_row(&mut self, label: f64, weight: f64) -> Result<Option<(Label, f64)>, Fault> {
+    /// Sorts the row's entries by id and sums duplicates; `None` if the row is skipped.
+    fn make_row(&mut self, label: f64, weight: f64) -> Result<Option<(Label, f64)>, CellError> {
         let Some(label) = self.label(label)? else { return Ok(None) };
         if weight.is_nan() && self.missing == Missing::SkipRow {
             return Ok(None);
@@ -173,7 +178,7 @@ impl Csr {
         }
     }
 
-    fn label(&self, label: f64) -> Result<Option<Label>, Fault> {
+    fn label(&self, label: f64) -> Result<Option<Label>, CellError> {
         match label {
             number if number.is_finite() => Ok(Some(Label::Number(number))),
             number if !number.is_nan() => Err((None, Problem::NotFinite { what: "label", found: number.to_string() })),
@@ -196,7 +201,7 @@ fn shape(mut array: Array) -> Result<(u64, u64), ColumnarError> {
     }
     match sizes[..] {
         [rows, columns] if rows >= 0 && columns >= 0 => Ok((rows as u64, columns as u64)),
-        _ => Err(array.fault("expected two numbers, rows and columns")),
+        _ => Err(array.fault("two numbers are expected, rows and columns")),
     }
 }
 
@@ -212,12 +217,12 @@ fn find_labels(archive: &Archive, options: &ColumnOptions) -> Result<Option<Arra
     if options.needs_target { Err(ColumnarError::NoLabels) } else { Ok(None) }
 }
 
-/// A column's feature: its number from 1.
+/// The feature number of a column: numbers start at 1.
 fn id(column: i64, columns: u64) -> Result<u32, Problem> {
     match u64::try_from(column) {
         Err(_) => Err(Problem::Other(format!("column index {column} is negative"))),
         Ok(index) if index >= columns => {
-            Err(Problem::Other(format!("column index {column} in a matrix of {columns} columns")))
+            Err(Problem::Other(format!("column index {column} is outside a matrix of {columns} columns")))
         }
         Ok(index) => match u32::try_from(index + 1) {
             Ok(id) if id < u32::MAX => Ok(id),
@@ -226,7 +231,7 @@ fn id(column: i64, columns: u64) -> Result<u32, Problem> {
     }
 }
 
-/// Sorts by id and adds up what has the same one, whatever order it came in.
+/// Sorts entries by id and sums those with equal ids. The sum does not depend on the order of the entries.
 fn add_up(entries: &mut Vec<(u32, f64)>) {
     if entries.windows(2).all(|pair| pair[0].0 < pair[1].0) {
         return;
@@ -245,7 +250,7 @@ fn add_up(entries: &mut Vec<(u32, f64)>) {
 mod tests {
     use super::*;
     use crate::columnar::ColumnarKind;
-    use crate::columnar::testing::{Npz, damage, file, read};
+    use crate::columnar::fixtures::{Npz, damage, file, read};
 
     fn labelled() -> ColumnOptions {
         ColumnOptions { needs_target: true, ..Default::default() }
@@ -266,7 +271,7 @@ mod tests {
         let text = &npz().read(&labelled())[0];
         assert!(text.starts_with("the npz has no labels; add an array `y`, e.g. numpy.savez"), "{text}");
         let text = &npz().array("y", &[1_u64]).read(&labelled())[0];
-        assert_eq!(text, "array \"y\": has 1 elements for 2 rows");
+        assert_eq!(text, "array \"y\": it has 1 elements for 2 rows");
         let missing = npz().array("y", &[f64::NAN, f64::INFINITY]).read(&labelled());
         assert_eq!(missing[0], "row 1: the line has no label");
         assert!(missing[1].starts_with("row 2: label \"inf\" is not finite"));
@@ -276,7 +281,7 @@ mod tests {
     fn labels_of_strings_are_refused() {
         let mut npz = Npz::matrix();
         npz.raw("y", "{'descr': '<U1', 'fortran_order': False, 'shape': (2,)}", &[b'a', 0, 0, 0, b'b', 0, 0, 0]);
-        assert_eq!(npz.read(&labelled()), ["array \"y\": of type \"<U1\", expected numbers or booleans"]);
+        assert_eq!(npz.read(&labelled()), ["array \"y\": it has type \"<U1\", but numbers or booleans are expected"]);
     }
 
     #[test]
@@ -284,7 +289,7 @@ mod tests {
         let text = "the matrix is stored as \"csc\", not \"csr\"; convert with .tocsr() first";
         assert_eq!(Npz::new("csc").read(&labelled()), [text]);
         let text = &Npz::default().array("arr_0", &[1.0_f64]).read(&labelled())[0];
-        assert!(text.starts_with("no array \"format\"; expected what scipy.sparse.save_npz writes"));
+        assert!(text.starts_with("the file has no array \"format\"; scipy.sparse.save_npz writes"));
     }
 
     #[test]
@@ -314,7 +319,7 @@ mod tests {
             .array("data", &[true; 4]);
         let expected = [
             "row 1: column index -1 is negative",
-            "row 2: column index 17179869184 in a matrix of 8589934592 columns",
+            "row 2: column index 17179869184 is outside a matrix of 8589934592 columns",
             "row 3: feature index 4294967295 is larger than 4294967294",
             "(none) 1 4294967294:1",
         ];
@@ -327,15 +332,18 @@ mod tests {
             let npz = Npz::new("csr").array("shape", &[rows, 9]).array("indptr", starts).array("indices", indices);
             npz.array("data", &[1_i16, 2]).read(&ColumnOptions::default()).pop().unwrap()
         };
-        assert_eq!(with(2, &[0, 2], &[1, 2]), "array \"indptr\": has 2 elements for 2 rows, expected one more");
-        assert_eq!(with(1, &[0, 2], &[1]), "array \"indices\": has 1 elements, but data has 2");
-        assert_eq!(with(1, &[1, 2], &[1, 2]), "array \"indptr\": starts with 1, expected 0");
-        assert_eq!(with(2, &[0, 2, 1], &[1, 2]), "array \"indptr\": goes down from 2 to 1 at row 2");
+        assert_eq!(
+            with(2, &[0, 2], &[1, 2]),
+            "array \"indptr\": it has 2 elements for 2 rows, but one more is expected"
+        );
+        assert_eq!(with(1, &[0, 2], &[1]), "array \"indices\": it has 1 elements, but data has 2");
+        assert_eq!(with(1, &[1, 2], &[1, 2]), "array \"indptr\": it starts with 1, but 0 is expected");
+        assert_eq!(with(2, &[0, 2, 1], &[1, 2]), "array \"indptr\": it decreases from 2 to 1 at row 2");
         assert_eq!(
             with(1, &[0, i64::MAX], &[1, 2]),
-            format!("array \"indptr\": is {} at row 1, but data has 2 elements", i64::MAX)
+            format!("array \"indptr\": it is {} at row 1, but data has 2 elements", i64::MAX)
         );
-        assert_eq!(with(-1, &[0], &[1, 2]), "array \"shape\": expected two numbers, rows and columns");
+        assert_eq!(with(-1, &[0], &[1, 2]), "array \"shape\": two numbers are expected, rows and columns");
         assert_eq!(with(i64::MAX, &[0], &[1, 2]).split(" rows").count(), 2);
     }
 
@@ -347,7 +355,7 @@ mod tests {
             npz.raw("data", &format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}"), &[0; 64]);
             let text = &npz.read(&ColumnOptions::default())[0];
             assert!(
-                text.starts_with("array \"data\": of shape [") && text.ends_with("but holds only 64 bytes"),
+                text.starts_with("array \"data\": it declares shape [") && text.ends_with("but holds only 64 bytes"),
                 "{text}"
             );
         }
@@ -356,10 +364,19 @@ mod tests {
     #[test]
     fn a_wrong_checksum_is_found() {
         let mut bytes = Npz::matrix().bytes();
-        let at = bytes.windows(9).position(|window| window == b"PK\x01\x02\x2e\x03\x14\x00\x00").unwrap();
+        let at = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
         bytes[at + 16] ^= 1;
         let error = read(file(&bytes), ColumnarKind::Npz, &ColumnOptions::default()).unwrap_err();
         assert_eq!(error.to_string(), "array \"format\": the checksum is wrong");
+    }
+
+    #[test]
+    fn a_declared_size_that_the_packed_bytes_cannot_reach_is_refused() {
+        let mut bytes = Npz::matrix().bytes();
+        let at = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+        bytes[at + 24..at + 28].copy_from_slice(&(1_u32 << 30).to_le_bytes());
+        let error = read(file(&bytes), ColumnarKind::Npz, &ColumnOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with("array \"format\": it declares 1073741824 bytes, but "), "{error}");
     }
 
     #[test]

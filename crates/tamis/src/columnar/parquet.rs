@@ -1,4 +1,4 @@
-//! Parquet files: only the columns in use are read, and as few rows at once as their width asks for.
+//! Reads Parquet files: only the columns in use, and fewer rows at once if the rows are wide.
 
 use std::fs::File;
 
@@ -7,8 +7,10 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::arrow::Table;
-use super::layout::Layout;
-use super::{BLOCK_ENTRIES, BLOCK_ROWS, ColumnarError, ColumnarKind};
+use super::block::{BLOCK_ENTRIES, BLOCK_ROWS};
+use super::error::ColumnarError;
+use super::kind::ColumnarKind;
+use super::schema::Layout;
 use crate::parse::columns::ColumnOptions;
 
 const KIND: ColumnarKind = ColumnarKind::Parquet;
@@ -24,7 +26,7 @@ pub(super) fn open(file: File, options: &ColumnOptions) -> Result<Table, Columna
     Ok(Table::new(KIND, layout, options, Box::new(batches)))
 }
 
-/// Rows to read at once, from the average row.
+/// The number of rows to read at once, by the width of the average row.
 fn height(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
     let (mut rows, mut values) = (0_u64, 0_u64);
     for group in metadata.row_groups() {
@@ -40,12 +42,12 @@ fn height(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::*;
-    use arrow::datatypes::{Float64Type, Int32Type};
+    use arrow_array::types::{Float64Type, Int32Type};
+    use arrow_array::*;
 
     use super::*;
     use crate::columnar::ColumnarReader;
-    use crate::columnar::testing::{damage, file, parquet_bytes, read, table};
+    use crate::columnar::fixtures::{damage, file, parquet_bytes, read, table};
 
     fn dense() -> RecordBatch {
         table(vec![

@@ -1,26 +1,29 @@
-//! Rows to columnar files: `y`, `weight`, and the features as sparse vectors `x`.
+//! Writes rows to columnar files: `y`, `weight`, and the features as sparse vectors `x`.
 
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array};
-use arrow::buffer::OffsetBuffer;
-use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
-use arrow::ipc::writer::FileWriter;
+use arrow_array::{ArrayRef, Float64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array};
+use arrow_buffer::OffsetBuffer;
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
+use super::block::BLOCK_ENTRIES;
+use super::distinct::distinct;
+use super::error::ColumnarError;
+use super::kind::ColumnarKind;
 use super::write_npz::NpzRows;
-use super::{BLOCK_ENTRIES, ColumnarError, ColumnarKind};
 use crate::data::{FeatureKey, Label, ParsedRows};
 
-/// Encoded bytes after which a Parquet row group is closed.
+/// A Parquet row group of more encoded bytes is closed.
 const ROW_GROUP_BYTES: usize = 1 << 27;
 
-/// Opens a writer. The first rows decide whether features go by number or by name and whether labels are numbers or
-/// text; [`ColumnarWriter::named`] and [`ColumnarWriter::text_labels`] decide before.
+/// Opens a writer. The first rows decide whether features have numbers or names and whether labels are numbers or text,
+/// unless [`ColumnarWriter::named`] or [`ColumnarWriter::text_labels`] is called.
 pub fn writer(kind: ColumnarKind, file: File) -> Result<ColumnarWriter, ColumnarError> {
     let sink = match kind {
         ColumnarKind::Npz => Sink::Npz(NpzRows::new(file)),
@@ -29,7 +32,7 @@ pub fn writer(kind: ColumnarKind, file: File) -> Result<ColumnarWriter, Columnar
     Ok(ColumnarWriter { kind, sink, form: Form::default(), rows: 0 })
 }
 
-/// Writes a columnar file. Without [`ColumnarWriter::finish`] the file is not whole.
+/// Writes a columnar file. The file is complete only after [`ColumnarWriter::finish`].
 pub struct ColumnarWriter {
     kind: ColumnarKind,
     sink: Sink,
@@ -38,7 +41,7 @@ pub struct ColumnarWriter {
 }
 
 enum Sink {
-    /// No rows yet.
+    /// No rows have been written.
     Waiting(Option<File>),
     Parquet(Box<ArrowWriter<File>>),
     Ipc(Box<FileWriter<BufWriter<File>>>),
@@ -86,7 +89,7 @@ impl ColumnarWriter {
         Ok(())
     }
 
-    /// Writes what is left and closes the file.
+    /// Writes the remaining rows and closes the file.
     pub fn finish(mut self) -> Result<(), ColumnarError> {
         if matches!(self.sink, Sink::Waiting(_)) {
             self.start()?;
@@ -118,10 +121,7 @@ impl ColumnarWriter {
         match &mut self.sink {
             Sink::Parquet(writer) => {
                 writer.write(batch).map_err(failed)?;
-                match writer.in_progress_size() > ROW_GROUP_BYTES {
-                    true => writer.flush().map_err(failed),
-                    false => Ok(()),
-                }
+                if writer.in_progress_size() > ROW_GROUP_BYTES { writer.flush().map_err(failed) } else { Ok(()) }
             }
             Sink::Ipc(writer) => writer.write(batch).map_err(failed),
             Sink::Waiting(_) | Sink::Npz(_) => unreachable!("a table was started"),
@@ -144,14 +144,11 @@ fn schema(form: Form) -> SchemaRef {
 
 fn vector_fields(form: Form) -> Fields {
     let list = |name: &str, item: DataType| Field::new_list(name, Field::new_list_field(item, false), false);
-    let keys = match form.named {
-        true => list("names", DataType::Utf8),
-        false => list("indices", DataType::UInt32),
-    };
+    let keys = if form.named { list("names", DataType::Utf8) } else { list("indices", DataType::UInt32) };
     Fields::from(vec![keys, list("values", DataType::Float64)])
 }
 
-/// Some rows, column by column.
+/// The columns of some rows.
 #[derive(Default)]
 struct Columns {
     numbers: Vec<Option<f64>>,
@@ -164,7 +161,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Takes rows from `start` on, until they are enough for a batch. `before` rows were written before.
+    /// Takes rows from `start` on until a batch is full. `before` rows were written earlier.
     fn gather(rows: &ParsedRows, start: usize, form: Form, before: u64) -> Result<Columns, ColumnarError> {
         let mut columns = Columns::default();
         for i in start..rows.len() {
@@ -205,17 +202,19 @@ impl Columns {
         Ok(())
     }
 
-    fn batch(self, form: Form) -> Result<RecordBatch, arrow::error::ArrowError> {
-        let labels: ArrayRef = match form.text_labels {
-            true => Arc::new(StringArray::from(self.texts)),
-            false => Arc::new(Float64Array::from(self.numbers)),
+    fn batch(self, form: Form) -> Result<RecordBatch, arrow_schema::ArrowError> {
+        let labels: ArrayRef = if form.text_labels {
+            Arc::new(StringArray::from(self.texts))
+        } else {
+            Arc::new(Float64Array::from(self.numbers))
         };
-        let keys: ArrayRef = match form.named {
-            true => Arc::new(StringArray::from(self.names)),
-            false => Arc::new(UInt32Array::from(self.indices)),
+        let keys: ArrayRef = if form.named {
+            Arc::new(StringArray::from(self.names))
+        } else {
+            Arc::new(UInt32Array::from(self.indices))
         };
         let offsets = OffsetBuffer::from_lengths(self.lengths);
-        let list = |items: ArrayRef| -> Result<ArrayRef, arrow::error::ArrowError> {
+        let list = |items: ArrayRef| -> Result<ArrayRef, arrow_schema::ArrowError> {
             let field = Arc::new(Field::new_list_field(items.data_type().clone(), false));
             Ok(Arc::new(ListArray::try_new(field, offsets.clone(), items, None)?))
         };
@@ -226,43 +225,12 @@ impl Columns {
     }
 }
 
-/// A row's entries, no key twice: numbers first and ascending, then names by their bytes. What comes twice is added up
-/// if the rows say so.
-pub(super) fn distinct(rows: &ParsedRows, i: usize, row: u64) -> Result<Vec<(FeatureKey<'_>, f64)>, ColumnarError> {
-    let mut entries: Vec<_> = rows.entries(i).collect();
-    entries.sort_unstable_by(|a, b| order(a.0, b.0).then(a.1.total_cmp(&b.1)));
-    let mut twice = None;
-    entries.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 += next.1;
-            twice = Some(kept.0);
-        }
-        same
-    });
-    match twice.filter(|_| !rows.adds_duplicates) {
-        Some(FeatureKey::Index(index)) => Err(ColumnarError::Twice { row, name: index.to_string() }),
-        Some(FeatureKey::Name(name)) => Err(ColumnarError::Twice { row, name: name.to_string() }),
-        None => Ok(entries),
-    }
-}
-
-fn order(a: FeatureKey<'_>, b: FeatureKey<'_>) -> std::cmp::Ordering {
-    use std::cmp::Ordering::{Greater, Less};
-    match (a, b) {
-        (FeatureKey::Index(a), FeatureKey::Index(b)) => a.cmp(&b),
-        (FeatureKey::Name(a), FeatureKey::Name(b)) => a.cmp(b),
-        (FeatureKey::Index(_), FeatureKey::Name(_)) => Less,
-        (FeatureKey::Name(_), FeatureKey::Index(_)) => Greater,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Seek};
 
     use super::*;
-    use crate::columnar::testing::{damage, read};
+    use crate::columnar::fixtures::{damage, read};
     use crate::parse::columns::ColumnOptions;
 
     const TABLES: [ColumnarKind; 2] = [ColumnarKind::Parquet, ColumnarKind::Ipc];
@@ -315,9 +283,9 @@ mod tests {
             let mut writer = super::writer(kind, tempfile::tempfile().unwrap()).unwrap();
             writer.write(&numbered()).unwrap();
             let text = writer.write(&named(Label::Absent)).unwrap_err().to_string();
-            assert_eq!(text, "row 3: feature \"b\" has a name, but those of the rows before had numbers");
+            assert_eq!(text, "row 3: feature \"b\" has a name, but the features of earlier rows had numbers");
             let text = writer.write(&named(Label::Text("spam".into()))).unwrap_err().to_string();
-            assert_eq!(text, "row 3: label \"spam\" is not a number, but those of the rows before were");
+            assert_eq!(text, "row 3: label \"spam\" is not a number, but the labels of earlier rows were");
             let told = |file| super::writer(kind, file).unwrap().named().text_labels();
             let lines = round(told, kind, &[numbered(), named(Label::Text("spam".into()))]);
             assert_eq!(lines, ["1 2.5 0:0.5 4294967294:-2", "(none) 1", "spam 1 17:3 b:1 town=Bern:1"]);
@@ -331,7 +299,7 @@ mod tests {
         rows.push_name(&["a"], 2.0);
         rows.end_row(Label::Absent, 1.0, 0);
         let mut writer = super::writer(ColumnarKind::Ipc, tempfile::tempfile().unwrap()).unwrap();
-        assert_eq!(writer.write(&rows).unwrap_err().to_string(), "row 1: feature \"a\" comes twice");
+        assert_eq!(writer.write(&rows).unwrap_err().to_string(), "row 1: feature \"a\" occurs twice");
         rows.adds_duplicates = true;
         assert_eq!(plain(ColumnarKind::Ipc, &[rows]), ["(none) 1 a:3"]);
     }

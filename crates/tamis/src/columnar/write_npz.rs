@@ -1,20 +1,23 @@
-//! Rows to an npz that `scipy.sparse.load_npz` reads: a CSR matrix, and labels `y` and weights beside it.
+//! Writes rows to an npz that `scipy.sparse.load_npz` reads: a CSR matrix, and arrays of labels `y` and of weights.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 
-use npyz::npz::NpzWriter;
-use npyz::zip::write::FileOptions;
-use npyz::{AutoSerialize, DType, WriteOptions, WriterBuilder};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
-use super::ColumnarError;
-use super::write::distinct;
+use super::distinct::distinct;
+use super::error::ColumnarError;
+use super::npy_header::{self, Number};
 use crate::data::{FeatureKey, Label, ParsedRows};
 
-/// The longest array a plain zip holds, in elements of 8 bytes (and a header).
+/// The most elements of 8 bytes that an array of a zip without zip64 can hold.
 const MOST_ENTRIES: usize = (1 << 29) - (1 << 10);
 
-/// A matrix in the making, in memory: its size is known only at the end.
+/// Bytes handed to the compressor at once.
+const BUFFER: usize = 1 << 16;
+
+/// A matrix in memory: its size is known only at the end.
 pub(super) struct NpzRows {
     file: File,
     data: Vec<f64>,
@@ -54,48 +57,65 @@ impl NpzRows {
     }
 
     pub fn finish(self) -> Result<(), ColumnarError> {
-        let mut npz = NpzWriter::new(BufWriter::new(self.file));
+        let mut zip = ZipWriter::new(BufWriter::new(self.file));
         let width = self.columns.iter().max().map_or(0, |&column| i64::from(column) + 1);
-        let dtype = DType::Plain("|S3".parse().expect("three bytes are a type"));
-        let mut format = npz.array("format", FileOptions::default())?.dtype(dtype).shape(&[]).begin_nd()?;
-        format.push(b"csr".as_slice())?;
-        format.finish()?;
-        array(&mut npz, "shape", [self.labels.len() as i64, width].into_iter())?;
-        array(&mut npz, "indptr", self.ends.into_iter())?;
-        match width <= i64::from(i32::MAX) {
-            true => array(&mut npz, "indices", self.columns.into_iter().map(|column| column as i32))?,
-            false => array(&mut npz, "indices", self.columns.into_iter().map(i64::from))?,
+        start_array(&mut zip, "format", "|S3", None)?;
+        zip.write_all(b"csr")?;
+        array(&mut zip, "shape", [self.labels.len() as i64, width].into_iter())?;
+        array(&mut zip, "indptr", self.ends.into_iter())?;
+        if width <= i64::from(i32::MAX) {
+            array(&mut zip, "indices", self.columns.into_iter().map(|column| column as i32))?;
+        } else {
+            array(&mut zip, "indices", self.columns.into_iter().map(i64::from))?;
         }
-        array(&mut npz, "data", self.data.into_iter())?;
+        array(&mut zip, "data", self.data.into_iter())?;
         if self.labels.iter().any(|label| !label.is_nan()) {
-            array(&mut npz, "y", self.labels.into_iter())?;
+            array(&mut zip, "y", self.labels.into_iter())?;
         }
         if self.weights.iter().any(|weight| *weight != 1.0) {
-            array(&mut npz, "weight", self.weights.into_iter())?;
+            array(&mut zip, "weight", self.weights.into_iter())?;
         }
-        npz.zip_writer().finish().map_err(std::io::Error::from)?.into_inner().map_err(|error| error.into_error())?;
+        zip.finish().map_err(io::Error::from)?.into_inner().map_err(|error| error.into_error())?;
         Ok(())
     }
 }
 
-fn array<T: AutoSerialize>(
-    npz: &mut NpzWriter<BufWriter<File>>,
+/// Begins an array: the file within the zip and the header. The options fix the time, so that equal rows give equal
+/// bytes.
+pub(super) fn start_array<W: Write + Seek>(
+    zip: &mut ZipWriter<W>,
+    name: &str,
+    descr: &str,
+    length: Option<usize>,
+) -> io::Result<()> {
+    zip.start_file(format!("{name}.npy"), SimpleFileOptions::DEFAULT)?;
+    zip.write_all(&npy_header::encode(descr, length))
+}
+
+/// Writes an array of one dimension.
+pub(super) fn array<W: Write + Seek, T: Number>(
+    zip: &mut ZipWriter<W>,
     name: &str,
     numbers: impl ExactSizeIterator<Item = T>,
-) -> std::io::Result<()> {
-    let zip = npz.zip_writer();
-    zip.start_file(npyz::npz::file_name_from_array_name(name), FileOptions::default())?;
-    let (shape, mut bytes) = ([numbers.len() as u64], BufWriter::with_capacity(1 << 16, zip));
-    let mut array = WriteOptions::new().default_dtype().shape(&shape).writer(&mut bytes).begin_nd()?;
-    array.extend(numbers)?;
-    array.finish()?;
-    bytes.flush()
+) -> io::Result<()> {
+    start_array(zip, name, T::DESCR, Some(numbers.len()))?;
+    let mut bytes = Vec::with_capacity(BUFFER);
+    for number in numbers {
+        number.append_to(&mut bytes);
+        if bytes.len() >= BUFFER {
+            zip.write_all(&bytes)?;
+            bytes.clear();
+        }
+    }
+    zip.write_all(&bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
-    use crate::columnar::testing::read;
+    use crate::columnar::fixtures::read;
     use crate::columnar::{ColumnarKind, writer};
     use crate::parse::columns::ColumnOptions;
 
@@ -128,19 +148,36 @@ mod tests {
     }
 
     #[test]
+    fn equal_rows_give_equal_bytes() {
+        let bytes = || {
+            let mut file = tempfile::tempfile().unwrap();
+            let mut writer = writer(ColumnarKind::Npz, file.try_clone().unwrap()).unwrap();
+            writer.write(&rows(Label::Number(1.0), 2.0, 7)).unwrap();
+            writer.finish().unwrap();
+            let mut bytes = Vec::new();
+            file.rewind().unwrap();
+            file.read_to_end(&mut bytes).unwrap();
+            bytes
+        };
+        let first = bytes();
+        assert_eq!(first, bytes());
+        assert_eq!(first[10..14], [0, 0, 0x21, 0], "the time is midnight, 1 January 1980");
+    }
+
+    #[test]
     fn what_an_npz_cannot_hold_is_refused() {
         let refused = |rows: &ParsedRows| {
             let mut writer = writer(ColumnarKind::Npz, tempfile::tempfile().unwrap()).unwrap();
             writer.write(rows).unwrap_err().to_string()
         };
         let zero = refused(&rows(Label::Absent, 1.0, 0));
-        assert_eq!(zero, "row 1: feature index 0; columns of an npz are numbered from 1");
+        assert_eq!(zero, "row 1: the feature index is 0, but npz columns are numbered from 1");
         assert!(
             refused(&rows(Label::Text("spam".into()), 1.0, 1)).starts_with("row 1: label \"spam\" is not a number")
         );
         let mut named = ParsedRows::by_name();
         named.push_name(&["a"], 1.0);
         named.end_row(Label::Absent, 1.0, 0);
-        assert!(refused(&named).starts_with("row 1: feature \"a\" has a name, and npz has none"));
+        assert!(refused(&named).starts_with("row 1: feature \"a\" has a name, but an npz stores no names"));
     }
 }

@@ -1,53 +1,70 @@
-//! Writing a file so that at every moment either the old or the new one is there, whole.
+//! Writing a file so that a reader always finds the old content or the new one, whole.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Writes `content` beside `path`, brings it to disk, then renames. On any error the old file is untouched.
+use tempfile::NamedTempFile;
+
+/// Writes `content` to a new temporary file beside `path`, brings it to disk, then renames it to `path`.
+///
+/// Each call has a temporary file of its own, so that of two writers one wins and neither spoils the other's file. After
+/// an error the old file is untouched and no temporary file remains. A symbolic link stays one: the file it leads to is
+/// replaced.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        // A device or pipe: there is nothing to keep and nothing to rename.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        // A device or a pipe: there is no old file to keep, and a rename would remove it.
         return File::options().write(true).open(path)?.write_all(content);
     }
-    // A link stays a link: what it leads to is replaced.
-    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let path = &destination(path)?;
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    // One name for each file: what a killed run leaves behind is overwritten by the next and does not pile up.
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = folder.join(format!(".{name}.partial"));
-    let written = write_whole(&partial, path, content).and_then(|()| std::fs::rename(&partial, path));
-    if let Err(error) = written {
-        std::fs::remove_file(&partial).ok();
-        return Err(error);
+    let mut file = temporary_file(path, folder)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// The file that a symbolic link leads to; any other path is its own destination.
+fn destination(path: &Path) -> io::Result<PathBuf> {
+    if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
+        return Ok(path.to_path_buf());
     }
-    // The rename itself must reach the disk; folders that cannot be synced (some network disks) are let off.
+    let no_file = |error: io::Error| {
+        let text = "it is a symbolic link to a file that does not exist; remove the link or create that file";
+        if error.kind() == io::ErrorKind::NotFound { io::Error::new(error.kind(), text) } else { error }
+    };
+    fs::canonicalize(path).map_err(no_file)
+}
+
+/// A new file beside `path`, removed when dropped. It is as accessible as the file it will replace or, if there is none,
+/// as the umask lets a new file be.
+fn temporary_file(path: &Path, folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tamis-").suffix(".partial");
+    #[cfg(unix)]
+    let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.tempfile_in(folder)?;
+    if let Ok(old) = fs::metadata(path) {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    Ok(file)
+}
+
+/// Brings the rename to disk. Some network disks cannot sync a folder; that is no error.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder).and_then(|folder| folder.sync_all()).or_else(|error| match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => Ok(()),
         _ => Err(error),
     })
 }
 
-fn write_whole(partial: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = File::create(partial)?;
-    file.write_all(content)?;
-    set_usual_permissions(&file, path)?;
-    file.sync_all()
-}
-
-/// The result should be as readable as the file it replaces, or as any new file.
-#[cfg(unix)]
-fn set_usual_permissions(file: &File, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode());
-    file.set_permissions(std::fs::Permissions::from_mode(mode))
-}
-
 #[cfg(not(unix))]
-fn set_usual_permissions(_file: &File, _path: &Path) -> io::Result<()> {
+fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -55,23 +72,78 @@ fn set_usual_permissions(_file: &File, _path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn files(folder: &Path) -> Vec<String> {
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(name).collect();
+        names.sort();
+        names
+    }
+
     #[test]
-    fn replaces_and_leaves_nothing_behind() {
+    fn a_file_is_replaced_and_no_other_remains() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.json");
         replace_file(&path, b"one").unwrap();
         replace_file(&path, b"two").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"two");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(files(folder.path()), ["model.json"]);
     }
 
     #[test]
-    fn what_a_killed_run_left_is_overwritten() {
+    fn of_concurrent_writers_each_leaves_a_whole_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("model.json");
+        let content = |writer: usize| vec![b'a' + writer as u8; 300_000 + writer];
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                scope.spawn(move || (0..10).for_each(|_| replace_file(path, &content(writer)).unwrap()));
+            }
+            for _ in 0..200 {
+                let Ok(found) = fs::read(path) else { continue };
+                assert_eq!(found, content(usize::from(found[0] - b'a')), "a mixed file");
+            }
+        });
+        let found = fs::read(path).unwrap();
+        assert_eq!(found, content(usize::from(found[0] - b'a')));
+        assert_eq!(files(folder.path()), ["model.json"]);
+    }
+
+    #[test]
+    fn a_failed_rename_leaves_the_old_file_and_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.json");
-        std::fs::write(folder.path().join(".model.json.partial"), "half a mod").unwrap();
         replace_file(&path, b"one").unwrap();
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let file = temporary_file(&path, folder.path()).unwrap();
+        assert_eq!(files(folder.path()).len(), 2);
+        assert!(file.persist(folder.path().join("no/such/folder")).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(files(folder.path()), ["model.json"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_cannot_be_renamed_to_leaves_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [longest, too_long] = [255, 256].map(|length| folder.path().join("n".repeat(length)));
+        assert!(replace_file(&too_long, b"one").is_err());
+        assert!(files(folder.path()).is_empty());
+        replace_file(&longest, b"one").unwrap();
+        assert_eq!(files(folder.path()).len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_those_of_a_plain_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, path] = ["plain", "model.json"].map(|name| folder.path().join(name));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        fs::write(&plain, b"one").unwrap();
+        replace_file(&path, b"one").unwrap();
+        assert_eq!(mode(&path), mode(&plain));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        replace_file(&path, b"two").unwrap();
+        assert_eq!(mode(&path) & 0o777, 0o640, "a file that is replaced keeps its permissions");
     }
 
     #[cfg(unix)]
@@ -82,12 +154,16 @@ mod tests {
         replace_file(&path, b"one").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
         replace_file(&link, b"two").unwrap();
-        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        fs::remove_file(&path).unwrap();
+        let error = replace_file(&link, b"three").unwrap_err().to_string();
+        assert!(error.starts_with("it is a symbolic link to a file that does not exist"), "{error}");
+        assert_eq!(files(folder.path()), ["latest.json"]);
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_an_error() {
+    fn a_folder_that_does_not_exist_is_an_error() {
         assert!(replace_file(Path::new("/nowhere/at/all/model.json"), b"x").is_err());
     }
 }

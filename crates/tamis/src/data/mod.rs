@@ -33,7 +33,7 @@ pub use parsed::{DuplicateFeature, Keys, Mark, ParsedRows};
 pub(crate) use prefetch::prefetch;
 pub use row::{Example, FeatureId, Row};
 pub use row_scaler::{RowScale, RowScaler, scaled};
-pub use row_store::{Chunk, Chunks, RowStore, RowStoreError, RowStoreOptions, memory_of_this_machine};
+pub use row_store::{Chunk, Chunks, RowStore, RowStoreError, RowStoreOptions};
 pub use scale::{ColumnScale, ScaleKind};
 pub use splits::{RowChoice, fold_of, unit_hash};
 pub use state::{Packed, State, StateError};

@@ -330,16 +330,6 @@ impl Iterator for Chunks<'_> {
     }
 }
 
-/// Half of this machine's memory, or of the control group's limit if that is less; 2 GiB where neither is told.
-pub fn memory_of_this_machine() -> u64 {
-    let total = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
-    });
-    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    total.into_iter().chain(limit).min().unwrap_or(4 << 30) / 2
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

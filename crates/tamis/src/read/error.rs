@@ -22,6 +22,8 @@ pub enum ReadError {
     Damaged { file: String, source: io::Error },
     #[error("{file}: named as {named} but its content is not")]
     NotCompressed { file: String, named: &'static str },
+    #[error("{file}: this build cannot read {compression} files: the cargo feature `compression` is off")]
+    CompressionOff { file: String, compression: &'static str },
     #[error("{file}: cannot tell the format by the name; use --format svm|vw|csv|tsv|jsonl|parquet|arrow|npz")]
     UnknownFormat { file: String },
     #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::EXTENSIONS)]

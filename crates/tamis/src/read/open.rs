@@ -44,17 +44,38 @@ pub(super) fn open(source: &Source, count: Arc<AtomicU64>) -> Result<Opened, Rea
         return Err(ReadError::NotCompressed { file: source.name.clone(), named: source.compression.name() });
     }
     let whole = io::Cursor::new(magic[..length].to_vec()).chain(raw);
-    let reader: Box<dyn Read + Send> = match compression {
-        Compression::None => Box::new(whole),
-        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(whole)),
-        Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(whole)),
-        Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(whole)),
+    let reader = decoder(source, compression, whole)?;
+    Ok(Opened { reader, compression })
+}
+
+#[cfg(feature = "compression")]
+fn decoder(
+    source: &Source,
+    compression: Compression,
+    bytes: impl Read + Send + 'static,
+) -> Result<Box<dyn Read + Send>, ReadError> {
+    Ok(match compression {
+        Compression::None => Box::new(bytes),
+        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+        Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(bytes)),
+        Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(bytes)),
         Compression::Zstd => {
             let failed = |error| io_error(source, Compression::Zstd, error);
-            Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?)
+            Box::new(zstd::stream::read::Decoder::new(bytes).map_err(failed)?)
         }
-    };
-    Ok(Opened { reader, compression })
+    })
+}
+
+#[cfg(not(feature = "compression"))]
+fn decoder(
+    source: &Source,
+    compression: Compression,
+    bytes: impl Read + Send + 'static,
+) -> Result<Box<dyn Read + Send>, ReadError> {
+    match compression {
+        Compression::None => Ok(Box::new(bytes)),
+        _ => Err(ReadError::CompressionOff { file: source.name.clone(), compression: compression.name() }),
+    }
 }
 
 fn by_magic(magic: &[u8]) -> Compression {

@@ -1,9 +1,10 @@
-//! A column of sparse vectors: for each row, keys and values.
+//! Columns of sparse vectors: the keys and the values of each row.
 
-use arrow::array::{Array, ArrayRef, AsArray, GenericListArray, OffsetSizeTrait, StructArray};
-use arrow::buffer::NullBuffer;
-use arrow::datatypes::DataType;
-use arrow::error::ArrowError;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::ArrowError;
+use arrow_schema::DataType;
 
 use super::cells::{Cell, Cells};
 use crate::data::ParsedRows;
@@ -12,7 +13,7 @@ use crate::parse::Problem;
 /// The largest index a feature may have.
 const LARGEST_INDEX: f64 = 4_294_967_294.0;
 
-/// A column of lists: the cells of all, and where each list starts and ends.
+/// A column of lists: all cells, and the bounds of each list.
 struct Lists {
     bounds: Vec<(usize, usize)>,
     nulls: Option<NullBuffer>,
@@ -20,7 +21,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// Only the cells within the lists are decoded, not those around a slice.
+    /// Decodes only the cells within the lists, not those outside a slice.
     fn new(array: &ArrayRef) -> Result<Lists, ArrowError> {
         match array.data_type() {
             DataType::List(_) => Lists::of(array.as_list::<i32>()),
@@ -48,7 +49,7 @@ impl Lists {
     }
 }
 
-/// What a vector's feature is called: a number, or the name at that place of the keys.
+/// The key of a feature: its number, or the position of its name among the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Index(u32),
@@ -60,12 +61,12 @@ pub(super) struct Vectors {
     keys: Lists,
     values: Lists,
     nulls: Option<NullBuffer>,
-    /// Spark's word on each vector: 0 sparse, 1 dense.
+    /// The type that Spark stores for each vector: 0 is sparse, 1 is dense.
     forms: Option<Cells>,
     entries: Vec<(Key, f64)>,
 }
 
-/// Whether a row was read whole, or had something missing.
+/// Whether a row was complete or had a missing value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Read {
     Whole,
@@ -78,7 +79,7 @@ impl Vectors {
         let vectors: &StructArray = array.as_struct();
         let keys = vectors.column_by_name("indices").or(vectors.column_by_name("names"));
         let (Some(keys), Some(values)) = (keys, vectors.column_by_name("values")) else {
-            return Err(ArrowError::SchemaError("a batch without the columns of the schema".into()));
+            return Err(ArrowError::SchemaError("a batch lacks columns of the schema".into()));
         };
         let forms = vectors.column_by_name("type").map(Cells::plain).transpose()?;
         Ok(Vectors { nulls: vectors.nulls().cloned(), forms, ..Vectors::from_pair(keys, values)? })
@@ -90,7 +91,7 @@ impl Vectors {
         Ok(Vectors { keys, values, nulls: None, forms: None, entries: Vec::new() })
     }
 
-    /// Reads the vector of a row, keys ascending. With `zero`, what is missing is left out.
+    /// Reads the vector of a row, with ascending keys. With `zero`, missing values are skipped.
     pub fn read(&mut self, row: usize, zero: bool) -> Result<Read, Problem> {
         self.entries.clear();
         let valid = self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
@@ -101,7 +102,7 @@ impl Vectors {
             None => None,
             Some(None) => return Ok(missing),
             Some(Some((from, to))) if to - from != end - start => {
-                let text = format!("{} keys but {} values in a sparse vector", to - from, end - start);
+                let text = format!("a sparse vector has {} keys but {} values", to - from, end - start);
                 return Err(Problem::Other(text));
             }
             Some(Some((from, _))) => Some(from),
@@ -125,7 +126,9 @@ impl Vectors {
         match self.forms.as_ref().map_or(Cell::Number(0.0), |forms| forms.at(row)) {
             Cell::Number(0.0) => Ok(false),
             Cell::Number(1.0) => Ok(true),
-            found => Err(Problem::Other(format!("vector type {found:?}; expected 0 (sparse) or 1 (dense)"))),
+            found => {
+                Err(Problem::Other(format!("the vector type is {found:?}, but 0 (sparse) or 1 (dense) is expected")))
+            }
         }
     }
 
@@ -139,7 +142,7 @@ impl Vectors {
         }
     }
 
-    /// Numbers must ascend and be distinct. Names keep their order; they are looked at when they get their ids.
+    /// Sorts numbers, which must be distinct. Names keep their order; duplicates are found when they get their ids.
     fn put_in_order(&mut self) -> Result<(), Problem> {
         let ascends = self.entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if !ascends {
@@ -151,7 +154,7 @@ impl Vectors {
         }
     }
 
-    /// Adds the vector read last to rows whose features go by number. Returns its length.
+    /// Adds the vector read last to rows whose features have numbers. Returns its length.
     pub fn push_indices(&self, rows: &mut ParsedRows) -> usize {
         for (key, value) in &self.entries {
             if let Key::Index(index) = key {
@@ -161,7 +164,7 @@ impl Vectors {
         self.entries.len()
     }
 
-    /// Adds the vector read last to rows whose features go by name. Returns its length.
+    /// Adds the vector read last to rows whose features have names. Returns its length.
     pub fn push_names(&self, rows: &mut ParsedRows) -> usize {
         for (key, value) in &self.entries {
             match key {
@@ -188,10 +191,12 @@ fn position(at: usize) -> Result<Key, Problem> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::*;
-    use arrow::datatypes::{Field, Float64Type, Int32Type, Int64Type};
+    use arrow_array::builder::{ListBuilder, StringBuilder};
+    use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+    use arrow_array::*;
+    use arrow_schema::Field;
 
-    use crate::columnar::testing::{read_table, table};
+    use crate::columnar::fixtures::{read_table, table};
     use crate::parse::Missing;
     use crate::parse::columns::ColumnOptions;
 
@@ -300,6 +305,6 @@ mod tests {
         vectors.read(0, false).unwrap();
         assert_eq!(vectors.push_indices(&mut rows), 2);
         rows.end_row(crate::data::Label::Absent, 1.0, 0);
-        assert_eq!(crate::columnar::testing::line(&rows, 0), "(none) 1 2:2 3:3");
+        assert_eq!(crate::columnar::fixtures::line(&rows, 0), "(none) 1 2:2 3:3");
     }
 }

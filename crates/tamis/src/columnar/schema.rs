@@ -1,25 +1,25 @@
-//! What each column of an Arrow schema is: target, weight, feature, sparse vector.
+//! The role of each column of an Arrow schema: target, weight, feature or sparse vector.
 
-use arrow::datatypes::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema};
 
-use super::ColumnarError;
+use super::error::ColumnarError;
 use crate::parse::columns::{ColumnOptions, Columns, Role};
 
-/// A column in use: its name and its place among the columns read.
+/// A column in use: its name and its position among the columns that are read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Place {
     pub name: String,
     pub at: usize,
 }
 
-/// What the keys of sparse vectors are.
+/// The kind of keys in sparse vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyKind {
     Index,
     Name,
 }
 
-/// Where a table's sparse vectors are.
+/// The columns that hold the sparse vectors of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Sparse {
     /// One column of structs.
@@ -37,7 +37,7 @@ impl Sparse {
     }
 }
 
-/// The columns to read and what they mean. Places count within `used`.
+/// The columns to read and their roles. The position in a `Place` counts within `used`.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub used: Vec<usize>,
@@ -49,21 +49,21 @@ pub(super) struct Layout {
     pub sparse: Option<Sparse>,
 }
 
-/// What a type can be.
+/// What the cells of a type can be read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum CellKind {
     Number,
     Text,
     Other,
 }
 
-fn look(data_type: &DataType) -> Look {
+fn cell_kind(data_type: &DataType) -> CellKind {
     match data_type {
-        DataType::Boolean => Look::Number,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => Look::Text,
-        DataType::Dictionary(_, value) => look(value),
-        number if number.is_numeric() => Look::Number,
-        _ => Look::Other,
+        DataType::Boolean => CellKind::Number,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => CellKind::Text,
+        DataType::Dictionary(_, value) => cell_kind(value),
+        number if number.is_numeric() => CellKind::Number,
+        _ => CellKind::Other,
     }
 }
 
@@ -73,10 +73,11 @@ impl Layout {
         let vectors = find_sparse(fields, options)?;
         let others: Vec<usize> = (0..fields.len()).filter(|at| !vectors.contains(at)).collect();
         let names: Vec<String> = others.iter().map(|&at| fields[at].name().clone()).collect();
-        let is_numeric = |at: usize| look(fields[others[at]].data_type()) == Look::Number;
-        let columns = match vectors.is_empty() {
-            true => Columns::resolve(names, is_numeric, options)?,
-            false => Columns::resolve(names.clone(), is_numeric, &written_by_convert(&names, options))?,
+        let is_numeric = |at: usize| cell_kind(fields[others[at]].data_type()) == CellKind::Number;
+        let columns = if vectors.is_empty() {
+            Columns::resolve(names, is_numeric, options)?
+        } else {
+            Columns::resolve(names.clone(), is_numeric, &written_by_convert(&names, options))?
         };
         let named = others.iter().zip(&columns.roles).filter(|(_, role)| **role != Role::Ignored);
         let mut used: Vec<usize> = named.clone().map(|(&at, _)| at).chain(vectors.iter().copied()).collect();
@@ -90,7 +91,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// What features of the rows go by.
+    /// Whether the features of the rows have numbers or names.
     pub fn keys(&self) -> KeyKind {
         match &self.sparse {
             Some(Sparse::Struct(_, KeyKind::Index) | Sparse::Pair { .. }) if self.features.is_empty() => KeyKind::Index,
@@ -105,12 +106,12 @@ impl Layout {
 
     fn put(&mut self, field: &Field, at: usize, role: Role) -> Result<(), ColumnarError> {
         let place = self.place(field, at);
-        match (role, look(field.data_type())) {
-            (Role::Target, Look::Other) => {
+        match (role, cell_kind(field.data_type())) {
+            (Role::Target, CellKind::Other) => {
                 return Err(role_type("label", field, "numbers, booleans or strings"));
             }
-            (Role::Weight, Look::Other | Look::Text) => return Err(role_type("weight", field, "numbers")),
-            (_, Look::Other) => {
+            (Role::Weight, CellKind::Other | CellKind::Text) => return Err(role_type("weight", field, "numbers")),
+            (_, CellKind::Other) => {
                 let (column, found) = (field.name().clone(), field.data_type().to_string());
                 return Err(ColumnarError::UnsupportedType { column, found });
             }
@@ -162,7 +163,7 @@ fn find_sparse(fields: &Fields, options: &ColumnOptions) -> Result<Vec<usize>, C
     Ok(found.pop().unwrap_or_default())
 }
 
-/// What the keys of a struct are, if it is a sparse vector.
+/// The kind of keys of a struct, if it is a sparse vector.
 fn vector_keys(data_type: &DataType) -> Option<KeyKind> {
     let DataType::Struct(fields) = data_type else { return None };
     let item = |name: &str| list_item(fields.find(name)?.1.data_type());
@@ -174,13 +175,13 @@ fn vector_keys(data_type: &DataType) -> Option<KeyKind> {
     let spark = known(&["type", "size", "indices", "values"]) && integer("type") && integer("size");
     match (item("indices"), item("names")) {
         (Some(key), None) if key.is_integer() && spark => Some(KeyKind::Index),
-        (None, Some(key)) if look(key) == Look::Text && known(&["names", "values"]) => Some(KeyKind::Name),
+        (None, Some(key)) if cell_kind(key) == CellKind::Text && known(&["names", "values"]) => Some(KeyKind::Name),
         _ => None,
     }
 }
 
 fn is_number(data_type: &DataType) -> bool {
-    look(data_type) == Look::Number
+    cell_kind(data_type) == CellKind::Number
 }
 
 fn list_item(data_type: &DataType) -> Option<&DataType> {
@@ -190,8 +191,8 @@ fn list_item(data_type: &DataType) -> Option<&DataType> {
     }
 }
 
-/// Beside sparse vectors, columns `y` and `weight` are what `convert` calls them, unless the user or the model says
-/// otherwise.
+/// In a table of sparse vectors, the columns `y` and `weight` are the label and the weight, as `convert` writes them,
+/// unless the options or the model give them another role.
 fn written_by_convert(names: &[String], options: &ColumnOptions) -> ColumnOptions {
     let known = options.known.clone().unwrap_or_default();
     let is_here = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
@@ -216,7 +217,7 @@ fn written_by_convert(names: &[String], options: &ColumnOptions) -> ColumnOption
 mod tests {
     use std::sync::Arc;
 
-    use arrow::datatypes::TimeUnit;
+    use arrow_schema::TimeUnit;
 
     use super::*;
     use crate::parse::columns::KnownColumns;
@@ -247,7 +248,7 @@ mod tests {
         let columns = [("a", DataType::Int8), ("when", DataType::Timestamp(TimeUnit::Second, None))];
         assert_eq!(
             layout(&columns, &ColumnOptions::default()).unwrap_err(),
-            "column \"when\" is of type Timestamp(s); a feature is a number, a boolean or a string: leave the column \
+            "column \"when\" has type Timestamp(s); a feature is a number, a boolean or a string: leave the column \
              out with --ignore when"
         );
         assert_eq!(layout(&columns, &ignoring("when")).unwrap().used, [0]);
@@ -258,7 +259,7 @@ mod tests {
         let columns = [("y", DataType::Date32), ("w", DataType::Utf8)];
         assert_eq!(
             layout(&columns, &ColumnOptions::default()).unwrap_err(),
-            "the label's column \"y\" is of type Date32; expected numbers, booleans or strings"
+            "the label column \"y\" has type Date32, but numbers, booleans or strings are expected"
         );
         let options = ColumnOptions { weight: Some("w".into()), ..ignoring("y") };
         assert!(layout(&columns[1..], &ColumnOptions { ignore: vec![], ..options }).unwrap_err().contains("numbers"));

@@ -1,16 +1,19 @@
 //! Small tables for the tests of this folder.
 
 use std::fs::File;
-use std::io::{Seek, Write};
+use std::io::{Cursor, Write};
 
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::ipc::writer::{FileWriter, StreamWriter};
-use npyz::npz::NpzWriter;
-use npyz::zip::write::FileOptions;
-use npyz::{AutoSerialize, WriterBuilder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
-use super::{ColumnarError, ColumnarKind, ColumnarReader};
+use super::error::ColumnarError;
+use super::kind::ColumnarKind;
+use super::npy_header::Number;
+use super::reader::ColumnarReader;
+use super::write_npz;
 use crate::data::{FeatureKey, ParsedRows};
 use crate::parse::columns::ColumnOptions;
 
@@ -48,7 +51,7 @@ pub(super) fn file(bytes: &[u8]) -> File {
     file
 }
 
-/// Each row as `label weight key:value …`; errors as they read.
+/// Reads a file: each row as `label weight key:value …`, or its error.
 pub(super) fn read(
     file: File,
     kind: ColumnarKind,
@@ -64,7 +67,7 @@ pub(super) fn read(
     Ok(lines)
 }
 
-/// As [`read`], of a table stored as Arrow IPC; errors as text.
+/// Stores a table as Arrow IPC and reads it back; errors as text.
 pub(super) fn read_table(batch: &RecordBatch, options: &ColumnOptions) -> Vec<String> {
     let lines = read(file(&ipc_bytes(batch)), ColumnarKind::Ipc, options);
     let lines = lines.unwrap_or_else(|error| vec![Err(error)]);
@@ -82,7 +85,7 @@ pub(super) fn line(rows: &ParsedRows, i: usize) -> String {
     text
 }
 
-/// Reads a file again and again with one byte wrong, or cut short: whatever comes out, nothing panics.
+/// Reads a file many times, each time with one wrong byte or truncated. The result does not matter; nothing may panic.
 pub(super) fn damage(bytes: &[u8], kind: ColumnarKind, options: &ColumnOptions) {
     for at in 0..bytes.len() {
         for change in [0x01, 0xff] {
@@ -94,12 +97,20 @@ pub(super) fn damage(bytes: &[u8], kind: ColumnarKind, options: &ColumnOptions) 
     }
 }
 
-/// An npz in the making.
-pub(super) struct Npz(NpzWriter<std::io::Cursor<Vec<u8>>>);
+impl Number for bool {
+    const DESCR: &'static str = "|b1";
+
+    fn append_to(self, bytes: &mut Vec<u8>) {
+        bytes.push(self.into());
+    }
+}
+
+/// An npz that is being written.
+pub(super) struct Npz(ZipWriter<Cursor<Vec<u8>>>);
 
 impl Default for Npz {
     fn default() -> Self {
-        Npz(NpzWriter::new(Default::default()))
+        Npz(ZipWriter::new(Default::default()))
     }
 }
 
@@ -123,28 +134,22 @@ impl Npz {
             .array("data", &[1.0_f32, 0.5, 2.0, 4.0])
     }
 
-    pub fn array<T: AutoSerialize + Copy>(mut self, name: &str, numbers: &[T]) -> Self {
-        let options = FileOptions::default();
-        let mut array =
-            self.0.array(name, options).unwrap().default_dtype().shape(&[numbers.len() as u64]).begin_nd().unwrap();
-        array.extend(numbers.iter().copied()).unwrap();
-        array.finish().unwrap();
+    pub fn array<T: Number>(mut self, name: &str, numbers: &[T]) -> Self {
+        write_npz::array(&mut self.0, name, numbers.iter().copied()).unwrap();
         self
     }
 
+    /// Adds an array with this header, whatever it says.
     pub fn raw(&mut self, name: &str, header: &str, bytes: &[u8]) {
-        let zip = self.0.zip_writer();
-        zip.start_file(format!("{name}.npy"), FileOptions::default()).unwrap();
-        zip.write_all(b"\x93NUMPY\x01\x00").unwrap();
-        zip.write_all(&(header.len() as u16).to_le_bytes()).unwrap();
-        zip.write_all(header.as_bytes()).unwrap();
-        zip.write_all(bytes).unwrap();
+        self.0.start_file(format!("{name}.npy"), SimpleFileOptions::DEFAULT).unwrap();
+        self.0.write_all(b"\x93NUMPY\x01\x00").unwrap();
+        self.0.write_all(&(header.len() as u16).to_le_bytes()).unwrap();
+        self.0.write_all(header.as_bytes()).unwrap();
+        self.0.write_all(bytes).unwrap();
     }
 
-    pub fn bytes(mut self) -> Vec<u8> {
-        let mut cursor = self.0.zip_writer().finish().unwrap();
-        cursor.rewind().unwrap();
-        cursor.into_inner()
+    pub fn bytes(self) -> Vec<u8> {
+        self.0.finish().unwrap().into_inner()
     }
 
     pub fn read(self, options: &ColumnOptions) -> Vec<String> {

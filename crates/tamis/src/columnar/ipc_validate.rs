@@ -1,15 +1,16 @@
-//! Arrow IPC messages, looked at before they are decoded: the decoder trusts the lengths it finds.
+//! Validates Arrow IPC messages before they are decoded, because the decoder trusts the lengths it finds.
 
-use arrow::ipc::{Message, MessageHeader, RecordBatch, root_as_message};
+use arrow_ipc::{Message, MessageHeader, RecordBatch, root_as_message};
 
-/// What begins a message; older files lack it.
+/// The marker before a message; older files lack it.
 pub(super) const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// How much a packed buffer may grow at most: four bytes of zstd can stand for 128 KiB.
-const MOST_GROWTH: u64 = 1 << 15;
+/// The largest ratio of decompressed to compressed size: four bytes of zstd can expand to 128 KiB.
+const MAX_EXPANSION: u64 = 1 << 15;
+/// A declared size up to this is always allowed.
 const SMALL: u64 = 1 << 20;
 
-/// A message's head without what frames it.
+/// The metadata of a message without its length prefix.
 pub(super) fn unframed(head: &[u8]) -> Result<&[u8], String> {
     let framing = if head.starts_with(&CONTINUATION) { 8 } else { 4 };
     head.get(framing..).ok_or_else(|| "a message is too short".to_string())
@@ -19,13 +20,13 @@ fn root(head: &[u8]) -> Result<Message<'_>, String> {
     root_as_message(head).map_err(|error| error.to_string())
 }
 
-/// How long a message's body is.
+/// The length of a message's body.
 pub(super) fn body_length(head: &[u8]) -> Result<u64, String> {
     let length = root(head)?.bodyLength();
-    u64::try_from(length).map_err(|_| format!("a message of {length} bytes"))
+    u64::try_from(length).map_err(|_| format!("a message declares {length} bytes"))
 }
 
-/// Checks that the buffers of a batch lie within the body and that packed ones claim no absurd size.
+/// Checks that the buffers of a batch lie within the body and that compressed ones declare a possible size.
 pub(super) fn check(head: &[u8], body: &[u8]) -> Result<(), String> {
     let message = root(head)?;
     let batch = match message.header_type() {
@@ -33,32 +34,32 @@ pub(super) fn check(head: &[u8], body: &[u8]) -> Result<(), String> {
         MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|batch| batch.data()),
         _ => return Ok(()),
     };
-    check_buffers(&batch.ok_or("a message without a batch")?, body)
+    check_buffers(&batch.ok_or("a message has no batch")?, body)
 }
 
 fn check_buffers(batch: &RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
-    let is_packed = batch.compression().is_some();
+    let is_compressed = batch.compression().is_some();
     for buffer in batch.buffers().into_iter().flatten() {
         let bounds = || {
             let start = usize::try_from(buffer.offset()).ok()?;
             Some(start..start.checked_add(usize::try_from(buffer.length()).ok()?)?)
         };
         let bytes = bounds().and_then(|bounds| body.get(bounds)).ok_or("a buffer lies outside its batch")?;
-        if is_packed && !bytes.is_empty() {
-            check_packed(bytes)?;
+        if is_compressed && !bytes.is_empty() {
+            check_compressed(bytes)?;
         }
     }
     Ok(())
 }
 
-/// A packed buffer starts with its size, or with -1 if it is not packed after all.
-fn check_packed(bytes: &[u8]) -> Result<(), String> {
-    let size = bytes.first_chunk().map(|size| i64::from_le_bytes(*size)).ok_or("a packed buffer without its size")?;
-    let most = (bytes.len() as u64).saturating_mul(MOST_GROWTH).max(SMALL);
+/// A compressed buffer starts with its decompressed size, or with -1 if it is stored uncompressed.
+fn check_compressed(bytes: &[u8]) -> Result<(), String> {
+    let size = bytes.first_chunk().map(|size| i64::from_le_bytes(*size)).ok_or("a compressed buffer has no size")?;
+    let most = (bytes.len() as u64).saturating_mul(MAX_EXPANSION).max(SMALL);
     match u64::try_from(size) {
         Ok(size) if size <= most => Ok(()),
         Err(_) if size == -1 => Ok(()),
-        _ => Err(format!("a packed buffer of {} bytes claims to hold {size}", bytes.len())),
+        _ => Err(format!("a compressed buffer of {} bytes declares {size} bytes", bytes.len())),
     }
 }
 
@@ -69,12 +70,12 @@ mod tests {
     #[test]
     fn absurd_sizes_are_refused() {
         let packed = |size: i64| [size.to_le_bytes(), [0; 8]].concat();
-        assert!(check_packed(&packed(-1)).is_ok() && check_packed(&packed(1 << 20)).is_ok());
+        assert!(check_compressed(&packed(-1)).is_ok() && check_compressed(&packed(1 << 20)).is_ok());
         assert_eq!(
-            check_packed(&packed(1 << 40)).unwrap_err(),
-            "a packed buffer of 16 bytes claims to hold 1099511627776"
+            check_compressed(&packed(1 << 40)).unwrap_err(),
+            "a compressed buffer of 16 bytes declares 1099511627776 bytes"
         );
-        assert!(check_packed(&packed(-2)).is_err() && check_packed(&[0; 7]).is_err());
+        assert!(check_compressed(&packed(-2)).is_err() && check_compressed(&[0; 7]).is_err());
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! The reader of a build without the feature `columnar`: it opens nothing and says why.
+
+use std::fs::File;
+
+use super::error::ColumnarError;
+use super::kind::ColumnarKind;
+use crate::data::ParsedRows;
+use crate::parse::columns::{ColumnOptions, Columns};
+
+/// A reader that cannot be made, because this build lacks the feature `columnar`.
+pub enum ColumnarReader {}
+
+impl ColumnarReader {
+    /// Always an error: [`ColumnarError::FeatureOff`].
+    pub fn open(_: File, kind: ColumnarKind, _: &ColumnOptions) -> Result<Self, ColumnarError> {
+        Err(ColumnarError::FeatureOff { kind })
+    }
+
+    /// The named columns and their roles.
+    pub fn columns(&self) -> Option<&Columns> {
+        match *self {}
+    }
+
+    /// The row of the file, from 0, that is line 0 of the block returned last.
+    pub fn first_row(&self) -> u64 {
+        match *self {}
+    }
+}
+
+impl Iterator for ColumnarReader {
+    type Item = Result<ParsedRows, ColumnarError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match *self {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_names_the_format_and_the_feature() {
+        let file = tempfile::tempfile().unwrap();
+        let error = ColumnarReader::open(file, ColumnarKind::Parquet, &ColumnOptions::default()).err().unwrap();
+        assert_eq!(error.to_string(), "this build cannot read Parquet files: the cargo feature `columnar` is off");
+    }
+}

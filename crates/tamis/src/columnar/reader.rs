@@ -1,0 +1,122 @@
+//! The reader of columnar files.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, Schema};
+
+use super::block::Block;
+use super::error::ColumnarError;
+use super::kind::ColumnarKind;
+use super::schema::Layout;
+use super::{arrow, ipc, npz, parquet};
+use crate::data::ParsedRows;
+use crate::parse::columns::{ColumnOptions, Columns};
+
+enum Source {
+    Table(Box<arrow::Table>),
+    Npz(Box<npz::Csr>),
+}
+
+/// Reads a columnar file block by block.
+///
+/// The bad rows of a block come first, one [`ColumnarError::Row`] each, then its good rows: a caller may stop at the
+/// first error or skip bad rows. After any other error the reader is at its end.
+pub struct ColumnarReader {
+    source: Source,
+    refused: VecDeque<ColumnarError>,
+    ready: Option<(ParsedRows, u64)>,
+    first_row: u64,
+    ended: bool,
+}
+
+impl ColumnarReader {
+    /// Opens a seekable file and checks roles, types and sizes.
+    pub fn open(file: File, kind: ColumnarKind, options: &ColumnOptions) -> Result<Self, ColumnarError> {
+        let source = guarded(kind, || {
+            Ok(match kind {
+                ColumnarKind::Parquet => Source::Table(Box::new(parquet::open(file, options)?)),
+                ColumnarKind::Ipc => Source::Table(Box::new(ipc::open(file, options)?)),
+                ColumnarKind::Npz => Source::Npz(Box::new(npz::Csr::open(file, options)?)),
+                ColumnarKind::Memory => unreachable!("batches in memory have no file"),
+            })
+        })?;
+        Ok(ColumnarReader { source, refused: VecDeque::new(), ready: None, first_row: 0, ended: false })
+    }
+
+    /// Reads record batches in memory, all with this schema.
+    pub fn from_batches(
+        schema: &Schema,
+        batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+        options: &ColumnOptions,
+    ) -> Result<Self, ColumnarError> {
+        let kind = ColumnarKind::Memory;
+        let layout = Layout::new(schema, options)?;
+        let used = layout.used.clone();
+        let project = move |batch: RecordBatch| batch.project(&used);
+        let batches = batches.map(move |batch| batch.and_then(&project).map_err(|e| ColumnarError::damaged(kind, e)));
+        let source = Source::Table(Box::new(arrow::Table::new(kind, layout, options, Box::new(batches))));
+        Ok(ColumnarReader { source, refused: VecDeque::new(), ready: None, first_row: 0, ended: false })
+    }
+
+    /// The named columns, without those of sparse vectors, and their roles; `None` if there are none, as in an npz.
+    pub fn columns(&self) -> Option<&Columns> {
+        match &self.source {
+            Source::Table(table) => table.columns(),
+            Source::Npz(_) => None,
+        }
+    }
+
+    /// The row of the file, from 0, that is line 0 of the block returned last.
+    pub fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    fn block(&mut self) -> Result<Option<Block>, ColumnarError> {
+        match &mut self.source {
+            Source::Table(table) => guarded(table.kind(), || table.block()),
+            Source::Npz(matrix) => matrix.block(),
+        }
+    }
+}
+
+impl Iterator for ColumnarReader {
+    type Item = Result<ParsedRows, ColumnarError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(error) = self.refused.pop_front() {
+                return Some(Err(error));
+            }
+            if let Some((rows, first_row)) = self.ready.take() {
+                self.first_row = first_row;
+                return Some(Ok(rows));
+            }
+            if self.ended {
+                return None;
+            }
+            match self.block() {
+                Ok(Some(block)) => {
+                    self.refused.extend(block.refused);
+                    self.ready = (!block.rows.is_empty()).then_some((block.rows, block.first_row));
+                }
+                Ok(None) => self.ended = true,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// The decoders may panic on a damaged file; a panic becomes an error.
+fn guarded<T>(kind: ColumnarKind, read: impl FnOnce() -> Result<T, ColumnarError>) -> Result<T, ColumnarError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let reason = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("the decoder failed");
+        Err(ColumnarError::damaged(kind, reason))
+    })
+}
