@@ -46,7 +46,6 @@ pub mod random;
 pub mod rate;
 pub mod read;
 pub mod recipe;
-pub mod report;
 pub mod shrink;
 pub mod solve;
 pub mod sparsify;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use tamis::metric::{Candidate, FittedMetric, Judged, MetricError, MetricOptions, Settings, Stop, Table, Watcher, fit};
 use tamis::read::{RowStream, memory_of_this_machine};
-use tamis::report::MetricTold;
+use tamis_report::MetricTold;
 
 use super::super::fit::{can_be_written, stop_on_signal};
 use super::super::report::{page_of_metric, write};

@@ -2,7 +2,7 @@
 //! a line a method. 003, Figures 3 and 4.
 
 use serde::Deserialize;
-use tamis::report::{AxisKind, Chart};
+use tamis_report::{AxisKind, Chart};
 
 use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;

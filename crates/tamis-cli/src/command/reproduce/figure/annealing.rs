@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tamis::learn::stabilized::paper::{Curve, rejection_rate};
-use tamis::report::Chart;
+use tamis_report::Chart;
 
 /// Which curves.
 #[derive(Debug, Deserialize)]

@@ -1,7 +1,7 @@
 //! A table drawn: what each column measures against the number its rows are about, a chart a data set. 004, Figures 1 and 2.
 
 use serde::Deserialize;
-use tamis::report::{AxisKind, Chart};
+use tamis_report::{AxisKind, Chart};
 
 use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tamis::report::Chart;
+use tamis_report::Chart;
 
 use super::cell::Lab;
 use super::plan::Experiment;

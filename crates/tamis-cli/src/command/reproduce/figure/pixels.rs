@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tamis::metric::{Metric, Share};
-use tamis::report::Chart;
+use tamis_report::Chart;
 
 use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;
