@@ -9,7 +9,7 @@ use tamis::data::Label;
 use tamis::loss::Loss;
 use tamis::model::{Cut, Model, Output, Predictor};
 use tamis::read::{ReadError, RowSource, RowStream};
-use tamis::report::{self, of_model};
+use tamis_report::of_model;
 
 use crate::error::OrRaise;
 use crate::fit::{Reading, sources};
@@ -76,7 +76,7 @@ impl PyModel {
 
     /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the model.
     fn report(&self, file: &str) -> String {
-        of_model(&self.model, &report::Told { file, ..report::Told::default() }).html()
+        of_model(&self.model, &tamis_report::Told { file, ..Default::default() }).html()
     }
 
     #[getter]

@@ -51,8 +51,6 @@ pub mod random;
 pub mod rate;
 pub mod read;
 pub mod recipe;
-#[cfg(feature = "moments")]
-pub mod report;
 pub mod shrink;
 pub mod select;
 #[cfg(feature = "moments")]

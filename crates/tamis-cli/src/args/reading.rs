@@ -4,7 +4,7 @@ use clap::Args;
 use tamis::parse::Missing;
 use tamis::parse::columns::ColumnOptions;
 use tamis::read::{Format, ReadOptions, Source, expand};
-use tamis::report::shell;
+use tamis_report::shell;
 
 use crate::command::Failure;
 

@@ -7,9 +7,9 @@ use tamis::eval::judge;
 use tamis::model::Model;
 use tamis::read::{RowStream, expand, memory_of_this_machine};
 use tamis::recipe::Recipe;
-use tamis::report::{Told, of_model};
 use tamis::synth::{Kind, Plan, Truth, generate};
 use tamis::train::{FitOptions, fit};
+use tamis_report::{Told, of_model};
 
 use super::fit::{can_be_written, stop_on_signal};
 use super::{Failure, report, synth};

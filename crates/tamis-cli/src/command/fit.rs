@@ -10,8 +10,8 @@ use tamis::eval::{Judged, Measures, judge};
 use tamis::model::Model;
 use tamis::read::{Source, memory_of_this_machine};
 use tamis::recipe::Recipe;
-use tamis::report::{Told, of_model};
 use tamis::train::{CheckpointPlan, FitOptions, Fitted, Saved, fit};
+use tamis_report::{Told, of_model};
 
 use super::{Failure, eval, open_for, report, warn_of_skipped};
 use crate::args::{DataArgs, FitArgs, HoldingArgs};

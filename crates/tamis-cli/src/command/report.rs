@@ -10,10 +10,10 @@ use tamis::model::{Model, replace_file};
 use tamis::moments::Moments;
 use tamis::read::{RowStream, Source};
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
-use tamis::report::{MetricTold, Report, Told, of_metric, of_model, of_periods};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis::train::Saved;
 use tamis_metric::{Metric, Share};
+use tamis_report::{MetricTold, Report, Told, of_metric, of_model, of_periods};
 
 use super::fit::can_be_written;
 use super::{Failure, open_for, warn_of_skipped};

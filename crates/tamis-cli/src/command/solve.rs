@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::{Value, json};
 use tamis::moments::Moments;
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
-use tamis::report::{Told, of_model};
 use tamis::solve::{PathPoint, SolveOptions, Solved, solve};
+use tamis_report::{Told, of_model};
 
 use super::fit::can_be_written;
 use super::{Failure, report};

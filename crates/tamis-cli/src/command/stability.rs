@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use tamis::report::{Told, of_runs};
 use tamis::tune::{Measure, RepeatOptions, Repeated, Survey, Variation, repeat, survey};
+use tamis_report::{Told, of_runs};
 
 use super::fit::{can_be_written, fit_options};
 use super::tune::{measure_parser, value};

@@ -2,7 +2,7 @@
 //! line per method. Sun et al. 2018, Figures 3 and 4.
 
 use serde::Deserialize;
-use tamis::report::{AxisKind, Chart};
+use tamis_report::{AxisKind, Chart};
 
 use crate::error::Failure;
 use crate::spec::{Cell, RowPlan, TablePlan};

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use tamis::learn::stabilized::paper::{Curve, rejection_rate};
-use tamis::report::Chart;
+use tamis_report::Chart;
 
 /// The curves.
 #[derive(Debug, Deserialize)]

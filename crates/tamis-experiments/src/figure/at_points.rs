@@ -2,7 +2,7 @@
 //! 2017, Figures 1 and 2.
 
 use serde::Deserialize;
-use tamis::report::{AxisKind, Chart};
+use tamis_report::{AxisKind, Chart};
 
 use crate::error::Failure;
 use crate::spec::{RowPlan, TablePlan};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tamis::data::Dictionary;
 use tamis::model::Model;
 use tamis::read::RowStream;
-use tamis::report::{AxisKind, Chart};
+use tamis_report::{AxisKind, Chart};
 
 use crate::error::Failure;
 use crate::spec::Fields;

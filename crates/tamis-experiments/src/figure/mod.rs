@@ -21,7 +21,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tamis::report::Chart;
+use tamis_report::Chart;
 
 use crate::error::Failure;
 use crate::spec::Experiment;

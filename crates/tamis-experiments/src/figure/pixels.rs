@@ -1,8 +1,8 @@
 //! A metric on images: the weight of each pixel, and the classes along the first axis. Ma 2017, Figures 4.2 and 4.3.
 
 use serde::Deserialize;
-use tamis::report::Chart;
 use tamis_metric::{Metric, Share};
+use tamis_report::Chart;
 
 use crate::error::Failure;
 use crate::table_cell::Session;

@@ -5,8 +5,8 @@
 
 use serde::Deserialize;
 use tamis::model::Model;
-use tamis::report::Chart;
 use tamis::train::{Observer, fit};
+use tamis_report::Chart;
 
 use crate::error::Failure;
 use crate::spec::Fields;

@@ -6,11 +6,11 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use tamis::read::{RowStream, memory_of_this_machine};
-use tamis::report::MetricTold;
 use tamis::train::Observer;
 use tamis_metric::{
     Candidate, CvResult, Dataset, EarlyStopping, FittedMetric, MetricError, MetricOptions, Params, fit,
 };
+use tamis_report::MetricTold;
 
 use super::super::fit::{can_be_written, stop_on_signal};
 use super::super::report::{page_of_metric, write};

@@ -1,7 +1,7 @@
 //! What to try next: commands with the user's own file names.
 
-use crate::report::html::{Html, command, plain, tag};
-use crate::report::page::Section;
+use crate::html::{Html, command, plain, tag};
+use crate::page::Section;
 
 /// Something to try: why, and the command.
 #[derive(Clone, Debug)]

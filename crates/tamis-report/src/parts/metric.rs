@@ -4,11 +4,11 @@
 //! Takes plain data, so that whoever learns a metric can show it.
 
 use super::pixels::{grid, numbered};
-use crate::report::bars::{Bar, bars};
-use crate::report::chart::Chart;
-use crate::report::html::{clipped, paragraph, plain};
-use crate::report::page::{Section, details, figure, row};
-use crate::report::table::{Cell, Table, count};
+use crate::bars::{Bar, bars};
+use crate::chart::Chart;
+use crate::html::{clipped, paragraph, plain};
+use crate::page::{Section, details, figure, row};
+use crate::table::{Cell, Table, count};
 
 /// Classes drawn.
 const CLASSES: usize = 7;
@@ -67,7 +67,7 @@ pub fn variables(list: &[(String, f64)], of: usize, image_width: Option<usize>) 
     Some(Section::new("variables", "Which variables?", body))
 }
 
-fn image(list: &[(String, f64)], of: usize, width: usize) -> Option<crate::report::html::Html> {
+fn image(list: &[(String, f64)], of: usize, width: usize) -> Option<crate::html::Html> {
     let first = usize::from(!list.iter().any(|(name, _)| name == "0"));
     let largest = list.iter().map(|one| one.1.abs()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let pixels = numbered(list.iter().map(|(name, share)| (name.as_str(), share / largest)), first)?;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::model::{Model, Selection};
-use crate::report::axis::{Axis, AxisKind};
-use crate::report::html::{Html, command, paragraph, prose, shell, tag};
-use crate::report::page::{Section, figure, row};
-use crate::report::svg::{escape, place, short};
-use crate::report::table::{Cell, Table, count};
+use crate::axis::{Axis, AxisKind};
+use crate::html::{Html, command, paragraph, prose, shell, tag};
+use crate::page::{Section, figure, row};
+use crate::svg::{escape, place, short};
+use crate::table::{Cell, Table, count};
+use tamis::model::{Model, Selection};
 
 /// The cut-off at which things are told: half-way between chance and certainty.
 pub const CUTOFF: f64 = 0.75;

@@ -1,11 +1,11 @@
 //! On labelled rows: measures with intervals, the ROC curve, calibration, who is taken for whom.
 
-use crate::eval::{Interval, Judged};
-use crate::model::{Model, Task};
-use crate::report::chart::Chart;
-use crate::report::html::{Html, clipped, paragraph, plain, prose};
-use crate::report::page::{Section, details, figure, row};
-use crate::report::table::{Cell, Table, count, per_cent, short_number};
+use crate::chart::Chart;
+use crate::html::{Html, clipped, paragraph, plain, prose};
+use crate::page::{Section, details, figure, row};
+use crate::table::{Cell, Table, count, per_cent, short_number};
+use tamis::eval::{Interval, Judged};
+use tamis::model::{Model, Task};
 
 /// Classes for which it is told who is taken for whom.
 const CLASSES: usize = 30;

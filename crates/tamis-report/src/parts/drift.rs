@@ -1,9 +1,9 @@
 //! Coefficients over time: one model a period, the same features in all (Sun et al. 2018, Figure 5).
 
-use crate::report::chart::Chart;
-use crate::report::html::{clipped, paragraph};
-use crate::report::page::{Section, figure, row};
-use crate::report::table::{Cell, LONGEST_NAME, Table};
+use crate::chart::Chart;
+use crate::html::{clipped, paragraph};
+use crate::page::{Section, figure, row};
+use crate::table::{Cell, LONGEST_NAME, Table};
 
 /// Features with a name and a colour of their own.
 const NAMED: usize = 6;

@@ -1,8 +1,8 @@
 //! A report: a headline, a few numbers, sections in the order of a reader's questions, a glossary. One file, no network.
 
+use super::glossary::TERMS;
 use super::html::{Html, plain, tag};
 use super::svg::STYLE;
-use super::terms::TERMS;
 
 const PAGE_STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/script.js");
@@ -137,7 +137,7 @@ pub fn details(summary: &str, body: Html) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::html::{paragraph, prose};
+    use crate::html::{paragraph, prose};
 
     fn report() -> Report {
         let body = paragraph("By [stability].", &[]);

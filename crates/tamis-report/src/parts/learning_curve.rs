@@ -1,11 +1,11 @@
 //! How it went: features, loss and error over the stream.
 
-use crate::model::{Model, Moment};
-use crate::report::axis::AxisKind;
-use crate::report::chart::Chart;
-use crate::report::html::{paragraph, plain, prose};
-use crate::report::page::{Section, details, figure, row};
-use crate::report::table::{Cell, Table, count};
+use crate::axis::AxisKind;
+use crate::chart::Chart;
+use crate::html::{paragraph, plain, prose};
+use crate::page::{Section, details, figure, row};
+use crate::table::{Cell, Table, count};
+use tamis::model::{Model, Moment};
 
 /// The section; nothing where rows were not learned one by one.
 pub fn section(model: &Model) -> Option<Section> {

@@ -1,12 +1,12 @@
 //! The solution path: what a criterion says of models of all sizes, which was chosen, and how weights grow along it.
 
-use crate::recipe::Criterion;
-use crate::report::axis::AxisKind;
-use crate::report::chart::Chart;
-use crate::report::html::{Html, clipped, command, paragraph, prose, shell};
-use crate::report::page::{Section, details, figure, row};
-use crate::report::table::{Cell, Table, count, short_number};
-use crate::solve::{PathPoint, Solved};
+use crate::axis::AxisKind;
+use crate::chart::Chart;
+use crate::html::{Html, clipped, command, paragraph, prose, shell};
+use crate::page::{Section, details, figure, row};
+use crate::table::{Cell, Table, count, short_number};
+use tamis::recipe::Criterion;
+use tamis::solve::{PathPoint, Solved};
 
 /// Features named in the picture of weights; more would not be told apart.
 const NAMED: usize = 6;
@@ -22,12 +22,12 @@ pub fn section(solved: &Solved, criterion: Option<Criterion>, moments: &str, met
     let near = solved.path.iter().filter(|other| other.size <= half).max_by_key(|other| other.size);
     let mut text = paragraph(
         "{} models were made along the path. The one taken has *{} features* and explains {} of the variance ([R²]).",
-        &[&count(solved.path.len() as u64), &count(point.size as u64), &crate::report::table::per_cent(point.r2)],
+        &[&count(solved.path.len() as u64), &count(point.size as u64), &crate::table::per_cent(point.r2)],
     );
     if let Some(near) = near.filter(|_| point.size > 1) {
         text = text.with(paragraph(
             "*Half as many, {} features*, would explain {}.",
-            &[&count(near.size as u64), &crate::report::table::per_cent(near.r2)],
+            &[&count(near.size as u64), &crate::table::per_cent(near.r2)],
         ));
         let line =
             format!("tamis solve {} --method {method} --k {} --out smaller.json", shell(moments), near.size.max(1));

@@ -3,16 +3,19 @@
 use super::html::{Html, clipped, paragraph, plain, prose, shell, tag, term};
 use super::page::{Report, Section, Tile};
 use super::parts::drift::Course;
-use super::parts::next::Idea;
-use super::parts::sure::{CUTOFF, at_least, stabilities};
-use super::parts::worth::Worth;
-use super::parts::{asked, density, drift, features, judged, next, path, pixels, runs, sizes, stream, sure};
+use super::parts::headline::Worth;
+use super::parts::stability::{CUTOFF, at_least, stabilities};
+use super::parts::suggestions::Idea;
+use super::parts::{
+    configuration, density, drift, evaluation, features, learning_curve, path, pixels, repeated_fits, sizes, stability,
+    suggestions,
+};
 use super::table::{Cell, Table, count, per_cent, short_number};
-use crate::eval::{Densities, Judged};
-use crate::model::{Model, Task};
-use crate::recipe::{Criterion, Origin, Recipe};
-use crate::solve::Solved;
-use crate::tune::{Repeated, Survey};
+use tamis::eval::{Densities, Judged};
+use tamis::model::{Model, Task};
+use tamis::recipe::{Criterion, Origin, Recipe};
+use tamis::solve::Solved;
+use tamis::tune::{Repeated, Survey};
 
 /// What is known beside a model. All of it may be missing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,13 +56,13 @@ pub fn of_model(model: &Model, told: &Told<'_>) -> Report {
     Report { title: title(told), lead: lead(model, told), tiles: tiles(model, told), sections: Vec::new() }
         .with(features::section(model, told.file, densities.map(|found| found.1)))
         .with(told.image_width.and_then(|width| pixels::section(model, width)))
-        .with(sure::section(model, told.file))
+        .with(stability::section(model, told.file))
         .with(fewer)
-        .with(told.judged.map(|(name, found)| judged::section(model, name, found)))
-        .with(stream::section(model))
+        .with(told.judged.map(|(name, found)| evaluation::section(model, name, found)))
+        .with(learning_curve::section(model))
         .with(densities.and_then(|(name, found)| density::section(model, name, found)))
-        .with(next::section(&ideas(model, told)))
-        .with(Some(asked::section(model, told.data, notes)))
+        .with(suggestions::section(&ideas(model, told)))
+        .with(Some(configuration::section(model, told.data, notes)))
 }
 
 fn title(told: &Told<'_>) -> String {
@@ -198,7 +201,7 @@ fn ideas(model: &Model, told: &Told<'_>) -> Vec<Idea> {
             format!("tamis fit {data}{flags} --out stable.json --report stable.html"),
         )),
         (Origin::Solve(recipe), _) => {
-            let other = if recipe.method == crate::recipe::Solver::Mcp { "lasso" } else { "mcp" };
+            let other = if recipe.method == tamis::recipe::Solver::Mcp { "lasso" } else { "mcp" };
             let why = prose("Another penalty on the same moments, without the data.", &[]);
             list.push(idea(
                 why,
@@ -232,7 +235,7 @@ pub fn of_runs(recipe: &Recipe, about: &Survey, found: &Repeated, told: &Told<'_
         &[&always, &runs, &short_number(found.nonzeros.0), &short_number(found.kappa)],
     );
     let error = match found.measure {
-        crate::tune::Measure::Error => (per_cent(found.error.0), per_cent(found.error.1)),
+        tamis::tune::Measure::Error => (per_cent(found.error.0), per_cent(found.error.1)),
         _ => (short_number(found.error.0), short_number(found.error.1)),
     };
     let tile = |value: String, what: Html| Tile { value, what };
@@ -251,7 +254,7 @@ pub fn of_runs(recipe: &Recipe, about: &Survey, found: &Repeated, told: &Told<'_
             told.flags
         ),
     }];
-    if recipe.method != crate::recipe::Method::Stabilized {
+    if recipe.method != tamis::recipe::Method::Stabilized {
         ideas.push(Idea {
             why: prose("The same for the default method, which is made to be stable.", &[]),
             command: format!("tamis stability {}{} --report stable.html", data(told), told.flags),
@@ -259,9 +262,9 @@ pub fn of_runs(recipe: &Recipe, about: &Survey, found: &Repeated, told: &Told<'_
     }
     let files = clipped(&told.data.join(", "), 120);
     Report { title: format!("Stability report: {files}"), lead, tiles, sections: Vec::new() }
-        .with(Some(runs::features(found)))
-        .with(Some(runs::spread(found)))
-        .with(next::section(&ideas))
+        .with(Some(repeated_fits::features(found)))
+        .with(Some(repeated_fits::spread(found)))
+        .with(suggestions::section(&ideas))
         .with(Some(asked_of_runs(recipe, about, told)))
 }
 
@@ -273,7 +276,7 @@ fn asked_of_runs(recipe: &Recipe, about: &Survey, told: &Told<'_>) -> Section {
     list.push(text("files", clipped(&told.data.join(", "), 400), "where the rows came from"));
     list.push(text("rows", count(about.rows), "examples"));
     list.push(text("features", count(about.features), "different inputs"));
-    Section::new("asked", "What was asked, what went in?", asked::table("Recipe and data", &list).html())
+    Section::new("asked", "What was asked, what went in?", configuration::table("Recipe and data", &list).html())
 }
 
 /// The report of models of several periods.
@@ -308,7 +311,7 @@ pub fn of_periods(periods: &[String], models: &[Model], k: usize) -> Report {
     }];
     Report { title: "Moments over time".into(), lead, tiles, sections: Vec::new() }
         .with(drift::section(periods, courses))
-        .with(next::section(&ideas))
+        .with(suggestions::section(&ideas))
         .with(Some(asked_of_periods(periods, models)))
 }
 

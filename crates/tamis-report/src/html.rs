@@ -1,7 +1,7 @@
 //! Markup that is safe by construction: text becomes [`Html`] in one way only, and on that way it is escaped.
 
+use super::glossary::meaning;
 use super::svg::escape;
-use super::terms::meaning;
 
 /// A piece of a page. Made of text, of tags around other pieces, and of pictures.
 #[derive(Clone, Debug, Default, PartialEq)]

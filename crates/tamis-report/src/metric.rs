@@ -3,7 +3,7 @@
 use super::html::{clipped, paragraph, prose, shell};
 use super::page::{Report, Tile};
 use super::parts::metric::{projection, variables};
-use super::parts::next::{self, Idea};
+use super::parts::suggestions::{self, Idea};
 use super::table::{count, per_cent};
 
 /// For each class its name and the shares of its rows in bins.
@@ -68,7 +68,7 @@ pub fn of_metric(told: &MetricTold<'_>) -> Report {
     Report { title, lead, tiles, sections: Vec::new() }
         .with(variables(&used, told.of, told.image_width))
         .with(told.first_axis.and_then(|(borders, classes)| projection(borders, classes)))
-        .with(next::section(&ideas))
+        .with(suggestions::section(&ideas))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! One recipe learned many times: which features came again, how far errors and sizes spread.
 
-use super::sure::{at_least, picture, slider};
-use crate::report::bars::{Bar, bars};
-use crate::report::chart::Chart;
-use crate::report::html::{paragraph, plain, prose};
-use crate::report::page::{Section, details, figure, row};
-use crate::report::table::{Cell, Table, count, short_number};
-use crate::tune::{Measure, Repeated};
+use super::stability::{at_least, picture, slider};
+use crate::bars::{Bar, bars};
+use crate::chart::Chart;
+use crate::html::{paragraph, plain, prose};
+use crate::page::{Section, details, figure, row};
+use crate::table::{Cell, Table, count, short_number};
+use tamis::tune::{Measure, Repeated};
 
 const BARS: usize = 25;
 const ROWS: usize = 1000;
@@ -65,7 +65,7 @@ pub fn spread(found: &Repeated) -> Section {
         Measure::Error => "error (%)",
         other => other.name(),
     };
-    let of = |value: &dyn Fn(&crate::tune::Run) -> f64| -> Vec<(f64, f64, f64)> {
+    let of = |value: &dyn Fn(&tamis::tune::Run) -> f64| -> Vec<(f64, f64, f64)> {
         found.runs.iter().enumerate().map(|(at, run)| ((at + 1) as f64, value(run), 0.03)).collect()
     };
     let chart = |title: &str, y: &str, points, mean| {

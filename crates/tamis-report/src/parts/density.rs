@@ -1,12 +1,12 @@
 //! Rare and common: how often the selected features occur, beside all features (Ma & Zheng 2016, Figure 3).
 
-use crate::eval::Densities;
-use crate::model::Model;
-use crate::report::axis::AxisKind;
-use crate::report::chart::Chart;
-use crate::report::html::paragraph;
-use crate::report::page::{Section, details, figure, row};
-use crate::report::table::{Cell, Table, count, per_cent};
+use crate::axis::AxisKind;
+use crate::chart::Chart;
+use crate::html::paragraph;
+use crate::page::{Section, details, figure, row};
+use crate::table::{Cell, Table, count, per_cent};
+use tamis::eval::Densities;
+use tamis::model::Model;
 
 /// Bins a decade.
 const BINS: f64 = 3.0;

@@ -1,11 +1,11 @@
 //! Which features: the strongest as a picture, all of them as a table.
 
-use crate::eval::Densities;
-use crate::model::{Feature, Model, Output, Task};
-use crate::report::bars::{Bar, bars};
-use crate::report::html::{Html, clipped, paragraph, plain, prose, shell, tag};
-use crate::report::page::{Section, figure, row};
-use crate::report::table::{Cell, Table, count, per_cent, short_number};
+use crate::bars::{Bar, bars};
+use crate::html::{Html, clipped, paragraph, plain, prose, shell, tag};
+use crate::page::{Section, figure, row};
+use crate::table::{Cell, Table, count, per_cent, short_number};
+use tamis::eval::Densities;
+use tamis::model::{Feature, Model, Output, Task};
 
 /// Bars of a picture, of one output and of one among several.
 const BARS: usize = 25;
@@ -99,7 +99,7 @@ fn rest(model: &Model, features: usize, file: &str) -> Html {
          below {}. All of them:",
         &[&count(ROWS as u64), &count(features as u64), &per_cent(part), &short_number(sizes[ROWS - 1])],
     )
-    .with(crate::report::html::command(&command))
+    .with(crate::html::command(&command))
 }
 
 fn table(model: &Model, densities: Option<&Densities>) -> Table {

@@ -1,10 +1,10 @@
 //! What was asked for and what went in: the recipe in words, the rows and columns.
 
-use crate::model::{Model, Task};
-use crate::recipe::{Origin, PARAMETERS, Recipe, SolveRecipe};
-use crate::report::html::{Html, clipped, paragraph, plain};
-use crate::report::page::Section;
-use crate::report::table::{Cell, Table, count, short_number};
+use crate::html::{Html, clipped, paragraph, plain};
+use crate::page::Section;
+use crate::table::{Cell, Table, count, short_number};
+use tamis::model::{Model, Task};
+use tamis::recipe::{Origin, PARAMETERS, Recipe, SolveRecipe};
 
 /// A choice, its value, and what it means.
 pub type Setting = (String, String, String);

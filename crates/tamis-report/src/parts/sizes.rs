@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::features::effect;
-use super::worth::{Measure, rung};
-use crate::model::{Cut, Model, Selection, Step};
-use crate::report::axis::AxisKind;
-use crate::report::chart::Chart;
-use crate::report::html::{Html, clipped, command, paragraph, prose, shell, tag};
-use crate::report::page::{Section, figure, row};
-use crate::report::table::{Cell, Table, count, per_cent};
+use super::headline::{Measure, rung};
+use crate::axis::AxisKind;
+use crate::chart::Chart;
+use crate::html::{Html, clipped, command, paragraph, prose, shell, tag};
+use crate::page::{Section, figure, row};
+use crate::table::{Cell, Table, count, per_cent};
+use tamis::model::{Cut, Model, Selection, Step};
 
 /// Names told of those that stay or leave.
 const NAMES: usize = 40;

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use super::features::effect;
-use crate::model::Model;
-use crate::report::html::{clipped, paragraph};
-use crate::report::page::{Section, figure, row};
-use crate::report::svg::{escape, place};
-use crate::report::table::short_number;
+use crate::html::{clipped, paragraph};
+use crate::page::{Section, figure, row};
+use crate::svg::{escape, place};
+use crate::table::short_number;
+use tamis::model::Model;
 
 /// Pixels of an image at most.
 const MOST: usize = 1 << 20;

@@ -107,7 +107,7 @@ impl Table {
         let shown = name.split('|').next().unwrap_or(name);
         let numbers = self.rows.iter().any(|row| row.get(at).is_some_and(is_number));
         let class = if numbers { ("class", "n") } else { ("", "") };
-        let title = super::terms::meaning(name.rsplit('|').next().unwrap_or(name));
+        let title = super::glossary::meaning(name.rsplit('|').next().unwrap_or(name));
         let hint = title.map_or(("", ""), |text| ("title", text));
         let button = tag("button", &[("type", "button"), hint], shown);
         tag("th", &[("scope", "col"), class], button)

@@ -6,7 +6,7 @@
 //! plain data. Text gets into a page through [`Html`] only, where it is escaped.
 //!
 //! ```
-//! use tamis::report::Chart;
+//! use tamis_report::Chart;
 //!
 //! let svg = Chart::new("Error over the stream").x("rows").y("error (%)")
 //!     .line("tamis", vec![(0.0, 50.0), (100.0, 12.0), (200.0, 9.0)])
@@ -16,21 +16,21 @@
 
 mod axis;
 mod bars;
+mod build;
 mod chart;
 mod draw;
+mod glossary;
 mod html;
 mod metric;
 mod page;
 pub mod parts;
 mod svg;
 mod table;
-mod terms;
-mod whole;
 
 pub use self::axis::AxisKind;
+pub use self::build::{Told, of_model, of_periods, of_runs};
 pub use self::chart::Chart;
 pub use self::html::{Html, command, paragraph, prose, shell};
 pub use self::metric::{ByClass, MetricTold, of_metric};
 pub use self::page::{Report, Section, Tile};
 pub use self::svg::escape;
-pub use self::whole::{Told, of_model, of_periods, of_runs};

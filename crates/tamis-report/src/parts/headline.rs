@@ -1,10 +1,10 @@
 //! What a model is worth, in a number with its uncertainty, and where that number is from.
 
-use crate::eval::{Interval, Judged};
-use crate::loss::LossKind;
-use crate::model::{Model, Selection, Step, Task};
-use crate::report::html::{Html, prose};
-use crate::report::table::{count, per_cent, short_number};
+use crate::html::{Html, prose};
+use crate::table::{count, per_cent, short_number};
+use tamis::eval::{Interval, Judged};
+use tamis::loss::LossKind;
+use tamis::model::{Model, Selection, Step, Task};
 
 /// Standard errors on either side of an interval of 95 %.
 const Z: f64 = 1.96;
@@ -117,7 +117,7 @@ impl Worth {
                 let on = prose("of predictions made before each row was learned ([progressive])", &[]);
                 Some(Worth { measure, value: exact(error), has_interval: false, on })
             }
-            (Measure::Rmse, _, crate::recipe::Origin::Solve(_)) => {
+            (Measure::Rmse, _, tamis::recipe::Origin::Solve(_)) => {
                 let on = prose("on the rows it was made from, which flatters it", &[]);
                 Some(Worth { measure, value: exact(seen.progressive_loss.max(0.0).sqrt()), has_interval: false, on })
             }
