@@ -73,7 +73,7 @@ impl Raise for ReadError {
                 raise("DataError", &text, &[("row", row)], py)
             }
             ReadError::Matrix { .. } | ReadError::NoRows { .. } => raise("DataError", &text, &[], py),
-            ReadError::Open { .. } | ReadError::Io { .. } | ReadError::Cache { .. } => {
+            ReadError::Open { .. } | ReadError::Io { .. } | ReadError::Spool { .. } => {
                 raise("FileError", &text, &[], py)
             }
             ReadError::EmptyDirectory { .. } | ReadError::NoMatch { .. } => raise("FileError", &text, &[], py),
@@ -106,9 +106,10 @@ impl Raise for TrainError {
             TrainError::Read(error) => error.raise(py),
             TrainError::Recipe(error) => error.raise(py),
             TrainError::Model(error) => error.raise(py),
+            TrainError::RowStore(_) => raise("FileError", &self.to_string(), &[], py),
             TrainError::Interrupted { .. } => PyKeyboardInterrupt::new_err(self.to_string()),
             TrainError::Diverged { .. } => raise("DivergedError", &self.to_string(), &[], py),
-            TrainError::Paper(_) | TrainError::TooManyFeatures { .. } => {
+            TrainError::Method { .. } | TrainError::TooManyFeatures { .. } => {
                 raise("ParamError", &self.to_string(), &[], py)
             }
             _ => raise("DataError", &self.to_string(), &[], py),
@@ -120,11 +121,10 @@ impl Raise for MomentsError {
     fn raise(&self, py: Python<'_>) -> PyErr {
         let class = match self {
             MomentsError::Read(error) => return error.raise(py),
-            MomentsError::Labels(error) => return error.raise(py),
             MomentsError::Interrupted { .. } => return PyKeyboardInterrupt::new_err(self.to_string()),
             MomentsError::Choice(_) => "ParamError",
             MomentsError::Open { .. } | MomentsError::Write { .. } => "FileError",
-            MomentsError::NotMoments { .. } | MomentsError::Damaged { .. } | MomentsError::Newer { .. } => "ModelError",
+            MomentsError::NotMoments { .. } | MomentsError::File { .. } => "ModelError",
             _ => "DataError",
         };
         raise(class, &self.to_string(), &[], py)
@@ -147,14 +147,14 @@ impl Raise for MetricError {
     fn raise(&self, py: Python<'_>) -> PyErr {
         let class = match self {
             MetricError::Read(error) => return error.raise(py),
-            MetricError::Labels(error) => return error.raise(py),
+            MetricError::Train(error) => return error.raise(py),
             MetricError::Interrupted => return PyKeyboardInterrupt::new_err(self.to_string()),
             MetricError::OutOfRange(_)
             | MetricError::UnknownCandidate { .. }
             | MetricError::NoCandidate
             | MetricError::Invalid(_) => "ParamError",
             MetricError::Open { .. } | MetricError::Write { .. } => "FileError",
-            MetricError::NotAMetric { .. } | MetricError::Damaged { .. } | MetricError::Newer { .. } => "ModelError",
+            MetricError::NotAMetric { .. } | MetricError::File { .. } => "ModelError",
             _ => "DataError",
         };
         raise(class, &self.to_string(), &[], py)

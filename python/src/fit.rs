@@ -5,11 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 use tamis::data::Label;
+use tamis::data::TaskKind;
 use tamis::parse::Missing;
 use tamis::parse::columns::ColumnOptions;
 use tamis::read::{Format, ReadOptions, RowSource, Source, expand, memory_of_this_machine};
 use tamis::recipe::{Method, PARAMETERS, Recipe};
-use tamis::train::{FitOptions, Fitted, Goal, Online, TaskKind, TrainError, fit, fit_rows};
+use tamis::train::{FitOptions, Fitted, TargetSpec, TrainError, Training, fit, fit_rows};
 
 use crate::error::{OrRaise, param_error};
 use crate::input::{Batches, PyLabel, Table};
@@ -118,7 +119,7 @@ pub fn fit_any(
     keep_open: bool,
     report: Option<Py<PyAny>>,
     py: Python<'_>,
-) -> PyResult<(PyModel, Option<PyOnline>)> {
+) -> PyResult<(PyModel, Option<PyTraining>)> {
     let recipe = recipe(settings, py)?;
     let mut watcher = Watcher::new(report);
     let mut options = FitOptions {
@@ -148,48 +149,47 @@ pub fn fit_any(
             }
         }
     };
-    let Fitted { model, open, .. } = watcher.outcome(outcome, py)?;
-    Ok((model.into(), open.map(|online| PyOnline { online })))
+    let Fitted { model, training, .. } = watcher.outcome(outcome, py)?;
+    Ok((model.into(), training.map(|training| PyTraining { training })))
 }
 
-/// A training that stays open.
-#[pyclass(name = "Online", module = "tamis._core")]
-pub struct PyOnline {
-    online: Online,
+/// A training to which rows are added whenever they come.
+#[pyclass(name = "Training", module = "tamis._core")]
+pub struct PyTraining {
+    training: Training,
 }
 
 #[pymethods]
-impl PyOnline {
+impl PyTraining {
     #[new]
     fn new(settings: &str, classes: Option<Vec<PyLabel>>, threads: usize, py: Python<'_>) -> PyResult<Self> {
         let recipe = recipe(settings, py)?;
-        let goal = match classes {
-            None => Goal::Numbers,
-            Some(classes) => Goal::Classes(classes.into_iter().map(Label::from).collect()),
+        let spec = match classes {
+            None => TargetSpec::Numbers,
+            Some(classes) => TargetSpec::Classes(classes.into_iter().map(Label::from).collect()),
         };
-        Ok(PyOnline { online: Online::new(&recipe, goal, threads).or_raise(py)? })
+        Ok(PyTraining { training: Training::incremental(&recipe, spec, threads).or_raise(py)? })
     }
 
     #[staticmethod]
     fn from_bytes(bytes: &[u8], py: Python<'_>) -> PyResult<Self> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(PyOnline { online: Online::from_bytes(bytes, threads).or_raise(py)? })
+        Ok(PyTraining { training: Training::from_bytes(bytes, threads).or_raise(py)? })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let make = py.get_type::<PyOnline>().getattr("from_bytes")?;
-        Ok((make, (PyBytes::new(py, &self.online.to_bytes()),)))
+        let make = py.get_type::<PyTraining>().getattr("from_bytes")?;
+        Ok((make, (PyBytes::new(py, &self.training.to_bytes()),)))
     }
 
     /// Learns the rows of a table, in their order.
     fn learn(&mut self, table: Table<'_>, py: Python<'_>) -> PyResult<()> {
-        let online = &mut self.online;
+        let training = &mut self.training;
         let mut watcher = Watcher::new(None);
         let run = |source: &mut dyn RowSource| -> Result<(), TrainError> {
             while let Some(block) = source.next_block()? {
-                let (file, first, lines) = (block.file, block.first_line, block.rows.lines.clone());
-                online.learn(block.rows, |row| format!("{file}:{}", first + u64::from(lines[row])))?;
-                watcher.look(online.rows());
+                training.learn(block)?;
+                watcher.look(training.rows());
                 if watcher.raised.is_some() {
                     break;
                 }
@@ -202,21 +202,21 @@ impl PyOnline {
 
     /// Raw scores of rows less the boundary between two classes, at the cost of the rows: no model is made.
     fn scores<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let online = &self.online;
+        let training = &self.training;
         let run = |source: &mut dyn RowSource| -> Result<Vec<f64>, TrainError> {
             let mut scores = Vec::new();
             while let Some(block) = source.next_block()? {
-                scores.extend(online.margins(&block.rows)?);
+                scores.extend(training.margins(&block.rows)?);
             }
             Ok(scores)
         };
         let mut scores = table.read(py, run)?.or_raise(py)?;
-        scores.iter_mut().for_each(|score| *score -= online.boundary());
+        scores.iter_mut().for_each(|score| *score -= training.boundary());
         Ok(PyArray1::from_vec(py, scores))
     }
 
     /// The model so far.
     fn model(&self, py: Python<'_>) -> PyResult<PyModel> {
-        Ok(py.detach(|| self.online.model()).or_raise(py)?.into())
+        Ok(py.detach(|| self.training.model()).or_raise(py)?.into())
     }
 }

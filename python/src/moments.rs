@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
+use tamis::data::TaskKind;
 use tamis::moments::{CollectOptions, Gathering, Moments, MomentsError, Products, collect};
 use tamis::read::{ReadOptions, RowSource, memory_of_this_machine};
 use tamis::recipe::{SolveRecipe, Solver};
 use tamis::solve::{SolveOptions, solve};
-use tamis::train::TaskKind;
 
 use crate::error::{OrRaise, param_error};
 use crate::fit::{Reading, sources};

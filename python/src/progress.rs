@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis::train::{Observer, Progress, RungReport};
+use tamis::train::{Observer, Progress, SizeReport};
 
 /// How often Python is asked whether Ctrl-C was pressed.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -91,7 +91,7 @@ impl Observer for Watcher {
         });
     }
 
-    fn rung(&mut self, report: &RungReport) {
+    fn size(&mut self, report: &SizeReport) {
         self.tell(|told| {
             told.set_item("size", report.size)?;
             told.set_item("loss", report.loss)?;

@@ -167,7 +167,7 @@ class Sparse(Estimator):
                 " refit or by a method that is not online"
             )
         self._from_fit = False
-        self._online = _core.Online(json.dumps(self._recipe()), classes, self._threads())
+        self._online = _core.Training(json.dumps(self._recipe()), classes, self._threads())
         self._forget_shape()
         try:
             table = self._any(X, y, sample_weight, reset=True)

@@ -42,7 +42,7 @@ class _Online:
         numbers |= {name: float(value) for name, value in given.items() if value is not None}
         k = self.n_features_to_select
         recipe = {"method": self.method, "loss": self.loss, "k": k, "numbers": numbers, "scale": "none", "passes": 1}
-        return _core.Online(json.dumps(recipe), classes, 1)
+        return _core.Training(json.dumps(recipe), classes, 1)
 
     def _learn(self, table, classes):
         if self._learner is None:

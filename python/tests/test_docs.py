@@ -58,7 +58,7 @@ def test_the_package_has_types():
     stub = (folder / "_core.pyi").read_text()
     from tamis import _core
 
-    for name in ("Model", "Online", "Moments", "Metric"):
+    for name in ("Model", "Training", "Moments", "Metric"):
         for attribute in vars(getattr(_core, name)):
             if not attribute.startswith("_"):
                 assert f"def {attribute}(" in stub, f"{name}.{attribute}"

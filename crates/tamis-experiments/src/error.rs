@@ -3,12 +3,12 @@
 use std::io;
 
 use tamis::eval::JudgeError;
-use tamis::metric::MetricError;
 use tamis::moments::MomentsError;
 use tamis::read::ReadError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
 use tamis::tune::TuneError;
+use tamis_metric::MetricError;
 
 /// An error of the library, of the output, or a message of this program.
 #[derive(Debug, thiserror::Error)]

@@ -12,9 +12,10 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use tamis::data::Label;
+use tamis::data::RowChoice;
 use tamis::parse::columns::KnownColumns;
 use tamis::read::{
-    Block, Dense, Labels, MatrixRows, ReadError, ReadOptions, RowChoice, RowSource, RowStream, Source, expand,
+    Block, Dense, Labels, MatrixRows, ReadError, ReadOptions, RowSource, RowStream, Source, expand,
     memory_of_this_machine,
 };
 use tamis::synth::{Plan, generate};

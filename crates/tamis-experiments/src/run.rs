@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tamis::model::replace_file;
+use tamis::data::replace_file;
 
 use crate::args::Arguments;
 use crate::error::Failure;

@@ -8,15 +8,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use tamis::data::RowChoice;
 use tamis::data::{Batch, Dictionary, FeatureId, Label};
 use tamis::eval::{deviation, mean};
 use tamis::model::Model;
 use tamis::random::{Purpose, generator};
-use tamis::read::{ReadOptions, RowChoice, RowStream, Source};
+use tamis::read::{ReadOptions, RowStream, Source};
 use tamis::recipe::{Law, Recipe};
-use tamis::sparsify::{Drawn, Size, Urn};
 use tamis::train::fit;
 use tamis::tune::Setting;
+use tamis::two_stage::{FeatureSampler, SampledFeature, Size};
 
 use crate::error::Failure;
 use crate::spec::{Cell, RowPlan, RunPlan};
@@ -43,9 +44,9 @@ pub struct FullModel {
 
 impl FullModel {
     /// The RMSE of the model with its weights multiplied by the sampled factors.
-    fn rmse(&self, drawn: impl IntoIterator<Item = Drawn>) -> f64 {
+    fn rmse(&self, drawn: impl IntoIterator<Item = SampledFeature>) -> f64 {
         let mut weights = vec![0.0; self.weights.len()];
-        drawn.into_iter().for_each(|Drawn { place, factor }| weights[place] = self.weights[place] * factor);
+        drawn.into_iter().for_each(|SampledFeature { place, factor }| weights[place] = self.weights[place] * factor);
         let squares = self.rows.examples().map(|example| {
             let parts = example.row.iter().map(|(id, value)| weights[id as usize] * value);
             (parts.sum::<f64>() + self.intercept - example.target).powi(2)
@@ -55,7 +56,7 @@ impl FullModel {
 
     /// The RMSE with all features.
     fn full(&self) -> f64 {
-        self.rmse((0..self.weights.len()).map(|place| Drawn { place, factor: 1.0 }))
+        self.rmse((0..self.weights.len()).map(|place| SampledFeature { place, factor: 1.0 }))
     }
 
     /// Mean and standard deviation of the RMSE over several samples.
@@ -64,8 +65,8 @@ impl FullModel {
             Law::Distribution => &self.by_distribution,
             Law::Magnitude => &self.by_magnitude,
         };
-        let urn = Urn::new(scores, size);
-        let one = |time: u64| self.rmse(urn.draw(&mut generator(seed, Purpose::Draw, time)));
+        let sampler = FeatureSampler::new(scores, size);
+        let one = |time: u64| self.rmse(sampler.draw(&mut generator(seed, Purpose::Draw, time)));
         mean_and_deviation(&(0..times).map(one).collect::<Vec<f64>>())
     }
 }

@@ -65,9 +65,9 @@ use std::collections::BTreeMap;
 
 use crate::generate::Generate;
 use serde::{Deserialize, Serialize};
+use tamis::data::TaskKind;
 use tamis::recipe::{Recipe, SolveRecipe, Solver};
 use tamis::synth::{Kind, Plan};
-use tamis::train::TaskKind;
 use tamis::tune::{Axis, Rule, overlay};
 
 use crate::figure::FigurePlan;

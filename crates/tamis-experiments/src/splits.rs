@@ -8,9 +8,10 @@
 
 use std::path::PathBuf;
 
+use tamis::data::RowChoice;
 use tamis::eval::{Strangers, measure};
 use tamis::moments::{CollectOptions, Products, collect};
-use tamis::read::{ReadOptions, RowChoice, RowStream, Source, expand, memory_of_this_machine};
+use tamis::read::{ReadOptions, RowStream, Source, expand, memory_of_this_machine};
 use tamis::recipe::SolveRecipe;
 use tamis::solve::{SolveOptions, solve};
 use tamis::tune::side_by_side;

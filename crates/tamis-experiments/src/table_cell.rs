@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tamis::data::RowChoice;
 use tamis::eval::{Strangers, measure};
 use tamis::model::Model;
-use tamis::read::{ReadOptions, RowChoice, RowStream, Source, expand, memory_of_this_machine};
+use tamis::read::{ReadOptions, RowStream, Source, expand, memory_of_this_machine};
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{

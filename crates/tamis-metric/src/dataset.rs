@@ -8,10 +8,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::MetricError;
+use tamis::data::ClassLabels;
+use tamis::data::LabelStats;
+use tamis::data::TaskKind;
 use tamis::data::{Batch, Dictionary, Label};
 use tamis::parse::columns::KnownColumns;
 use tamis::read::{Block, ReadError, RowSource};
-use tamis::train::{ClassLabels, LabelSurvey, Observer, TaskKind, TrainError};
+use tamis::train::Observer;
 
 /// Labelled rows, stored by column.
 #[derive(Clone, Debug)]
@@ -118,22 +121,15 @@ struct RawDataset {
     dictionary: Option<Dictionary>,
     batches: Vec<Batch>,
     labels: Vec<Label>,
-    survey: LabelSurvey,
+    survey: LabelStats,
 }
 
 impl RawDataset {
     fn take(&mut self, block: Block) -> Result<(), MetricError> {
-        let Block { rows, file, first_line } = block;
-        let lines = rows.lines.clone();
-        let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
         let dictionary = self.dictionary.get_or_insert_with(|| Dictionary::new(None));
-        let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
-        let (batch, labels) = rows.intern(dictionary).map_err(duplicate)?;
+        let (batch, labels, place) = block.intern(dictionary)?;
         for (row, label) in labels.iter().enumerate() {
-            if *label == Label::Absent {
-                return Err(TrainError::NoLabel { place: place(row) }.into());
-            }
-            self.survey.observe(label, || place(row));
+            self.survey.observe(label, || place.of(row))?;
         }
         self.batches.push(batch);
         self.labels.extend(labels);
@@ -233,8 +229,8 @@ pub(super) mod tests {
     #[test]
     fn memory_is_counted_before_it_is_taken() {
         let mut stream = RawDataset::default();
-        stream.survey.observe(&Label::Number(1.0), String::new);
-        stream.survey.observe(&Label::Number(2.0), String::new);
+        stream.survey.observe(&Label::Number(1.0), String::new).unwrap();
+        stream.survey.observe(&Label::Number(2.0), String::new).unwrap();
         stream.labels = vec![Label::Number(1.0), Label::Number(2.0)];
         let mut names = Dictionary::new(None);
         for index in 0..100 {

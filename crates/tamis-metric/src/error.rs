@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use tamis::data::tensor_file::TensorFileError;
+use tamis::data::{DuplicateFeature, TargetError};
 use tamis::read::ReadError;
 use tamis::train::TrainError;
 
@@ -18,7 +20,11 @@ pub enum MetricError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
-    Labels(#[from] TrainError),
+    Train(#[from] TrainError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateFeature),
     #[error("{} must be {}", .0.name(), .0.range())]
     OutOfRange(Param),
     #[error("unknown candidate {name:?}; the candidates are {}", known.join(", "))]
@@ -47,10 +53,8 @@ pub enum MetricError {
     Write { path: PathBuf, source: io::Error },
     #[error("{}: not a tamis metric file: {reason}", path.display())]
     NotAMetric { path: PathBuf, reason: String },
-    #[error("{}: damaged: checksum mismatch", path.display())]
-    Damaged { path: PathBuf },
-    #[error("{}: written by format {version}, this build reads up to {newest}; upgrade tamis", path.display())]
-    Newer { path: PathBuf, version: u32, newest: u32 },
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: TensorFileError },
     #[error("stopped; nothing was written")]
     Interrupted,
 }

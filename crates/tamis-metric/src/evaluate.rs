@@ -76,7 +76,7 @@ impl Metric {
 
     fn class_number(&self, label: &Label, place: impl Fn() -> String) -> Result<usize, MetricError> {
         if *label == Label::Absent {
-            return Err(tamis::train::TrainError::NoLabel { place: place() }.into());
+            return Err(tamis::data::TargetError::NoLabel { place: place() }.into());
         }
         self.classes.iter().position(|class| class == label).ok_or_else(|| {
             let known: Vec<String> = self.classes.iter().map(ToString::to_string).collect();

@@ -22,13 +22,13 @@ use super::learning_curve::CvResult;
 use super::metric::{Metric, Term};
 use super::params::Params;
 use tamis::data::Label;
-use tamis::data::bytes::{bytes_of, doubles};
-use tamis::data::sealed::{Arrays, Broken, Format};
-use tamis::model::replace_file;
+use tamis::data::f64_codec::{bytes_of, doubles};
+use tamis::data::replace_file;
+use tamis::data::tensor_file::{Arrays, TensorFile};
 use tamis::parse::columns::KnownColumns;
 
 /// The version this build writes, and the newest it reads.
-const FORMAT: Format = Format { name: "tamis-metric", version: 1 };
+const FORMAT: TensorFile = TensorFile { name: "tamis-metric", version: 1 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,7 +78,7 @@ impl Metric {
             ("points", Dtype::F32, points),
         ];
         let arrays: Arrays = arrays.into_iter().map(|(name, kind, bytes)| (name.into(), (kind, bytes))).collect();
-        FORMAT.seal(&about, &arrays)
+        FORMAT.write(&about, &arrays)
     }
 
     /// Loads a metric.
@@ -92,11 +92,8 @@ impl Metric {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Metric, MetricError> {
         let path = path.to_path_buf();
         let not_one = |reason: String| MetricError::NotAMetric { path: path.clone(), reason };
-        let (about, arrays) = FORMAT.open(bytes).map_err(|broken| match broken {
-            Broken::NotOne(reason) => not_one(reason),
-            Broken::Newer(version) => MetricError::Newer { path: path.clone(), version, newest: FORMAT.version },
-            Broken::Damaged => MetricError::Damaged { path: path.clone() },
-        })?;
+        let broken = |source| MetricError::File { path: path.clone(), source };
+        let (about, arrays) = FORMAT.read(bytes).map_err(broken)?;
         let about: About = serde_json::from_str(&about).map_err(|error| not_one(error.to_string()))?;
         assemble(about, &arrays).map_err(not_one)
     }

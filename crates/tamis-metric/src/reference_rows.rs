@@ -3,9 +3,10 @@
 use super::MetricError;
 use super::classify::check_neighbors;
 use super::metric::Metric;
-use tamis::data::Label;
+use tamis::data::ClassLabels;
+use tamis::data::LabelStats;
+use tamis::data::TaskKind;
 use tamis::read::{ReadError, RowSource};
-use tamis::train::{ClassLabels, LabelSurvey, TaskKind, TrainError};
 
 impl Metric {
     /// The same metric with these labelled rows as reference rows of k-NN.
@@ -17,15 +18,12 @@ impl Metric {
     ) -> Result<Metric, MetricError> {
         check_neighbors(n_neighbors)?;
         let dictionary = self.dictionary();
-        let (mut places, mut labels, mut survey) = (Vec::new(), Vec::new(), LabelSurvey::default());
+        let (mut places, mut labels, mut survey) = (Vec::new(), Vec::new(), LabelStats::default());
         while let Some(block) = source.next_block()? {
             places.extend(self.transform(&block.rows, &dictionary));
             for (row, label) in block.rows.labels.iter().enumerate() {
                 let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
-                if *label == Label::Absent {
-                    return Err(TrainError::NoLabel { place: place() }.into());
-                }
-                survey.observe(label, place);
+                survey.observe(label, place)?;
             }
             labels.extend(block.rows.labels);
         }

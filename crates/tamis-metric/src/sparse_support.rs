@@ -9,9 +9,10 @@
 
 use super::real::{Real, double};
 use super::sample::Sample;
+use tamis::data::TaskKind;
 use tamis::read::{Csr, Labels, MatrixRows, memory_of_this_machine};
 use tamis::recipe::Recipe;
-use tamis::train::{FitOptions, TaskKind, fit_rows};
+use tamis::train::{FitOptions, fit_rows};
 
 /// The rows as they were, sparse.
 pub(super) struct SparseRows {

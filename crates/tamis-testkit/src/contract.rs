@@ -35,8 +35,10 @@ pub use weights::{
 
 use std::collections::BTreeMap;
 
+use tamis::data::State;
 use tamis::data::{Batch, FeatureId};
-use tamis::learn::{AnyLearner, Learner, State};
+use tamis::learn::Learner;
+use crate::learner::TestLearner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
 
@@ -108,19 +110,19 @@ pub const SHORT: Shape = Shape { rows: 700, features: 40, longest: 6, seed: 11 }
 pub const LONG: Shape = Shape { rows: 3000, features: 60, longest: 8, seed: 12 };
 
 /// A learner that knows nothing yet.
-pub fn fresh(recipe: &Recipe, kind: LossKind) -> AnyLearner {
-    AnyLearner::new(recipe, loss(kind))
+pub fn fresh(recipe: &Recipe, kind: LossKind) -> TestLearner {
+    TestLearner::new(recipe, loss(kind))
 }
 
 /// Learns rows `range` and returns the margins told.
-pub fn learn(learner: &mut AnyLearner, batch: &Batch, range: std::ops::Range<usize>) -> Vec<f64> {
+pub fn learn(learner: &mut TestLearner, batch: &Batch, range: std::ops::Range<usize>) -> Vec<f64> {
     let mut margins = Vec::with_capacity(range.len());
     learner.learn_all(range.map(|i| batch.example(i)), |_, step| margins.push(step.margin));
     margins
 }
 
 /// The whole state, as bits: what "the same" means.
-pub fn bits(learner: &AnyLearner) -> BTreeMap<String, Vec<u64>> {
+pub fn bits(learner: &TestLearner) -> BTreeMap<String, Vec<u64>> {
     let mut state = State::default();
     learner.save(&mut state);
     let to_bits = |numbers: &Vec<f64>| numbers.iter().map(|number| number.to_bits()).collect();
@@ -128,7 +130,7 @@ pub fn bits(learner: &AnyLearner) -> BTreeMap<String, Vec<u64>> {
 }
 
 /// The weights of features `0..features`, zero for those never seen.
-pub fn weights(learner: &AnyLearner, features: usize) -> Vec<f64> {
+pub fn weights(learner: &TestLearner, features: usize) -> Vec<f64> {
     (0..features as FeatureId).map(|id| learner.weight(id)).collect()
 }
 

@@ -6,5 +6,6 @@
 //! every case.
 
 pub mod contract;
+pub mod learner;
 pub mod naive;
 pub mod streams;

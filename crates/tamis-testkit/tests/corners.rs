@@ -1,12 +1,13 @@
 //! Inputs at the edge of what numbers can hold, where a shortcut shows.
 
 use tamis::data::{Example, Row};
-use tamis::learn::{AnyLearner, Learner};
+use tamis::learn::Learner;
+use tamis_testkit::learner::TestLearner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, RateKind, Recipe};
 use tamis_testkit::contract::fresh;
 
-fn learn(learner: &mut AnyLearner, ids: &[u32], values: &[f64], target: f64) {
+fn learn(learner: &mut TestLearner, ids: &[u32], values: &[f64], target: f64) {
     learner.learn(Example { row: Row { ids, values }, target, weight: 1.0 });
 }
 
@@ -14,7 +15,7 @@ fn without_intercept(method: Method, rate: RateKind) -> Recipe {
     Recipe { rate: Some(rate), intercept: false, ..Recipe::new(method) }
 }
 
-fn counted(learner: &AnyLearner) -> usize {
+fn counted(learner: &TestLearner) -> usize {
     (0..learner.span() as u32).filter(|&id| learner.weight(id) != 0.0).count()
 }
 

@@ -1,8 +1,8 @@
 //! `preset = "paper"` beside its literal version, over settings, losses and seeds, stage by stage.
 
 use tamis::data::Batch;
-use tamis::learn::stabilized::paper::{Count, Curve, Evidence, Outcome, Settings, run};
 use tamis::loss::LossKind;
+use tamis::stabilized::published::{Count, Curve, Evidence, Outcome, Settings, run};
 use tamis_testkit::naive::{PaperRun, paper};
 use tamis_testkit::streams::{HUBER, Shape, stream};
 

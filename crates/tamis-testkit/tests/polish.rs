@@ -4,9 +4,9 @@ mod files;
 
 use files::{Folder, fitted, options};
 use tamis::data::{Batch, Example};
-use tamis::learn::polish::Problem;
 use tamis::loss::{Loss, LossKind};
 use tamis::recipe::{Method, Recipe};
+use tamis::refine::Refinement;
 use tamis_testkit::naive::polish::{minimum, objective};
 use tamis_testkit::streams::{HUBER, Shape, stream};
 
@@ -22,14 +22,14 @@ fn batch(kind: LossKind, seed: u64) -> Batch {
     batch
 }
 
-fn problem(rows: &Batch, kind: LossKind, tolerance: f64) -> Problem<'_> {
+fn problem(rows: &Batch, kind: LossKind, tolerance: f64) -> Refinement<'_> {
     let code = |example: Example<'_>| if kind.needs_classes() { example.target.signum() } else { example.target };
     let margin = |example: Example<'_>| 0.3 * example.row.values.iter().sum::<f64>() - 0.1;
-    Problem {
+    Refinement {
         rows,
         targets: rows.examples().map(code).collect(),
         margins: rows.examples().map(margin).collect(),
-        free: (0..=FEATURES).map(|position| position % 5 != 3).collect(),
+        is_free: (0..=FEATURES).map(|position| position % 5 != 3).collect(),
         loss: kind.build(HUBER),
         tolerance,
     }
@@ -49,7 +49,7 @@ fn the_minimum_is_that_of_the_literal_version() {
                 for (position, (one, other)) in found.iter().zip(&expected).enumerate() {
                     assert!((one - other).abs() < 1e-9, "{kind:?} {seed} λ = {ridge}, {position}: {one} {other}");
                 }
-                assert!(found.iter().zip(&exact.free).all(|(change, free)| *free || *change == 0.0));
+                assert!(found.iter().zip(&exact.is_free).all(|(change, is_free)| *is_free || *change == 0.0));
                 start = found;
             }
         }
@@ -61,7 +61,7 @@ fn stopping_early_costs_less_than_a_fifth_of_a_row() {
     for kind in [LossKind::Logistic, LossKind::Squared, LossKind::Huber] {
         for seed in 1..=6 {
             let rows = batch(kind, seed);
-            let early = problem(&rows, kind, Problem::TOLERANCE);
+            let early = problem(&rows, kind, Refinement::TOLERANCE);
             let found = objective(&early, 1.0, &early.solve(1.0, &early.unchanged()));
             let least = objective(&early, 1.0, &minimum(&early, 1.0));
             let row =

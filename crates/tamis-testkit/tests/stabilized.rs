@@ -1,10 +1,10 @@
-//! The engine of the stabilized learner beside its literal version, and the laws that hold of it to the last bit.
+//! The ensemble of the stabilized learner beside its literal version, and the laws that hold of it to the last bit.
 
-use tamis::data::{Batch, Example, Row};
-use tamis::learn::State;
-use tamis::learn::stabilized::{Coding, Engine, Means, Owners, Rows, Settings};
+use tamis::data::State;
+use tamis::data::{Batch, Example, Row, OutputCoding};
 use tamis::loss::{AnyLoss, LossKind};
 use tamis::random::mix;
+use tamis::stabilized::{ClassCoding, Ensemble, PathMeans, Subsamples, HashedRows, Settings};
 use tamis_testkit::naive::stabilized::{Known, LiteralMeans, Stabilized};
 use tamis_testkit::streams::{HUBER, Shape, stream};
 
@@ -27,18 +27,18 @@ impl Case {
     }
 
     /// One output for numbers and two classes, three for three classes; classes of unequal weight.
-    fn codings(&self) -> Vec<Coding> {
+    fn codings(&self) -> Vec<ClassCoding> {
         let class_weights = |class: usize| [0.75 + 0.25 * class as f64, 1.5];
         match (self.kind.needs_classes(), self.outputs) {
-            (false, _) => vec![Coding { class: None, class_weights: [1.0; 2] }],
-            (true, 1) => vec![Coding { class: Some(1.0), class_weights: class_weights(0) }],
+            (false, _) => vec![ClassCoding { output: OutputCoding { class: None, codes: [-1.0, 1.0] }, class_weights: [1.0; 2] }],
+            (true, 1) => vec![ClassCoding { output: OutputCoding { class: Some(1.0), codes: [-1.0, 1.0] }, class_weights: class_weights(0) }],
             (true, outputs) => (0..outputs)
-                .map(|class| Coding { class: Some(class as f64), class_weights: class_weights(class) })
+                .map(|class| ClassCoding { output: OutputCoding { class: Some(class as f64), codes: [-1.0, 1.0] }, class_weights: class_weights(class) })
                 .collect(),
         }
     }
 
-    /// Rows with their importance; with three classes, the negative ones are split by the parity of their length.
+    /// HashedRows with their importance; with three classes, the negative ones are split by the parity of their length.
     fn batch(&self) -> Batch {
         let source = stream(Shape { rows: 90, features: FEATURES, longest: 9, seed: self.seed }, self.kind);
         let mut batch = Batch::new();
@@ -54,16 +54,16 @@ impl Case {
         batch
     }
 
-    fn owners(&self) -> Owners {
+    fn subsamples(&self) -> Subsamples {
         match self.seed.is_multiple_of(3) {
-            true => Owners::sparing(self.settings.share, 1, 4),
-            false => Owners::new(self.settings.share),
+            true => Subsamples::excluding_fold(self.settings.share, 1, 4),
+            false => Subsamples::new(self.settings.share),
         }
     }
 
-    fn engine(&self) -> Engine {
+    fn ensemble(&self) -> Ensemble {
         let active = (0..FEATURES as u32).collect();
-        Engine::new(self.settings, self.loss(), self.codings(), active, self.owners())
+        Ensemble::new(self.settings, self.loss(), self.codings(), active, self.subsamples())
     }
 }
 
@@ -96,9 +96,9 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Rows over the features `0..FEATURES`, each with its identity.
-fn rows(batch: &Batch) -> Rows {
-    let mut rows = Rows::default();
+/// HashedRows over the features `0..FEATURES`, each with its row_hash.
+fn rows(batch: &Batch) -> HashedRows {
+    let mut rows = HashedRows::default();
     batch.examples().enumerate().for_each(|(number, example)| rows.push(example, mix(number as u64)));
     rows
 }
@@ -114,26 +114,26 @@ fn row_size(batch: &Batch, counts: impl Fn(u32) -> bool) -> f64 {
     batch.examples().map(|example| sum(example.row)).sum::<f64>() / batch.len() as f64
 }
 
-/// Gives the engine the rows of a stage in pieces of any size it allows.
-fn run_stage(engine: &mut Engine, rows: &Rows, visits: &[usize], cuts: u64) {
+/// Gives the ensemble the rows of a stage in pieces of any size it allows.
+fn run_stage(ensemble: &mut Ensemble, rows: &HashedRows, visits: &[usize], cuts: u64) {
     let (mut at, mut turn) = (0, 0);
     while at < visits.len() {
-        let most = engine.rows_wanted() as usize;
+        let most = ensemble.rows_wanted() as usize;
         turn += 1;
         let piece = if cuts == 0 { most } else { most.min((mix(cuts + turn) % 40) as usize) };
-        let mut part = Rows::default();
-        visits[at..at + piece].iter().for_each(|&row| part.push(rows.batch.example(row), rows.identities[row]));
-        engine.learn(&part);
+        let mut part = HashedRows::default();
+        visits[at..at + piece].iter().for_each(|&row| part.push(rows.batch.example(row), rows.row_hashes[row]));
+        ensemble.learn(&part);
         at += piece;
     }
-    assert!(engine.stage_is_over());
+    assert!(ensemble.stage_is_over());
 }
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + b.abs())
 }
 
-fn same_means(what: &str, active: &[u32], fast: &Means, slow: &LiteralMeans) {
+fn same_means(what: &str, active: &[u32], fast: &PathMeans, slow: &LiteralMeans) {
     assert!(near(fast.bias, slow.bias), "{what}: intercepts {} and {}", fast.bias, slow.bias);
     assert_eq!(fast.evidence.len(), active.len());
     for (position, &id) in active.iter().enumerate() {
@@ -156,35 +156,35 @@ fn follow(case: Case) -> usize {
     let batch = case.batch();
     let mut now = rows(&batch);
     let all: Vec<Known<'_>> = batch.examples().enumerate().map(|(number, row)| (row, mix(number as u64))).collect();
-    let mut engine = case.engine();
-    let mut literal = Stabilized::new(case.settings, case.loss(), &case.codings(), case.owners(), FEATURES);
+    let mut ensemble = case.ensemble();
+    let mut literal = Stabilized::new(case.settings, case.loss(), &case.codings(), case.subsamples(), FEATURES);
     let mut torn = 0;
     for stage in 0..=SIZES.len() {
         let length = [240, 101, 90, 7, 2][stage];
         let visits = visits(batch.len(), length, stage as u64);
         let size = row_size(&batch, |id| literal.active[id as usize]);
-        engine.begin(length as u64, size);
-        run_stage(&mut engine, &now, &visits, case.seed + stage as u64);
+        ensemble.begin(length as u64, size);
+        run_stage(&mut ensemble, &now, &visits, case.seed + stage as u64);
         literal.stage(&visits.iter().map(|&row| all[row]).collect::<Vec<_>>(), size);
-        let (fast, slow) = (engine.means(), literal.means());
+        let (fast, slow) = (ensemble.means(), literal.means());
         assert_eq!((fast.len(), slow.len()), (case.codings().len(), case.codings().len()));
         for (output, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
             torn += fast.votes.iter().filter(|&&votes| votes > 0.0 && votes < 1.0).count();
-            same_means(&format!("{case:?}, stage {stage}, output {output}"), engine.active(), fast, slow);
+            same_means(&format!("{case:?}, stage {stage}, output {output}"), ensemble.active(), fast, slow);
         }
-        let scores = engine.scores(&now);
+        let scores = ensemble.scores(&now);
         for (number, &row) in all.iter().enumerate() {
             for (fast, slow) in scores.iter().zip(literal.scores(row)) {
                 assert!(near(fast[number], slow), "{case:?}, stage {stage}: score {} and {slow}", fast[number]);
             }
         }
         if let Some(&size) = SIZES.get(stage) {
-            now = now.narrowed(&engine.descend(&fast, size));
-            literal.descend(&slow, size);
+            now = now.restricted_to(&ensemble.shrink_to(&fast, size));
+            literal.shrink_to(&slow, size);
             let ids = (0..FEATURES as u32).filter(|&id| literal.active[id as usize]);
-            assert_eq!(engine.active(), ids.collect::<Vec<_>>(), "{case:?}, after stage {stage}");
-            assert_eq!(engine.active().len(), size);
-            assert!(near(engine.gravity(), literal.gravity), "{case:?}, after stage {stage}");
+            assert_eq!(ensemble.active(), ids.collect::<Vec<_>>(), "{case:?}, after stage {stage}");
+            assert_eq!(ensemble.active().len(), size);
+            assert!(near(ensemble.gravity(), literal.gravity), "{case:?}, after stage {stage}");
         }
     }
     torn
@@ -198,22 +198,22 @@ fn the_engine_is_the_literal_algorithm() {
 
 /// All numbers of a run to the last bit, over three stages.
 fn bits(case: Case, batch: &Batch, cuts: u64) -> Vec<u64> {
-    let (mut engine, mut now) = (case.engine(), rows(batch));
+    let (mut ensemble, mut now) = (case.ensemble(), rows(batch));
     let mut bits = Vec::new();
     for stage in 0..3 {
-        engine.begin(150, 2.5);
-        run_stage(&mut engine, &now, &visits(batch.len(), 150, stage), cuts);
-        let means = engine.means();
+        ensemble.begin(150, 2.5);
+        run_stage(&mut ensemble, &now, &visits(batch.len(), 150, stage), cuts);
+        let means = ensemble.means();
         bits.extend(bits_of(&means));
-        bits.extend(engine.scores(&now).concat().iter().map(|score| score.to_bits()));
-        now = now.narrowed(&engine.descend(&means, SIZES[stage as usize]));
-        bits.extend(engine.active().iter().map(|&id| u64::from(id)));
+        bits.extend(ensemble.scores(&now).concat().iter().map(|score| score.to_bits()));
+        now = now.restricted_to(&ensemble.shrink_to(&means, SIZES[stage as usize]));
+        bits.extend(ensemble.active().iter().map(|&id| u64::from(id)));
     }
     bits
 }
 
-fn bits_of(means: &[Means]) -> Vec<u64> {
-    let numbers = |means: &Means| {
+fn bits_of(means: &[PathMeans]) -> Vec<u64> {
+    let numbers = |means: &PathMeans| {
         let lists = [&means.weights, &means.evidence, &means.spread, &means.votes];
         lists.into_iter().flatten().copied().chain([means.bias]).map(f64::to_bits).collect::<Vec<_>>()
     };
@@ -246,10 +246,10 @@ fn the_order_of_features_counts_for_ties_only() {
         let batch = case.batch();
         let reversed = tamis_testkit::streams::relabelled(&batch, FEATURES);
         let [ahead, back] = [&batch, &reversed].map(|batch| {
-            let mut engine = case.engine();
-            engine.begin(180, 2.0);
-            run_stage(&mut engine, &rows(batch), &visits(batch.len(), 180, 1), 0);
-            engine.means()
+            let mut ensemble = case.ensemble();
+            ensemble.begin(180, 2.0);
+            run_stage(&mut ensemble, &rows(batch), &visits(batch.len(), 180, 1), 0);
+            ensemble.means()
         });
         for (ahead, back) in ahead.iter().zip(&back) {
             for j in 0..FEATURES {
@@ -267,25 +267,25 @@ fn a_stage_may_be_interrupted_anywhere() {
         let batch = case.batch();
         let (all, visits) = (rows(&batch), visits(batch.len(), 120, 0));
         for cut in [0, 1, 59, 60, 75, 119] {
-            let mut engine = case.engine();
-            let mut restored = case.engine();
-            engine.begin(120, 2.0);
+            let mut ensemble = case.ensemble();
+            let mut restored = case.ensemble();
+            ensemble.begin(120, 2.0);
             for (number, &row) in visits.iter().enumerate() {
                 if number == cut {
                     let mut state = State::default();
-                    engine.save(&mut state);
+                    ensemble.save(&mut state);
                     restored.load(&mut state).unwrap();
                 }
-                let mut one = Rows::default();
-                one.push(all.batch.example(row), all.identities[row]);
-                engine.learn(&one);
+                let mut one = HashedRows::default();
+                one.push(all.batch.example(row), all.row_hashes[row]);
+                ensemble.learn(&one);
                 if number >= cut {
                     restored.learn(&one);
                 }
             }
             if cut < 120 {
-                assert!(bits_of(&engine.means()) == bits_of(&restored.means()), "{case:?}, cut {cut}");
-                assert_eq!(engine.scores(&all), restored.scores(&all));
+                assert!(bits_of(&ensemble.means()) == bits_of(&restored.means()), "{case:?}, cut {cut}");
+                assert_eq!(ensemble.scores(&all), restored.scores(&all));
             }
         }
     }
@@ -296,19 +296,19 @@ fn remembering_all_of_another_engine_is_to_be_it() {
     for case in cases().into_iter().step_by(5) {
         let batch = case.batch();
         let all = rows(&batch);
-        let mut old = case.engine();
+        let mut old = case.ensemble();
         old.begin(100, 2.0);
         run_stage(&mut old, &all, &visits(batch.len(), 100, 0), 0);
-        let mut new = case.engine();
-        new.remember(&old, 1.0);
-        let mut nothing = case.engine();
-        nothing.remember(&old, 0.0);
-        for engine in [&mut old, &mut new, &mut nothing] {
-            engine.begin(100, 2.0);
+        let mut new = case.ensemble();
+        new.warm_start_from(&old, 1.0);
+        let mut nothing = case.ensemble();
+        nothing.warm_start_from(&old, 0.0);
+        for ensemble in [&mut old, &mut new, &mut nothing] {
+            ensemble.begin(100, 2.0);
         }
         assert_eq!(old.scores(&all), new.scores(&all), "{case:?}");
         // All that is left is the intercept of each path.
-        let empty = all.narrowed(&[None; FEATURES]);
+        let empty = all.restricted_to(&[None; FEATURES]);
         let flat: Vec<Vec<f64>> = old.with_outputs(case.codings().len()).scores(&empty);
         assert!(flat.concat().iter().all(|&score| score == 0.0));
         assert_eq!(nothing.scores(&all), nothing.scores(&empty), "{case:?}");
@@ -321,10 +321,10 @@ fn rows_that_weigh_nothing_teach_nothing() {
         let batch = case.batch();
         let mut weightless = Batch::new();
         batch.examples().for_each(|example| weightless.push(Example { weight: 0.0, ..example }));
-        let mut engine = case.engine();
-        engine.begin(100, 2.0);
-        run_stage(&mut engine, &rows(&weightless), &visits(batch.len(), 100, 0), 0);
-        for means in engine.means() {
+        let mut ensemble = case.ensemble();
+        ensemble.begin(100, 2.0);
+        run_stage(&mut ensemble, &rows(&weightless), &visits(batch.len(), 100, 0), 0);
+        for means in ensemble.means() {
             assert!(means.evidence.iter().chain(&means.weights).chain([&means.bias]).all(|&number| number == 0.0));
         }
     }

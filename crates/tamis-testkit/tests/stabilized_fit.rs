@@ -9,7 +9,7 @@ use files::{Folder, fitted, options, text};
 use tamis::data::ScaleKind;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
-use tamis::train::{CheckpointPlan, FitOptions, Observer, Saved, TrainError, fit};
+use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Observer, TrainError, fit};
 use tamis_testkit::streams::{Shape, shuffled_entries, stream, with_explicit_zeros};
 
 fn recipe() -> Recipe {
@@ -131,14 +131,14 @@ fn all_features_if_more_are_asked_for_and_a_note() {
 }
 
 /// Stops a training after so many rows; returns the checkpoint, or `None` if it was over before.
-fn stopped(recipe: &Recipe, options: &FitOptions, resume: Option<Saved>, rows: u64) -> Option<Saved> {
+fn stopped(recipe: &Recipe, options: &FitOptions, resume: Option<Checkpoint>, rows: u64) -> Option<Checkpoint> {
     let mut watch = Watch { stop_at: Some(rows), ..Watch::default() };
     let options = FitOptions { stop: watch.stop.clone(), ..options.clone() };
     let path = options.checkpoint.as_ref().expect("a place to save").path.clone();
     match fit(recipe, &options, resume, &mut watch) {
         Err(TrainError::Interrupted { saved, .. }) => {
             assert_eq!(saved.as_deref(), Some(path.as_path()));
-            Some(Saved::load(&path).unwrap())
+            Some(Checkpoint::load(&path).unwrap())
         }
         Ok(_) => None,
         Err(error) => panic!("{error}"),
@@ -170,7 +170,7 @@ fn interrupted_and_taken_up_again_is_never_having_stopped() {
     }
 }
 
-/// Rows visited on the way to a model of these tests.
+/// HashedRows visited on the way to a model of these tests.
 fn whole_rows(model: &tamis::model::Model) -> u64 {
     800 * (model.selection.as_ref().expect("a ladder").ladder.len() as u64 + 1)
 }
@@ -181,7 +181,7 @@ fn a_chain_of_stops_changes_no_bit() {
     let (_, lines) = &kinds()[0];
     let mut options = options(&[folder.write("two.svm", lines)]);
     let whole = text(&fitted(&of_size(4), &options));
-    // Saved every 37 rows as well, on one thread and two by turns.
+    // Checkpoint every 37 rows as well, on one thread and two by turns.
     options.checkpoint = Some(CheckpointPlan { path: folder.path("state"), every: Some(37) });
     let mut saved = None;
     for rows in (111..3100).step_by(111) {
@@ -190,7 +190,7 @@ fn a_chain_of_stops_changes_no_bit() {
     }
     let model = fit(&of_size(4), &options, Some(saved.expect("not over yet")), &mut ()).unwrap().model;
     assert_eq!(text(&model), whole);
-    assert!(Saved::load(&folder.path("state")).unwrap().is_complete());
+    assert!(Checkpoint::load(&folder.path("state")).unwrap().is_complete());
 }
 
 /// Keeps a copy of every checkpoint it finds: what a process killed at that moment would leave behind.
@@ -220,7 +220,7 @@ fn a_kill_between_saves_loses_rows_but_no_bit() {
     let whole = text(&fit(&recipe(), &options, None, &mut kills).unwrap().model);
     assert!(kills.copies.len() > 6, "{}", kills.copies.len());
     for (number, bytes) in kills.copies.iter().enumerate() {
-        let saved = Saved::from_bytes(bytes, &path).unwrap();
+        let saved = Checkpoint::from_bytes(bytes, &path).unwrap();
         assert_eq!(saved.rows(), 291 * (number as u64 + 1));
         assert_eq!(text(&fit(&recipe(), &options, Some(saved), &mut ()).unwrap().model), whole, "{number}");
     }
@@ -233,7 +233,7 @@ fn a_checkpoint_of_other_data_is_refused() {
     let mut options = options(&[folder.write("two.svm", lines)]);
     options.checkpoint = Some(CheckpointPlan { path: folder.path("state"), every: None });
     stopped(&recipe(), &options, None, 500).unwrap();
-    let saved = || Saved::load(&folder.path("state")).unwrap();
+    let saved = || Checkpoint::load(&folder.path("state")).unwrap();
     let fewer: String = lines.lines().skip(1).map(|line| format!("{line}\n")).collect();
     options.sources = files::sources(&[folder.write("fewer.svm", &fewer)]);
     assert!(matches!(fit(&recipe(), &options, Some(saved()), &mut ()), Err(TrainError::OtherData { .. })));
@@ -251,11 +251,11 @@ fn days() -> [String; 2] {
     [day(21), day(22)]
 }
 
-fn first_day(recipe: &Recipe, folder: &Folder, lines: &str) -> Saved {
+fn first_day(recipe: &Recipe, folder: &Folder, lines: &str) -> Checkpoint {
     let mut options = options(&[folder.write("first.svm", lines)]);
     options.checkpoint = Some(CheckpointPlan { path: folder.path("state"), every: None });
     fit(recipe, &options, None, &mut ()).unwrap();
-    let saved = Saved::load(&folder.path("state")).unwrap();
+    let saved = Checkpoint::load(&folder.path("state")).unwrap();
     assert!(saved.is_complete());
     saved
 }

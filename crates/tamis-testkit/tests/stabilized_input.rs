@@ -4,11 +4,12 @@ mod files;
 
 use files::{Folder, fitted, options, refused, text};
 use tamis::data::ScaleKind;
+use tamis::data::TaskKind;
 use tamis::loss::LossKind;
 use tamis::model::Model;
 use tamis::random::mix;
 use tamis::recipe::{Method, ROW_NUMBER, Recipe};
-use tamis::train::{FitOptions, TaskKind, TrainError, fit};
+use tamis::train::{FitOptions, TrainError, fit};
 use tamis_testkit::streams::{Shape, stream};
 
 fn recipe() -> Recipe {
@@ -19,7 +20,7 @@ fn of_size(k: usize) -> Recipe {
     Recipe { k: Some(k), ..recipe() }
 }
 
-/// Rows with two classes that can be told apart, more or less.
+/// HashedRows with two classes that can be told apart, more or less.
 fn plain_lines() -> String {
     files::svmlight(&stream(Shape { rows: 150, features: 20, longest: 8, seed: 11 }, LossKind::Hinge))
 }

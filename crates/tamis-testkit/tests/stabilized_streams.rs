@@ -11,7 +11,7 @@ use tamis::random::{Purpose, generator, shuffle};
 use tamis::read::{ReadOptions, RowStream};
 use tamis::recipe::{Method, Recipe};
 use tamis::synth::{Kind, Plan, Row, generate, write_svmlight};
-use tamis::train::{CheckpointPlan, Saved, fit};
+use tamis::train::{Checkpoint, CheckpointPlan, fit};
 
 fn of_size(k: usize) -> Recipe {
     Recipe { k: Some(k), ..Recipe::new(Method::Stabilized) }
@@ -73,7 +73,7 @@ fn last_day(forget: f64, plan: &Plan, folder: &Folder) -> f64 {
     for number in 0..DAYS {
         let mut options = options(&[folder.write("day.svm", &day(plan, number))]);
         options.checkpoint = Some(CheckpointPlan { path: state.clone(), every: None });
-        let before = (number > 0).then(|| Saved::load(&state).expect("yesterday's checkpoint"));
+        let before = (number > 0).then(|| Checkpoint::load(&state).expect("yesterday's checkpoint"));
         model = Some(fit(&recipe, &options, before, &mut ()).expect("a model").model);
     }
     let fresh = day(&Plan { seed: plan.seed + 100, noise: 0.0, ..plan.clone() }, DAYS - 1);

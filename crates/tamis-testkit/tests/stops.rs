@@ -9,7 +9,7 @@ use files::{Folder, fitted, options, text};
 use tamis::data::ScaleKind;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
-use tamis::train::{CheckpointPlan, FitOptions, Observer, Saved, TrainError, fit};
+use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Observer, TrainError, fit};
 use tamis_testkit::streams::{Shape, stream};
 
 const SHAPE: Shape = Shape { rows: 9000, features: 40, longest: 8, seed: 3 };
@@ -39,7 +39,7 @@ fn rows_are_counted_once_whenever_a_stream_is_stopped() {
         let stopped = FitOptions { stop: stop.clone(), ..options.clone() };
         let error = fit(&recipe, &stopped, None, &mut Watch { stop, at }).unwrap_err();
         assert!(matches!(error, TrainError::Interrupted { rows, saved: Some(_) } if rows >= at), "{error}");
-        let saved = || Saved::load(&folder.path("state")).unwrap();
+        let saved = || Checkpoint::load(&folder.path("state")).unwrap();
         let resumed = fit(&recipe, &options, Some(saved()), &mut ()).unwrap();
         assert_eq!(text(&resumed.model), text(&whole), "stopped at {at}");
         let gone_on = fit(&recipe, &options, Some(saved()), &mut ()).unwrap();

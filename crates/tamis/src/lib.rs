@@ -45,20 +45,20 @@ pub mod loss;
 pub mod model;
 #[cfg(feature = "moments")]
 pub mod moments;
+mod online;
 pub mod parse;
 pub mod project;
 pub mod random;
 pub mod rate;
 pub mod read;
 pub mod recipe;
-pub mod shrink;
+pub mod refine;
 pub mod select;
+pub mod shrink;
 #[cfg(feature = "moments")]
 pub mod solve;
 pub mod stabilized;
 pub mod synth;
-mod online;
-pub mod refine;
 pub mod threads;
 pub mod train;
 mod trainer;

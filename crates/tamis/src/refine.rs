@@ -230,7 +230,14 @@ mod tests {
 
     fn problem<'a>(rows: &'a Batch, targets: &[f64], is_free: &[bool], kind: LossKind) -> Refinement<'a> {
         let (margins, targets) = (vec![0.0; targets.len()], targets.to_vec());
-        Refinement { rows, targets, margins, is_free: is_free.to_vec(), loss: kind.build(1.0), tolerance: Refinement::TOLERANCE }
+        Refinement {
+            rows,
+            targets,
+            margins,
+            is_free: is_free.to_vec(),
+            loss: kind.build(1.0),
+            tolerance: Refinement::TOLERANCE,
+        }
     }
 
     fn solved(problem: &Refinement<'_>, ridge: f64) -> Vec<f64> {

@@ -2,9 +2,9 @@
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use tamis::data::ScaleKind;
-use tamis::learn::stabilized::paper::Settings;
 use tamis::loss::LossKind;
 use tamis::recipe::{Law, Method, PARAMETERS, RateKind, Recipe};
+use tamis::stabilized::published::Settings;
 
 /// The recipe, made of flags.
 pub struct RecipeArgs {

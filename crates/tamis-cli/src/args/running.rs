@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tamis::train::TaskKind;
+use tamis::data::TaskKind;
 
 /// Everything about the run that does not change the model.
 #[derive(Args)]

@@ -152,5 +152,5 @@ fn convert_model(args: &ConvertArgs) -> Result<(), Failure> {
         return Ok(io::stdout().write_all(text.as_bytes())?);
     }
     let failed = |error| Failure::Text(format!("{}: {error}", args.output));
-    tamis::model::replace_file(Path::new(&args.output), text.as_bytes()).map_err(failed)
+    tamis::data::replace_file(Path::new(&args.output), text.as_bytes()).map_err(failed)
 }

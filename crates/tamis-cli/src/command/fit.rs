@@ -10,7 +10,7 @@ use tamis::eval::{Judged, Measures, judge};
 use tamis::model::Model;
 use tamis::read::{Source, memory_of_this_machine};
 use tamis::recipe::Recipe;
-use tamis::train::{CheckpointPlan, FitOptions, Fitted, Saved, fit};
+use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
 use tamis_report::{Told, of_model};
 
 use super::{Failure, eval, open_for, report, warn_of_skipped};
@@ -103,12 +103,12 @@ pub fn can_be_written(path: &Path) -> Result<(), Failure> {
 }
 
 /// The recipe typed, or the checkpoint's: what is learned may not change half-way.
-fn recipe_or_resume(args: &FitArgs) -> Result<(Recipe, Option<Saved>), Failure> {
+fn recipe_or_resume(args: &FitArgs) -> Result<(Recipe, Option<Checkpoint>), Failure> {
     if args.running.every.is_some() && args.running.checkpoint.is_none() && args.running.resume.is_none() {
         return Err(Failure::Text("--every: where to? name a file with --checkpoint".into()));
     }
     let Some(path) = &args.running.resume else { return Ok((args.recipe.recipe.clone(), None)) };
-    let saved = Saved::load(path)?;
+    let saved = Checkpoint::load(path)?;
     if let Some(flag) = args.recipe.given.first()
         && args.recipe.recipe != *saved.recipe()
     {

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use tamis::data::TaskKind;
 use tamis::moments::{CollectOptions, Column, Moments, MomentsError, Products, collect};
 use tamis::read::memory_of_this_machine;
-use tamis::train::TaskKind;
 
 use super::Failure;
 use super::fit::{can_be_written, stop_on_signal};

@@ -5,13 +5,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tamis::data::replace_file;
 use tamis::eval::{Densities, judge};
-use tamis::model::{Model, replace_file};
+use tamis::model::Model;
 use tamis::moments::Moments;
 use tamis::read::{RowStream, Source};
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
-use tamis::train::Saved;
+use tamis::train::Checkpoint;
 use tamis_metric::{Metric, Share};
 use tamis_report::{MetricTold, Report, Told, of_metric, of_model, of_periods};
 
@@ -143,7 +144,7 @@ fn options(args: &ReportArgs) -> SolveOptions {
 
 /// A checkpoint: where the training stands.
 fn checkpoint(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
-    let saved = Saved::load(file)?;
+    let saved = Checkpoint::load(file)?;
     let (rows, complete) = (saved.rows(), saved.is_complete());
     let Some(model) = saved.model()? else {
         let what = match complete {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Value, json};
-use tamis::model::replace_file;
+use tamis::data::replace_file;
 use tamis::recipe::{PARAMETERS, Recipe};
 use tamis::train::{FitOptions, Fitted, fit};
 use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule};

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tamis::loss::LossKind;
 use tamis::model::Sampling;
 use tamis::read::Source;
-use tamis::train::{Observer, Progress, RungReport};
+use tamis::train::{Observer, Progress, SizeReport};
 
 use super::table::count;
 
@@ -105,7 +105,7 @@ impl Observer for Screen {
         }
     }
 
-    fn rung(&mut self, report: &RungReport) {
+    fn size(&mut self, report: &SizeReport) {
         if self.quiet {
             return;
         }

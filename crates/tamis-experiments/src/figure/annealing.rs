@@ -2,7 +2,7 @@
 //! Figure 2, eq. (12).
 
 use serde::Deserialize;
-use tamis::learn::stabilized::paper::{Curve, rejection_rate};
+use tamis::stabilized::published::{Curve, rejection_rate};
 use tamis_report::Chart;
 
 /// The curves.

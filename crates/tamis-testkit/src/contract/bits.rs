@@ -1,7 +1,9 @@
 //! Laws 1, 4, 5 and 6: the same stream gives the same bits, however it is fed.
 
+use tamis::data::State;
 use tamis::data::{Batch, Row};
-use tamis::learn::{AnyLearner, Learner, State};
+use tamis::learn::Learner;
+use crate::learner::TestLearner;
 use tamis::loss::LossKind;
 
 use super::{Case, SHORT, Verdict, bits, ensure, fresh, learn};
@@ -47,7 +49,7 @@ pub fn predicting_is_pure(case: &Case, kind: LossKind) -> Verdict {
 }
 
 /// Every question a learner can be asked.
-fn look_around(learner: &AnyLearner, batch: &Batch, unseen: Row<'_>) {
+fn look_around(learner: &TestLearner, batch: &Batch, unseen: Row<'_>) {
     let rows = (0..batch.len()).step_by(13).map(|i| batch.row(i)).chain([unseen]);
     let sum: f64 = rows.map(|row| learner.margin(row)).sum();
     let ids = (0..learner.span() as u32).chain([4000]);
@@ -91,7 +93,7 @@ pub fn same_bits(case: &Case, kind: LossKind) -> Verdict {
 }
 
 /// A fresh learner with the state of another; everything that was saved must be wanted.
-fn reloaded(learner: &AnyLearner, case: &Case, kind: LossKind) -> Result<AnyLearner, String> {
+fn reloaded(learner: &TestLearner, case: &Case, kind: LossKind) -> Result<TestLearner, String> {
     let mut state = State::default();
     learner.save(&mut state);
     let mut copy = fresh(&case.recipe, kind);

@@ -1,7 +1,8 @@
 //! Laws 8, 9 and 10: what the weights are.
 
 use tamis::data::{Example, FeatureId};
-use tamis::learn::{AnyLearner, Learner};
+use tamis::learn::Learner;
+use crate::learner::TestLearner;
 use tamis::loss::{Loss, LossKind};
 use tamis::recipe::Recipe;
 
@@ -112,7 +113,7 @@ pub fn compare(fast: &Recipe, naive: &Recipe, kind: LossKind, shape: Shape) -> V
     follow(fresh(fast, kind), oracle(naive, loss(kind), shape.features), kind, shape)
 }
 
-fn follow(fast: AnyLearner, naive: Box<dyn Oracle>, kind: LossKind, shape: Shape) -> Verdict {
+fn follow(fast: TestLearner, naive: Box<dyn Oracle>, kind: LossKind, shape: Shape) -> Verdict {
     let batch = stream(shape, kind);
     let mut pair = Pair { fast, naive, kind };
     for (i, example) in batch.examples().enumerate() {
@@ -126,7 +127,7 @@ fn follow(fast: AnyLearner, naive: Box<dyn Oracle>, kind: LossKind, shape: Shape
 
 /// A learner and its oracle, side by side on the same stream.
 pub struct Pair {
-    fast: AnyLearner,
+    fast: TestLearner,
     naive: Box<dyn Oracle>,
     kind: LossKind,
 }

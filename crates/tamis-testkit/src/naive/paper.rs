@@ -3,9 +3,9 @@
 
 use super::{dense, margin, soft};
 use tamis::data::Batch;
-use tamis::learn::stabilized::paper::{Count, Curve, Evidence, Settings};
 use tamis::loss::{AnyLoss, Loss};
 use tamis::random::{Purpose, generator, shuffle};
+use tamis::stabilized::published::{Count, Curve, Evidence, Settings};
 
 /// What the run ends with, and what each stage was.
 pub struct PaperRun {

@@ -9,12 +9,12 @@
 
 use super::dense;
 use tamis::data::Example;
-use tamis::learn::polish::Problem;
 use tamis::loss::Loss;
+use tamis::refine::Refinement;
 
 /// The change of every weight, and last of the intercept, that minimises the objective.
-pub fn minimum(problem: &Problem<'_>, ridge: f64) -> Vec<f64> {
-    let mut change = vec![0.0; problem.free.len()];
+pub fn minimum(problem: &Refinement<'_>, ridge: f64) -> Vec<f64> {
+    let mut change = vec![0.0; problem.is_free.len()];
     for _ in 0..200 {
         let (gradient, hessian) = derivatives(problem, ridge, &change);
         if gradient.iter().all(|slope| slope.abs() <= 1e-12 * (1.0 + problem.rows.len() as f64)) {
@@ -32,14 +32,14 @@ pub fn minimum(problem: &Problem<'_>, ridge: f64) -> Vec<f64> {
 }
 
 /// Σ v·ℓ + ½·λ·‖d‖².
-pub fn objective(problem: &Problem<'_>, ridge: f64, change: &[f64]) -> f64 {
+pub fn objective(problem: &Refinement<'_>, ridge: f64, change: &[f64]) -> f64 {
     let weights = change.len() - 1;
     let losses = rows(problem)
         .map(|(example, x, margin, target)| example.weight * problem.loss.value(margin + product(&x, change), target));
     losses.sum::<f64>() + 0.5 * ridge * change[..weights].iter().map(|d| d * d).sum::<f64>()
 }
 
-fn derivatives(problem: &Problem<'_>, ridge: f64, change: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn derivatives(problem: &Refinement<'_>, ridge: f64, change: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let p = change.len();
     let ridges = |j: usize| if j + 1 < p { ridge } else { 0.0 };
     let mut gradient: Vec<f64> = (0..p).map(|j| ridges(j) * change[j]).collect();
@@ -54,7 +54,7 @@ fn derivatives(problem: &Problem<'_>, ridge: f64, change: &[f64]) -> (Vec<f64>, 
             (0..p).for_each(|k| hessian[j][k] += curvature * x[j] * x[k]);
         }
     }
-    for j in (0..p).filter(|&j| !problem.free[j]) {
+    for j in (0..p).filter(|&j| !problem.is_free[j]) {
         gradient[j] = 0.0;
         (0..p).for_each(|k| (hessian[j][k], hessian[k][j]) = (0.0, 0.0));
         hessian[j][j] = 1.0;
@@ -63,8 +63,8 @@ fn derivatives(problem: &Problem<'_>, ridge: f64, change: &[f64]) -> (Vec<f64>, 
 }
 
 /// Every row with a one at its end for the intercept, its margin and its target.
-fn rows<'a>(problem: &'a Problem<'_>) -> impl Iterator<Item = (Example<'a>, Vec<f64>, f64, f64)> {
-    let p = problem.free.len();
+fn rows<'a>(problem: &'a Refinement<'_>) -> impl Iterator<Item = (Example<'a>, Vec<f64>, f64, f64)> {
+    let p = problem.is_free.len();
     let row = move |(number, example): (usize, Example<'a>)| {
         let mut x = dense(example.row, p);
         x[p - 1] = 1.0;

@@ -9,14 +9,14 @@
 //! n_K times in the second half of the stage's L rows: note u, w, whether w ≠ 0, and b
 //! after the stage: means over paths and notes; A ← the k' of largest |ū| in any output;  g₀ ← the least of these
 //! ```
-//! Details that the engine shares: all paths walk over one order of the rows and pick those they own, so notes are
+//! Details that the ensemble shares: all paths walk over one order of the rows and pick those they own, so notes are
 //! taken by the count of rows and not of rows owned; c is the importance of the row times the weight of its class;
 //! several outputs share one active set.
 
 use super::dense;
 use tamis::data::Example;
-use tamis::learn::stabilized::{Coding, Owners, Settings};
 use tamis::loss::{AnyLoss, Loss};
+use tamis::stabilized::{ClassCoding, Subsamples, Settings};
 
 /// A row and what it is known by.
 pub type Known<'a> = (Example<'a>, u64);
@@ -25,7 +25,7 @@ pub type Known<'a> = (Example<'a>, u64);
 pub struct Stabilized {
     settings: Settings,
     loss: AnyLoss,
-    owners: Owners,
+    subsamples: Subsamples,
     outputs: Vec<LiteralOutput>,
     /// A: whether a feature is still in play.
     pub active: Vec<bool>,
@@ -35,7 +35,7 @@ pub struct Stabilized {
 }
 
 struct LiteralOutput {
-    coding: Coding,
+    coding: ClassCoding,
     paths: Vec<Path>,
 }
 
@@ -72,11 +72,11 @@ pub struct LiteralMeans {
 
 impl Stabilized {
     /// Paths that know nothing.
-    pub fn new(settings: Settings, loss: AnyLoss, codings: &[Coding], owners: Owners, p: usize) -> Self {
+    pub fn new(settings: Settings, loss: AnyLoss, codings: &[ClassCoding], subsamples: Subsamples, p: usize) -> Self {
         let path = |number| Path { number, z: vec![0.0; p], n: vec![0.0; p], b: 0.0, b_norm: 0.0, notes: Vec::new() };
-        let output = |&coding: &Coding| LiteralOutput { coding, paths: (0..settings.paths).map(path).collect() };
+        let output = |&coding: &ClassCoding| LiteralOutput { coding, paths: (0..settings.paths).map(path).collect() };
         let outputs = codings.iter().map(output).collect();
-        Stabilized { settings, loss, owners, outputs, active: vec![true; p], gravity: 0.0, step: 0.0 }
+        Stabilized { settings, loss, subsamples, outputs, active: vec![true; p], gravity: 0.0, step: 0.0 }
     }
 
     /// A whole stage over these rows; `row_size` is what α is divided by.
@@ -87,8 +87,8 @@ impl Stabilized {
         for output in &mut self.outputs {
             for path in &mut output.paths {
                 path.notes.clear();
-                for (visited, &(example, identity)) in (1..).zip(rows) {
-                    if self.owners.owns(path.number, identity) {
+                for (visited, &(example, row_hash)) in (1..).zip(rows) {
+                    if self.subsamples.contains(path.number, row_hash) {
                         path.learn(&rule, output.coding, example);
                     }
                     for _ in moments.iter().filter(|&&moment| moment == visited) {
@@ -99,7 +99,7 @@ impl Stabilized {
         }
     }
 
-    /// Means over paths and notes.
+    /// PathMeans over paths and notes.
     pub fn means(&self) -> Vec<LiteralMeans> {
         let p = self.active.len();
         let of_output = |output: &LiteralOutput| {
@@ -121,10 +121,10 @@ impl Stabilized {
 
     /// For each output, the mean margin of the paths that do not own a row; 0 if all own it.
     pub fn scores(&self, row: Known<'_>) -> Vec<f64> {
-        let (example, identity) = row;
+        let (example, row_hash) = row;
         let x = dense(example.row, self.active.len());
         let mean = |output: &LiteralOutput| {
-            let outside = output.paths.iter().filter(|path| !self.owners.owns(path.number, identity));
+            let outside = output.paths.iter().filter(|path| !self.subsamples.contains(path.number, row_hash));
             let margins: Vec<f64> = outside.map(|path| path.margin(&self.rule(), &x)).collect();
             if margins.is_empty() { 0.0 } else { margins.iter().sum::<f64>() / margins.len() as f64 }
         };
@@ -132,7 +132,7 @@ impl Stabilized {
     }
 
     /// Keeps the `size` features with most evidence, of equals the first.
-    pub fn descend(&mut self, means: &[LiteralMeans], size: usize) {
+    pub fn shrink_to(&mut self, means: &[LiteralMeans], size: usize) {
         let strength = |j: usize| means.iter().map(|means| means.evidence[j].abs()).fold(0.0, f64::max);
         let mut ranked: Vec<usize> = (0..self.active.len()).filter(|&j| self.active[j]).collect();
         ranked.sort_by(|&a, &b| strength(b).total_cmp(&strength(a)).then(a.cmp(&b)));
@@ -177,9 +177,9 @@ impl Path {
         self.b + x.iter().enumerate().map(part).sum::<f64>()
     }
 
-    fn learn(&mut self, rule: &Rule, coding: Coding, example: Example<'_>) {
+    fn learn(&mut self, rule: &Rule, coding: ClassCoding, example: Example<'_>) {
         let x = dense(example.row, self.z.len());
-        let (y, class_weight) = match coding.class {
+        let (y, class_weight) = match coding.output.class {
             None => (example.target, 1.0),
             Some(class) if class == example.target => (1.0, coding.class_weights[1]),
             Some(_) => (-1.0, coding.class_weights[0]),

@@ -14,7 +14,7 @@ pub fn doubles(bytes: &[u8]) -> Vec<f64> {
 }
 
 /// The checksum of a text and of arrays with their names, in this order.
-pub(crate) fn checksum<'a>(text: &str, arrays: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+pub fn checksum<'a>(text: &str, arrays: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut sum = crc32fast::Hasher::new();
     sum.update(text.as_bytes());
     for (name, bytes) in arrays {

@@ -17,6 +17,15 @@ pub enum LabelCode {
     Text(u32),
 }
 
+/// Labels as classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassLabels {
+    /// The classes: numbers by value, then texts by their bytes.
+    pub classes: Vec<Label>,
+    /// The class of each label, as its place in `classes`.
+    pub class_of: Vec<u32>,
+}
+
 /// Statistics of the labels read so far.
 #[derive(Clone, Debug, Default)]
 pub struct LabelStats {
@@ -137,6 +146,18 @@ impl LabelStats {
         let loss = options.loss.unwrap_or(if numeric { LossKind::Squared } else { LossKind::Logistic });
         let kind = if numeric { self.regression(options) } else { self.classification(kind)? };
         Ok(TargetEncoder::new(loss, options.huber_delta, kind))
+    }
+
+    /// The classes among the observed labels, and the class of each of these labels; `None` if the labels are numbers.
+    pub fn classes(&self, labels: &[Label], kind: TaskKind) -> Result<Option<ClassLabels>, TargetError> {
+        let options = TargetOptions { loss: None, huber_delta: 1.0, standardize: false };
+        let mut targets = self.decide(&options, kind)?;
+        if targets.is_numbers() {
+            return Ok(None);
+        }
+        let class = |label: &Label| targets.encode(label, String::new).map(|class| class as u32);
+        let class_of = labels.iter().map(class).collect::<Result<Vec<u32>, TargetError>>()?;
+        Ok(Some(ClassLabels { classes: targets.classes().to_vec(), class_of }))
     }
 
     fn regression(&self, options: &TargetOptions) -> TargetKind {

@@ -5,7 +5,7 @@
 
 mod atomic_write;
 mod batch;
-pub(crate) mod f64_codec;
+pub mod f64_codec;
 mod index_table;
 mod label;
 mod label_stats;
@@ -21,13 +21,13 @@ mod scale;
 mod splits;
 mod state;
 mod target;
-pub(crate) mod tensor_file;
+pub mod tensor_file;
 
 pub use atomic_write::replace_file;
 pub use batch::{Batch, Parts};
 pub use index_table::IndexTable;
 pub use label::Label;
-pub use label_stats::{LabelCode, LabelStats};
+pub use label_stats::{ClassLabels, LabelCode, LabelStats};
 pub use names::{Dictionary, FeatureKey, hash_name};
 pub use parsed::{DuplicateFeature, Keys, Mark, ParsedRows};
 pub(crate) use prefetch::prefetch;

@@ -18,7 +18,7 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     /// Pairs of id and value.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (FeatureId, f64)> + 'a {
+    pub fn iter(&self) -> impl Iterator<Item = (FeatureId, f64)> + use<'a> {
         self.ids.iter().copied().zip(self.values.iter().copied())
     }
 

@@ -62,15 +62,20 @@ impl RowScaler<'_> {
     }
 
     /// The scaled entries of a row.
-    pub fn entries<'b>(&'b self, row: Row<'b>) -> impl Iterator<Item = (FeatureId, f64)> + 'b {
+    pub fn entries<'a>(self, row: Row<'a>) -> impl Iterator<Item = (FeatureId, f64)> + 'a
+    where
+        Self: 'a,
+    {
         let factor = self.rows.factor(row.len());
         row.iter().map(move |(id, value)| (id, scaled(value, factor, self.columns.divisor(id))))
     }
 
     /// ‖x‖² of a scaled row, with 1 for the intercept if there is one.
     pub fn squared_norm(&self, row: Row<'_>, intercept: bool) -> f64 {
+        let factor = self.rows.factor(row.len());
+        let square = |(id, value)| scaled(value, factor, self.columns.divisor(id)).powi(2);
         let intercept = if intercept { 1.0 } else { 0.0 };
-        intercept + self.entries(row).map(|(_, value)| value.powi(2)).sum::<f64>()
+        intercept + row.iter().map(square).sum::<f64>()
     }
 }
 

@@ -19,10 +19,10 @@ use std::sync::Arc;
 use rand_pcg::Pcg64;
 use thiserror::Error;
 
-use super::row_codec::{StoredRows, pack, unpack};
+use super::Example;
 use super::label_stats::LabelCode;
+use super::row_codec::{StoredRows, pack, unpack};
 use super::target::TargetMap;
-use super::{Batch, Example};
 use crate::random::{Purpose, below, generator, shuffle};
 
 /// Where rows are kept, and in which order they are visited.
@@ -419,7 +419,8 @@ mod tests {
         assert_eq!(labels(&mut stored), codes);
         let numbers = [(0.0, 2.0), (2.5, 3.0)].map(|(label, class): (f64, f64)| (label.to_bits(), class));
         stored.set_targets(TargetMap::Classes { numbers: numbers.into_iter().collect(), texts: vec![0.0, 1.0] });
-        let targets = |stored: &mut RowStore| visit(stored, 0).into_iter().map(|(target, ..)| target).collect::<Vec<_>>();
+        let targets =
+            |stored: &mut RowStore| visit(stored, 0).into_iter().map(|(target, ..)| target).collect::<Vec<_>>();
         assert_eq!(targets(&mut stored), [1.0, 2.0, 0.0, 3.0]);
     }
 

@@ -323,31 +323,35 @@ impl OutputCoding {
 mod tests {
     use super::*;
 
-    fn decide(labels: &[Label], recipe: &Recipe, kind: TaskKind) -> Result<Targets, TrainError> {
-        let mut survey = LabelSurvey::default();
-        (0..40).for_each(|_| labels.iter().for_each(|label| survey.observe(label, || "f:1".into())));
-        survey.decide(recipe, kind)
+    const OPTIONS: TargetOptions = TargetOptions { loss: None, huber_delta: 1.345, standardize: true };
+
+    fn decide(labels: &[Label], options: &TargetOptions, kind: TaskKind) -> Result<TargetEncoder, TargetError> {
+        let mut stats = LabelStats::default();
+        for label in std::iter::repeat_n(labels, 40).flatten() {
+            stats.observe(label, || "f:1".into())?;
+        }
+        stats.decide(options, kind)
     }
 
     fn numbers(list: &[f64]) -> Vec<Label> {
         list.iter().map(|&number| Label::Number(number)).collect()
     }
 
-    fn auto(labels: &[f64]) -> Targets {
-        decide(&numbers(labels), &Recipe::default(), TaskKind::Auto).unwrap()
+    fn auto(labels: &[f64]) -> TargetEncoder {
+        decide(&numbers(labels), &OPTIONS, TaskKind::Auto).unwrap()
     }
 
     #[test]
     fn labels_tell_the_task() {
         assert_eq!(
             auto(&[1.0, -1.0]).kind,
-            Kind::Classes { classes: numbers(&[-1.0, 1.0]), single: true, may_grow: true }
+            TargetKind::Classes { classes: numbers(&[-1.0, 1.0]), single: true, may_grow: true }
         );
-        assert_eq!(auto(&[0.0, 1.0, 2.0, 9.0, 5.0]).learners(), 5, "digits are classes");
-        assert!(matches!(auto(&[0.0, 10.0, 20.0, 100.0]).kind, Kind::Numbers { .. }), "spaced numbers are a quantity");
-        assert!(matches!(auto(&[0.5, 1.0, 2.0]).kind, Kind::Numbers { .. }));
+        assert_eq!(auto(&[0.0, 1.0, 2.0, 9.0, 5.0]).outputs(), 5, "digits are classes");
+        assert!(matches!(auto(&[0.0, 10.0, 20.0, 100.0]).kind, TargetKind::Numbers { .. }), "spaced numbers are a quantity");
+        assert!(matches!(auto(&[0.5, 1.0, 2.0]).kind, TargetKind::Numbers { .. }));
         let texts = [Label::Text("b".into()), Label::Text("a".into()), Label::Number(3.0)];
-        let targets = decide(&texts, &Recipe::default(), TaskKind::Auto).unwrap();
+        let targets = decide(&texts, &OPTIONS, TaskKind::Auto).unwrap();
         assert_eq!(
             targets.task(),
             Task::Classes(vec![Label::Number(3.0), Label::Text("a".into()), Label::Text("b".into())])
@@ -356,23 +360,23 @@ mod tests {
 
     #[test]
     fn a_loss_may_tell_the_task() {
-        let squared = Recipe { loss: Some(LossKind::Squared), ..Recipe::default() };
-        assert!(matches!(decide(&numbers(&[0.0, 1.0]), &squared, TaskKind::Auto).unwrap().kind, Kind::Numbers { .. }));
-        let hinge = Recipe { loss: Some(LossKind::Hinge), ..Recipe::default() };
-        assert_eq!(decide(&numbers(&[0.5, 7.0]), &hinge, TaskKind::Auto).unwrap().learners(), 1);
+        let squared = TargetOptions { loss: Some(LossKind::Squared), ..OPTIONS };
+        assert!(matches!(decide(&numbers(&[0.0, 1.0]), &squared, TaskKind::Auto).unwrap().kind, TargetKind::Numbers { .. }));
+        let hinge = TargetOptions { loss: Some(LossKind::Hinge), ..OPTIONS };
+        assert_eq!(decide(&numbers(&[0.5, 7.0]), &hinge, TaskKind::Auto).unwrap().outputs(), 1);
     }
 
     #[test]
     fn numbers_are_centred_and_scaled() {
         let mut targets = auto(&[0.5, 10.5, 20.5]);
-        let Kind::Numbers { centre, spread } = targets.kind else { panic!("numbers") };
+        let TargetKind::Numbers { centre, spread } = targets.kind else { panic!("numbers") };
         assert!((centre - 10.5).abs() < 1e-9 && (spread - (200f64 / 3.0).sqrt()).abs() < 1e-9);
-        assert!((targets.target(&Label::Number(10.5), String::new).unwrap()).abs() < 1e-9);
+        assert!((targets.encode(&Label::Number(10.5), String::new).unwrap()).abs() < 1e-9);
     }
 
     #[test]
     fn complaints_say_what_to_do() {
-        let told = |labels: &[Label], kind| decide(labels, &Recipe::default(), kind).unwrap_err().to_string();
+        let told = |labels: &[Label], kind| decide(labels, &OPTIONS, kind).unwrap_err().to_string();
         assert_eq!(
             told(&numbers(&[3.0]), TaskKind::Auto),
             "all 40 rows have the label 3; two are needed to learn a difference"
@@ -383,11 +387,11 @@ mod tests {
                 .contains("label x is not a number")
         );
         let mut targets = auto(&[0.0, 1.0]);
-        let told = targets.target(&Label::Number(2.0), || "f:9".into()).unwrap_err().to_string();
+        let told = targets.encode(&Label::Number(2.0), || "f:9".into()).unwrap_err().to_string();
         assert!(told.starts_with("f:9: a third label 2") && told.contains("--task multiclass"));
         assert!(
             targets
-                .target(&Label::Absent, || "f:9".into())
+                .encode(&Label::Absent, || "f:9".into())
                 .unwrap_err()
                 .to_string()
                 .contains("f:9: the row has no label")
@@ -397,8 +401,8 @@ mod tests {
     #[test]
     fn classes_may_come_late() {
         let mut targets = auto(&[1.0, 2.0, 3.0]);
-        assert_eq!(targets.target(&Label::Number(4.0), String::new).unwrap(), 3.0);
-        assert_eq!(targets.learners(), 4);
-        assert_eq!([0, 3].map(|learner| targets.code(3.0, learner)), [-1.0, 1.0]);
+        assert_eq!(targets.encode(&Label::Number(4.0), String::new).unwrap(), 3.0);
+        assert_eq!(targets.outputs(), 4);
+        assert_eq!([0, 3].map(|output| targets.coding(output).code(3.0)), [-1.0, 1.0]);
     }
 }

@@ -57,10 +57,7 @@ impl TensorFile {
     }
 
     /// The JSON and the arrays of a file. Their content is still to be checked.
-    pub fn read<'a>(
-        &self,
-        bytes: &'a [u8],
-    ) -> Result<(String, BTreeMap<String, TensorView<'a>>), TensorFileError> {
+    pub fn read<'a>(&self, bytes: &'a [u8]) -> Result<(String, BTreeMap<String, TensorView<'a>>), TensorFileError> {
         let other = |reason: String| TensorFileError::NotThisKind { name: self.name, reason };
         let invalid = |error: safetensors::SafeTensorError| other(error.to_string());
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(invalid)?;

@@ -1,8 +1,6 @@
 //! Any learner, made from a recipe: one choice at the door, static calls inside.
 
-use super::{
-    Admm, Ball, Descent, DualAveraging, Ftrl, KeepLargest, Learner, SecondOrder, Step,
-};
+use super::{Admm, Ball, Descent, DualAveraging, Ftrl, KeepLargest, Learner, SecondOrder, Step};
 use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::AnyLoss;
 use crate::rate::{Adaptive, Schedule};

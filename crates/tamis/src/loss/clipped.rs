@@ -2,7 +2,7 @@
 //!
 //! Source: Langford et al. 2009, *Sparse Online Learning via Truncated Gradient*, section 3, caveat 2 (E16): outside
 //! [0, 1] the loss goes on as its tangent, so the slope there is the constant 2(clip(f) − y). Caveat 1, the division of
-//! the prediction by √(number of non-zeros), is a scaling of the row: see [`crate::recipe::RowScale`].
+//! the prediction by √(number of non-zeros), is a scaling of the row: see [`crate::data::RowScale`].
 
 use super::Loss;
 

@@ -13,7 +13,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Model, Output, Selection, Task, replace_file};
+use super::{Model, Output, Selection, Task};
+use crate::data::replace_file;
 
 /// The version this build writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -206,9 +207,10 @@ mod erased {
 mod tests {
     use super::*;
     use crate::data::Label;
+    use crate::data::RowScale;
     use crate::loss::LossKind;
     use crate::model::{Feature, Output, Sampling, Seen};
-    use crate::recipe::{Law, Recipe, RowScale};
+    use crate::recipe::{Law, Recipe};
 
     pub(super) fn model() -> Model {
         let feature = |name: &str, weight| Feature {

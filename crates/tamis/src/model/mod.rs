@@ -1,11 +1,9 @@
 //! What remains of the learning: a few named weights, and how they came to be.
 
-mod atomic_write;
 mod file;
 mod predict;
 mod selection;
 
-pub use atomic_write::replace_file;
 pub use file::{FORMAT_VERSION, ModelError};
 pub use predict::{Prediction, Predictor};
 pub use selection::{Cut, CutError, Selection, Step};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Model, Task};
+use crate::data::RowScale;
 use crate::data::{Batch, Dictionary, FeatureId, FeatureKey, ParsedRows, Row};
-use crate::loss::{AnyLoss, Loss};
-use crate::recipe::RowScale;
+use crate::loss::{AnyLoss, Loss, argmax};
 
 /// A model's weights laid out for lookup.
 pub struct Predictor {

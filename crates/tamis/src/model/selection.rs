@@ -172,9 +172,10 @@ fn keep(outputs: &[Output], stays: impl Fn(&Feature) -> bool) -> Vec<Output> {
 mod tests {
     use super::*;
     use crate::data::Label;
+    use crate::data::RowScale;
     use crate::loss::LossKind;
     use crate::model::Task;
-    use crate::recipe::{Recipe, RowScale};
+    use crate::recipe::Recipe;
 
     /// A name, its evidence (whose sign is the weight's) and its stability.
     type Told = (&'static str, f64, f64);

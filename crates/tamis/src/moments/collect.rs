@@ -7,14 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::columns::Space;
 use super::screen::Screen;
 use super::{Column, Gatherer, Moments, MomentsError, Products, Sums};
-use crate::data::{Batch, Dictionary, FeatureId, FeatureKey, Label, ScaleKind};
+use crate::data::{
+    Batch, Dictionary, FeatureId, FeatureKey, Label, LabelStats, TargetEncoder, TargetError, TargetKind, TargetOptions,
+    TaskKind,
+};
 use crate::loss::LossKind;
 use crate::read::{Block, ReadError, ReadOptions, RowStream, Source};
-use crate::recipe::Recipe;
-use crate::train::{Kind, LabelSurvey, Observer, Targets, TaskKind, TrainError};
+use crate::trainer::Observer;
 
 /// Rows from which it is judged what the labels are, as in a training of one pass.
 const JUDGED_ROWS: u64 = 4096;
+/// Numbers are not standardised: their moments are those of the labels.
+pub(super) const AS_THEY_ARE: TargetOptions = TargetOptions { loss: None, huber_delta: 1.0, standardize: false };
 /// Most folds.
 const MOST_FOLDS: usize = 1000;
 
@@ -112,7 +116,7 @@ pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<
     }
     let table = pass.stream.columns();
     let label = table.as_ref().and_then(|table| table.target.clone()).unwrap_or_else(|| "label".into());
-    let classes = pass.classes();
+    let classes = pass.targets.classes();
     let (columns, folds) = threads.install(|| collector.finish(&dictionary, &label, classes));
     let forget = (options.forget > 0.0).then_some(options.forget);
     Ok(Moments { columns, table, forget, screened, skipped: pass.stream.skipped(), folds })
@@ -229,7 +233,7 @@ struct Pass<'a> {
     options: &'a CollectOptions,
     observer: &'a mut dyn Observer,
     stream: RowStream,
-    targets: Targets,
+    targets: TargetEncoder,
     /// Blocks read to see what the labels are.
     head: VecDeque<Block>,
 }
@@ -238,7 +242,7 @@ impl<'a> Pass<'a> {
     /// Opens the data and judges the labels by the first rows.
     fn open(options: &'a CollectOptions, observer: &'a mut dyn Observer) -> Result<Self, MomentsError> {
         let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
-        let (mut survey, mut head, mut rows, mut first) = (LabelSurvey::default(), VecDeque::new(), 0, None);
+        let (mut survey, mut head, mut rows, mut first) = (LabelStats::default(), VecDeque::new(), 0, None);
         'judging: while let Some(block) = stream.next_block()? {
             for (row, label) in block.rows.labels.iter().enumerate() {
                 if rows >= JUDGED_ROWS && survey.has_variety() {
@@ -246,10 +250,7 @@ impl<'a> Pass<'a> {
                     break 'judging;
                 }
                 let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
-                if *label == Label::Absent {
-                    return Err(TrainError::NoLabel { place: place() }.into());
-                }
-                survey.observe(label, place);
+                survey.observe(label, place)?;
                 first.get_or_insert_with(|| label.clone());
                 rows += 1;
             }
@@ -264,14 +265,7 @@ impl<'a> Pass<'a> {
     }
 
     fn numeric(&self) -> bool {
-        matches!(self.targets.kind, Kind::Numbers { .. })
-    }
-
-    fn classes(&self) -> &[Label] {
-        match &self.targets.kind {
-            Kind::Numbers { .. } => &[],
-            Kind::Classes { classes, .. } => classes,
-        }
+        self.targets.is_numbers()
     }
 
     /// Hands all rows on, with a target each.
@@ -286,12 +280,9 @@ impl<'a> Pass<'a> {
                 Some(block) => Some(block),
                 None => self.stream.next_block()?,
             };
-            let Some(Block { rows, file, first_line }) = block else { return Ok(()) };
-            let lines = rows.lines.clone();
-            let place = |row: usize| format!("{file}:{}", first_line + u64::from(lines[row]));
-            let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
-            let (batch, labels) = rows.intern(dictionary).map_err(duplicate)?;
-            let targets = labels.iter().enumerate().map(|(row, label)| self.targets.target(label, || place(row)));
+            let Some(block) = block else { return Ok(()) };
+            let (batch, labels, place) = block.intern(dictionary)?;
+            let targets = labels.iter().enumerate().map(|(row, label)| self.targets.encode(label, || place.of(row)));
             let targets: Vec<f64> = targets.collect::<Result<_, _>>()?;
             see(&batch, &targets, numeric);
             seen += batch.len() as u64;
@@ -305,17 +296,16 @@ impl<'a> Pass<'a> {
 
 /// What the labels are. Classes may come at any time; one class alone is enough where classes were asked for, since
 /// another machine may have seen the others.
-fn decide(survey: &LabelSurvey, task: TaskKind, first: Label) -> Result<Targets, MomentsError> {
-    let recipe = Recipe { scale: ScaleKind::None, ..Recipe::default() };
+fn decide(labels: &LabelStats, task: TaskKind, first: Label) -> Result<TargetEncoder, MomentsError> {
     let classes_asked = matches!(task, TaskKind::Binary | TaskKind::Multiclass);
-    let mut targets = match survey.decide(&recipe, task) {
-        Err(TrainError::OneClass { .. }) if classes_asked => {
-            let kind = Kind::Classes { classes: vec![first], single: false, may_grow: true };
-            Targets::from_parts(LossKind::Squared, &recipe, kind)
+    let mut targets = match labels.decide(&AS_THEY_ARE, task) {
+        Err(TargetError::OneClass { .. }) if classes_asked => {
+            let kind = TargetKind::Classes { classes: vec![first], single: false, may_grow: true };
+            TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind)
         }
         decided => decided?,
     };
-    if let Kind::Classes { single, .. } = &mut targets.kind {
+    if let TargetKind::Classes { single, .. } = &mut targets.kind {
         *single &= task == TaskKind::Binary;
     }
     Ok(targets)

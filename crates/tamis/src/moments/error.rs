@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::data::tensor_file::TensorFileError;
+use crate::data::{DuplicateFeature, TargetError};
 use crate::read::ReadError;
-use crate::train::TrainError;
 
 /// Moments cannot be made, joined, saved or loaded.
 #[derive(Debug, Error)]
@@ -16,7 +17,9 @@ pub enum MomentsError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
-    Labels(#[from] TrainError),
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateFeature),
     #[error("{0}")]
     Choice(String),
     #[error(
@@ -40,10 +43,8 @@ pub enum MomentsError {
     Write { path: PathBuf, source: io::Error },
     #[error("{}: not a file of tamis moments: {reason}", path.display())]
     NotMoments { path: PathBuf, reason: String },
-    #[error("{}: damaged: its checksum does not fit", path.display())]
-    Damaged { path: PathBuf },
-    #[error("{}: written by format {version}, this build reads up to {newest}; upgrade tamis", path.display())]
-    Newer { path: PathBuf, version: u32, newest: u32 },
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: TensorFileError },
     #[error("stopped after {rows} rows; nothing was written")]
     Interrupted { rows: u64 },
 }

@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 use super::packed::Packed;
 use super::{Column, Moments, MomentsError, Sums};
 use crate::data::f64_codec::{bytes_of, doubles};
-use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
 use crate::data::replace_file;
+use crate::data::tensor_file::{Arrays, TensorFile};
 use crate::parse::columns::KnownColumns;
 
 /// The version this build writes, and the newest it reads.
-const FORMAT: Format = Format { name: "tamis-moments", version: 1 };
+const FORMAT: TensorFile = TensorFile { name: "tamis-moments", version: 1 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,7 +63,7 @@ impl Moments {
             put("means", bytes_of(fold.means.iter().copied()));
             put("comoments", bytes_of(fold.comoments.triangle()));
         }
-        FORMAT.seal(&about, &arrays)
+        FORMAT.write(&about, &arrays)
     }
 
     /// Loads moments.
@@ -77,11 +77,8 @@ impl Moments {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Moments, MomentsError> {
         let path = path.to_path_buf();
         let not_one = |reason: String| MomentsError::NotMoments { path: path.clone(), reason };
-        let (about, arrays) = FORMAT.open(bytes).map_err(|broken| match broken {
-            Broken::NotOne(reason) => not_one(reason),
-            Broken::Newer(version) => MomentsError::Newer { path: path.clone(), version, newest: FORMAT.version },
-            Broken::Damaged => MomentsError::Damaged { path: path.clone() },
-        })?;
+        let broken = |source| MomentsError::File { path: path.clone(), source };
+        let (about, arrays) = FORMAT.read(bytes).map_err(broken)?;
         let about: About = serde_json::from_str(&about).map_err(|error| not_one(error.to_string()))?;
         assemble(about, &arrays).map_err(not_one)
     }

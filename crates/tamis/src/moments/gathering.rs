@@ -3,18 +3,16 @@
 //! As [`super::collect`], which reads a whole stream at once; the moments are the same, bit for bit, however the rows were
 //! cut into pieces.
 
-use super::collect::{CollectOptions, Collector, no_column, too_wide};
+use super::collect::{AS_THEY_ARE, CollectOptions, Collector, no_column, too_wide};
 use super::{Moments, MomentsError};
-use crate::data::{Dictionary, ParsedRows, ScaleKind};
+use crate::data::{Dictionary, DuplicateFeature, ParsedRows, TargetEncoder, TargetKind};
 use crate::loss::LossKind;
-use crate::recipe::Recipe;
-use crate::train::{Kind, Targets, TrainError};
 
 /// Moments in the making.
 pub struct Gathering {
     options: CollectOptions,
     dictionary: Dictionary,
-    targets: Targets,
+    targets: TargetEncoder,
     collector: Collector,
 }
 
@@ -23,14 +21,14 @@ impl Gathering {
     /// reading and screening does not matter.
     pub fn new(numeric: bool, options: &CollectOptions) -> Result<Self, MomentsError> {
         options.check()?;
-        let recipe = Recipe { scale: ScaleKind::None, ..Recipe::default() };
-        let kind = match numeric {
-            true => Kind::Numbers { centre: 0.0, spread: 1.0 },
-            false => Kind::Classes { classes: Vec::new(), single: false, may_grow: true },
+        let kind = if numeric {
+            TargetKind::Numbers { centre: 0.0, spread: 1.0 }
+        } else {
+            TargetKind::Classes { classes: Vec::new(), single: false, may_grow: true }
         };
         let mut dictionary = Dictionary::new(None);
         let collector = Collector::new(numeric, options, &mut dictionary);
-        let targets = Targets::from_parts(LossKind::Squared, &recipe, kind);
+        let targets = TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind);
         Ok(Gathering { options: options.clone(), dictionary, targets, collector })
     }
 
@@ -41,16 +39,13 @@ impl Gathering {
 
     /// Takes rows. `place` says where a row stands, for messages.
     pub fn observe(&mut self, rows: ParsedRows, place: impl Fn(usize) -> String) -> Result<(), MomentsError> {
-        let duplicate = |(row, name)| TrainError::DuplicateName { place: place(row), name };
+        let duplicate = |(row, name)| DuplicateFeature { place: place(row), name };
         let (batch, labels) = rows.intern(&mut self.dictionary).map_err(duplicate)?;
-        let target = |(row, label)| self.targets.target(label, || place(row));
+        let target = |(row, label)| self.targets.encode(label, || place(row));
         let targets = labels.iter().enumerate().map(target).collect::<Result<Vec<f64>, _>>()?;
-        let numeric = matches!(self.targets.kind, Kind::Numbers { .. });
+        let numeric = self.targets.is_numbers();
         self.collector.take(&batch, &targets, numeric);
-        match self.collector.is_full() {
-            true => Err(too_wide(&self.options, &self.dictionary)),
-            false => Ok(()),
-        }
+        if self.collector.is_full() { Err(too_wide(&self.options, &self.dictionary)) } else { Ok(()) }
     }
 
     /// The moments so far.
@@ -58,11 +53,7 @@ impl Gathering {
         if let Some(id) = self.collector.never_met() {
             return Err(no_column(&self.dictionary, id));
         }
-        let classes = match &self.targets.kind {
-            Kind::Numbers { .. } => &[][..],
-            Kind::Classes { classes, .. } => classes,
-        };
-        let (columns, folds) = self.collector.clone().finish(&self.dictionary, "label", classes);
+        let (columns, folds) = self.collector.clone().finish(&self.dictionary, "label", self.targets.classes());
         let forget = (self.options.forget > 0.0).then_some(self.options.forget);
         Ok(Moments { columns, table: None, forget, screened: false, skipped: 0, folds })
     }

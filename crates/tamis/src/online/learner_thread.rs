@@ -3,7 +3,7 @@
 //! The learners live on that thread while chunks arrive, and return when they are needed, so nothing is locked. They see
 //! the rows in their order: threads change no bit. With one thread, rows are learned at once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -24,8 +24,9 @@ pub(crate) struct LearnerThread<L> {
 
 struct Worker<L> {
     commands: SyncSender<Command<L>>,
-    returned: Receiver<LearnerState<L>>,
-    recycled: Receiver<Batch>,
+    /// Receivers are behind locks only to be shared between threads: nobody waits for them.
+    returned: Mutex<Receiver<LearnerState<L>>>,
+    recycled: Mutex<Receiver<Batch>>,
     /// Set when a loss was not finite: the training has diverged.
     has_diverged: Arc<AtomicBool>,
 }
@@ -71,7 +72,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerThread<L> {
 
     /// Learns a chunk, now or later; returns an empty one to fill.
     pub(crate) fn learn(&mut self, mut batch: Batch, targets: &TargetEncoder) -> Batch {
-        let Some(worker) = &self.worker else {
+        let Some(worker) = &mut self.worker else {
             self.state_mut().learn(&batch, targets);
             batch.clear();
             return batch;
@@ -80,7 +81,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerThread<L> {
             worker.send(Command::Start(state));
         }
         worker.send(Command::Learn(batch, targets.clone()));
-        worker.recycled.try_recv().unwrap_or_default()
+        worker.recycled.get_mut().expect("no thread panicked").try_recv().unwrap_or_default()
     }
 
     /// Whether a loss was not finite, as far as is known here.
@@ -93,9 +94,10 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerThread<L> {
 
     /// Waits until all chunks are learned and the learners have returned.
     pub(crate) fn wait(&mut self) {
-        if let (None, Some(worker)) = (&self.here, &self.worker) {
+        if let (None, Some(worker)) = (&self.here, &mut self.worker) {
             worker.send(Command::Return);
-            self.here = Some(worker.returned.recv().expect("the learner thread answers"));
+            let returned = worker.returned.get_mut().expect("no thread panicked");
+            self.here = Some(returned.recv().expect("the learner thread answers"));
         }
     }
 }
@@ -144,5 +146,5 @@ fn start<L: Learner + Clone + Send + Sync + 'static>() -> Worker<L> {
             }
         }
     });
-    Worker { commands, returned, recycled, has_diverged }
+    Worker { commands, returned: Mutex::new(returned), recycled: Mutex::new(recycled), has_diverged }
 }

@@ -68,7 +68,13 @@ impl Support {
 }
 
 /// Output `number` of a model, from weights of scaled columns.
-pub(crate) fn linear_output(data: &TrainingData, number: usize, ids: &[FeatureId], weights: &[f64], bias: f64) -> Output {
+pub(crate) fn linear_output(
+    data: &TrainingData,
+    number: usize,
+    ids: &[FeatureId],
+    weights: &[f64],
+    bias: f64,
+) -> Output {
     let weighted = ids.iter().zip(weights).map(|(&id, &weight)| ScaledWeight {
         id,
         weight,

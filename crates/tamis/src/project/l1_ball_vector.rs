@@ -75,6 +75,12 @@ pub struct Lowering {
     pub count: usize,
 }
 
+impl<C: Keyed> Default for L1BallVector<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<C: Keyed> L1BallVector<C> {
     /// No weights.
     pub fn new() -> Self {

@@ -48,4 +48,6 @@ pub enum ReadError {
     Row { row: u64, problem: String },
     #[error("no rows in {files}")]
     NoRows { files: String },
+    #[error("a temporary copy of compressed data cannot be {action}: {source}")]
+    Spool { action: &'static str, source: io::Error },
 }

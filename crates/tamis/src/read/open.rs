@@ -118,7 +118,7 @@ pub(super) fn seekable(source: &Source, count: Arc<AtomicU64>) -> Result<File, R
         return File::open(path).map_err(|error| ReadError::Open { path: path.clone(), source: error });
     }
     let mut reader = opened.reader;
-    let spool = |action| move |source| ReadError::Cache { action, source };
+    let spool = |action| move |source| ReadError::Spool { action, source };
     let mut file = tempfile::tempfile().map_err(spool("made"))?;
     let mut buffer = vec![0; 1 << 16];
     loop {

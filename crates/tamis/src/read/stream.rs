@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use super::input::{Input, Job, Outcome, ParsedBlock};
 use super::{Block, ReadError, Source};
-use crate::data::{ParsedRows, RowChoice};
+use crate::data::RowChoice;
 use crate::parse::columns::{ColumnOptions, KnownColumns};
 
 /// How to read.

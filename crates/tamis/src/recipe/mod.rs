@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::data::{RowScale, ScaleKind, TargetOptions};
-use crate::stabilized::published::Settings as PaperSettings;
 use crate::loss::LossKind;
+use crate::stabilized::published::Settings as PaperSettings;
 
 /// The [`Recipe::key`] of rows that go by their number in the stream.
 pub const ROW_NUMBER: &str = "#row";

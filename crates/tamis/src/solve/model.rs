@@ -4,11 +4,12 @@ use super::SolveError;
 use super::path::Fit;
 use super::problem::{Output, Problem};
 use crate::data::Label;
+use crate::data::RowScale;
 use crate::loss::LossKind;
 use crate::model::{self, Feature, Model, Seen};
 use crate::moments::{Column, Moments, Sums};
 use crate::parse::columns::KnownColumns;
-use crate::recipe::{Origin, RowScale, SolveRecipe};
+use crate::recipe::{Origin, SolveRecipe};
 
 /// What is predicted, and from what.
 #[derive(Clone, Debug)]

@@ -29,7 +29,7 @@ pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
 }
 
 fn all(fits: &CrossFit) -> impl Iterator<Item = (String, &FoldedEnsemble)> {
-    let folds = fits.folds.iter().enumerate().map(|(number, fold)| (format!("fold{fold}."), fold));
+    let folds = fits.folds.iter().enumerate().map(|(number, fold)| (format!("fold{number}."), fold));
     std::iter::once(("main.".to_string(), &fits.main)).chain(folds)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), Stat
     state.set_prefix("main.".into());
     fits.main.load(state)?;
     for (number, fold) in fits.folds.iter_mut().enumerate() {
-        state.set_prefix(format!("fold{fold}."));
+        state.set_prefix(format!("fold{number}."));
         fold.load(state)?;
     }
     fits.steps = load_steps(state, steps, fits.codings.len())?;
@@ -63,7 +63,7 @@ pub(super) fn warm_start(fits: &mut CrossFit, state: &mut State, forget: f64) ->
     state.set_prefix("main.".into());
     fits.main.warm_start_from(state, outputs, 1.0 - forget)?;
     for (number, fold) in fits.folds.iter_mut().enumerate() {
-        state.set_prefix(format!("fold{fold}."));
+        state.set_prefix(format!("fold{number}."));
         fold.warm_start_from(state, outputs, 1.0 - forget)?;
     }
     state.set_prefix(String::new());

@@ -37,7 +37,13 @@ pub(super) struct FoldedEnsemble {
 impl FoldedEnsemble {
     pub(super) fn new(ensemble: Ensemble, mut transform: RowTransform, excluded: Option<u64>) -> Self {
         transform.set_active(ensemble.active());
-        FoldedEnsemble { ensemble, transform, holdout_rows: HashedRows::default(), excluded, restricted: HashedRows::default() }
+        FoldedEnsemble {
+            ensemble,
+            transform,
+            holdout_rows: HashedRows::default(),
+            excluded,
+            restricted: HashedRows::default(),
+        }
     }
 
     pub(super) fn begin(&mut self, length: u64) {
@@ -205,6 +211,12 @@ impl CrossFit {
             }
         }
         let holdout = evaluate(&scores, &self.codings, &targets, self.loss);
-        SizeStep { active: ensemble.active().to_vec(), gravity: ensemble.gravity(), outputs, holdout, before_refinement: None }
+        SizeStep {
+            active: ensemble.active().to_vec(),
+            gravity: ensemble.gravity(),
+            outputs,
+            holdout,
+            before_refinement: None,
+        }
     }
 }

@@ -93,7 +93,12 @@ impl Ensemble {
                 blocks.push(Block { output, first, count, coding, paths, tallies: Vec::new(), bias: 0.0 });
             }
         }
-        let plan = Plan { threshold: SoftThreshold { gravity: 0.0, step: 0.0 }, loss, intercept: settings.intercept, subsamples };
+        let plan = Plan {
+            threshold: SoftThreshold { gravity: 0.0, step: 0.0 },
+            loss,
+            intercept: settings.intercept,
+            subsamples,
+        };
         Ensemble { settings, plan, codings, blocks, active, length: 0, visited: 0, tallied: 0 }
     }
 
@@ -163,7 +168,8 @@ impl Ensemble {
     pub fn scores(&self, rows: &HashedRows) -> Vec<Vec<f64>> {
         let sums: Vec<Vec<f64>> = self.blocks.par_iter().map(|block| block.outside_sums(&self.plan, rows)).collect();
         let outside = |&row_hash: &u64| {
-            (0..self.settings.paths).filter(|&path| !self.plan.subsamples.contains(path, row_hash)).count().max(1) as f64
+            (0..self.settings.paths).filter(|&path| !self.plan.subsamples.contains(path, row_hash)).count().max(1)
+                as f64
         };
         let counts: Vec<f64> = rows.row_hashes.iter().map(outside).collect();
         let score = |output: usize| {

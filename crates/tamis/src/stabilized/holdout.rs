@@ -77,8 +77,7 @@ pub fn evaluate(scores: &[Vec<f64>], codings: &[ClassCoding], targets: &[(f64, f
     };
     let rows: Vec<RowScore> = targets.iter().enumerate().map(row).collect();
     let total: f64 = rows.iter().map(|row| row.weight).sum::<f64>().max(f64::MIN_POSITIVE);
-    let mean =
-        |number: &dyn Fn(&RowScore) -> f64| rows.iter().map(|row| row.weight * number(row)).sum::<f64>() / total;
+    let mean = |number: &dyn Fn(&RowScore) -> f64| rows.iter().map(|row| row.weight * number(row)).sum::<f64>() / total;
     let error = codings[0].output.class.map(|_| mean(&|row| f64::from(u8::from(row.wrong))));
     HoldoutScore { calibrations, loss: mean(&|row| row.loss), error, rows }
 }

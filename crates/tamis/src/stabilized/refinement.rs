@@ -193,7 +193,12 @@ mod tests {
 
     fn score(losses: &[f64]) -> HoldoutScore {
         let rows = losses.iter().map(|&loss| RowScore { loss, wrong: false, weight: 1.0 }).collect();
-        HoldoutScore { calibrations: Vec::new(), loss: losses.iter().sum::<f64>() / losses.len() as f64, error: None, rows }
+        HoldoutScore {
+            calibrations: Vec::new(),
+            loss: losses.iter().sum::<f64>() / losses.len() as f64,
+            error: None,
+            rows,
+        }
     }
 
     #[test]

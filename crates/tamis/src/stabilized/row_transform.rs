@@ -158,7 +158,11 @@ impl RowTransform {
 
     /// Puts a scaled row through.
     pub(super) fn restrict(&mut self, example: Example<'_>, row_hash: u64, rows: &mut HashedRows) {
-        if self.centred.is_empty() { self.restrict_sparse(example.row) } else { self.restrict_centred(example.row) }
+        if self.centred.is_empty() {
+            self.restrict_sparse(example.row)
+        } else {
+            self.restrict_centred(example.row)
+        }
         let restricted = Row { ids: &self.ids, values: &self.values };
         rows.push(Example { row: restricted, ..example }, row_hash);
     }

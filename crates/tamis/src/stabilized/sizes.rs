@@ -22,11 +22,11 @@ mod tests {
 
     #[test]
     fn halves_and_ends_at_the_target() {
-        assert_eq!(ladder(1000, 100), [1000, 500, 250, 100]);
-        assert_eq!(ladder(1000, 110), [1000, 500, 250, 110]);
-        assert_eq!(ladder(7, 10), [7]);
-        assert_eq!(ladder(10, 10), [10]);
-        assert_eq!(ladder(3, 1), [3, 1]);
-        assert_eq!(ladder(0, 5), [1]);
+        assert_eq!(size_path(1000, 100), [1000, 500, 250, 100]);
+        assert_eq!(size_path(1000, 110), [1000, 500, 250, 110]);
+        assert_eq!(size_path(7, 10), [7]);
+        assert_eq!(size_path(10, 10), [10]);
+        assert_eq!(size_path(3, 1), [3, 1]);
+        assert_eq!(size_path(0, 5), [1]);
     }
 }

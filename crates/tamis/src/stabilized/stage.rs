@@ -209,7 +209,13 @@ mod tests {
 
     fn means(evidence: &[f64]) -> PathMeans {
         let zeros = vec![0.0; evidence.len()];
-        PathMeans { bias: 0.0, weights: zeros.clone(), evidence: evidence.to_vec(), spread: zeros.clone(), votes: zeros }
+        PathMeans {
+            bias: 0.0,
+            weights: zeros.clone(),
+            evidence: evidence.to_vec(),
+            spread: zeros.clone(),
+            votes: zeros,
+        }
     }
 
     #[test]

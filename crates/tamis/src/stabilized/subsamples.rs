@@ -112,7 +112,8 @@ mod tests {
     fn every_path_owns_its_own_half() {
         let subsamples = Subsamples::new(0.5);
         let owned = |path: usize| (0..10_000u64).filter(|&row| subsamples.contains(path, mix(row))).count();
-        let both = (0..10_000u64).filter(|&row| subsamples.contains(0, mix(row)) && subsamples.contains(1, mix(row))).count();
+        let both =
+            (0..10_000u64).filter(|&row| subsamples.contains(0, mix(row)) && subsamples.contains(1, mix(row))).count();
         assert!((0..32).all(|path| (4_800..5_200).contains(&owned(path))));
         assert!((2_300..2_700).contains(&both), "halves are independent: {both}");
     }

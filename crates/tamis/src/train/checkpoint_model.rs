@@ -2,6 +2,7 @@
 
 use crate::data::State;
 use crate::learn::AnyLearner;
+use crate::learn::Learner;
 use crate::model::{Model, Seen};
 use crate::online::{OneVsRest, Support};
 use crate::recipe::Method;
@@ -9,7 +10,6 @@ use crate::stabilized;
 use crate::threads::Threads;
 use crate::trainer::{Checkpoint, TrainError, TrainingData};
 use crate::two_stage::EpochSgd;
-use crate::learn::Learner;
 
 impl Checkpoint {
     /// The model if the training ended here; of two stages, that of the first; of the stabilized learner, the last size

@@ -7,6 +7,7 @@ use crate::recipe::Recipe;
 use crate::trainer::{Checkpoint, FitOptions, Observer, TrainError};
 
 /// A model and what it took.
+#[derive(Debug)]
 pub struct Fitted {
     /// The model.
     pub model: Model,

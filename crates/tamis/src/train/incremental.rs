@@ -102,11 +102,8 @@ impl Training {
             return Err(check_incremental(&recipe).expect_err("it cannot be incremental"));
         }
         let targets = checkpoint.targets();
-        let spec = if targets.is_numbers() {
-            TargetSpec::Numbers
-        } else {
-            TargetSpec::Classes(targets.classes().to_vec())
-        };
+        let spec =
+            if targets.is_numbers() { TargetSpec::Numbers } else { TargetSpec::Classes(targets.classes().to_vec()) };
         let mut training = Training::incremental(&Recipe { passes: Some(1), ..recipe.clone() }, spec, threads)?;
         training.data.recipe = recipe;
         training.data.dictionary = checkpoint.dictionary.clone();
@@ -149,7 +146,8 @@ impl Training {
         let mut nobody = ();
         let (_, session) = self.session(0, &mut nobody);
         let trainer = OnlineTrainer::reopen(&session, &rows, &mut checkpoint)?;
-        (self.rows, self.trainer) = (rows, Some(Box::new(trainer)));
+        self.trainer = Some(Box::new(trainer));
+        self.rows = rows;
         Ok(())
     }
 }

@@ -1,9 +1,11 @@
 use super::*;
-use crate::learn::stabilized::paper::Settings;
+use crate::data::{Label, ParsedRows, ScaleKind, TaskKind};
+use crate::model::Model;
+use crate::recipe::Recipe;
 use crate::random::mix;
-use crate::read::{Dense, Labels, MatrixRows, RowSource};
+use crate::read::{Block, Dense, Labels, MatrixRows, RowSource};
 use crate::recipe::Method;
-use crate::train::{FitOptions, fit_rows};
+use crate::stabilized::published::Settings;
 
 const COLUMNS: usize = 12;
 
@@ -27,17 +29,17 @@ fn source<'a>(cells: &'a [f64], labels: &'a [f64]) -> MatrixRows<'a, Dense<'a, f
     MatrixRows::new(matrix, Labels::Numbers(labels), None, None).unwrap()
 }
 
-fn learn(online: &mut Online, cells: &[f64], labels: &[f64]) {
+fn learn(training: &mut Training, cells: &[f64], labels: &[f64]) {
     let mut rows = source(cells, labels);
     while let Some(block) = rows.next_block().unwrap() {
-        online.learn(block.rows, |row| format!("X:{row}")).unwrap();
+        training.learn(block).unwrap();
     }
 }
 
-fn goal(classes: usize) -> Goal {
+fn spec(classes: usize) -> TargetSpec {
     match classes {
-        0 => Goal::Numbers,
-        _ => Goal::Classes((0..classes).map(|class| Label::Number(class as f64)).collect()),
+        0 => TargetSpec::Numbers,
+        _ => TargetSpec::Classes((0..classes).map(|class| Label::Number(class as f64)).collect()),
     }
 }
 
@@ -62,12 +64,12 @@ fn however_rows_are_cut_the_model_is_that_of_a_fit() {
             let expected = fitted(&recipe, &cells, &labels, classes);
             assert!(expected.nonzeros() > 0);
             for cut in [1, 10, 1000, rows] {
-                let mut online = Online::new(&recipe, goal(classes), 1).unwrap();
+                let mut training = Training::incremental(&recipe, spec(classes), 1).unwrap();
                 for (labels, cells) in labels.chunks(cut).zip(cells.chunks(cut * COLUMNS)) {
-                    learn(&mut online, cells, labels);
+                    learn(&mut training, cells, labels);
                 }
-                assert_eq!(online.rows(), rows as u64);
-                assert_eq!(online.model().unwrap(), expected, "{classes} classes, {scale:?}, {rows} rows by {cut}");
+                assert_eq!(training.rows(), rows as u64);
+                assert_eq!(training.model().unwrap(), expected, "{classes} classes, {scale:?}, {rows} rows by {cut}");
             }
         }
     }
@@ -78,15 +80,15 @@ fn bytes_bring_it_back_waiting_or_running() {
     for (rows, classes) in [(200, 0), (200, 3), (6000, 2), (6000, 0)] {
         let (cells, labels) = data(2 * rows, classes);
         let (first, second) = (&cells[..rows * COLUMNS], &cells[rows * COLUMNS..]);
-        let mut online = Online::new(&Recipe::new(Method::Ftrl), goal(classes), 1).unwrap();
-        learn(&mut online, first, &labels[..rows]);
-        let mut back = Online::from_bytes(&online.to_bytes(), 2).unwrap();
-        assert_eq!(back.model().unwrap(), online.model().unwrap());
-        for online in [&mut online, &mut back] {
-            learn(online, second, &labels[rows..]);
+        let mut training = Training::incremental(&Recipe::new(Method::Ftrl), spec(classes), 1).unwrap();
+        learn(&mut training, first, &labels[..rows]);
+        let mut back = Training::from_bytes(&training.to_bytes(), 2).unwrap();
+        assert_eq!(back.model().unwrap(), training.model().unwrap());
+        for training in [&mut training, &mut back] {
+            learn(training, second, &labels[rows..]);
         }
-        assert_eq!(back.model().unwrap(), online.model().unwrap());
-        assert_eq!(parts(&back.to_bytes()), parts(&online.to_bytes()));
+        assert_eq!(back.model().unwrap(), training.model().unwrap());
+        assert_eq!(parts(&back.to_bytes()), parts(&training.to_bytes()));
     }
 }
 
@@ -99,12 +101,12 @@ fn steps_that_hang_on_the_first_rows_are_those_of_a_fit() {
             let k = method.keeps_k().then_some(6);
             let recipe = Recipe { scale, k, ..Recipe::new(method) };
             let expected = fitted(&recipe, &cells, &labels, 0);
-            let mut online = Online::new(&recipe, goal(0), 1).unwrap();
+            let mut training = Training::incremental(&recipe, spec(0), 1).unwrap();
             for (labels, cells) in labels.chunks(100).zip(cells.chunks(100 * COLUMNS)) {
-                learn(&mut online, cells, labels);
-                online = Online::from_bytes(&online.to_bytes(), 1).unwrap();
+                learn(&mut training, cells, labels);
+                training = Training::from_bytes(&training.to_bytes(), 1).unwrap();
             }
-            assert_eq!(online.model().unwrap(), expected, "{method:?}, {scale:?}, {rows} rows");
+            assert_eq!(training.model().unwrap(), expected, "{method:?}, {scale:?}, {rows} rows");
             assert!(expected.seen.progressive_loss < 2e4, "{method:?}: {}", expected.seen.progressive_loss);
         }
     }
@@ -122,11 +124,11 @@ fn margins_are_those_of_the_model() {
     for (classes, rows, k) in [(0, 9000, None), (2, 9000, None), (3, 9000, Some(3)), (2, 100, None)] {
         let (cells, labels) = data(rows, classes);
         for method in [Method::Ftrl, Method::TruncatedGradient, Method::Rda] {
-            let mut online = Online::new(&Recipe { k, ..Recipe::new(method) }, goal(classes), 1).unwrap();
-            learn(&mut online, &cells, &labels);
+            let mut training = Training::incremental(&Recipe { k, ..Recipe::new(method) }, spec(classes), 1).unwrap();
+            learn(&mut training, &cells, &labels);
             let block = source(&cells[..40 * COLUMNS], &labels[..40]).next_block().unwrap().unwrap();
-            let found = online.margins(&block.rows).unwrap();
-            let model = crate::model::Predictor::new(&online.model().unwrap()).predict(&block.rows);
+            let found = training.margins(&block.rows).unwrap();
+            let model = crate::model::Predictor::new(&training.model().unwrap()).predict(&block.rows);
             let wanted: Vec<f64> = model.into_iter().flat_map(|row| row.margins).collect();
             assert_eq!(found.len(), 40 * if classes > 2 { classes } else { 1 });
             for (found, wanted) in found.iter().zip(&wanted) {
@@ -139,13 +141,13 @@ fn margins_are_those_of_the_model() {
 #[test]
 fn damaged_bytes_are_told() {
     let (cells, labels) = data(50, 2);
-    let mut online = Online::new(&Recipe::new(Method::Ftrl), goal(2), 1).unwrap();
-    learn(&mut online, &cells, &labels);
-    let bytes = online.to_bytes();
+    let mut training = Training::incremental(&Recipe::new(Method::Ftrl), spec(2), 1).unwrap();
+    learn(&mut training, &cells, &labels);
+    let bytes = training.to_bytes();
     for at in (0..bytes.len()).step_by(97) {
         let mut bad = bytes.clone();
         bad[at] ^= 4;
-        assert!(Online::from_bytes(&bad, 1).is_err(), "byte {at}");
+        assert!(Training::from_bytes(&bad, 1).is_err(), "byte {at}");
     }
 }
 
@@ -156,12 +158,12 @@ fn a_fit_can_stay_open() {
     let recipe = Recipe { scale: ScaleKind::None, passes: Some(1), ..Recipe::new(Method::Fobos) };
     let options = FitOptions { task: TaskKind::Binary, memory: 1 << 30, keep_open: true, ..FitOptions::default() };
     let kept = fit_rows(&recipe, &options, &mut source(&cells[..half], &labels[..3000]), None, &mut ()).unwrap();
-    let mut online = kept.open.expect("it was asked for");
-    assert_eq!(online.model().unwrap(), kept.model);
-    learn(&mut online, &cells[half..], &labels[3000..]);
-    let mut whole = Online::new(&recipe, goal(2), 1).unwrap();
+    let mut training = kept.training.expect("it was asked for");
+    assert_eq!(training.model().unwrap(), kept.model);
+    learn(&mut training, &cells[half..], &labels[3000..]);
+    let mut whole = Training::incremental(&recipe, spec(2), 1).unwrap();
     learn(&mut whole, &cells, &labels);
-    assert_eq!(online.model().unwrap(), whole.model().unwrap());
+    assert_eq!(training.model().unwrap(), whole.model().unwrap());
 }
 
 #[test]
@@ -170,26 +172,27 @@ fn a_fit_that_draws_its_features_is_over() {
     let options = FitOptions { task: TaskKind::Binary, memory: 1 << 30, keep_open: true, ..FitOptions::default() };
     let recipe = Recipe { k: Some(2), ..Recipe::new(Method::TwoStage) };
     let fitted = fit_rows(&recipe, &options, &mut source(&cells, &labels), None, &mut ()).unwrap();
-    assert!(fitted.open.is_none(), "a draw at the end cannot go on");
+    assert!(fitted.training.is_none(), "a draw at the end cannot go on");
     assert_eq!(fitted.model.outputs[0].features.len(), 2);
 }
 
 #[test]
 fn complaints_say_what_to_do() {
-    let told = |recipe: Recipe| Online::new(&recipe, Goal::Numbers, 1).unwrap_err().to_string();
+    let told = |recipe: Recipe| Training::incremental(&recipe, TargetSpec::Numbers, 1).unwrap_err().to_string();
     let ftrl = || Recipe::new(Method::Ftrl);
     assert!(told(Recipe::default()).contains("stabilized needs all rows at once"));
     assert!(told(Recipe::new(Method::TwoStage)).contains("two-stage needs all rows at once"));
     assert!(told(Recipe { paper: Some(Settings::default()), ..Recipe::default() }).contains("all rows at once"));
     assert!(told(Recipe { passes: Some(2), ..ftrl() }).contains("leave --passes out"));
     assert!(told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).contains("need all rows before learning"));
-    let one = Online::new(&ftrl(), Goal::Classes(vec![Label::Number(1.0)]), 1).unwrap_err();
+    let one = Training::incremental(&ftrl(), TargetSpec::Classes(vec![Label::Number(1.0)]), 1).unwrap_err();
     assert!(one.to_string().contains("two are needed"));
-    let mut online = Online::new(&ftrl(), goal(2), 1).unwrap();
-    assert!(online.model().unwrap_err().to_string().contains("no rows"));
+    let mut training = Training::incremental(&ftrl(), spec(2), 1).unwrap();
+    assert!(training.model().unwrap_err().to_string().contains("no rows"));
     let mut rows = ParsedRows::by_index();
     rows.push_index(1, 1.0);
     rows.end_row(Label::Number(7.0), 1.0, 0);
-    let strange = online.learn(rows, |row| format!("X:{row}")).unwrap_err().to_string();
-    assert_eq!(strange, "X:0: label 7 is none of the classes named at first");
+    let block = Block { rows, file: "X".into(), first_line: 1 };
+    let strange = training.learn(block).unwrap_err().to_string();
+    assert_eq!(strange, "X:1: label 7 is not one of the classes 0, 1");
 }

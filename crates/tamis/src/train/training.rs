@@ -4,6 +4,8 @@
 //! all rows if the method needs them. From the buffered rows come the task, the scaling and the order. Then the method's
 //! [`Trainer`] learns them, in one or several passes, and rows that follow are learned as they come and not kept.
 
+use std::fmt;
+
 use crate::data::{ColumnScale, Dictionary, ParsedRows, RowStoreOptions, TargetEncoder};
 use crate::model::{Model, Predictor};
 use crate::online::OnlineTrainer;
@@ -31,6 +33,13 @@ pub struct Training {
     /// The method at work, once learning has begun.
     pub(super) trainer: Option<Box<dyn Trainer>>,
     pub(super) is_incremental: bool,
+}
+
+impl fmt::Debug for Training {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = self.data.recipe.method.name();
+        f.debug_struct("Training").field("method", &method).field("rows", &self.rows()).finish_non_exhaustive()
+    }
 }
 
 impl Training {
@@ -241,7 +250,6 @@ impl Training {
         use crate::loss::Loss;
         self.data.recipe.loss.map_or(0.0, |loss| loss.build(1.0).boundary())
     }
-
 }
 
 /// The method of the recipe, after it has learned the buffered rows.

@@ -2,7 +2,8 @@
 
 use super::{TrainError, TrainingData, fingerprints};
 use crate::data::{
-    Dictionary, Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind, TargetEncoder,
+    Dictionary, Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind,
+    TargetEncoder,
 };
 use crate::read::Block;
 use crate::recipe::{ROW_NUMBER, Recipe};
@@ -54,7 +55,11 @@ impl BufferPlan {
     /// first rows.
     pub(crate) fn incremental(recipe: &Recipe, is_needed: bool) -> Self {
         let plan = BufferPlan::for_fit(&Recipe { passes: Some(1), ..recipe.clone() });
-        if is_needed { BufferPlan { max_rows: MAX_INCREMENTAL, ..plan } } else { BufferPlan { rows: 0, max_rows: 0, ..plan } }
+        if is_needed {
+            BufferPlan { max_rows: MAX_INCREMENTAL, ..plan }
+        } else {
+            BufferPlan { rows: 0, max_rows: 0, ..plan }
+        }
     }
 }
 

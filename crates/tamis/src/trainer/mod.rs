@@ -23,7 +23,7 @@ mod options;
 pub(crate) use buffer::{BufferPlan, BufferedRows, FIRST_ROWS};
 pub(crate) use build_model::{ScaledWeight, assemble, output};
 pub use checkpoint::Checkpoint;
-pub(crate) use checkpoint::{Header, Position, to_bytes as checkpoint_bytes, write_checkpoint};
+pub(crate) use checkpoint::{Position, to_bytes as checkpoint_bytes, write_checkpoint};
 pub use error::TrainError;
 pub(crate) use fingerprint::{content_hash, fingerprints};
 pub(crate) use observer::ProgressiveValidation;
@@ -92,11 +92,7 @@ pub(crate) struct Session<'a> {
 
 impl Session<'_> {
     /// Writes a checkpoint if one is asked for; returns its path.
-    pub(crate) fn save(
-        &self,
-        trainer: (Position, State),
-        is_complete: bool,
-    ) -> Result<Option<PathBuf>, TrainError> {
+    pub(crate) fn save(&self, trainer: (Position, State), is_complete: bool) -> Result<Option<PathBuf>, TrainError> {
         let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint else { return Ok(None) };
         let (position, state) = trainer;
         write_checkpoint(path, self.data, position, is_complete, &state)?;
@@ -118,7 +114,7 @@ impl Session<'_> {
 
 /// A method at work: rows in, passes, model out, state saved. Implemented by online learners ([`crate::online`]), by
 /// [`crate::stabilized`] (and its published form) and by [`crate::two_stage`]. [`crate::train::Training`] drives it.
-pub(crate) trait Trainer: Send {
+pub(crate) trait Trainer: Send + Sync {
     /// Learns the buffered rows, in all passes that remain.
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError>;
 

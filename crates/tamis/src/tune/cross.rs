@@ -12,9 +12,10 @@ use serde::Serialize;
 
 use super::work::{Watch, side_by_side};
 use super::{Measure, Setting, Survey, TuneError};
+use crate::data::RowChoice;
 use crate::eval::{JudgeError, Measures, Strangers, measure};
 use crate::model::Model;
-use crate::read::{ReadOptions, RowChoice, RowStream, Source};
+use crate::read::{ReadOptions, RowStream, Source};
 use crate::recipe::Recipe;
 use crate::train::{FitOptions, TrainError, fit};
 
@@ -194,8 +195,9 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
+    use crate::data::fold_of;
     use crate::random::mix;
-    use crate::read::{expand, fold_of};
+    use crate::read::expand;
     use crate::recipe::Method;
     use crate::tune::{Axis, settings, survey};
 

@@ -5,7 +5,7 @@
 //! recipe × runs ─ repeat ─► models ─► κ, error and size with their spread, how often each feature was selected
 //! ```
 //! Everything goes through [`crate::train::fit`], so it holds for every method. Rows are dealt into folds and shares by
-//! a hash of their number ([`crate::read::RowChoice`]); fits run side by side, each on one thread, and results are put
+//! a hash of their number ([`crate::data::RowChoice`]); fits run side by side, each on one thread, and results are put
 //! in order before anything is summed: the number of threads changes no bit. The rows a model is measured on never
 //! took part in its making, nor in the choice of its setting.
 

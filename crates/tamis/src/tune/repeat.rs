@@ -23,9 +23,10 @@ use super::cross::{alone, common_measure, measure_on, value_of};
 use super::work::{Watch, side_by_side};
 use super::{Measure, Survey, TuneError};
 use crate::data::FeatureId;
+use crate::data::RowChoice;
 use crate::eval::{JudgeError, Measures, Strangers, deviation, mean, mean_kappa};
 use crate::model::Model;
-use crate::read::{ReadError, RowChoice, Source};
+use crate::read::{ReadError, Source};
 use crate::recipe::Recipe;
 use crate::train::{FitOptions, TrainError, fit};
 

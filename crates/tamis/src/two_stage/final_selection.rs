@@ -20,7 +20,7 @@ use super::candidates::{Candidate, CandidateTable, choose};
 use super::epoch_sgd::EpochSgd;
 use super::halving::HyperParams;
 use super::sampling::Size;
-use crate::data::{Batch, Example, unit_hash};
+use crate::data::{Batch, unit_hash};
 use crate::online::{CHUNK_ROWS, OneVsRest};
 use crate::recipe::Recipe;
 use crate::trainer::{BufferedRows, ProgressiveValidation, Session, TrainError};

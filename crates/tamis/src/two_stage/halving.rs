@@ -137,7 +137,10 @@ impl<R: Fn(HyperParams, f64) -> Recipe> Halving<'_, R> {
 }
 
 /// The choices, those of least loss first; of equals the earlier.
-fn rank(choices: &[HyperParams], loss: impl Fn(HyperParams) -> Result<f64, TrainError>) -> Result<Vec<HyperParams>, TrainError> {
+fn rank(
+    choices: &[HyperParams],
+    loss: impl Fn(HyperParams) -> Result<f64, TrainError>,
+) -> Result<Vec<HyperParams>, TrainError> {
     let judge = |&choice: &HyperParams| loss(choice).map(|loss| (loss, choice));
     let mut judged: Vec<(f64, HyperParams)> = choices.iter().map(judge).collect::<Result<_, _>>()?;
     judged.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -151,7 +154,9 @@ mod tests {
     #[test]
     fn losses_that_are_no_numbers_come_last_and_equals_stay_in_order() {
         let choice = |radius, scaled_rate| HyperParams { radius, scaled_rate, epochs: 3.0 };
-        let loss = |HyperParams { radius, scaled_rate, .. }: HyperParams| Ok(if scaled_rate == 4.0 { f64::INFINITY } else { radius });
+        let loss = |HyperParams { radius, scaled_rate, .. }: HyperParams| {
+            Ok(if scaled_rate == 4.0 { f64::INFINITY } else { radius })
+        };
         let [a, b, c, d] = [choice(2.0, 1.0), choice(1.0, 4.0), choice(1.0, 1.0), choice(1.0, 2.0)];
         assert_eq!(rank(&[a, b, c, d], loss).unwrap(), [c, d, a, b]);
     }

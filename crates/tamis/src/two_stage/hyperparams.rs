@@ -29,7 +29,7 @@ use super::row_sample::RowSample;
 use super::sampled_model::refinements;
 use super::sampling::Size;
 use super::size::{SizeFacts, given_size};
-use crate::data::{Example, TargetKind};
+use crate::data::TargetKind;
 use crate::loss::Loss;
 use crate::recipe::Recipe;
 use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};

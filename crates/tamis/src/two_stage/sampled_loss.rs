@@ -125,7 +125,7 @@ mod tests {
     use crate::data::{Example, Row, TargetKind};
     use crate::loss::LossKind;
     use crate::recipe::{Method, Recipe};
-    
+
     /// Weights ¼ on features 0 and 1, and rows that have one of them each.
     fn learned() -> (EpochSgd, TargetEncoder, Batch) {
         let numbers = [("radius", 100.0), ("learning-rate", 0.25), ("first-epoch", 2.0)];
@@ -141,11 +141,7 @@ mod tests {
         for id in [0, 1] {
             rows.push(Example { row: Row { ids: &[id], values: &[1.0] }, target: 0.25, weight: 1.0 });
         }
-        (
-            learner,
-            TargetEncoder::new(LossKind::Squared, 1.0, TargetKind::Numbers { centre: 0.0, spread: 1.0 }),
-            rows,
-        )
+        (learner, TargetEncoder::new(LossKind::Squared, 1.0, TargetKind::Numbers { centre: 0.0, spread: 1.0 }), rows)
     }
 
     #[test]

@@ -125,9 +125,8 @@ pub(super) fn gather(
     let mut sample = RowSample::of(MOST_ROWS, MOST_ENTRIES);
     for chunk in rows.store.chunks(0) {
         for example in chunk?.examples().filter(&is_taken) {
-            let row = scratch.row(
-                scaler.entries(example.row).filter_map(|(id, value)| Some((subset.number(id)?, value))),
-            );
+            let row =
+                scratch.row(scaler.entries(example.row).filter_map(|(id, value)| Some((subset.number(id)?, value))));
             sample.offer(Example { row, ..example }, |_, value| value);
         }
     }
@@ -262,7 +261,10 @@ mod tests {
     #[test]
     fn few_features_are_numbered_in_their_order() {
         let subset = FeatureSubset::of([7, 2, 7], 9);
-        assert_eq!((subset.number(2), subset.number(7), subset.number(3), subset.number(90)), (Some(0), Some(1), None, None));
+        assert_eq!(
+            (subset.number(2), subset.number(7), subset.number(3), subset.number(90)),
+            (Some(0), Some(1), None, None)
+        );
         let kept = subset.restrict(&rows(&[(&[2, 3, 7], &[1.0, 2.0, 3.0], 5.0), (&[90], &[1.0], 6.0)]));
         assert_eq!((subset.len(), kept.len(), kept.row(1).len()), (2, 2, 0));
         assert_eq!((kept.row(0).ids, kept.row(0).values), (&[0, 1][..], &[1.0, 3.0][..]));

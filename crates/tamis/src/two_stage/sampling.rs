@@ -103,7 +103,9 @@ impl FeatureSampler {
     pub fn draw(&self, random: &mut Pcg64) -> Vec<SampledFeature> {
         let mut drawn = match &self.scheme {
             Scheme::All => self.places.iter().map(|&place| SampledFeature { place, factor: 1.0 }).collect(),
-            Scheme::Exactly(k, inclusion_probabilities) => systematic_sample(inclusion_probabilities, self.places.clone(), *k, random),
+            Scheme::Exactly(k, inclusion_probabilities) => {
+                systematic_sample(inclusion_probabilities, self.places.clone(), *k, random)
+            }
             Scheme::Draws(draws, sums) => with_replacement(&self.scores, &self.places, sums, *draws, random),
         };
         drawn.sort_unstable_by_key(|feature| feature.place);
@@ -128,7 +130,13 @@ fn sums(scores: &[f64], places: &[usize]) -> Vec<f64> {
 }
 
 /// Algorithm 2, one draw in each K-th of the probability.
-fn with_replacement(scores: &[f64], places: &[usize], sums: &[f64], draws: u64, random: &mut Pcg64) -> Vec<SampledFeature> {
+fn with_replacement(
+    scores: &[f64],
+    places: &[usize],
+    sums: &[f64],
+    draws: u64,
+    random: &mut Pcg64,
+) -> Vec<SampledFeature> {
     let total = sums.last().copied().unwrap_or(0.0);
     let mut counts = vec![0u64; places.len()];
     for stratum in 0..draws {
@@ -141,7 +149,12 @@ fn with_replacement(scores: &[f64], places: &[usize], sums: &[f64], draws: u64, 
 }
 
 /// Systematic sampling: inclusion_probabilities are laid end to end in random order, and every point u, u + 1, … takes what it falls on.
-fn systematic_sample(inclusion_probabilities: &[f64], mut places: Vec<usize>, k: usize, random: &mut Pcg64) -> Vec<SampledFeature> {
+fn systematic_sample(
+    inclusion_probabilities: &[f64],
+    mut places: Vec<usize>,
+    k: usize,
+    random: &mut Pcg64,
+) -> Vec<SampledFeature> {
     shuffle(random, &mut places);
     let start = uniform(random);
     let (mut drawn, mut sum) = (Vec::with_capacity(k), 0.0);
@@ -277,7 +290,10 @@ mod tests {
             let (systematic_sample, ours) = (spread(Size::Exactly(draws)), spread(Size::Draws(draws as u64)));
             let squares = EFFECTS.iter().map(|score| score * score).sum::<f64>();
             let independent = (EFFECTS.iter().map(|score| score.abs()).sum::<f64>().powi(2) - squares) / draws as f64;
-            assert!(systematic_sample < ours && ours < 0.8 * independent, "{draws}: {systematic_sample} {ours} {independent}");
+            assert!(
+                systematic_sample < ours && ours < 0.8 * independent,
+                "{draws}: {systematic_sample} {ours} {independent}"
+            );
         }
     }
 
@@ -293,8 +309,14 @@ mod tests {
     fn chances_by_hand() {
         // 5 is certain; of the rest 2, 1, 0.5, 0.3, 0.02 two are taken: 2·2 > 3.82, so 2 is certain as well.
         let inclusion_probabilities = inclusion_probabilities(&EFFECTS.map(f64::abs), &[0, 2, 3, 4, 5, 6], 3);
-        assert_eq!([inclusion_probabilities[0], inclusion_probabilities[1], inclusion_probabilities[5]], [1.0, 0.0, 1.0]);
-        assert!((inclusion_probabilities[3] - 1.0 / 1.82).abs() < 1e-12 && (inclusion_probabilities.iter().sum::<f64>() - 3.0).abs() < 1e-12);
+        assert_eq!(
+            [inclusion_probabilities[0], inclusion_probabilities[1], inclusion_probabilities[5]],
+            [1.0, 0.0, 1.0]
+        );
+        assert!(
+            (inclusion_probabilities[3] - 1.0 / 1.82).abs() < 1e-12
+                && (inclusion_probabilities.iter().sum::<f64>() - 3.0).abs() < 1e-12
+        );
     }
 
     #[test]

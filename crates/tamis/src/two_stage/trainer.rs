@@ -8,7 +8,6 @@ use super::sampled_model::{FeatureSubset, SampledModel, gather};
 use super::sampling::{Size, draw, expected_support};
 use super::size::{SizeFacts, feature_scores, given_size, size_by_theorem};
 use crate::data::State;
-use crate::learn::Learner;
 use crate::model::{Model, Sampling};
 use crate::online::{LearnerTrainer, Support, linear_output, refit};
 use crate::random::{Purpose, generator};

@@ -13,7 +13,7 @@ use tamis::parse::jsonl::JsonLines;
 use tamis::parse::svmlight::Svmlight;
 use tamis::parse::vw::VowpalWabbit;
 use tamis::parse::{LineParser, Missing, parse_lines};
-use tamis::train::Saved;
+use tamis::train::Checkpoint;
 
 /// Rows hold finite numbers that are not zero, weights are not negative, and what was parsed can be given ids.
 fn rows_are_sound(rows: ParsedRows, lines: u32) {
@@ -79,7 +79,7 @@ pub fn model(bytes: &[u8]) {
 
 /// Checkpoints: refused or loaded, never a panic.
 pub fn checkpoint(bytes: &[u8]) {
-    if let Ok(saved) = Saved::from_bytes(bytes, Path::new("fuzz")) {
+    if let Ok(saved) = Checkpoint::from_bytes(bytes, Path::new("fuzz")) {
         saved.recipe().check().ok();
     }
 }

@@ -8,7 +8,7 @@ mod show;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use tamis::train::TaskKind;
+use tamis::data::TaskKind;
 use tamis_metric::{Candidate, Param};
 
 pub use self::error::describe;

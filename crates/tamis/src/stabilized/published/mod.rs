@@ -74,8 +74,8 @@ mod tests;
 pub use error::PaperError;
 pub use gravity::base_gravity;
 pub use schedule::{burst_size, rejection_rate};
-pub(crate) use trainer::PublishedTrainer;
 pub use settings::{Count, Curve, Evidence, Settings};
+pub(crate) use trainer::PublishedTrainer;
 
 use std::ops::ControlFlow;
 

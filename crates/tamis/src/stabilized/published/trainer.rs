@@ -51,10 +51,8 @@ impl PublishedTrainer {
             }
             ControlFlow::Continue(())
         });
-        let outcome = outcome.map_err(|error| TrainError::Method {
-            method: data.recipe.method.name(),
-            reason: error.to_string(),
-        })?;
+        let outcome = outcome
+            .map_err(|error| TrainError::Method { method: data.recipe.method.name(), reason: error.to_string() })?;
         match stopped_at {
             Some(rows) => Err(TrainError::Interrupted { rows, saved: None }),
             None => Ok(outcome),
