@@ -82,7 +82,7 @@ impl PyMetric {
             "cv_results": metric.cv_results,
             "variables": metric.variable_shares(),
             "terms": metric.term_shares(),
-            "steps": metric.steps.len(),
+            "steps": metric.updates.len(),
             "rows": metric.rows(),
         })
         .to_string()

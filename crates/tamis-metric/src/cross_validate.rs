@@ -76,7 +76,7 @@ impl CrossValidation<'_> {
         let jobs: Vec<(usize, usize)> =
             (0..candidates.len()).flat_map(|one| (0..folds.len()).map(move |fold| (one, fold))).collect();
         let run = |&(one, fold): &(usize, usize)| {
-            wrong_by_step(self.dataset, &candidates[one], &folds[fold], (plan.early_stopping, plan.limits), self.go_on)
+            wrong_by_step(self.dataset, &candidates[one], &folds[fold], plan.early_stopping, plan.limits, self.go_on)
         };
         let curves: Vec<Vec<(usize, f64)>> = jobs.par_iter().with_max_len(1).map(run).collect::<Option<_>>()?;
         Some(curves.chunks(folds.len()).map(|curves| LearningCurve { curves: curves.to_vec(), held_out }).collect())

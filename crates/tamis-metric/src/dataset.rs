@@ -219,11 +219,11 @@ pub(super) mod tests {
 
     #[test]
     fn unusable_data_are_errors() {
-        let told = |name: &str, text: &str| dataset(name, text).unwrap_err().to_string();
-        assert!(told("t.csv", "a,y\n1,0.5\n2,1.5\n3,0.7\n").contains("a metric needs classes"));
-        assert!(told("t.svm", "1 1:1\n1 1:2\n").contains('1'));
-        assert!(told("t.csv", "a,y\n1,no\n1,yes\n").contains("all variables are constant"));
-        assert!(told("t.csv", "a,y\n1,no\n,yes\n").contains("t.csv:3"));
+        let error = |name: &str, text: &str| dataset(name, text).unwrap_err().to_string();
+        assert!(error("t.csv", "a,y\n1,0.5\n2,1.5\n3,0.7\n").contains("a metric needs classes"));
+        assert!(error("t.svm", "1 1:1\n1 1:2\n").contains('1'));
+        assert!(error("t.csv", "a,y\n1,no\n1,yes\n").contains("all variables are constant"));
+        assert!(error("t.csv", "a,y\n1,no\n,yes\n").contains("t.csv:3"));
     }
 
     #[test]
@@ -237,7 +237,7 @@ pub(super) mod tests {
             names.intern(tamis::data::FeatureKey::Index(index));
         }
         stream.dictionary = Some(names);
-        let told = stream.standardize(TaskKind::Auto, 1000).unwrap_err().to_string();
-        assert!(told.contains("2 rows of 100 variables") && told.contains("the limit is 0 MiB"), "{told}");
+        let error = stream.standardize(TaskKind::Auto, 1000).unwrap_err().to_string();
+        assert!(error.contains("2 rows of 100 variables") && error.contains("the limit is 0 MiB"), "{error}");
     }
 }

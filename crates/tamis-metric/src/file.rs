@@ -44,7 +44,7 @@ struct About {
     n_features: usize,
     variables: Vec<Variable>,
     terms: Vec<Term>,
-    steps: Vec<(f64, Vec<(u32, f64)>)>,
+    updates: Vec<(f64, Vec<(u32, f64)>)>,
 }
 
 impl Metric {
@@ -68,7 +68,7 @@ impl Metric {
             n_features: self.n_features,
             variables: self.variables.clone(),
             terms: self.terms.clone(),
-            steps: self.steps.clone(),
+            updates: self.updates.clone(),
         };
         let about = serde_json::to_string(&about).expect("plain data becomes JSON");
         let points: Vec<u8> = self.points.iter().flat_map(|point| point.to_le_bytes()).collect();
@@ -110,7 +110,7 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
     let points: Vec<f32> = array("points", Dtype::F32)?.chunks_exact(4).map(word).collect();
     check(&about, &axes, &offsets, &points)?;
     let About { name, params, cv_results, n_neighbors, metric_neighbors, .. } = about;
-    let About { classes, class_sizes, columns, n_features, variables, terms, steps, .. } = about;
+    let About { classes, class_sizes, columns, n_features, variables, terms, updates, .. } = about;
     Ok(Metric {
         name,
         params,
@@ -122,7 +122,7 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
         variables,
         n_features,
         terms,
-        steps,
+        updates,
         axes,
         offsets,
         points,
@@ -152,11 +152,11 @@ fn check(about: &About, axes: &[f64], offsets: &[f64], points: &[f32]) -> Result
     if about.terms.is_empty() || !about.terms.iter().all(known) {
         return Err("a term has no variables or an invalid scale".into());
     }
-    let good_step = |(weight, entries): &(f64, Vec<(u32, f64)>)| {
+    let good_update = |(weight, entries): &(f64, Vec<(u32, f64)>)| {
         let good = |&(term, value): &(u32, f64)| (term as usize) < about.terms.len() && value.is_finite();
         *weight > 0.0 && weight.is_finite() && entries.iter().all(good)
     };
-    if !about.steps.iter().all(good_step) {
+    if !about.updates.iter().all(good_update) {
         return Err("a rank-one update has an unknown term or no weight".into());
     }
     let rows = about.class_sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size));
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_metric_survives_its_file_bit_for_bit() {
         let metric = metric();
-        assert!(metric.dimensions() > 0 && !metric.steps.is_empty());
+        assert!(metric.dimensions() > 0 && !metric.updates.is_empty());
         assert_eq!(load(&metric.to_bytes()).unwrap(), metric);
     }
 
@@ -217,18 +217,18 @@ mod tests {
         let mut bytes = metric.to_bytes();
         *bytes.last_mut().unwrap() ^= 1;
         assert_eq!(load(&bytes).unwrap_err().to_string(), "m.metric: damaged: checksum mismatch");
-        let told = |change: &dyn Fn(&mut Metric)| {
+        let error = |change: &dyn Fn(&mut Metric)| {
             let mut changed = metric.clone();
             change(&mut changed);
             load(&changed.to_bytes()).unwrap_err().to_string()
         };
-        assert!(told(&|metric| metric.points[0] = f32::NAN).contains("not finite"));
-        assert!(told(&|metric| metric.points.truncate(1)).contains("do not match"));
-        assert!(told(&|metric| metric.class_sizes[0] = usize::MAX).contains("do not match"));
-        assert!(told(&|metric| metric.terms[0].variables[0] = 99).contains("no variables"));
-        assert!(told(&|metric| metric.steps[0].1[0].0 = 99).contains("unknown term"));
-        assert!(told(&|metric| metric.variables[0].std = 0.0).contains("no standard deviation"));
-        assert!(told(&|metric| drop(metric.classes.pop())).contains("classes"));
-        assert!(told(&|metric| metric.n_neighbors = 0).contains("neighbours"));
+        assert!(error(&|metric| metric.points[0] = f32::NAN).contains("not finite"));
+        assert!(error(&|metric| metric.points.truncate(1)).contains("do not match"));
+        assert!(error(&|metric| metric.class_sizes[0] = usize::MAX).contains("do not match"));
+        assert!(error(&|metric| metric.terms[0].variables[0] = 99).contains("no variables"));
+        assert!(error(&|metric| metric.updates[0].1[0].0 = 99).contains("unknown term"));
+        assert!(error(&|metric| metric.variables[0].std = 0.0).contains("no standard deviation"));
+        assert!(error(&|metric| drop(metric.classes.pop())).contains("classes"));
+        assert!(error(&|metric| metric.n_neighbors = 0).contains("neighbours"));
     }
 }

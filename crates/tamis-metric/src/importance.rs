@@ -31,11 +31,11 @@ pub struct FirstAxis {
 impl Metric {
     /// Diagonal entries of W, one per term, as shares of the trace.
     fn parts(&self) -> Vec<f64> {
-        if self.steps.is_empty() {
+        if self.updates.is_empty() {
             return vec![1.0 / self.terms.len().max(1) as f64; self.terms.len()];
         }
         let mut parts = vec![0.0; self.terms.len()];
-        for (weight, entries) in &self.steps {
+        for (weight, entries) in &self.updates {
             entries.iter().for_each(|&(term, value)| parts[term as usize] += weight * value * value);
         }
         let total: f64 = parts.iter().sum();

@@ -41,19 +41,14 @@ impl Search<'_> {
     ) {
         let skip = if self.exclude_self { query } else { usize::MAX };
         for ((class, list), bound) in self.classes.iter().zip(lists).zip(bounds) {
-            scan(distances, class.clone(), (self.k, bound, skip), list);
+            scan(distances, class.clone(), self.k, bound, skip, list);
         }
     }
 }
 
 /// Keeps the nearest of a stretch, all below a bound. Most chunks hold none: they are compared at once.
 #[inline(always)]
-fn scan<T: Real>(
-    distances: &[T],
-    class: Range<usize>,
-    (keep, bound, skip): (usize, T, usize),
-    list: &mut NeighborList<T>,
-) {
+fn scan<T: Real>(distances: &[T], class: Range<usize>, k: usize, bound: T, skip: usize, list: &mut NeighborList<T>) {
     list.clear();
     let mut worst = bound;
     for (number, chunk) in distances[class.clone()].chunks(LANES).enumerate() {
@@ -69,8 +64,8 @@ fn scan<T: Real>(
             if distance < worst && place != skip {
                 let rank = list.partition_point(|(other, _)| *other <= distance);
                 list.insert(rank, (distance, place as u32));
-                list.truncate(keep);
-                worst = if list.len() == keep { list[keep - 1].0 } else { worst };
+                list.truncate(k);
+                worst = if list.len() == k { list[k - 1].0 } else { worst };
             }
         }
     }

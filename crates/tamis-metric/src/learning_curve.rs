@@ -63,7 +63,8 @@ pub(super) fn wrong_by_step(
     dataset: &Dataset,
     candidate: &Candidate,
     fold: &Fold,
-    (early_stopping, limits): (EarlyStopping, Limits),
+    early_stopping: EarlyStopping,
+    limits: Limits,
     go_on: &(dyn Fn() -> bool + Sync),
 ) -> Option<Vec<(usize, f64)>> {
     let sample = Sample::<f32>::new(dataset, &fold.train);

@@ -43,7 +43,7 @@ pub struct Metric {
     /// The terms of the coordinates.
     pub terms: Vec<Term>,
     /// W as a sum of rank-one updates: weight, and ξ as (term, entry).
-    pub steps: Vec<(f64, Vec<(u32, f64)>)>,
+    pub updates: Vec<(f64, Vec<(u32, f64)>)>,
     /// L, turned: axis by axis, an entry a term. Empty if terms are coordinates.
     pub(super) axes: Vec<f64>,
     /// The mean of each coordinate before it was centred.
@@ -189,7 +189,7 @@ impl Metric {
             variables: Vec::new(),
             n_features: dataset.variables.len() + dataset.constant,
             terms: Vec::new(),
-            steps: Vec::new(),
+            updates: Vec::new(),
             axes: Vec::new(),
             offsets: Vec::new(),
             points: Vec::new(),
@@ -228,7 +228,7 @@ impl Metric {
             metric_neighbors: params.metric_neighbors,
             terms: used.iter().map(term).collect(),
             variables: variables.iter().map(|&at| scaled_variable(dataset, sample, at as usize)).collect(),
-            steps: steps.iter().map(step).collect(),
+            updates: steps.iter().map(step).collect(),
             ..Metric::empty(dataset, sample, n_neighbors)
         };
         let values: Vec<Vec<f64>> =
@@ -264,9 +264,9 @@ impl Metric {
 
     /// L with as few rows as there are steps, or terms.
     fn factor(&self) -> Mat<f64> {
-        let (steps, terms) = (self.steps.len(), self.terms.len());
+        let (steps, terms) = (self.updates.len(), self.terms.len());
         let mut stacked = Mat::zeros(steps, terms);
-        for (at, (weight, entries)) in self.steps.iter().enumerate() {
+        for (at, (weight, entries)) in self.updates.iter().enumerate() {
             entries.iter().for_each(|&(term, value)| stacked[(at, term as usize)] = weight.sqrt() * value);
         }
         if steps <= terms {

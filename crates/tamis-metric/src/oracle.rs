@@ -226,9 +226,10 @@ fn leading(matrix: &Mat<f64>, entries: usize, params: &Params) -> Option<Vec<f64
     let size = matrix.nrows();
     let scale = (0..size).fold(0.0, |most: f64, at| most.max(matrix[(at, at)].abs()));
     let first = (0..size).fold(0, |best, at| if matrix[(at, at)] > matrix[(best, best)] { at } else { best });
-    let mut now: Vec<f64> = match params.uniform_start {
-        true => vec![1.0 / (size as f64).sqrt(); size],
-        false => (0..size).map(|at| f64::from(at == first)).collect(),
+    let mut now: Vec<f64> = if params.uniform_start {
+        vec![1.0 / (size as f64).sqrt(); size]
+    } else {
+        (0..size).map(|at| f64::from(at == first)).collect()
     };
     let image = |vector: &[f64]| -> Vec<f64> {
         (0..size).map(|i| (0..size).map(|j| matrix[(i, j)] * vector[j]).sum()).collect()

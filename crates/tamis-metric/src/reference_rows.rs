@@ -75,9 +75,9 @@ mod tests {
             assert!((found - wanted).abs() < 1e-4, "{found} {wanted}");
         }
         for n_neighbors in [0, 1001] {
-            let told =
+            let error =
                 metric.with_reference_rows(&mut open(&path), TaskKind::Auto, n_neighbors).unwrap_err().to_string();
-            assert_eq!(told, "n_neighbors must be from 1 to 1000");
+            assert_eq!(error, "n_neighbors must be from 1 to 1000");
         }
         std::fs::write(&path, "y,a,b,c\n").unwrap();
         assert!(metric.with_reference_rows(&mut open(&path), TaskKind::Auto, 3).is_err(), "no rows");

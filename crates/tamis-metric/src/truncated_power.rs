@@ -81,10 +81,8 @@ pub(super) fn leading<T: Real>(matrix: &MarginMatrix<'_, T>, max_terms: usize, p
 impl<T: Real> MarginMatrix<'_, T> {
     /// The unit vector of the largest diagonal entry.
     fn coordinate_start(&self) -> Direction {
-        let best = (1..self.columns.len()).fold(0, |best, at| match self.diagonal[at] > self.diagonal[best] {
-            true => at,
-            false => best,
-        });
+        let larger = |best: usize, at: usize| if self.diagonal[at] > self.diagonal[best] { at } else { best };
+        let best = (1..self.columns.len()).fold(0, larger);
         Direction { support: vec![self.columns[best]], values: vec![1.0], gain: self.diagonal[best] }
     }
 

@@ -2,10 +2,11 @@
 
 mod hostile;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hostile::metric;
 use proptest::prelude::*;
+use tamis_metric::Metric;
 
 fn corpus() -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/metric_load");
@@ -14,6 +15,12 @@ fn corpus() -> Vec<Vec<u8>> {
     files.sort();
     assert!(!files.is_empty(), "there are seeds");
     files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
+#[test]
+fn the_seeds_are_metrics_of_this_format() {
+    let seed = |bytes: Vec<u8>| Metric::from_bytes(&bytes, Path::new("seed")).is_ok();
+    assert!(corpus().into_iter().all(seed));
 }
 
 #[test]

@@ -55,8 +55,8 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     let dictionary = metric.dictionary();
     let mut out = BufWriter::new(stdout().lock());
     while let Some(block) = stream.next_block()? {
-        for answer in metric.predict(&metric.transform(&block.rows, &dictionary)) {
-            writeln!(out, "{}", line(&metric, answer, &args.output))?;
+        for prediction in metric.predict(&metric.transform(&block.rows, &dictionary)) {
+            writeln!(out, "{}", line(&metric, prediction, &args.output))?;
         }
     }
     out.flush()?;
@@ -64,12 +64,12 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn line(metric: &Metric, answer: Prediction, what: &str) -> String {
-    let [vote, base] = [answer.vote, answer.base].map(|verdict| metric.classes[verdict.class].to_string());
+fn line(metric: &Metric, prediction: Prediction, what: &str) -> String {
+    let [vote, base] = [prediction.vote, prediction.base].map(|score| metric.classes[score.class].to_string());
     match what {
         "base" => base,
-        "score" => answer.base.score.to_string(),
-        "all" => format!("{vote} {base} {} {}", answer.vote.score, answer.base.score),
+        "score" => prediction.base.score.to_string(),
+        "all" => format!("{vote} {base} {} {}", prediction.vote.score, prediction.base.score),
         _ => vote,
     }
 }

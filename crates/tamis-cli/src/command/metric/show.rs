@@ -24,7 +24,7 @@ pub fn about(metric: &Metric) -> String {
     let interactions = metric.terms.iter().filter(|term| term.variables.len() > 1).count();
     let kind = match &metric.params {
         None => "plain k-NN on standardized variables".to_string(),
-        Some(_) => format!("a metric ({}) of {} rank-one updates", metric.name, metric.steps.len()),
+        Some(_) => format!("a metric ({}) of {} rank-one updates", metric.name, metric.updates.len()),
     };
     format!(
         "{kind}: {} of {} variables, {interactions} interactions, {} coordinates; {} rows, {} classes\n",
@@ -95,7 +95,7 @@ pub fn as_json(metric: &Metric, top: usize) -> Value {
         "n_features": metric.n_features,
         "nonzeros": metric.variables.len(),
         "n_terms": metric.terms.len(),
-        "rank_one_updates": metric.steps.len(),
+        "rank_one_updates": metric.updates.len(),
         "dimensions": metric.dimensions(),
         "terms": take(metric.term_shares()),
         "variables": take(metric.variable_shares()),
