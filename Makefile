@@ -15,6 +15,9 @@ TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
 # The profile of the checks: dependencies are compiled once, as for a release. The file explains it.
 CHECK := $(CARGO) --config .ci/checks.toml
+# The Python module uses the stable interface, so no interpreter is needed to compile it. Without this variable PyO3 would
+# be compiled again for each interpreter that cargo and maturin find.
+export PYO3_NO_PYTHON := 1
 PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
@@ -47,7 +50,7 @@ format: ## check that the code is formatted
 	$(CARGO) fmt --all --check
 
 clippy: c-compiler
-	PYO3_NO_PYTHON=1 $(CHECK) clippy --release --workspace --all-targets --locked -- -D warnings
+	$(CHECK) clippy --release --workspace --all-targets --locked -- -D warnings
 
 # The library must compile without its optional parts; `features` checks each of them alone.
 no-features: c-compiler
@@ -59,17 +62,17 @@ features: no-features ## check the library with each of its cargo features alone
 	done
 
 rust-tests: c-compiler ## run the unit, contract, property and program tests
-	PYO3_NO_PYTHON=1 $(CHECK) test --release --workspace --locked
+	$(CHECK) test --release --workspace --locked
 
 docs: c-compiler ## build the documentation; warnings are errors
-	PYO3_NO_PYTHON=1 RUSTDOCFLAGS="-D warnings" $(CHECK) doc --release --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CHECK) doc --release --workspace --no-deps --locked
 
 release: c-compiler ## build the program
 	$(CARGO) build --release --locked --package tamis-cli
 
-# The program together with the Python module, so that their common dependencies are compiled once.
+# The program, with the features that its dependencies have in the Python package, so that both share them.
 release-all: c-compiler
-	PYO3_NO_PYTHON=1 $(CARGO) build --release --locked --package tamis-cli --package tamis-python
+	$(CARGO) build --release --locked --package tamis-cli --package tamis-python --bin tamis
 
 python-tests: release-all .venv/ready ## compare the program with scikit-learn, scipy and pyarrow
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) tests/python
