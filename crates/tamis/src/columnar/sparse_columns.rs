@@ -264,7 +264,7 @@ mod tests {
         let read = |column| read_table(&table(vec![("features", column)]), &ColumnOptions::default());
         assert_eq!(read(spark(0, some(vec![3, 9]))), ["(none) 1 3:5 9:6"]);
         assert_eq!(read(spark(1, None)), ["(none) 1 0:5 1:6"]);
-        assert!(read(spark(2, None))[0].contains("expected 0 (sparse) or 1 (dense)"));
+        assert!(read(spark(2, None))[0].contains("0 (sparse) or 1 (dense) is expected"));
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
                 "row 1, column \"values\": feature index 1 comes twice",
                 "row 2, column \"values\": feature index -3 is negative",
                 "row 3, column \"values\": feature index 4294967295 is larger than 4294967294",
-                "row 4, column \"values\": 1 keys but 0 values in a sparse vector",
+                "row 4, column \"values\": a sparse vector has 1 keys but 0 values",
                 "row 5, column \"values\": a key of the sparse vector is null",
             ]
         );
