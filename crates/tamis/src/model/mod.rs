@@ -4,6 +4,7 @@ mod file;
 mod predict;
 mod replace;
 mod selection;
+pub mod summary;
 
 pub use file::{FORMAT_VERSION, ModelError};
 pub(crate) use predict::best_class;
