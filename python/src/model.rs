@@ -76,7 +76,7 @@ impl PyModel {
 
     /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the model.
     fn report(&self, file: &str) -> String {
-        of_model(&self.model, &tamis_report::Told { file, ..Default::default() }).html()
+        of_model(&self.model, &tamis_report::ReportContext { file, ..Default::default() }).html()
     }
 
     #[getter]

@@ -80,7 +80,7 @@ def test_search_and_sort(opened):
     page.get_by_label("Search in All features").fill(before[3])
     shown = names(page)
     assert before[3] in shown and len(shown) < len(before)
-    assert page.locator(".said").first.inner_text() == f"{len(shown)} of {len(before)}"
+    assert page.locator(".status").first.inner_text() == f"{len(shown)} of {len(before)}"
     page.get_by_label("Search in All features").fill("")
     assert names(page) == before
 
@@ -119,8 +119,8 @@ def test_what_if_tells_the_truth(opened, reports):
     page.locator("#cutoff").fill("0.9")
     stay = sum(float(row["stability"]) >= 0.9 for row in told)
     box = page.locator("[data-cut]")
-    assert box.locator("output").inner_text().startswith(f"At 90 %: {stay} of {len(told)} features stay")
-    assert box.locator("code").inner_text() == "tamis recut zipf.json --cutoff 0.9 --out surer.json"
+    assert box.locator("output").inner_text().startswith(f"At 90 %: {stay} of {len(told)} features kept")
+    assert box.locator("code").inner_text() == "tamis recut zipf.json --cutoff 0.9 --out stable.json"
     page.locator("#size").fill("3")
     command = page.locator("[data-sizes] code").inner_text()
     assert command == "tamis recut zipf.json --k 3 --out smaller.json"

@@ -36,7 +36,7 @@ fn a_fit_can_end_with_a_page() {
     assert!(said.contains("report: r.html ("), "{said}");
     let page = checked(&folder, "r.html");
     let found = titles(&page);
-    for title in ["Which features?", "How sure is each?", "What if you want fewer?", "How good is it on other data?"] {
+    for title in ["Selected features", "Selection frequency", "Error against model size", "Evaluation"] {
         assert!(found.contains(&title), "{title}: {found:?}");
     }
     assert!(page.contains("tamis recut m.json --k ") && page.contains("tamis recut m.json --cutoff 0.9"));
@@ -63,7 +63,7 @@ fn a_stream_remembers_how_it_went() {
     let folder = folder();
     folder.ok("fit d.svm --method ftrl --passes 1 --out m.json --report r.html --quiet");
     let page = checked(&folder, "r.html");
-    assert!(titles(&page).contains(&"How did it go?"), "{:?}", titles(&page));
+    assert!(titles(&page).contains(&"Learning curve"), "{:?}", titles(&page));
     let told = folder.json("inspect m.json --json");
     let history = told["seen"]["history"].as_array().unwrap();
     let rows: Vec<u64> = history.iter().map(|moment| moment["rows"].as_u64().unwrap()).collect();
@@ -87,7 +87,7 @@ fn a_checkpoint_shows_where_the_training_stands() {
     folder.run("fit more.svm --method ftrl --passes 1 --checkpoint s.st --every 1000 --quiet --threads 1");
     folder.ok("report s.st -o r.html");
     let page = checked(&folder, "r.html");
-    assert!(page.contains("Training so far: s.st") && page.contains("--resume s.st"), "{:?}", titles(&page));
+    assert!(page.contains("Unfinished training: s.st") && page.contains("--resume s.st"), "{:?}", titles(&page));
     folder.ok("fit d.svm --checkpoint over.st --quiet --out m.json");
     assert_eq!(
         folder.run("report over.st").complaint(),
@@ -107,9 +107,9 @@ fn moments_show_their_path_and_what_changed_over_time() {
     assert!(page.contains("Weights along the path") && page.contains("tamis solve a.moments --method lasso --k"));
     folder.ok("report a.moments -o one.html");
     let page = checked(&folder, "one.html");
-    assert!(page.contains("Moments report: a.moments") && page.contains("Keep this model."));
+    assert!(page.contains("Moments report: a.moments") && page.contains("Save this model."));
     folder.ok("report a.moments b.moments -o two.html");
-    assert!(checked(&folder, "two.html").contains("What changed over time?"));
+    assert!(checked(&folder, "two.html").contains("Coefficients over time"));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn repeated_runs_have_a_page() {
     let folder = folder();
     folder.ok("stability d.svm --method fobos --runs 4 --report r.html --quiet");
     let page = checked(&folder, "r.html");
-    assert!(page.contains("come in all 4 runs") && page.contains("Which features come again?"));
+    assert!(page.contains("selected in all 4 runs") && titles(&page).contains(&"Selection frequency"));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn numbers_are_judged_by_their_distance() {
     folder.write("a.csv", line_csv(300)).write("b.csv", line_csv(200));
     folder.ok("fit a.csv --target y --out m.json --validate b.csv --report r.html --quiet");
     let page = checked(&folder, "r.html");
-    assert!(page.contains("predict the number") && page.contains(">RMSE</a>"));
+    assert!(page.contains("predict the label") && page.contains(">RMSE</a>"));
     assert!(page.contains("tamis report m.json") || page.contains("--target y"), "flags are told again");
 }
 
@@ -137,8 +137,8 @@ fn many_classes_and_pixels() {
     folder.ok("fit d.svm --task multiclass --out m.json --quiet");
     folder.ok("report m.json --image-width 6 --data d.svm -o r.html");
     let page = checked(&folder, "r.html");
-    assert!(page.contains("tell 3 classes apart") && page.contains("on a grid of 6 by 6"));
-    assert!(page.contains("Who is taken for whom"));
+    assert!(page.contains("separate 3 classes") && page.contains("on a grid of 6 by 6"));
+    assert!(page.contains("Confusion matrix"));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_metric_has_a_page_too() {
     folder
         .ok("metric fit d.svm --candidate order-1 --max-iter 5 --out m.metric --report r.html --image-width 3 --quiet");
     let page = checked(&folder, "r.html");
-    assert!(page.contains("Metric report: m.metric") && page.contains("Which variables?"), "{:?}", titles(&page));
+    assert!(page.contains("Metric report: m.metric") && page.contains("Selected variables"), "{:?}", titles(&page));
     assert!(page.contains("on a grid of 3 by 3") && page.contains("tamis metric eval m.metric TEST"));
     folder.ok("report m.metric --image-width 3 -o again.html");
     assert_eq!(titles(&checked(&folder, "again.html")), titles(&page));

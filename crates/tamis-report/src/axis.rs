@@ -1,31 +1,31 @@
-//! An axis: from the range of the numbers to round marks, and from a number to its place.
+//! An axis: tick marks at round numbers, and the position of a number.
 
-/// How numbers are laid out along an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AxisKind {
-    /// Equal differences, equal distances.
+    /// Equal differences have equal distances.
     #[default]
     Linear,
-    /// Equal ratios, equal distances. Numbers that are not above zero have no place.
+    /// Equal ratios have equal distances. Only positive numbers have a position.
     Logarithmic,
 }
 
-/// An axis with its range settled.
+/// An axis with its range.
 #[derive(Clone, Debug)]
 pub struct Axis {
     kind: AxisKind,
     low: f64,
     high: f64,
-    /// Where marks stand.
+    /// The tick marks.
     pub marks: Vec<f64>,
 }
 
-/// Marks wished for; a few more or fewer come out.
-const WISHED: f64 = 6.0;
+/// The approximate number of tick marks.
+const TICKS: f64 = 6.0;
 
 impl Axis {
-    /// The axis on which all of these numbers have a place. Numbers that are not finite, or not above zero on a logarithmic
-    /// axis, do not count. `exact` keeps the range as it is instead of ending at round marks.
+    /// An axis that contains all of these numbers. It ignores numbers that are not finite and, if it is logarithmic, numbers
+    /// that are not positive. With `exact` it ends at the extreme numbers instead of at round ones.
     pub fn over(kind: AxisKind, numbers: impl Iterator<Item = f64>, exact: bool) -> Self {
         let counts = |value: &f64| value.is_finite() && (kind == AxisKind::Linear || *value > 0.0);
         let range = numbers.filter(counts).fold(None, |range: Option<(f64, f64)>, value| {
@@ -39,7 +39,7 @@ impl Axis {
 
     fn linear((low, high): (f64, f64), exact: bool) -> Self {
         let (low, high) = if high > low { (low, high) } else { widened(low) };
-        let step = round_step((high - low) / WISHED);
+        let step = round_step((high - low) / TICKS);
         let (first, last) = ((low / step).floor(), (high / step).ceil());
         let (low, high) = if exact { (low, high) } else { (first * step, last * step) };
         let count = (last - first).clamp(0.0, 50.0) as usize;
@@ -51,7 +51,7 @@ impl Axis {
     fn logarithmic((low, high): (f64, f64), exact: bool) -> Self {
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
         let last = last.max(first + 1);
-        // Over one or two decades powers of ten alone are too few marks; over many of them, too many.
+        // Powers of ten alone are too few marks for one or two decades, and too many for many decades.
         let digits: &[f64] = if last - first <= 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let every = ((last - first) as f64 / 8.0).ceil().max(1.0) as usize;
         let powers = (first..=last).step_by(every);
@@ -61,7 +61,7 @@ impl Axis {
         Self { kind: AxisKind::Logarithmic, low: bottom, high: top, marks: marks.filter(within).collect() }
     }
 
-    /// Where a number stands: 0 at the low end, 1 at the high end. None for a number without a place.
+    /// The position of a number, from 0 at the low end to 1 at the high end.
     pub fn place(&self, value: f64) -> Option<f64> {
         let share = match self.kind {
             AxisKind::Linear => (value - self.low) / (self.high - self.low),
@@ -78,7 +78,7 @@ fn widened(value: f64) -> (f64, f64) {
     (value - room, value + room)
 }
 
-/// The least of 1, 2, 5 times a power of ten that is not below.
+/// The smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let found = [1.0, 2.0, 5.0, 10.0].into_iter().find(|digit| digit * power >= least * (1.0 - 1e-9));

@@ -1,4 +1,4 @@
-//! Weights as bars, each with its name, its sign and how sure it is.
+//! A bar chart of named values, with an optional selection frequency for each.
 
 use std::fmt::Write as _;
 
@@ -7,27 +7,27 @@ use super::table::{per_cent, short_number};
 
 const WIDTH: f64 = 460.0;
 const ROW: f64 = 22.0;
-/// Where bars end.
+/// The right end of the bars.
 const END: f64 = 390.0;
-/// Characters of a name for which there is room, and how wide one is.
+/// The longest name that fits, in characters, and the width of a character.
 const LETTERS: usize = 19;
 const LETTER: f64 = 8.4;
 
 /// A bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// How long it is; to the left if below zero.
+    /// Its length; a negative value extends to the left.
     pub value: f64,
-    /// How sure it is, from 0 to 1: the surer, the stronger its colour.
-    pub sure: Option<f64>,
+    /// The selection frequency, from 0 to 1: a lower one gives a paler bar.
+    pub frequency: Option<f64>,
 }
 
-/// A picture of bars. `title` and `words` are for those who hear it; `sureness` says what the numbers at the right are.
-pub fn bars(title: &str, words: &str, sureness: &str, bars: &[Bar]) -> String {
-    let with_sure = bars.iter().any(|bar| bar.sure.is_some());
-    let head = if with_sure { 20.0 } else { 4.0 };
+/// The chart. `title` and `words` describe it to screen readers; `heading` names the frequencies at the right.
+pub fn bars(title: &str, words: &str, heading: &str, bars: &[Bar]) -> String {
+    let with_frequency = bars.iter().any(|bar| bar.frequency.is_some());
+    let head = if with_frequency { 20.0 } else { 4.0 };
     let height = head + ROW * bars.len() as f64 + 4.0;
     let mut out = format!(
         "<svg class=\"tamis bars\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n\
@@ -35,8 +35,8 @@ pub fn bars(title: &str, words: &str, sureness: &str, bars: &[Bar]) -> String {
         escape(title),
         escape(words)
     );
-    if with_sure {
-        writeln!(out, "<text class=\"tick\" text-anchor=\"end\" x=\"{WIDTH}\" y=\"12\">{}</text>", escape(sureness))
+    if with_frequency {
+        writeln!(out, "<text class=\"tick\" text-anchor=\"end\" x=\"{WIDTH}\" y=\"12\">{}</text>", escape(heading))
             .expect("text grows");
     }
     let finite = || bars.iter().map(|bar| bar.value).filter(|value| value.is_finite());
@@ -59,8 +59,8 @@ fn one(bar: &Bar, (names, top): (f64, f64), across: impl Fn(f64) -> f64, out: &m
     let value = if bar.value.is_finite() { bar.value } else { 0.0 };
     let (from, to) = (across(value.min(0.0)), across(value.max(0.0)));
     let class = if value < 0.0 { "minus" } else { "plus" };
-    let sure = bar.sure.filter(|sure| sure.is_finite());
-    let said = sure.map(|sure| format!(", selected in {}", per_cent(sure))).unwrap_or_default();
+    let frequency = bar.frequency.filter(|frequency| frequency.is_finite());
+    let tip = frequency.map(|frequency| format!(", selection frequency {}", per_cent(frequency))).unwrap_or_default();
     let middle = place(top + 15.0);
     writeln!(
         out,
@@ -68,20 +68,20 @@ fn one(bar: &Bar, (names, top): (f64, f64), across: impl Fn(f64) -> f64, out: &m
          <rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"14\" rx=\"2\" fill-opacity=\"{:.2}\"/>",
         escape(&super::html::clipped(&bar.name, 300)),
         short_number(bar.value),
-        escape(&said),
+        escape(&tip),
         place(names),
         escape(&fitted(&bar.name)),
         place(from),
         place(top + 4.0),
         place((to - from).max(1.0)),
-        0.3 + 0.7 * sure.unwrap_or(1.0).clamp(0.0, 1.0),
+        0.3 + 0.7 * frequency.unwrap_or(1.0).clamp(0.0, 1.0),
     )
     .expect("text grows");
-    if let Some(sure) = sure {
+    if let Some(frequency) = frequency {
         writeln!(
             out,
             "<text class=\"tick\" text-anchor=\"end\" x=\"{WIDTH}\" y=\"{middle}\">{:.0} %</text>",
-            100.0 * sure
+            100.0 * frequency
         )
         .expect("text grows");
     }
@@ -100,16 +100,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bar_is_named_and_tells_its_numbers() {
-        let one = |name: &str, value, sure| Bar { name: name.into(), value, sure };
-        let svg = bars("Weights", "two bars", "stability", &[one("<b>", 2.0, Some(1.0)), one("c", -1.0, Some(0.5))]);
-        assert!(svg.contains("&lt;b&gt;: 2, selected in 100\u{a0}%") && svg.contains("class=\"minus\""), "{svg}");
+    fn every_bar_shows_its_name_and_numbers() {
+        let one = |name: &str, value, frequency| Bar { name: name.into(), value, frequency };
+        let svg = bars(
+            "Weights",
+            "two bars",
+            "selection frequency",
+            &[one("<b>", 2.0, Some(1.0)), one("c", -1.0, Some(0.5))],
+        );
+        assert!(
+            svg.contains("&lt;b&gt;: 2, selection frequency 100\u{a0}%") && svg.contains("class=\"minus\""),
+            "{svg}"
+        );
         assert!(svg.contains("<desc>two bars</desc>"));
     }
 
     #[test]
     fn odd_numbers_and_names_still_give_a_picture() {
-        let odd = [f64::NAN, f64::INFINITY, 0.0].map(|value| Bar { name: "é".repeat(10_000), value, sure: None });
+        let odd = [f64::NAN, f64::INFINITY, 0.0].map(|value| Bar { name: "é".repeat(10_000), value, frequency: None });
         let svg = bars("", "", "", &odd);
         assert!(!svg.contains("NaN") && !svg.contains("inf") && svg.len() < 8_000, "{}", svg.len());
     }

@@ -1,20 +1,20 @@
 //! A chart of curves, areas and points over two axes, as one SVG.
 //!
-//! Colours follow the order in which series are given, and an area shares the colour of the series of the same name. Names
-//! stand in a legend below the title; hovering over a point tells its numbers without any script.
+//! Series get their colours in order; series of the same name share a colour. The legend is below the title; a tooltip shows
+//! the numbers of a point without any script.
 
 use std::fmt::Write as _;
 
 use super::axis::AxisKind;
 
-/// A picture in the making.
+/// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
     pub(super) title: String,
     pub(super) x: Direction,
     pub(super) y: Direction,
     pub(super) series: Vec<Series>,
-    /// The whole width, and the height of the plot.
+    /// The total width, and the height of the plot.
     pub(super) size: (f64, f64),
 }
 
@@ -22,7 +22,7 @@ pub struct Chart {
 pub(super) struct Direction {
     pub(super) label: String,
     pub(super) kind: AxisKind,
-    /// Numbers that must have a place even where no point lies.
+    /// Numbers that the axis must contain.
     pub(super) holds: Vec<f64>,
 }
 
@@ -36,10 +36,10 @@ pub(super) struct Series {
 pub(super) enum Shape {
     Line(Vec<(f64, f64)>),
     Band(Vec<(f64, f64, f64)>),
-    /// Each with the share of the largest size at which it is drawn.
+    /// Points with a size from 0 to 1: (x, y, size).
     Points(Vec<(f64, f64, f64)>),
     Level(f64),
-    /// Points with a bar from one y to another: (x, y, low, high).
+    /// Points with an error bar: (x, y, low, high).
     Spans(Vec<(f64, f64, f64, f64)>),
 }
 
@@ -50,69 +50,69 @@ impl Chart {
         Self { title: title.into(), x, y, series: Vec::new(), size: (720.0, 300.0) }
     }
 
-    /// Another width in all, and another height of the plot.
+    /// Sets the total width and the height of the plot.
     pub fn size(mut self, width: f64, height: f64) -> Self {
         self.size = (width, height);
         self
     }
 
-    /// What runs across, with its unit.
+    /// Labels the x axis; include the unit.
     pub fn x(mut self, label: &str) -> Self {
         self.x.label = label.into();
         self
     }
 
-    /// What runs upward, with its unit.
+    /// Labels the y axis; include the unit.
     pub fn y(mut self, label: &str) -> Self {
         self.y.label = label.into();
         self
     }
 
-    /// How x is laid out.
+    /// Sets the scale of the x axis.
     pub fn x_kind(mut self, kind: AxisKind) -> Self {
         self.x.kind = kind;
         self
     }
 
-    /// How y is laid out.
+    /// Sets the scale of the y axis.
     pub fn y_kind(mut self, kind: AxisKind) -> Self {
         self.y.kind = kind;
         self
     }
 
-    /// The x axis reaches this value.
+    /// Extends the x axis to this value.
     pub fn x_holds(mut self, value: f64) -> Self {
         self.x.holds.push(value);
         self
     }
 
-    /// The y axis reaches this value.
+    /// Extends the y axis to this value.
     pub fn y_holds(mut self, value: f64) -> Self {
         self.y.holds.push(value);
         self
     }
 
-    /// A curve.
+    /// Adds a curve.
     pub fn line(self, name: &str, points: Vec<(f64, f64)>) -> Self {
         self.with(name, Shape::Line(points))
     }
 
-    /// An area between two curves: (x, low, high).
+    /// Adds an area between two curves: (x, low, high).
     pub fn band(self, name: &str, points: Vec<(f64, f64, f64)>) -> Self {
         self.with(name, Shape::Band(points))
     }
 
-    /// Points, each with a size from 0 to 1.
+    /// Adds points with a size from 0 to 1: (x, y, size).
     pub fn points(self, name: &str, points: Vec<(f64, f64, f64)>) -> Self {
         self.with(name, Shape::Points(points))
     }
 
-    /// Points with their uncertainty: (x, y, low, high).
+    /// Adds points with error bars: (x, y, low, high).
     pub fn spans(self, name: &str, points: Vec<(f64, f64, f64, f64)>) -> Self {
         self.with(name, Shape::Spans(points))
     }
 
-    /// A level all across: a cut-off, a value to compare with.
+    /// Adds a horizontal reference line.
     pub fn level(self, name: &str, value: f64) -> Self {
         self.with(name, Shape::Level(value))
     }
@@ -122,22 +122,22 @@ impl Chart {
         self
     }
 
-    /// The picture, complete in itself.
+    /// The chart as a self-contained SVG.
     pub fn svg(&self) -> String {
         self.draw_all(Some(&self.title))
     }
 
-    /// The picture for a page that has the style, and a caption of its own.
+    /// The chart as SVG for a page that has the style sheet and a caption.
     pub fn inline(&self) -> String {
         self.draw_all(None)
     }
 
-    /// What is written above the picture.
+    /// The title.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// Every series with its points, areas by their upper curve.
+    /// Every series with its points; an area gives its upper curve.
     pub fn series(&self) -> impl Iterator<Item = (&str, Vec<(f64, f64)>)> {
         self.series.iter().map(|series| {
             let points = match &series.shape {
@@ -151,8 +151,8 @@ impl Chart {
         })
     }
 
-    /// The numbers of the picture, a line a point: series, x, y, and a third number (the upper end of an area, the size of
-    /// a point).
+    /// The numbers of the chart as CSV, one line per point: series, x, y, and a third number (the upper end of an area or the
+    /// size of a point).
     pub fn csv(&self) -> String {
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         let mut out = format!("series,{},{},and\n", quoted(&self.x.label), quoted(&self.y.label));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_holds_every_series_and_no_markup_of_names() {
+    fn a_chart_has_every_series_and_escapes_names() {
         let svg = sample().line("<script>alert(1)</script>", vec![(0.0, 0.0)]).svg();
         assert!(svg.contains("a &lt; b") && !svg.contains("<script"), "{svg}");
         assert_eq!(svg.matches("<path").count(), 3);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_axis_stay_inside() {
+    fn tick_labels_stay_inside() {
         let chart = Chart::new("").line("one", vec![(0.0, 1.0), (1_000_000.0, 2.0)]);
         let (svg, width) = (chart.svg(), chart.size.0);
         let ticks = svg.split("class=\"tick\" text-anchor=\"middle\" x=\"").skip(1).map(|rest| {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn all_numbers_can_be_had_as_csv() {
+    fn all_numbers_are_exported_as_csv() {
         let csv = sample().points("a \"quoted\" name", vec![(5.0, 6.0, 0.5)]).csv();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines[0], "series,\"rows\",\"error\",and");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_chart_is_still_a_picture() {
+    fn an_empty_chart_is_valid() {
         let svg = Chart::new("nothing").svg();
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     }

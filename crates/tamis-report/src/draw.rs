@@ -1,4 +1,4 @@
-//! How a chart is drawn: where everything stands, and the marks for it.
+//! Drawing of charts: layout and SVG elements.
 
 use std::fmt::Write as _;
 
@@ -7,26 +7,26 @@ use super::chart::{Chart, Series, Shape};
 use super::svg::{COLOURS, STYLE, escape, place, short};
 use super::table::short_number;
 
-/// The room for the vertical axis; more where its numbers are long.
+/// The smallest width of the vertical axis.
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 18.0;
 const FOOT: f64 = 56.0;
-/// The width of a letter, about.
+/// The approximate width of a character.
 const LETTER: f64 = 7.2;
 const LEGEND_LINE: f64 = 20.0;
-/// Curves whose ends are told in words.
-const TOLD: usize = 4;
-/// A picture with more points than this is drawn without a note at each of them.
-const NOTED: usize = 400;
-/// Dots of a curve with more points than this are not seen.
+/// The number of curves whose ends are described in words.
+const DESCRIBED: usize = 4;
+/// Curves with more points than this have no tooltips.
+const WITH_TOOLTIPS: usize = 400;
+/// Curves with more points than this have invisible dots.
 const DENSE: usize = 60;
 
-/// Where the plot lies within the picture.
+/// The position of the plot within the chart.
 struct Frame {
     x: Axis,
     y: Axis,
     top: f64,
-    /// The ends of the plot, and its height.
+    /// The left and right end of the plot, and its height.
     left: f64,
     right: f64,
     height: f64,
@@ -83,13 +83,13 @@ impl Chart {
         out
     }
 
-    /// The colour of a series, in a form that a page for dark ground can change.
+    /// The colour of a series, as a class that the dark style can override.
     fn paint(&self, name: &str) -> String {
         let number = self.colour(name) % COLOURS.len();
         format!("class=\"c{number}\" color=\"{}\"", COLOURS[number])
     }
 
-    /// The names for the legend, each once, in the order given.
+    /// The distinct names of the legend, in order.
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in &self.series {
@@ -102,16 +102,16 @@ impl Chart {
 
     fn colour(&self, name: &str) -> usize {
         let names = self.names();
-        // A curve without a name is the only one, or stands behind all others.
+        // A curve without a name is the only one, or is behind all others.
         let nameless = if names.is_empty() { 0 } else { COLOURS.len() - 1 };
         names.iter().position(|known| *known == name).unwrap_or(nameless)
     }
 
-    /// What the picture shows, for those who hear it: the axes, and where each curve begins and ends.
+    /// A description for screen readers: the axes, and both ends of each curve.
     fn words(&self, names: &[&str]) -> String {
         let what = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
         let mut text = format!("{} against {}{what}", self.y.label, self.x.label);
-        for (name, points) in self.series().take(TOLD) {
+        for (name, points) in self.series().take(DESCRIBED) {
             let mut seen = points.into_iter().filter(|point| point.0.is_finite() && point.1.is_finite());
             let Some(first) = seen.next() else { continue };
             let last = seen.next_back().unwrap_or(first);
@@ -167,7 +167,7 @@ impl Chart {
         for mark in &frame.x.marks {
             let Some(x) = frame.across(*mark) else { continue };
             let text = short(*mark);
-            // The last number may be wider than the margin: it moves in rather than being cut.
+            // The last label may be wider than the margin: it moves to the left.
             let middle = x.min(self.size.0 - LETTER * text.chars().count() as f64 / 2.0);
             writeln!(
                 out,
@@ -205,7 +205,7 @@ impl Chart {
                     "<path {paint} fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\" stroke-linejoin=\"round\" d=\"{path}\"/>"
                 )
                 .expect("text grows");
-                if points.len() <= NOTED {
+                if points.len() <= WITH_TOOLTIPS {
                     let notes: Vec<_> = points.iter().map(|&(x, y)| (x, y, 0.0)).collect();
                     self.dots(series, &notes, frame, out);
                 }
@@ -247,12 +247,12 @@ impl Chart {
 
     fn dots(&self, series: &Series, points: &[(f64, f64, f64)], frame: &Frame, out: &mut String) {
         let paint = self.paint(&series.name);
-        // Along a dense curve dots would only make it thick: they are there to be hovered over.
+        // Dots of a dense curve would only thicken it; they are invisible and carry the tooltips.
         let dense = matches!(series.shape, Shape::Line(_)) && points.len() > DENSE;
         let opacity = if dense { "0" } else { "0.75" };
         for &(x, y, size) in points {
             let (Some(across), Some(down)) = (frame.across(x), frame.down(y)) else { continue };
-            // An area, not a radius, says how much.
+            // The area, not the radius, is proportional to the size.
             let radius = 2.2 + 12.0 * size.clamp(0.0, 1.0).sqrt();
             writeln!(
                 out,
@@ -269,7 +269,7 @@ impl Chart {
     }
 }
 
-/// A path through places; one that is missing interrupts it.
+/// A path through positions; a missing position interrupts it.
 fn path(places: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     let (mut text, mut pen_is_down) = (String::new(), false);
     for found in places {
@@ -285,7 +285,7 @@ fn path(places: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     text
 }
 
-/// Where the names stand: (pixels across, line, the name as far as it fits).
+/// The layout of the legend: (x, line, the name as far as it fits).
 fn legend(names: &[&str], width: f64) -> Vec<(f64, f64, String)> {
     let longest = ((width - LEFT - 44.0) / LETTER).clamp(8.0, 60.0) as usize;
     let room = width - LEFT;

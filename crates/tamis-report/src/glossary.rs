@@ -1,58 +1,62 @@
-//! The glossary: words a report cannot do without, in plain language.
+//! The glossary: the terms a report uses, in plain language.
 
-/// Each term and what it means.
-pub const TERMS: [(&str, &str); 24] = [
+/// Each term and its meaning, in alphabetical order.
+pub const TERMS: &[(&str, &str)] = &[
     (
         "AUC",
-        "The chance that a row of the second class gets a higher score than one of the first: 0.5 is guessing, 1 is perfect.",
+        "Area under the ROC curve: the probability that a row of the second class scores higher than a row of the first. 0.5 is guessing, 1 is perfect.",
     ),
-    (
-        "BIC",
-        "A score for models of different sizes: how badly they fit, plus a charge for each feature. Lower is better.",
-    ),
-    ("calibration", "Whether a predicted probability of 80 % comes true in 8 of 10 cases."),
-    ("cross-validation", "The data is cut into parts; each part judges a model made without it."),
-    ("cut-off", "The least stability a feature must have to stay."),
+    ("BIC", "Bayesian information criterion: lack of fit plus a charge for each feature. Lower is better."),
+    ("calibration", "Probabilities are calibrated if events predicted with 80 % happen in 80 % of the cases."),
+    ("confusion matrix", "The number of rows of each true class, by predicted class."),
+    ("cross-validation", "The rows are split into folds; each fold evaluates a model trained on the other folds."),
+    ("cut-off", "The lowest selection frequency at which a feature is kept."),
     ("density", "The share of rows in which a feature is not zero."),
     (
         "effect",
-        "Weight times scale: how far a typical change of the feature moves the score. It compares features of different units.",
+        "Weight times scale: the change of the score for a typical change of the feature. Effects can be compared across units.",
     ),
-    ("error", "The share of rows for which the model names the wrong class."),
+    ("error", "The share of rows for which the model predicts the wrong class."),
     (
         "evidence",
-        "How strongly the rows speak for a feature, in standard errors: about 2 may be chance, 5 is hardly chance.",
+        "How strongly the rows support a feature, in standard errors of its gradient: 2 may be chance, 5 is hardly chance.",
     ),
-    ("features", "The inputs: columns of a table, words of a text, numbered entries of a file."),
-    ("intercept", "What the model says when all features are zero."),
+    ("features", "The inputs: columns of a table, words of a text, or numbered entries of a file."),
+    ("held-out", "Held-out rows take no part in choosing the features of the model that they evaluate."),
+    ("intercept", "The score when all features are zero."),
     (
         "interval",
-        "Where the true value lies, with a confidence of 95 %: repeat it with other rows of the same kind, and 95 of 100 such intervals hold it.",
+        "A 95 % confidence interval: of 100 such intervals, computed on other samples of rows, 95 contain the true value.",
     ),
     (
         "kappa",
-        "How much two selected sets agree beyond what chance gives sets of their sizes: 0 is chance, 1 is the same set.",
+        "Agreement of feature sets beyond chance: 0 is what chance gives sets of these sizes, 1 is identical sets.",
     ),
-    ("ladder", "Models of falling size from one training, each judged on rows that its features were chosen without."),
-    ("log loss", "Punishes probabilities that are sure and wrong. Lower is better; 0.69 is a coin."),
-    ("loss", "What learning tries to make small: how wrong predictions are, on average."),
-    ("moments", "Count, means and co-movements of columns: all that linear models need of the data."),
     (
-        "paths",
-        "Learners that each see another half of the rows. What most of them select is no accident of a few rows.",
+        "log loss",
+        "The mean negative logarithm of the probability given to the true class. Lower is better; guessing with 50 % scores 0.69.",
     ),
-    ("penalty", "The pull of weights towards zero (λ). More of it leaves fewer features."),
-    ("progressive", "Each row is predicted first and learned then, so the error is that on rows not yet seen."),
-    ("RMSE", "The typical size of an error, in units of the label: the root of the mean square."),
-    ("R²", "The share of the variation that is explained: 0 is no better than the mean, 1 is all."),
+    ("loss", "The quantity that training minimises: the mean cost of a prediction."),
+    ("moments", "Row count, means and co-moments of the columns: all that a linear model needs from the data."),
+    ("one-vs-rest", "One linear function per class, trained to separate the class from all others."),
+    ("paths", "Learners that are each trained on a different random half of the rows."),
+    ("penalty", "The strength λ with which weights are shrunk towards zero. A larger penalty keeps fewer features."),
     (
-        "stability",
-        "The share of paths (or runs) that selected the feature. Near 100 %: other rows would give it again.",
+        "progressive validation",
+        "Each row is predicted before it is learned, so the error is measured on rows not yet seen.",
     ),
-    ("weight", "By how much the score changes when the feature's raw value grows by one."),
+    ("RMSE", "Root mean squared error: the typical size of an error, in units of the label."),
+    ("ROC curve", "The true positive rate against the false positive rate, for every threshold on the score."),
+    ("R²", "The share of the variance that is explained: 0 is no better than predicting the mean, 1 is perfect."),
+    (
+        "selection frequency",
+        "The share of paths (or runs) that selected the feature. Near 100 %, other samples of rows would select it again.",
+    ),
+    ("size path", "Models of decreasing size from one training run, each with its held-out error."),
+    ("weight", "The change of the score when the raw value of the feature grows by one."),
 ];
 
-/// What a term means.
+/// The meaning of a term.
 pub fn meaning(term: &str) -> Option<&'static str> {
     TERMS.iter().find(|(name, _)| *name == term).map(|(_, meaning)| *meaning)
 }
@@ -62,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_in_order_and_told_once() {
+    fn terms_are_sorted_and_explained_in_sentences() {
         let names: Vec<String> = TERMS.iter().map(|(name, _)| name.to_lowercase()).collect();
         assert!(names.is_sorted(), "{names:?}");
         assert!(TERMS.iter().all(|(_, meaning)| meaning.ends_with('.')));

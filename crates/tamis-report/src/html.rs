@@ -1,24 +1,24 @@
-//! Markup that is safe by construction: text becomes [`Html`] in one way only, and on that way it is escaped.
+//! Markup that is safe by construction: text becomes [`Html`] in one way only, and is escaped on that way.
 
 use super::glossary::meaning;
 use super::svg::escape;
 
-/// A piece of a page. Made of text, of tags around other pieces, and of pictures.
+/// A fragment of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Html(String);
 
 impl Html {
-    /// Nothing.
+    /// An empty fragment.
     pub fn new() -> Self {
         Html::default()
     }
 
-    /// Markup that this folder has made: pictures, the style, the script.
+    /// Markup made by this crate: charts, the style sheet, the script.
     pub(super) fn raw(markup: impl Into<String>) -> Self {
         Html(markup.into())
     }
 
-    /// Adds a piece.
+    /// Appends a fragment.
     pub fn with(mut self, piece: impl Into<Html>) -> Self {
         self.0.push_str(&piece.into().0);
         self
@@ -29,7 +29,7 @@ impl Html {
         &self.0
     }
 
-    /// Whether there is nothing to show.
+    /// Whether the fragment is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -53,7 +53,7 @@ impl FromIterator<Html> for Html {
     }
 }
 
-/// A tag around a piece. Attributes with an empty name are left out.
+/// An element. Attributes with an empty name are omitted.
 pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inside: impl Into<Html>) -> Html {
     let named = attributes.iter().filter(|(key, _)| !key.is_empty());
     let attributes: String = named.map(|(key, value)| format!(" {key}=\"{}\"", escape(value))).collect();
@@ -64,13 +64,13 @@ pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inside: impl
     }
 }
 
-/// A tag without attributes.
+/// An element without attributes.
 pub fn plain(name: &'static str, inside: impl Into<Html>) -> Html {
     tag(name, &[], inside)
 }
 
 /// A sentence. `{}` takes the next value, `*…*` is strong, `` `…` `` is code, `[word]` or `[word|term]` is a term of the
-/// glossary, explained on hovering and one step away. Only the pattern is read that way; values are text.
+/// glossary, with a link and a tooltip. Only the pattern is interpreted; values are plain text.
 pub fn prose(pattern: &'static str, values: &[&str]) -> Html {
     let (mut out, mut values, mut strong, mut code) = (String::new(), values.iter(), false, false);
     let mut rest = pattern;
@@ -119,22 +119,19 @@ pub fn term(word: &str) -> Html {
     }
 }
 
-/// A command to copy.
+/// A command with a button that copies it.
 pub fn command(text: &str) -> Html {
     let button = tag("button", &[("type", "button"), ("class", "copy"), ("data-copy", text)], "Copy");
     tag("div", &[("class", "command")], plain("code", text).with(button))
 }
 
-/// A name for a shell: quoted where it must be.
+/// A file name as an argument of a shell command, quoted where necessary.
 pub fn shell(name: &str) -> String {
-    let safe = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
-    match !name.is_empty() && name.chars().all(safe) {
-        true => name.to_string(),
-        false => format!("'{}'", name.replace('\'', r"'\''")),
-    }
+    // No file name contains NUL, the one character that cannot be quoted.
+    shlex::try_quote(&name.replace('\0', "")).expect("there is no NUL").into_owned()
 }
 
-/// At most this many characters of a name, and how long it is if that is not all.
+/// At most `most` characters of a name, with its length if it is longer.
 pub fn clipped(name: &str, most: usize) -> String {
     match name.char_indices().nth(most) {
         Some((end, _)) => format!("{}… ({} characters)", &name[..end], name.chars().count()),
@@ -154,9 +151,9 @@ mod tests {
 
     #[test]
     fn terms_are_links_with_their_meaning() {
-        let found = prose("its [stability]", &[]);
-        assert!(found.as_str().contains("href=\"#term-stability\" title=\""), "{found:?}");
-        assert!(prose("[sure|stability]", &[]).as_str().ends_with(">sure</a>"));
+        let found = prose("its [density]", &[]);
+        assert!(found.as_str().contains("href=\"#term-density\" title=\""), "{found:?}");
+        assert!(prose("[dense|density]", &[]).as_str().ends_with(">dense</a>"));
         assert_eq!(prose("[no such term]", &[]).as_str(), "no such term");
     }
 
@@ -170,8 +167,11 @@ mod tests {
     fn names_are_quoted_for_the_shell() {
         assert_eq!(shell("a/b-1.json"), "a/b-1.json");
         assert_eq!(shell("my model.json"), "'my model.json'");
-        assert_eq!(shell("it's; rm"), r"'it'\''s; rm'");
+        assert_eq!(shell("it's; rm"), "\"it's; rm\"");
         assert_eq!(shell(""), "''");
+        for name in ["a b", "$(x) `y`", "'\"\\", "é*?\n", "--flag!"] {
+            assert_eq!(shlex::split(&shell(name)), Some(vec![name.to_string()]));
+        }
     }
 
     #[test]

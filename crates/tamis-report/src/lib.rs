@@ -1,14 +1,14 @@
-//! Pictures and reports of what was learned: numbers in, SVG and HTML out.
+#![doc = "HTML reports and SVG charts of the models of tamis."]
 //!
-//! The last room of the flow. It draws and tells, and does no arithmetic of learning: whoever has a curve to show gives its
-//! points to a [`Chart`] and gets one self-contained picture back, readable on light and dark ground and to those who cannot
-//! see it. [`of_model`], [`of_runs`], [`of_periods`] and [`of_metric`] make whole pages; a page is a list of [`Section`]s, made by [`parts`] of
-//! plain data. Text gets into a page through [`Html`] only, where it is escaped.
+//! A report shows what the library found and computes nothing of its own. A curve becomes a [`Chart`]: one self-contained SVG,
+//! readable on a light and a dark background and described in words for screen readers. [`of_model`], [`of_runs`],
+//! [`of_periods`] and [`of_metric`] make whole pages; a page is a list of [`Section`]s, each made by one file of [`parts`].
+//! Text enters a page only through [`Html`], which escapes it.
 //!
 //! ```
 //! use tamis_report::Chart;
 //!
-//! let svg = Chart::new("Error over the stream").x("rows").y("error (%)")
+//! let svg = Chart::new("Learning curve").x("rows").y("error (%)")
 //!     .line("tamis", vec![(0.0, 50.0), (100.0, 12.0), (200.0, 9.0)])
 //!     .svg();
 //! assert!(svg.starts_with("<svg"));
@@ -18,6 +18,7 @@ mod axis;
 mod bars;
 mod build;
 mod chart;
+mod context;
 mod draw;
 mod glossary;
 mod html;
@@ -28,9 +29,10 @@ mod svg;
 mod table;
 
 pub use self::axis::AxisKind;
-pub use self::build::{Told, of_model, of_periods, of_runs};
+pub use self::build::{of_model, of_periods, of_runs};
 pub use self::chart::Chart;
+pub use self::context::ReportContext;
 pub use self::html::{Html, command, paragraph, prose, shell};
-pub use self::metric::{ByClass, MetricTold, of_metric};
+pub use self::metric::{ByClass, MetricContext, of_metric};
 pub use self::page::{Report, Section, Tile};
 pub use self::svg::escape;

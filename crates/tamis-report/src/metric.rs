@@ -1,74 +1,74 @@
 //! The report of a learned metric, from plain data.
 
+use tamis::model::summary::count;
+
 use super::html::{clipped, paragraph, prose, shell};
 use super::page::{Report, Tile};
 use super::parts::metric::{projection, variables};
-use super::parts::suggestions::{self, Idea};
-use super::table::{count, per_cent};
+use super::parts::suggestions::{Suggestion, list};
+use super::table::per_cent;
 
 /// For each class its name and the shares of its rows in bins.
 pub type ByClass = [(String, Vec<f64>)];
 
-/// What there is to say about a metric. Lists may be empty.
+/// The facts about a metric that its report shows. Lists may be empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MetricTold<'a> {
+pub struct MetricContext<'a> {
     /// The file of the metric.
     pub file: &'a str,
-    /// The data it was learned from, as typed.
+    /// The training data, as typed.
     pub data: &'a [String],
-    /// Flags that reading the data needs, as typed.
+    /// The flags needed to read the data, as typed.
     pub flags: &'a str,
-    /// Rows it was learned from.
+    /// The number of training rows.
     pub rows: u64,
-    /// Variables there were.
+    /// The number of variables in the data.
     pub of: usize,
-    /// Its error on rows held out, and that of plain nearest neighbours, as far as measured.
+    /// Its held-out error and that of nearest neighbours under the Euclidean distance, if they were measured.
     pub errors: (Option<f64>, Option<f64>),
     /// Variables and their shares, the largest first.
     pub variables: &'a [(String, f64)],
     /// Borders of bins on the first direction, and for each class the shares of its rows in them.
     pub first_axis: Option<(&'a [f64], &'a ByClass)>,
-    /// The width of the images whose pixels the variables are.
+    /// The width of the images whose pixels are the variables.
     pub image_width: Option<usize>,
 }
 
 /// The report of a metric.
-pub fn of_metric(told: &MetricTold<'_>) -> Report {
-    let used: Vec<(String, f64)> = told.variables.iter().filter(|one| one.1 > 0.0).cloned().collect();
-    let (kept, all) = (count(used.len() as u64), count(told.of as u64));
-    let lead = match told.errors {
+pub fn of_metric(context: &MetricContext<'_>) -> Report {
+    let used: Vec<(String, f64)> = context.variables.iter().filter(|one| one.1 > 0.0).cloned().collect();
+    let (kept, all) = (count(used.len() as u64), count(context.of as u64));
+    let lead = match context.errors {
         (Some(own), Some(plain)) => paragraph(
-            "*{} variables* of {} make a distance by which neighbours are wrong on *{}* of the rows held out; with plain \
-             distances it is {}.",
+            "*{} of {} variables* make up the metric. Nearest neighbours under it have a held-out [error] of *{}*, compared with {} \
+             under the Euclidean distance.",
             &[&kept, &all, &per_cent(own), &per_cent(plain)],
         ),
         (Some(own), None) => paragraph(
-            "*{} variables* of {} make a distance by which neighbours are wrong on *{}* of the rows held out.",
+            "*{} of {} variables* make up the metric. Nearest neighbours under it have a held-out [error] of *{}*.",
             &[&kept, &all, &per_cent(own)],
         ),
-        _ => paragraph("*{} variables* of {} make a distance that tells the classes apart.", &[&kept, &all]),
+        _ => paragraph("*{} of {} variables* make up the metric.", &[&kept, &all]),
     };
     let mut tiles = vec![Tile { value: kept, what: prose("variables of {}", &[&all]) }];
-    tiles.extend(
-        told.errors.0.map(|error| Tile { value: per_cent(error), what: prose("[error] on rows held out", &[]) }),
-    );
-    tiles.push(Tile { value: count(told.rows), what: "rows learned from".into() });
-    let file = shell(told.file);
-    let ideas = [
-        Idea {
-            why: prose("How good is it on other data?", &[]),
-            command: format!("tamis metric eval {file} TEST{}", told.flags),
-        },
-        Idea {
-            why: prose("The coordinates in which plain distances are those of the metric.", &[]),
-            command: format!("tamis metric transform {file} NEW > coordinates.csv"),
-        },
+    tiles.extend(context.errors.0.map(|error| Tile { value: per_cent(error), what: prose("held-out [error]", &[]) }));
+    tiles.push(Tile { value: count(context.rows), what: "training rows".into() });
+    let file = shell(context.file);
+    let suggestions = [
+        Suggestion::new(
+            "Evaluate the metric on other data.",
+            format!("tamis metric eval {file} TEST{}", context.flags),
+        ),
+        Suggestion::new(
+            "Write coordinates in which the Euclidean distance is the metric.",
+            format!("tamis metric transform {file} NEW > coordinates.csv"),
+        ),
     ];
-    let title = format!("Metric report: {}", clipped(told.file, 120));
+    let title = format!("Metric report: {}", clipped(context.file, 120));
     Report { title, lead, tiles, sections: Vec::new() }
-        .with(variables(&used, told.of, told.image_width))
-        .with(told.first_axis.and_then(|(borders, classes)| projection(borders, classes)))
-        .with(suggestions::section(&ideas))
+        .with(variables(&used, context.of, context.image_width))
+        .with(context.first_axis.and_then(|(borders, classes)| projection(borders, classes)))
+        .with(list(&suggestions))
 }
 
 #[cfg(test)]
@@ -79,22 +79,22 @@ mod tests {
     fn a_metric_shows_its_variables_and_its_first_direction() {
         let list = [("3".to_string(), 0.75), ("<b>".to_string(), 0.25), ("unused".to_string(), 0.0)];
         let classes = [("x".to_string(), vec![1.0, 0.0]), ("y".to_string(), vec![0.0, 1.0])];
-        let told = MetricTold {
+        let context = MetricContext {
             file: "m.metric",
             of: 9,
             rows: 50,
             errors: (Some(0.1), Some(0.2)),
             variables: &list,
             first_axis: Some((&[0.0, 1.0, 2.0], &classes)),
-            ..MetricTold::default()
+            ..MetricContext::default()
         };
-        let page = of_metric(&told).html();
+        let page = of_metric(&context).html();
         assert!(
-            page.contains("<strong>2 variables</strong> of 9") && !page.contains("unused"),
-            "what has no part is out"
+            page.contains("<strong>2 of 9 variables</strong>") && !page.contains("unused"),
+            "a variable without a share is omitted"
         );
-        assert!(page.contains("Where do the classes lie?") && page.contains("&lt;b&gt;"));
-        let empty = of_metric(&MetricTold::default()).html();
-        assert!(empty.contains("<strong>0 variables</strong>"));
+        assert!(page.contains("Class distributions") && page.contains("&lt;b&gt;"));
+        let empty = of_metric(&MetricContext::default()).html();
+        assert!(empty.contains("<strong>0 of 0 variables</strong>"));
     }
 }

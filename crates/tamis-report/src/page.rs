@@ -1,4 +1,4 @@
-//! A report: a headline, a few numbers, sections in the order of a reader's questions, a glossary. One file, no network.
+//! A report: a summary, a few numbers, sections and a glossary, in one file that needs no network.
 
 use super::glossary::TERMS;
 use super::html::{Html, plain, tag};
@@ -7,14 +7,14 @@ use super::svg::STYLE;
 const PAGE_STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/script.js");
 
-/// A part of a report: a question and what there is to say about it.
+/// A part of a report: a title and a body.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// The place in the page.
+    /// The anchor in the page.
     pub id: &'static str,
     /// The heading.
     pub title: String,
-    /// What it says.
+    /// The content.
     pub body: Html,
 }
 
@@ -25,7 +25,7 @@ impl Section {
     }
 }
 
-/// A number to be seen first.
+/// A number shown at the top of the page.
 #[derive(Clone, Debug)]
 pub struct Tile {
     /// The number.
@@ -37,13 +37,13 @@ pub struct Tile {
 /// A report in the making.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What came out, in a sentence or two.
+    /// The result in one or two sentences.
     pub lead: Html,
-    /// The numbers to be seen first.
+    /// The numbers shown at the top.
     pub tiles: Vec<Tile>,
-    /// What follows.
+    /// The sections, in order.
     pub sections: Vec<Section>,
 }
 
@@ -73,7 +73,7 @@ impl Report {
         let main = plain("main", plain("header", head).with(nav).with(sections).with(glossary));
         let foot = plain(
             "footer",
-            plain("p", format!("Made by tamis {}. This page needs no network.", env!("CARGO_PKG_VERSION"))),
+            plain("p", format!("Made by tamis {}. This page works offline.", env!("CARGO_PKG_VERSION"))),
         );
         document(&self.title, main.with(foot))
     }
@@ -85,10 +85,10 @@ fn section(section: &Section) -> Html {
     tag("section", &[("id", section.id), ("aria-labelledby", &heading)], title.with(section.body.clone()))
 }
 
-/// The terms that the page uses.
+/// The glossary entries that the page links to.
 fn glossary(page: String) -> Html {
     let mut list = Html::new();
-    for (name, meaning) in TERMS {
+    for &(name, meaning) in TERMS {
         let place = format!("term-{}", name.replace(' ', "-"));
         if page.contains(&format!("#{place}\"")) {
             let entry = tag("dt", &[("id", &place), ("tabindex", "-1")], name).with(plain("dd", meaning));
@@ -98,14 +98,14 @@ fn glossary(page: String) -> Html {
     if list.is_empty() {
         return list;
     }
-    section(&Section::new("words", "What the words mean", plain("dl", list)))
+    section(&Section::new("glossary", "Glossary", plain("dl", list)))
 }
 
-/// Only this page's own script runs: it carries a mark made of the page itself, which no name in the data can know.
+/// The whole document. The content security policy allows one script, by a nonce made from the page itself.
 fn document(title: &str, body: Html) -> String {
-    let mark = format!("{:08x}", crc32fast::hash(body.as_str().as_bytes()));
+    let nonce = format!("{:08x}", crc32fast::hash(body.as_str().as_bytes()));
     let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{mark}'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; img-src data:; base-uri 'none'; form-action 'none'"
     );
     let title = plain("title", format!("{} – tamis", super::html::clipped(title, 120)));
     format!(
@@ -113,23 +113,23 @@ fn document(title: &str, body: Html) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n{}\n\
-         <style>{STYLE}\n{PAGE_STYLE}</style>\n</head>\n<body>\n{}\n<script nonce=\"{mark}\">{SCRIPT}</script>\n</body>\n</html>\n",
+         <style>{STYLE}\n{PAGE_STYLE}</style>\n</head>\n<body>\n{}\n<script nonce=\"{nonce}\">{SCRIPT}</script>\n</body>\n</html>\n",
         title.as_str(),
         body.as_str(),
     )
 }
 
-/// A picture with its caption.
+/// A chart with its caption.
 pub fn figure(svg: String, caption: impl Into<Html>) -> Html {
     plain("figure", plain("figcaption", caption).with(Html::raw(svg)))
 }
 
-/// Pictures side by side where there is room.
+/// Figures side by side where there is room.
 pub fn row(figures: impl IntoIterator<Item = Html>) -> Html {
     tag("div", &[("class", "row")], figures.into_iter().collect::<Html>())
 }
 
-/// A part that opens on demand; on paper it is open.
+/// A part that the reader can open; in print it is open.
 pub fn details(summary: &str, body: Html) -> Html {
     plain("details", plain("summary", summary).with(body))
 }
@@ -140,14 +140,14 @@ mod tests {
     use crate::html::{paragraph, prose};
 
     fn report() -> Report {
-        let body = paragraph("By [stability].", &[]);
+        let body = paragraph("By [selection frequency].", &[]);
         Report { title: "a <b>".into(), lead: prose("*{}*", &["</script>"]), ..Report::default() }
-            .with(Some(Section::new("sure", "How sure?", body)))
+            .with(Some(Section::new("stability", "Stability", body)))
             .with(None)
     }
 
     #[test]
-    fn a_page_is_whole_and_alone() {
+    fn a_page_is_complete_and_self_contained() {
         let page = report().html();
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
         assert_eq!(page.matches("<script").count(), 1, "its own");
@@ -156,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn the_glossary_has_what_is_used() {
+    fn the_glossary_has_the_terms_in_use() {
         let page = report().html();
-        assert!(page.contains("id=\"term-stability\"") && !page.contains("id=\"term-AUC\""));
+        assert!(page.contains("id=\"term-selection-frequency\"") && !page.contains("id=\"term-AUC\""));
     }
 
     #[test]
-    fn only_the_marked_script_may_run() {
+    fn only_the_script_with_the_nonce_may_run() {
         let page = report().html();
         let mark = page.split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
         assert!(page.contains(&format!("<script nonce=\"{mark}\">")));

@@ -1,9 +1,9 @@
-//! The little of SVG that charts need: text made safe, numbers made short, colours for light and dark ground.
+//! Helpers for SVG: escaped text, short numbers, colours for a light and a dark background.
 
-/// Colours of series, in order: the set of Okabe and Ito, told apart by people who see colours differently.
+/// The colours of series, in order: the palette of Okabe and Ito, which is safe for colour-blind readers.
 pub const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
 
-/// The style of every picture. Text and lines follow the ground they are shown on.
+/// The style of every chart, for light and dark colour schemes.
 pub const STYLE: &str = "\
 svg.tamis{font:13px system-ui,sans-serif;color:#1a1a1a;background:#fff;max-width:100%;height:auto}\
 svg.tamis text{fill:currentColor}\
@@ -15,7 +15,7 @@ svg.tamis .axis{stroke:currentColor;stroke-opacity:.5}\
 .tamis .c0{color:#5fb0ea}.tamis .c1{color:#ff9d66}.tamis .c2{color:#4fc9a4}.tamis .c3{color:#e39cc3}\
 .tamis .c4{color:#f0b93a}.tamis .c6{color:#a8a8a8}}";
 
-/// Text that can stand in a document: no character of it is taken for markup, and control characters are left out.
+/// Escapes markup in a text and removes control characters.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -33,7 +33,7 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// A place in the picture: a tenth of a pixel is enough.
+/// A coordinate, rounded to a tenth of a pixel.
 pub fn place(value: f64) -> String {
     let text = format!("{value:.1}");
     match text.strip_suffix(".0") {
@@ -43,7 +43,7 @@ pub fn place(value: f64) -> String {
     }
 }
 
-/// A number as people write it: few digits, thousands with a thin space, powers of ten where it is very large or small.
+/// A number with few digits, thin spaces between thousands, and an exponent if it is very large or small.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_shortly() {
+    fn numbers_have_few_digits() {
         let cases = [
             (0.0, "0"),
             (-0.0, "0"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn places_have_at_most_one_digit() {
+    fn coordinates_have_at_most_one_decimal() {
         assert_eq!(place(3.0), "3");
         assert_eq!(place(2.71), "2.7");
         assert_eq!(place(-0.01), "0");

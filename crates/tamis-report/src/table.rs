@@ -1,13 +1,15 @@
-//! A table that can be searched, sorted, copied and saved as CSV: a little script does that; without it, it is a table.
+//! A table that can be searched, sorted, copied and saved as CSV by the page's script; without the script it is a plain table.
+
+use tamis::model::summary::count;
 
 use super::html::{Html, clipped, plain, tag};
 use super::svg::{place, short};
 
-/// Names are shown and given out up to so many characters: a page must stay small whatever features are called.
+/// The longest name in a table, in characters: a page must stay small whatever the names of features.
 pub const LONGEST_NAME: usize = 200;
 
-/// Rows that are printed; the style has the same number.
-const ON_PAPER: usize = 60;
+/// Rows that are printed; the style sheet has the same number.
+const PRINTED_ROWS: usize = 60;
 
 /// A cell.
 #[derive(Clone, Debug)]
@@ -16,22 +18,22 @@ pub enum Cell {
     Empty,
     /// Text.
     Text(String),
-    /// A number, written shortly; sorted and given out with all its digits.
+    /// A number, shown with few digits; sorted and exported with all of them.
     Number(f64),
-    /// A number and how it is shown.
+    /// A number and its text.
     Shown(f64, String),
-    /// A share, shown in per cent with a bar.
+    /// A share, shown in per cent with a meter.
     Share(f64),
-    /// A number with a bar: its part of the largest, from −1 to 1, and how strongly it is drawn.
+    /// A number with a bar: its length from −1 to 1 and its opacity from 0 to 1.
     Bar(f64, f64, f64),
     /// A command to copy.
     Command(String),
 }
 
-/// A table in the making.
+/// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What it is called, above it and in the name of the file.
+    /// The title, and the name of the exported file.
     name: String,
     columns: Vec<String>,
     rows: Vec<Vec<Cell>>,
@@ -40,7 +42,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns; each may be a term of the glossary.
+    /// A table with these columns. A column is a name, or `name|term` for another term of the glossary.
     pub fn new(name: &str, columns: &[&str]) -> Self {
         let columns = columns.iter().map(|column| column.to_string()).collect();
         Table { name: name.into(), columns, rows: Vec::new(), search: false, note: Html::new() }
@@ -51,14 +53,14 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// With a field to search in.
+    /// With a search field.
     pub fn searchable(mut self) -> Self {
         self.search = true;
         self
     }
 
     /// With a note below.
-    pub fn noted(mut self, note: Html) -> Self {
+    pub fn with_note(mut self, note: Html) -> Self {
         self.note = note;
         self
     }
@@ -75,14 +77,13 @@ impl Table {
         );
         let file = self.name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-") + ".csv";
         let note = if self.note.is_empty() { Html::new() } else { tag("p", &[("class", "note")], self.note.clone()) };
-        let paper = match self.rows.len() {
-            rows if rows > ON_PAPER => {
-                let text = format!("On paper, the first {ON_PAPER} of {} rows.", count(rows as u64));
-                tag("p", &[("class", "note paper")], text)
-            }
-            _ => Html::new(),
+        let printed = if self.rows.len() > PRINTED_ROWS {
+            let text = format!("The first {PRINTED_ROWS} of {} rows are printed.", count(self.rows.len() as u64));
+            tag("p", &[("class", "note paper")], text)
+        } else {
+            Html::new()
         };
-        let block = self.tools().with(scroll).with(note).with(paper);
+        let block = self.tools().with(scroll).with(note).with(printed);
         tag("div", &[("class", "table"), ("data-file", &file)], block)
     }
 
@@ -91,15 +92,14 @@ impl Table {
             let label = format!("{text}: {}", self.name);
             tag("button", &[("type", "button"), ("data-act", act), ("aria-label", &label)], text)
         };
-        let search = match self.search {
-            true => {
-                let label = format!("Search in {}", self.name);
-                tag("input", &[("type", "search"), ("placeholder", "Search…"), ("aria-label", &label)], "")
-            }
-            false => Html::new(),
+        let search = if self.search {
+            let label = format!("Search in {}", self.name);
+            tag("input", &[("type", "search"), ("placeholder", "Search…"), ("aria-label", &label)], "")
+        } else {
+            Html::new()
         };
-        let said = tag("span", &[("class", "said"), ("role", "status")], "");
-        let tools = search.with(button("copy", "Copy")).with(button("csv", "Download CSV")).with(said);
+        let status = tag("span", &[("class", "status"), ("role", "status")], "");
+        let tools = search.with(button("copy", "Copy")).with(button("csv", "Download CSV")).with(status);
         tag("div", &[("class", "tools"), ("hidden", "")], tools)
     }
 
@@ -132,25 +132,25 @@ fn cell(cell: &Cell) -> Html {
             let shown = plain("span", per_cent(*share)).with(meter(*share));
             number(*share, "n b", shown)
         }
-        Cell::Bar(value, part, strength) => {
-            number(*value, "n b", plain("span", short_number(*value)).with(bar(*part, *strength)))
+        Cell::Bar(value, length, opacity) => {
+            number(*value, "n b", plain("span", short_number(*value)).with(bar(*length, *opacity)))
         }
         Cell::Command(text) => tag("td", &[("class", "c")], super::html::command(text)),
     }
 }
 
 /// A bar to the right for positive numbers, to the left for negative ones.
-fn bar(part: f64, strength: f64) -> Html {
-    let part = if part.is_finite() { part.clamp(-1.0, 1.0) } else { 0.0 };
-    let (left, width) = (50.0 + 48.0 * part.min(0.0), 48.0 * part.abs());
-    let class = if part < 0.0 { "minus" } else { "plus" };
+fn bar(length: f64, opacity: f64) -> Html {
+    let length = if length.is_finite() { length.clamp(-1.0, 1.0) } else { 0.0 };
+    let (left, width) = (50.0 + 48.0 * length.min(0.0), 48.0 * length.abs());
+    let class = if length < 0.0 { "minus" } else { "plus" };
     Html::raw(format!(
         "<svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
          <path class=\"zero\" d=\"M50 0V10\"/><rect class=\"{class}\" x=\"{}\" y=\"1\" width=\"{}\" height=\"8\" \
          fill-opacity=\"{:.2}\"/></svg>",
         place(left),
         place(width.max(0.8)),
-        0.35 + 0.65 * if strength.is_finite() { strength.clamp(0.0, 1.0) } else { 0.0 }
+        0.35 + 0.65 * if opacity.is_finite() { opacity.clamp(0.0, 1.0) } else { 0.0 }
     ))
 }
 
@@ -158,12 +158,12 @@ fn meter(share: f64) -> Html {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     Html::raw(format!(
         "<svg class=\"bar meter\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
-         <rect class=\"rail\" y=\"2\" width=\"100\" height=\"6\"/><rect class=\"sure\" y=\"2\" width=\"{}\" height=\"6\"/></svg>",
+         <rect class=\"rail\" y=\"2\" width=\"100\" height=\"6\"/><rect class=\"frequency\" y=\"2\" width=\"{}\" height=\"6\"/></svg>",
         place(100.0 * share)
     ))
 }
 
-/// A number of about five digits.
+/// A number with four or five significant digits.
 pub fn short_number(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -182,20 +182,7 @@ pub fn short_number(value: f64) -> String {
     short((value * power).round() / power)
 }
 
-/// A whole number with its thousands apart.
-pub fn count(number: u64) -> String {
-    let text = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in text.chars().enumerate() {
-        if at > 0 && (text.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// A share in per cent: digits that matter. The sign stays with its number.
+/// A share in per cent with about three significant digits; a no-break space keeps the sign with the number.
 pub fn per_cent(share: f64) -> String {
     let value = 100.0 * share;
     let text = match value.abs() {
@@ -225,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_as_people_read_them() {
+    fn numbers_are_written_for_people() {
         let numbers = [
             (1234.56, "1235"),
             (0.123456, "0.1235"),
@@ -238,13 +225,12 @@ mod tests {
         assert_eq!(short_number(f64::NAN), "–");
         let shares = [(0.0213, "2.13"), (1.0, "100"), (0.0, "0"), (0.756, "75.6"), (0.75, "75"), (0.19001, "19.0")];
         shares.iter().for_each(|&(value, text)| assert_eq!(per_cent(value), format!("{text}\u{a0}%")));
-        assert_eq!(count(1_234_567), "1,234,567");
     }
 
     #[test]
     fn bars_stay_inside_whatever_the_number() {
-        for part in [f64::NAN, f64::INFINITY, -7.0, 0.0] {
-            assert!(!bar(part, f64::NAN).as_str().contains("inf"));
+        for length in [f64::NAN, f64::INFINITY, -7.0, 0.0] {
+            assert!(!bar(length, f64::NAN).as_str().contains("inf"));
         }
     }
 }

@@ -9,7 +9,7 @@ use tamis::read::{RowStream, expand, memory_of_this_machine};
 use tamis::recipe::Recipe;
 use tamis::synth::{Kind, Plan, Truth, generate};
 use tamis::train::{FitOptions, fit};
-use tamis_report::{Told, of_model};
+use tamis_report::{ReportContext, of_model};
 
 use super::fit::{can_be_written, stop_on_signal};
 use super::{Failure, report, synth};
@@ -42,8 +42,13 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
         print_line!("data and model are in {}", folder.display())?;
     }
     let (file, data) = (folder.join("model.json").display().to_string(), [format!("{prefix}.svm")]);
-    let told = Told { file: &file, data: &data, judged: Some(("stream.test.svm", &judged)), ..Told::default() };
-    report::write(&args.report, &of_model(&model, &told), false)
+    let context = ReportContext {
+        file: &file,
+        data: &data,
+        evaluation: Some(("stream.test.svm", &judged)),
+        ..ReportContext::default()
+    };
+    report::write(&args.report, &of_model(&model, &context), false)
 }
 
 fn make_data(folder: &Path, n: usize) -> Result<(String, Truth), Failure> {

@@ -11,7 +11,7 @@ use tamis::model::Model;
 use tamis::read::{Source, memory_of_this_machine};
 use tamis::recipe::Recipe;
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
-use tamis_report::{Told, of_model};
+use tamis_report::{ReportContext, of_model};
 
 use super::{Failure, eval, open_for, report, warn_of_skipped};
 use crate::args::{DataArgs, FitArgs, HoldingArgs};
@@ -66,15 +66,15 @@ fn write_report(
     let densities = report::densities(model, sources, &args.data.reading)?;
     let (file, flags, data) = (args.running.out.display().to_string(), args.data.reading.typed(), &args.data.data);
     let names = data.join(" ");
-    let told = Told {
+    let context = ReportContext {
         file: &file,
         data,
         flags: &flags,
-        judged: args.running.validate.as_deref().zip(judged),
+        evaluation: args.running.validate.as_deref().zip(judged),
         densities: densities.as_ref().map(|found| (names.as_str(), found)),
-        ..Told::default()
+        ..ReportContext::default()
     };
-    report::write(path, &of_model(model, &told), args.running.quiet || args.running.json)
+    report::write(path, &of_model(model, &context), args.running.quiet || args.running.json)
 }
 
 /// What all commands that learn have in common: the data, how to read and hold it, and Ctrl-C.

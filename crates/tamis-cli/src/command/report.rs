@@ -14,7 +14,7 @@ use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis::train::Checkpoint;
 use tamis_metric::{Metric, Share};
-use tamis_report::{MetricTold, Report, Told, of_metric, of_model, of_periods};
+use tamis_report::{MetricContext, Report, ReportContext, of_metric, of_model, of_periods};
 
 use super::fit::can_be_written;
 use super::{Failure, open_for, warn_of_skipped};
@@ -49,7 +49,7 @@ pub fn run(args: ReportArgs) -> Result<(), Failure> {
     can_be_written(&args.out)?;
     let report = match &args.files[..] {
         [file] => match Kind::of(file)? {
-            Kind::Model => of_one(&args, file, &Model::load(file)?, &Told::default())?,
+            Kind::Model => of_one(&args, file, &Model::load(file)?, &ReportContext::default())?,
             Kind::Moments => moments(&args, file)?,
             Kind::Metric => metric(&args, file)?,
             Kind::Checkpoint => checkpoint(&args, file)?,
@@ -99,7 +99,7 @@ impl Kind {
 }
 
 /// The report of a model, judged on data if there is any.
-fn of_one(args: &ReportArgs, file: &Path, model: &Model, told: &Told<'_>) -> Result<Report, Failure> {
+fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext<'_>) -> Result<Report, Failure> {
     let names = args.data.join(" ");
     let found = match args.data.is_empty() {
         true => None,
@@ -111,15 +111,15 @@ fn of_one(args: &ReportArgs, file: &Path, model: &Model, told: &Told<'_>) -> Res
         }
     };
     let (file, flags) = (file.display().to_string(), args.reading.typed());
-    let file = if told.file.is_empty() { &file } else { told.file };
+    let file = if context.file.is_empty() { &file } else { context.file };
     Ok(of_model(
         model,
-        &Told {
+        &ReportContext {
             file,
             flags: &flags,
-            judged: found.as_ref().map(|found| (names.as_str(), found)),
+            evaluation: found.as_ref().map(|found| (names.as_str(), found)),
             image_width: args.image_width.map(usize::from),
-            ..*told
+            ..*context
         },
     ))
 }
@@ -133,9 +133,14 @@ fn moments(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
         SolveRecipe { k: args.k, choose: size, target: args.reading.target.clone(), ..SolveRecipe::new(Solver::Lasso) };
     let solved = solve(&moments, &recipe, options(args))?;
     let data = [file.display().to_string()];
-    let told =
-        Told { file: "model.json", data: &data, solved: Some((&solved, size)), unsaved: true, ..Told::default() };
-    of_one(args, file, &solved.model, &told)
+    let context = ReportContext {
+        file: "model.json",
+        data: &data,
+        solved: Some((&solved, size)),
+        unsaved: true,
+        ..ReportContext::default()
+    };
+    of_one(args, file, &solved.model, &context)
 }
 
 fn options(args: &ReportArgs) -> SolveOptions {
@@ -153,8 +158,8 @@ fn checkpoint(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
         };
         return Err(Failure::Text(format!("{}: {what}", file.display())));
     };
-    let told = Told { unfinished: (!complete).then_some(rows), ..Told::default() };
-    of_one(args, file, &model, &told)
+    let context = ReportContext { unfinished: (!complete).then_some(rows), ..ReportContext::default() };
+    of_one(args, file, &model, &context)
 }
 
 fn metric(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
@@ -163,15 +168,15 @@ fn metric(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
         return Err(Failure::Text(text.into()));
     }
     let (name, flags) = (file.display().to_string(), args.reading.typed());
-    let told = MetricTold { file: &name, flags: &flags, ..MetricTold::default() };
-    Ok(page_of_metric(&Metric::load(file)?, args.image_width.map(usize::from), &told))
+    let context = MetricContext { file: &name, flags: &flags, ..MetricContext::default() };
+    Ok(page_of_metric(&Metric::load(file)?, args.image_width.map(usize::from), &context))
 }
 
 /// Bins of the first axis.
 const BINS: usize = 40;
 
-/// The report of a metric; `told` has what its file does not.
-pub fn page_of_metric(metric: &Metric, image_width: Option<usize>, told: &MetricTold<'_>) -> Report {
+/// The report of a metric; `context` has what its file does not.
+pub fn page_of_metric(metric: &Metric, image_width: Option<usize>, context: &MetricContext<'_>) -> Report {
     let pair = |share: Share| (share.name, share.share);
     let variables: Vec<(String, f64)> = metric.variable_shares().into_iter().map(pair).collect();
     let axis = metric.first_axis(BINS);
@@ -179,14 +184,14 @@ pub fn page_of_metric(metric: &Metric, image_width: Option<usize>, told: &Metric
     let classes: Vec<(String, Vec<f64>)> =
         axis.iter().flat_map(|axis| names.clone().zip(axis.shares.iter().cloned())).collect();
     let error = |name: &str| metric.cv_results.iter().find(|one| one.name == name).map(|one| one.error);
-    of_metric(&MetricTold {
+    of_metric(&MetricContext {
         rows: metric.rows() as u64,
         of: metric.n_features,
         errors: (error(&metric.name), error("plain").filter(|_| metric.params.is_some())),
         variables: &variables,
         first_axis: axis.as_ref().map(|axis| (&axis.borders[..], &classes[..])),
         image_width,
-        ..*told
+        ..*context
     })
 }
 

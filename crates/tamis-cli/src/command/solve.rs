@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tamis::moments::Moments;
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::solve::{PathPoint, SolveOptions, Solved, solve};
-use tamis_report::{Told, of_model};
+use tamis_report::{ReportContext, of_model};
 
 use super::fit::can_be_written;
 use super::{Failure, report};
@@ -105,8 +105,13 @@ pub fn run(args: SolveArgs) -> Result<(), Failure> {
     match &args.report {
         Some(path) => {
             let (file, data) = (args.out.display().to_string(), [args.moments.display().to_string()]);
-            let told = Told { file: &file, data: &data, solved: Some((&solved, args.choose)), ..Told::default() };
-            report::write(path, &of_model(&solved.model, &told), args.quiet || args.json)
+            let context = ReportContext {
+                file: &file,
+                data: &data,
+                solved: Some((&solved, args.choose)),
+                ..ReportContext::default()
+            };
+            report::write(path, &of_model(&solved.model, &context), args.quiet || args.json)
         }
         None => Ok(()),
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tamis::tune::{Measure, RepeatOptions, Repeated, Survey, Variation, repeat, survey};
-use tamis_report::{Told, of_runs};
+use tamis_report::{ReportContext, of_runs};
 
 use super::fit::{can_be_written, fit_options};
 use super::tune::{measure_parser, value};
@@ -96,8 +96,8 @@ pub fn run(args: StabilityArgs) -> Result<(), Failure> {
     let seconds = started.elapsed().as_secs_f64();
     if let Some(path) = &repeating.report {
         let flags = data.reading.typed();
-        let told = Told { data: &data.data, flags: &flags, ..Told::default() };
-        let page = of_runs(recipe, &about, &found, &told);
+        let context = ReportContext { data: &data.data, flags: &flags, ..ReportContext::default() };
+        let page = of_runs(recipe, &about, &found, &context);
         report::write(path, &page, repeating.quiet || repeating.json || repeating.csv)?;
     }
     if repeating.json {

@@ -1,106 +1,52 @@
 //! The ladder of a stabilized model: the sizes that were tried, what each is worth, and which can be had without data.
 
 use serde_json::{Value, json};
-use tamis::loss::LossKind;
-use tamis::model::{Model, Selection, Step, Task};
+use tamis::model::summary::{HeadlineMetric, HeldOut, at_least, selection_frequencies};
+pub use tamis::model::summary::{STABLE as CUTOFF, bound_text as bounded};
+use tamis::model::{Model, Selection, Step};
 use tamis::recipe::{Origin, Recipe};
 
 use super::progress::number;
 use super::table::{self, count};
 
-/// The cut-off at which the bound on false selections is shown: halfway between chance and certainty.
-pub const CUTOFF: f64 = 0.75;
-
-/// The measure people know: the share of wrong rows, the root of the mean square, or else the loss.
-#[derive(Clone, Copy, PartialEq)]
-enum Measure {
-    Error,
-    Rmse,
-    Loss,
+/// The held-out estimate of a step with its standard error.
+fn estimate(metric: HeadlineMetric, step: &Step) -> String {
+    let found = metric.estimate(step);
+    if metric == HeadlineMetric::Error && step.error.is_some() {
+        return format!("{:.2} ± {:.2} %", 100.0 * found.value, 100.0 * found.standard_error);
+    }
+    format!("{} ± {}", number(found.value), number(found.standard_error))
 }
 
-impl Measure {
-    fn of(model: &Model) -> Self {
-        match (&model.task, model.loss) {
-            (Task::Classes(_), _) => Measure::Error,
-            (Task::Regression, LossKind::Squared) => Measure::Rmse,
-            (Task::Regression, _) => Measure::Loss,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Measure::Error => "error",
-            Measure::Rmse => "RMSE",
-            Measure::Loss => "loss",
-        }
-    }
-
-    /// A rung's worth with its standard error.
-    fn worth(self, step: &Step) -> String {
-        match (self, step.error) {
-            (Measure::Error, Some(error)) => format!("{:.2} ± {:.2} %", 100.0 * error, 100.0 * step.standard_error),
-            (Measure::Rmse, _) => {
-                let root = step.loss.max(0.0).sqrt();
-                // The standard error is that of the mean square; its root's is smaller by the slope of the root.
-                let spread = step.standard_error / (2.0 * root).max(f64::MIN_POSITIVE);
-                format!("{} ± {}", number(root), number(spread))
-            }
-            _ => format!("{} ± {}", number(step.loss), number(step.standard_error)),
-        }
-    }
-
-    fn said(self, step: &Step) -> String {
-        format!("{} {}", self.name(), self.worth(step))
-    }
+fn named_estimate(metric: HeadlineMetric, step: &Step) -> String {
+    format!("{} {}", metric.name(), estimate(metric, step))
 }
 
-/// What is known of a model's worth.
-enum Known<'a> {
-    /// It is this rung.
-    Rung(&'a Step),
-    /// It was cut from a rung and not judged itself: the next larger and smaller rungs.
-    Between(&'a Step, Option<&'a Step>),
-}
-
-fn known<'a>(model: &Model, selection: &'a Selection) -> Known<'a> {
-    let (ladder, size) = (&selection.ladder, model.nonzeros());
-    let chosen = &ladder[selection.chosen];
-    match chosen.outputs == model.outputs {
-        true => Known::Rung(chosen),
-        false => {
-            let larger = ladder.iter().rfind(|step| step.size > size).unwrap_or(chosen);
-            Known::Between(larger, ladder.iter().find(|step| step.size < size))
-        }
-    }
-}
-
-/// The rung a model is, if it was not cut from one.
+/// The step of the size path that a model is, if it was not cut from one.
 pub fn rung(model: &Model) -> Option<&Step> {
-    match known(model, model.selection.as_ref()?) {
-        Known::Rung(step) => Some(step),
-        Known::Between(..) => None,
-    }
+    HeldOut::of(model, model.selection.as_ref()?).own()
 }
 
-/// The sizes of the rungs around a model that is none.
+/// The sizes of the steps around a model that is none.
 pub fn neighbours(model: &Model) -> Option<(usize, Option<usize>)> {
-    match known(model, model.selection.as_ref()?) {
-        Known::Rung(_) => None,
-        Known::Between(larger, smaller) => Some((larger.size, smaller.map(|step| step.size))),
+    match HeldOut::of(model, model.selection.as_ref()?) {
+        HeldOut::Own(_) => None,
+        HeldOut::Nearest { larger, smaller } => Some((larger.size, smaller.map(|step| step.size))),
     }
 }
 
 /// What a model is worth, as part of a sentence.
 pub fn standing(model: &Model, selection: &Selection) -> String {
-    let measure = Measure::of(model);
-    let named = |step: &Step| format!("{} ({})", count(step.size as u64), measure.said(step));
-    match known(model, selection) {
-        Known::Rung(step) => format!("{} on rows its features were chosen without", measure.said(step)),
-        Known::Between(larger, Some(smaller)) => {
+    let metric = HeadlineMetric::of(model);
+    let named = |step: &Step| format!("{} ({})", count(step.size as u64), named_estimate(metric, step));
+    match HeldOut::of(model, selection) {
+        HeldOut::Own(step) => format!("{} on rows its features were chosen without", named_estimate(metric, step)),
+        HeldOut::Nearest { larger, smaller: Some(smaller) } => {
             format!("not judged itself, between the rungs of {} and {}", named(larger), named(smaller))
         }
-        Known::Between(larger, None) => format!("not judged itself, below the smallest rung of {}", named(larger)),
+        HeldOut::Nearest { larger, smaller: None } => {
+            format!("not judged itself, below the smallest rung of {}", named(larger))
+        }
     }
 }
 
@@ -108,7 +54,7 @@ pub fn standing(model: &Model, selection: &Selection) -> String {
 pub fn taken(model: &Model, path: &str) -> Option<String> {
     let selection = model.selection.as_ref()?;
     let Origin::Fit(Recipe { k: asked, .. }) = model.recipe else { return None };
-    let (ladder, measure) = (&selection.ladder, Measure::of(model));
+    let (ladder, metric) = (&selection.ladder, HeadlineMetric::of(model));
     let chosen = ladder.get(selection.chosen)?;
     let value = |step: &Step| step.error.unwrap_or(step.loss);
     let best = ladder.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;
@@ -117,16 +63,19 @@ pub fn taken(model: &Model, path: &str) -> Option<String> {
         (Some(asked), _) if chosen.size == asked => "as many as were asked for".to_string(),
         (Some(asked), _) => format!("{} were asked for", count(asked as u64)),
         (None, _) if best.size > chosen.size => {
-            let best = format!("{} features, {}", count(best.size as u64), measure.said(best));
+            let best = format!("{} features, {}", count(best.size as u64), named_estimate(metric, best));
             format!("the smallest within the noise of the best ({best})")
         }
         (None, Some(_)) => "the best, and the next smaller one is not within its noise".into(),
         (None, None) => "the best, and the smallest".into(),
     };
-    let first = format!("rung taken: {} features, {}: {reason}", count(chosen.size as u64), measure.said(chosen));
+    let first =
+        format!("rung taken: {} features, {}: {reason}", count(chosen.size as u64), named_estimate(metric, chosen));
     let cut = |size: usize| format!("tamis recut {path} --k {size} --out SMALLER");
     let second = match smaller {
-        Some(step) => format!("half as many: {} features, {} ({})", step.size, measure.said(step), cut(step.size)),
+        Some(step) => {
+            format!("half as many: {} features, {} ({})", step.size, named_estimate(metric, step), cut(step.size))
+        }
         None if chosen.size > 1 => {
             let half = chosen.size / 2;
             format!("half as many: {half} features, not judged: no smaller rung was built ({})", cut(half))
@@ -138,14 +87,14 @@ pub fn taken(model: &Model, path: &str) -> Option<String> {
 
 /// The ladder as a table, and what can be done with it.
 pub fn table(model: &Model, selection: &Selection, path: &str) -> String {
-    let measure = Measure::of(model);
-    let whole = matches!(known(model, selection), Known::Rung(_));
-    let mut head = vec!["features".to_string(), measure.name().into()];
-    head.extend((measure != Measure::Loss).then(|| "loss".into()));
+    let metric = HeadlineMetric::of(model);
+    let whole = HeldOut::of(model, selection).own().is_some();
+    let mut head = vec!["features".to_string(), metric.name().into()];
+    head.extend((metric != HeadlineMetric::Loss).then(|| "loss".into()));
     head.extend(["selected".into(), String::new()]);
     let row = |(at, step): (usize, &Step)| {
-        let mut cells = vec![count(step.size as u64), measure.worth(step)];
-        cells.extend((measure != Measure::Loss).then(|| number(step.loss)));
+        let mut cells = vec![count(step.size as u64), estimate(metric, step)];
+        cells.extend((metric != HeadlineMetric::Loss).then(|| number(step.loss)));
         let mark = match (at == selection.chosen, step.outputs.is_empty()) {
             (true, _) if whole => "◄ model",
             (true, _) => "◄ cut from",
@@ -202,16 +151,9 @@ pub fn chance(model: &Model, selection: &Selection) -> String {
     )
 }
 
-/// A bound on a count: two digits are more than it is worth.
-pub fn bounded(bound: f64) -> String {
-    if bound < 0.01 { "0.01".into() } else { format!("{bound:.2}") }
-}
-
-/// Different features of which so large a share of the paths are sure, in any output.
+/// The number of features with at least this selection frequency, in any output.
 pub fn stable_features(model: &Model, cutoff: f64) -> usize {
-    let features = model.outputs.iter().flat_map(|output| &output.features);
-    let stable = features.filter(|feature| feature.stability >= Some(cutoff)).map(|feature| &feature.name);
-    stable.collect::<std::collections::BTreeSet<_>>().len()
+    at_least(&selection_frequencies(model), cutoff)
 }
 
 /// The ladder for scripts.

@@ -3,23 +3,11 @@
 use std::fmt::Write as _;
 
 use tamis::eval::Measures;
+pub use tamis::model::summary::count;
 use tamis::model::{Feature, Model, Sampling, Task};
 
 use super::progress::number;
 use super::terminal::{block, clipped, columns as columns_of, padded, width};
-
-/// A count with its thousands apart.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// Bytes with a unit.
 pub fn bytes(number: u64) -> String {
@@ -130,8 +118,7 @@ pub fn features(model: &Model, top: usize) -> String {
 
 /// A name, numbers that fit the terminal, and a bar. Evidence goes first, then stability, where there is no room.
 fn bars(features: &[Feature]) -> String {
-    let effect = |feature: &Feature| feature.weight * feature.scale;
-    let largest = features.iter().map(|feature| effect(feature).abs()).fold(0.0, f64::max);
+    let largest = features.iter().map(|feature| feature.effect().abs()).fold(0.0, f64::max);
     let mut columns = vec![column("weight", features, |feature| Some(format!("{:12.6}", feature.weight)))];
     columns.push(column("stability", features, |feature| Some(format!("{:.0} %", 100.0 * feature.stability?))));
     columns.push(column("evidence", features, |feature| {
@@ -148,8 +135,8 @@ fn bars(features: &[Feature]) -> String {
     let names = names.clamp(SHORTEST_NAME, rest.saturating_sub(SHORTEST_BAR).clamp(SHORTEST_NAME, width().max(24) / 2));
     let room = rest.saturating_sub(names).clamp(SHORTEST_BAR, 40);
     let bar = |feature: &Feature| {
-        let share = if largest > 0.0 { effect(feature).abs() / largest } else { 0.0 };
-        let sign = if effect(feature) < 0.0 { "−" } else { "+" };
+        let share = if largest > 0.0 { feature.effect().abs() / largest } else { 0.0 };
+        let sign = if feature.effect() < 0.0 { "−" } else { "+" };
         sign.to_string() + &block().repeat((share * room as f64).ceil() as usize)
     };
     let line = |number: usize, name: &str, end: &str| {

@@ -1,4 +1,4 @@
-// Search, sort, copy, save, and two sliders. Without it the page is whole; with it, it answers "what if".
+// Search, sort, copy and save tables; two sliders. The page is complete without it.
 "use strict";
 (() => {
   const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
@@ -59,31 +59,31 @@
     const table = block.querySelector("table");
     block.querySelector(".tools").hidden = false;
     all("th button", table).forEach((button) => button.addEventListener("click", () => sort(table, button.parentNode)));
-    const said = block.querySelector(".said");
+    const status = block.querySelector(".status");
     block.querySelector("input[type=search]")?.addEventListener("input", (event) => {
       const wanted = event.target.value.toLowerCase();
       const rows = all("tbody tr", table);
       rows.forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); });
       const shown = rows.filter((row) => !row.hidden).length;
-      said.textContent = wanted ? `${shown} of ${rows.length}` : "";
+      status.textContent = wanted ? `${shown} of ${rows.length}` : "";
     });
     block.querySelector("[data-act=copy]").addEventListener("click", (event) => copy(csv(table), event.currentTarget));
     block.querySelector("[data-act=csv]").addEventListener("click", () => save(block.dataset.file, csv(table)));
   }
   all(".copy").forEach((button) => button.addEventListener("click", () => copy(button.dataset.copy, button)));
 
-  // A cut-off that can be moved: the line in the picture, how many features stay, and the command.
+  // The slider for the cut-off moves the line in the chart, counts the features kept and adapts the command.
   const percent = (share) => `${Math.round(100 * share)} %`;
   for (const box of all("[data-cut]")) {
-    const [input, said, button] = [box.querySelector("input"), box.querySelector("output"), box.querySelector(".copy")];
+    const [input, result, button] = [box.querySelector("input"), box.querySelector("output"), box.querySelector(".copy")];
     const shares = box.dataset.cut.split(" ").map((pair) => pair.split(":").map(Number));
     const total = shares.reduce((sum, pair) => sum + pair[1], 0);
     const line = document.querySelector("line.cut");
     const move = () => {
       const at = Number(input.value);
-      const stay = shares.filter((pair) => pair[0] >= at - 1e-9).reduce((sum, pair) => sum + pair[1], 0);
+      const kept = shares.filter((pair) => pair[0] >= at - 1e-9).reduce((sum, pair) => sum + pair[1], 0);
       input.setAttribute("aria-valuetext", percent(at));
-      said.textContent = `At ${percent(at)}: ${stay} of ${total} features stay, ${total - stay} ${total - stay === 1 ? "leaves" : "leave"}.`;
+      result.textContent = `At ${percent(at)}: ${kept} of ${total} features kept, ${total - kept} dropped.`;
       if (button) {
         button.dataset.copy = box.dataset.command.replace("{}", String(at));
         box.querySelector("code").textContent = button.dataset.copy;
@@ -99,19 +99,19 @@
     move();
   }
 
-  // Another number of features: what the ladder says of it, and the command.
+  // The slider for the size shows the held-out estimate of the size path and adapts the command.
   for (const box of all("[data-sizes]")) {
-    const [input, said, button] = [box.querySelector("input"), box.querySelector("output"), box.querySelector(".copy")];
-    const rungs = box.dataset.sizes.split(" ").map((part) => part.split("=")).map(([size, worth]) => [Number(size), worth.replaceAll("_", " ")]);
+    const [input, result, button] = [box.querySelector("input"), box.querySelector("output"), box.querySelector(".copy")];
+    const steps = box.dataset.sizes.split(" ").map((part) => part.split("=")).map(([size, estimate]) => [Number(size), estimate.replaceAll("_", " ")]);
     const move = () => {
       const size = Number(input.value);
-      const same = rungs.find((rung) => rung[0] === size);
-      const larger = rungs.filter((rung) => rung[0] > size).at(-1);
-      const smaller = rungs.find((rung) => rung[0] < size);
-      const told = (rung) => `${rung[0]} features have ${box.dataset.measure} ${rung[1]}`;
-      const between = [larger, smaller].filter(Boolean).map(told).join("; ");
+      const same = steps.find((step) => step[0] === size);
+      const larger = steps.filter((step) => step[0] > size).at(-1);
+      const smaller = steps.find((step) => step[0] < size);
+      const described = (step) => `${step[0]} features: ${box.dataset.metric} ${step[1]}`;
+      const nearest = [larger, smaller].filter(Boolean).map(described).join("; ");
       input.setAttribute("aria-valuetext", `${size} features`);
-      said.textContent = same ? `${told(same)}.` : `${size} features: not measured itself; ${between}.`;
+      result.textContent = same ? `${described(same)}.` : `${size} features: no held-out estimate. Nearest sizes: ${nearest}.`;
       button.dataset.copy = box.dataset.command.replace("{}", String(size));
       box.querySelector("code").textContent = button.dataset.copy;
     };
@@ -120,7 +120,7 @@
     move();
   }
 
-  // On paper everything is open, and closes again afterwards.
+  // Printing opens all details; they close again afterwards.
   let closed = [];
   addEventListener("beforeprint", () => {
     closed = all("details:not([open])");

@@ -1,128 +1,148 @@
-//! What was asked for and what went in: the recipe in words, the rows and columns.
+//! Configuration and data: the recipe in words, the rows and columns.
 
-use crate::html::{Html, clipped, paragraph, plain};
-use crate::page::Section;
-use crate::table::{Cell, Table, count, short_number};
+use tamis::model::summary::count;
 use tamis::model::{Model, Task};
 use tamis::recipe::{Origin, PARAMETERS, Recipe, SolveRecipe};
+use tamis::tune::Survey;
 
-/// A choice, its value, and what it means.
-pub type Setting = (String, String, String);
+use crate::context::ReportContext;
+use crate::html::{Html, clipped, paragraph, plain, prose};
+use crate::page::Section;
+use crate::table::{Cell, Table, short_number};
 
-/// The section. `data` are the files learned from, as far as known; `notes` what a user should know, in sentences.
-pub fn section(model: &Model, data: &[String], notes: &[String]) -> Section {
+const ID: &str = "configuration";
+const TITLE: &str = "Configuration and data";
+
+/// A setting, its value, and what it means.
+type Setting = [String; 3];
+
+fn setting(name: &str, value: impl ToString, meaning: &str) -> Setting {
+    [name.into(), value.to_string(), meaning.into()]
+}
+
+fn table(name: &str, settings: &[Setting]) -> Html {
+    let mut table = Table::new(name, &["setting", "value", "meaning"]);
+    for setting in settings {
+        table.row(setting.clone().map(Cell::Text).into());
+    }
+    table.html()
+}
+
+/// The section of a model.
+pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     let settings = match &model.recipe {
         Origin::Fit(recipe) => of_fit(recipe, model),
         Origin::Solve(recipe) => of_solve(recipe),
     };
-    let told: Html = notes.iter().map(|note| paragraph("Note: {}.", &[note])).collect();
-    let body = plain("h3", "The recipe")
-        .with(table("Recipe", &settings).html())
-        .with(plain("h3", "The data"))
-        .with(table("Data", &went_in(model, data)).html())
-        .with(told);
-    Section::new("asked", "What was asked, what went in?", body)
+    let notes = context.solved.map_or(&[][..], |(solved, _)| &solved.notes);
+    let notes: Html = notes.iter().map(|note| paragraph("Note: {}.", &[note])).collect();
+    let body = plain("h3", "Configuration")
+        .with(table("Configuration", &settings))
+        .with(plain("h3", "Data"))
+        .with(table("Data", &of_data(model, context.data)))
+        .with(notes);
+    Some(Section::new(ID, TITLE, body))
 }
 
-/// Settings as a table.
-pub fn table(name: &str, settings: &[Setting]) -> Table {
-    let mut table = Table::new(name, &["what", "value", "meaning"]);
-    for (what, value, meaning) in settings {
-        table.row([what, value, meaning].map(|text| Cell::Text(text.clone())).into());
-    }
-    table
-}
-
-fn setting(what: &str, value: impl ToString, meaning: &str) -> Setting {
-    (what.into(), value.to_string(), meaning.into())
-}
-
-/// The recipe of a learner.
-pub fn of_fit(recipe: &Recipe, model: &Model) -> Vec<Setting> {
+fn of_fit(recipe: &Recipe, model: &Model) -> Vec<Setting> {
     let mut list = vec![
         setting("method", recipe.method.name(), recipe.method.about()),
-        setting("loss", model.loss.name(), "what learning makes small"),
+        setting("loss", model.loss.name(), "the loss that training minimises"),
+        match recipe.k {
+            Some(k) => setting("k", count(k as u64), "the requested number of features"),
+            None => setting("k", "not set", "the method chose the number of features"),
+        },
     ];
-    match recipe.k {
-        Some(k) => list.push(setting("k", count(k as u64), "exactly so many features were asked for")),
-        None => list.push(setting("k", "not set", "the number of features was left to the method")),
-    }
     for parameter in &PARAMETERS {
         if let Some(&value) = recipe.numbers.get(parameter.name) {
             list.push(setting(parameter.name, short_number(value), parameter.help));
         }
     }
-    list.push(setting(
-        "scale",
-        recipe.scale.name(),
-        "how columns were scaled while learning; weights are for raw values",
-    ));
-    list.push(setting("passes", model.seen.passes, "how often the rows were gone through"));
+    let scaling = "the scaling of columns during training; reported weights apply to raw values";
+    list.push(setting("scale", recipe.scale.name(), scaling));
+    list.push(setting("passes", model.seen.passes, "the number of passes over the rows"));
     let flags = [
-        (recipe.refit, "refit", "the chosen weights were learned again without penalty"),
-        (recipe.average, "average", "weights are means over all steps"),
-        (!recipe.intercept, "no intercept", "the model says 0 where all features are 0"),
-        (recipe.paper.is_some(), "preset paper", "the published algorithm, to check the paper"),
+        (recipe.refit, "refit", "the weights of the selected features were refitted without penalty"),
+        (recipe.average, "average", "weights are averages over all steps"),
+        (!recipe.intercept, "no intercept", "the score is 0 where all features are 0"),
+        (recipe.paper.is_some(), "preset paper", "the algorithm as published, to check the paper"),
     ];
     list.extend(flags.iter().filter(|flag| flag.0).map(|flag| setting(flag.1, "yes", flag.2)));
     if let Some(bits) = recipe.hash_bits {
         list.push(setting("hash-bits", bits, "names were hashed into 2^bits features"));
     }
     if let Some(key) = &recipe.key {
-        list.push(setting("key", clipped(key, 60), "the column that tells rows apart"));
+        list.push(setting("key", clipped(key, 60), "the column used as row id"));
     }
-    list.push(setting("seed", recipe.seed, "of all randomness: the same seed and rows give the same model"));
+    list.push(setting("seed", recipe.seed, "the random seed: the same seed and rows give the same model"));
     list
 }
 
-/// The recipe of a solver.
-pub fn of_solve(recipe: &SolveRecipe) -> Vec<Setting> {
+fn of_solve(recipe: &SolveRecipe) -> Vec<Setting> {
     let mut list = vec![setting("method", recipe.method.name(), recipe.method.about())];
     let number = |value: f64| short_number(value);
-    let some = [
-        recipe.k.map(|k| setting("k", count(k as u64), "exactly so many features were asked for")),
-        recipe.choose.map(|criterion| setting("choose", criterion.name(), "the criterion that chose the size")),
-        recipe.penalty.map(|value| setting("penalty", number(value), "the pull of weights towards zero (λ)")),
-        recipe.found_penalty.map(|value| setting("penalty found", number(value), "λ at which the model was taken")),
-        recipe.target.as_ref().map(|name| setting("target", clipped(name, 60), "the column predicted")),
-        recipe.forget.map(|rate| setting("forget", number(rate), "the newest row's share in the averages")),
-        recipe.refit.then(|| setting("refit", "yes", "the chosen features were fitted again without penalty")),
+    let given = [
+        recipe.k.map(|k| setting("k", count(k as u64), "the requested number of features")),
+        recipe.choose.map(|criterion| setting("choose", criterion.name(), "the criterion that chose the model size")),
+        recipe.penalty.map(|value| setting("penalty", number(value), "the strength λ of the penalty")),
+        recipe.found_penalty.map(|value| setting("penalty found", number(value), "λ of the chosen model")),
+        recipe.target.as_ref().map(|name| setting("target", clipped(name, 60), "the predicted column")),
+        recipe.forget.map(|rate| setting("forget", number(rate), "the weight of the newest row in the averages")),
+        recipe.refit.then(|| setting("refit", "yes", "the selected features were refitted without penalty")),
     ];
-    list.extend(some.into_iter().flatten());
+    list.extend(given.into_iter().flatten());
     list
 }
 
-fn went_in(model: &Model, data: &[String]) -> Vec<Setting> {
+fn of_data(model: &Model, data: &[String]) -> Vec<Setting> {
     let seen = &model.seen;
     let mut list = Vec::new();
     if !data.is_empty() {
         let names: Vec<String> = data.iter().take(20).map(|name| clipped(name, 120)).collect();
         let more = if data.len() > 20 { format!(" and {} more", data.len() - 20) } else { String::new() };
-        list.push(setting("files", names.join(", ") + &more, "where the rows came from"));
+        list.push(setting("files", names.join(", ") + &more, "the source of the rows"));
     }
-    list.push(setting("rows", count(seen.rows), "examples learned from"));
-    list.push(setting("features seen", count(seen.features), "different inputs known at the end"));
-    list.push(setting("features kept", count(model.nonzeros() as u64), "those with a weight"));
-    list.push(setting(
-        "lines left out",
-        count(seen.skipped),
-        "bad lines; with --on-error skip they are counted, not learned",
-    ));
+    list.push(setting("rows", count(seen.rows), "training examples"));
+    list.push(setting("features seen", count(seen.features), "distinct features at the end of training"));
+    list.push(setting("features selected", count(model.nonzeros() as u64), "features with a non-zero weight"));
+    list.push(setting("skipped lines", count(seen.skipped), "malformed lines skipped under --on-error skip"));
     match &model.task {
-        Task::Regression => list.push(setting("predicts", "a number", "the label as it is")),
+        Task::Regression => list.push(setting("task", "regression", "the label is a number")),
         Task::Classes(classes) => {
             let names: Vec<String> = classes.iter().take(30).map(|class| clipped(&class.to_string(), 40)).collect();
             let more = if classes.len() > 30 { ", …" } else { "" };
-            list.push(setting("classes", format!("{}{more}", names.join(", ")), "the labels, as the data has them"));
+            list.push(setting("classes", format!("{}{more}", names.join(", ")), "the labels in the data"));
         }
     }
     if let Some(columns) = &model.columns {
-        let (numeric, categorical) = (columns.numeric.len(), columns.categorical.len());
-        let text = format!("{} of numbers, {} of categories", count(numeric as u64), count(categorical as u64));
-        list.push(setting("columns", text, "of the table"));
+        let [numeric, categorical] = [columns.numeric.len(), columns.categorical.len()].map(|n| count(n as u64));
+        list.push(setting("columns", format!("{numeric} numeric, {categorical} categorical"), "columns of the table"));
         if let Some(target) = &columns.target {
-            list.push(setting("target", clipped(target, 60), "the label's column"));
+            list.push(setting("target", clipped(target, 60), "the label column"));
         }
     }
     list
+}
+
+/// The section of repeated fits.
+pub fn of_runs(recipe: &Recipe, about: &Survey, context: &ReportContext<'_>) -> Section {
+    let mut list = vec![setting("method", recipe.method.name(), recipe.method.about())];
+    list.extend(recipe.numbers.iter().map(|(name, value)| setting(name, short_number(*value), "as given")));
+    list.extend(recipe.k.map(|k| setting("k", count(k as u64), "the requested number of features")));
+    list.push(setting("files", clipped(&context.data.join(", "), 400), "the source of the rows"));
+    list.push(setting("rows", count(about.rows), "examples"));
+    list.push(setting("features", count(about.features), "distinct features"));
+    Section::new(ID, TITLE, table(TITLE, &list))
+}
+
+/// The section of several periods.
+pub fn of_periods(periods: &[String], models: &[Model]) -> Section {
+    let mut table = Table::new("Periods", &["period", "rows", "features", "RMSE"]);
+    for (period, model) in periods.iter().zip(models) {
+        let whole = |number: u64| Cell::Shown(number as f64, count(number));
+        let error = Cell::Number(model.seen.progressive_loss.max(0.0).sqrt());
+        table.row(vec![Cell::Text(period.clone()), whole(model.seen.rows), whole(model.seen.features), error]);
+    }
+    let note = prose("RMSE on the rows of the period itself; classes are coded as ±1.", &[]);
+    Section::new(ID, TITLE, table.with_note(note).html())
 }

@@ -1,18 +1,21 @@
-//! Rare and common: how often the selected features occur, beside all features (Ma & Zheng 2016, Figure 3).
+//! Feature density: how often the selected features occur, compared with all features.
+
+use tamis::model::Model;
+use tamis::model::summary::count;
 
 use crate::axis::AxisKind;
 use crate::chart::Chart;
+use crate::context::ReportContext;
 use crate::html::paragraph;
 use crate::page::{Section, details, figure, row};
-use crate::table::{Cell, Table, count, per_cent};
-use tamis::eval::Densities;
-use tamis::model::Model;
+use crate::table::{Cell, Table, per_cent};
 
-/// Bins a decade.
+/// Bins per decade.
 const BINS: f64 = 3.0;
 
-/// The section. `name` is the data's.
-pub fn section(model: &Model, name: &str, densities: &Densities) -> Option<Section> {
+/// The section, if densities are known.
+pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
+    let (name, densities) = context.known_densities()?;
     let names: std::collections::BTreeSet<&str> =
         model.outputs.iter().flat_map(|output| output.features.iter().map(|feature| feature.name.as_str())).collect();
     let selected: Vec<f64> = names.iter().map(|name| densities.share(name)).filter(|share| *share > 0.0).collect();
@@ -22,32 +25,32 @@ pub fn section(model: &Model, name: &str, densities: &Densities) -> Option<Secti
         return None;
     }
     let drawn = |of: fn(&Bin) -> f64| bins.iter().map(|bin| (100.0 * bin.middle, of(bin))).collect::<Vec<_>>();
-    let chart = Chart::new("Selected features by how often they occur")
+    let chart = Chart::new("Features by density")
         .size(460.0, 200.0)
-        .x("a feature is not zero in … % of the rows")
-        .y("part of the features (%)")
+        .x("density: rows in which the feature is not zero (%)")
+        .y("share of features (%)")
         .x_kind(AxisKind::Logarithmic)
         .y_holds(0.0);
     let both = chart
         .clone()
-        .line("all features", drawn(|bin| 100.0 * bin.part_of_all))
-        .line("selected", drawn(|bin| 100.0 * bin.part_of_selected));
+        .line("all features", drawn(|bin| 100.0 * bin.share_of_all))
+        .line("selected", drawn(|bin| 100.0 * bin.share_of_selected));
     let rate = chart.y("selected (%)").line("", drawn(|bin| 100.0 * bin.rate));
     let median = |mut shares: Vec<f64>| {
         shares.sort_by(f64::total_cmp);
         shares.get(shares.len() / 2).copied().unwrap_or(0.0)
     };
     let text = paragraph(
-        "Half of the selected features occur in at least {} of the rows of `{}`, half of all features in at least {}. Where the \
-         curve of the selected lies far to the right, rare features had little chance.",
-        &[&per_cent(median(selected.clone())), name, &per_cent(median(all))],
+        "The median [density] in `{}` is {} for selected features and {} for all features. A curve of selected features far to the \
+         right of the other means that rare features were hardly ever selected.",
+        &[name, &per_cent(median(selected.clone())), &per_cent(median(all))],
     );
     let figures = [
-        figure(both.inline(), "Where the features are, and where the selected are"),
-        figure(rate.inline(), "How many of the features were selected"),
+        figure(both.inline(), "Distribution of density"),
+        figure(rate.inline(), "Share of features selected, by density"),
     ];
-    let body = text.with(row(figures)).with(details("These numbers as a table", table(&bins).html()));
-    Some(Section::new("density", "Rare or common?", body))
+    let body = text.with(row(figures)).with(details("Show as a table", table(&bins).html()));
+    Some(Section::new("density", "Feature density", body))
 }
 
 struct Bin {
@@ -56,12 +59,12 @@ struct Bin {
     high: f64,
     count: usize,
     selected: usize,
-    part_of_all: f64,
-    part_of_selected: f64,
+    share_of_all: f64,
+    share_of_selected: f64,
     rate: f64,
 }
 
-/// Bins of equal ratio over the shares, those without any feature left out.
+/// Bins of equal ratio over the densities; empty bins are left out.
 fn bins(all: &[f64], chosen: &[f64]) -> Vec<Bin> {
     let number = |share: f64| (BINS * share.log10()).ceil() as i32;
     let mut counts: std::collections::BTreeMap<i32, (usize, usize)> = Default::default();
@@ -77,8 +80,8 @@ fn bins(all: &[f64], chosen: &[f64]) -> Vec<Bin> {
             high,
             count,
             selected,
-            part_of_all: part(count, all.len()),
-            part_of_selected: part(selected, chosen.len()),
+            share_of_all: part(count, all.len()),
+            share_of_selected: part(selected, chosen.len()),
             rate: part(selected, count),
         }
     };
@@ -87,7 +90,7 @@ fn bins(all: &[f64], chosen: &[f64]) -> Vec<Bin> {
 
 fn table(bins: &[Bin]) -> Table {
     let mut table =
-        Table::new("Features by density", &["from|density", "to|density", "features", "selected", "part selected"]);
+        Table::new("Features by density", &["from|density", "to|density", "features", "selected", "share selected"]);
     for bin in bins {
         let percent = |share: f64| Cell::Shown(share, per_cent(share));
         let whole = |number: usize| Cell::Shown(number as f64, count(number as u64));
@@ -118,6 +121,6 @@ mod tests {
             assert_eq!(inside, bin.count);
         }
         let tenth = found.iter().find(|bin| bin.count == 2).unwrap();
-        assert_eq!((tenth.part_of_all, tenth.part_of_selected, tenth.rate), (0.4, 0.5, 0.5));
+        assert_eq!((tenth.share_of_all, tenth.share_of_selected, tenth.rate), (0.4, 0.5, 0.5));
     }
 }

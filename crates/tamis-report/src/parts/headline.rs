@@ -1,141 +1,80 @@
-//! What a model is worth, in a number with its uncertainty, and where that number is from.
+//! The metric quoted at the top of a page: its value, its interval, and the rows it was measured on.
+
+use tamis::eval::{Interval, Judged};
+use tamis::model::Model;
+use tamis::model::summary::{HeadlineMetric, HeldOut, count};
+use tamis::recipe::Origin;
 
 use crate::html::{Html, prose};
-use crate::table::{count, per_cent, short_number};
-use tamis::eval::{Interval, Judged};
-use tamis::loss::LossKind;
-use tamis::model::{Model, Selection, Step, Task};
+use crate::table::{per_cent, short_number};
 
-/// Standard errors on either side of an interval of 95 %.
-const Z: f64 = 1.96;
-
-/// The measure people know for a model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Measure {
-    /// Share of wrong classes.
-    Error,
-    /// Root of the mean square.
-    Rmse,
-    /// The loss.
-    Loss,
+/// A value of a metric as text: errors in per cent.
+pub fn written(metric: HeadlineMetric, value: f64) -> String {
+    if metric == HeadlineMetric::Error { per_cent(value) } else { short_number(value) }
 }
 
-impl Measure {
-    /// The measure for a model.
-    pub fn of(model: &Model) -> Self {
-        match (&model.task, model.loss) {
-            (Task::Classes(_), _) => Measure::Error,
-            (Task::Regression, LossKind::Squared) => Measure::Rmse,
-            (Task::Regression, _) => Measure::Loss,
-        }
-    }
-
-    /// Its name, a term of the glossary.
-    pub fn name(self) -> &'static str {
-        match self {
-            Measure::Error => "error",
-            Measure::Rmse => "RMSE",
-            Measure::Loss => "loss",
-        }
-    }
-
-    /// What a rung is worth, with its interval.
-    pub fn of_step(self, step: &Step) -> Interval {
-        let around = |value: f64, half: f64| Interval { value, low: (value - half).max(0.0), high: value + half };
-        match (self, step.error) {
-            (Measure::Error, Some(error)) => around(error, Z * step.standard_error),
-            (Measure::Rmse, _) => {
-                let square = around(step.loss.max(0.0), Z * step.standard_error);
-                Interval { value: square.value.sqrt(), low: square.low.sqrt(), high: square.high.sqrt() }
-            }
-            _ => around(step.loss, Z * step.standard_error),
-        }
-    }
-
-    /// A value as it is written.
-    pub fn written(self, value: f64) -> String {
-        if self == Measure::Error { per_cent(value) } else { short_number(value) }
-    }
-
-    /// A value as it is drawn: errors in per cent.
-    pub fn drawn(self, value: f64) -> f64 {
-        if self == Measure::Error { 100.0 * value } else { value }
-    }
-
-    /// The name of an axis.
-    pub fn axis(self) -> &'static str {
-        match self {
-            Measure::Error => "error (%)",
-            Measure::Rmse => "RMSE",
-            Measure::Loss => "loss",
-        }
-    }
-
-    /// A value and its interval.
-    pub fn with_interval(self, worth: &Interval) -> String {
-        format!("{} ({} to {})", self.written(worth.value), self.written(worth.low), self.written(worth.high))
-    }
+/// A value and its interval as text.
+pub fn with_interval(metric: HeadlineMetric, value: Interval) -> String {
+    let [value, low, high] = [value.value, value.low, value.high].map(|value| written(metric, value));
+    format!("{value} ({low} to {high})")
 }
 
-/// What is known of a model's worth.
-pub struct Worth {
-    /// The measure.
-    pub measure: Measure,
-    /// Its value.
-    pub value: Interval,
-    /// Whether the interval says anything.
-    pub has_interval: bool,
-    /// On which rows.
-    pub on: Html,
+/// The held-out estimate of a step of the size path.
+pub fn interval(metric: HeadlineMetric, step: &tamis::model::Step) -> Interval {
+    let found = metric.estimate(step);
+    Interval { value: found.value, low: found.low, high: found.high }
 }
 
-impl Worth {
-    /// The best that is known: other data before the rows of the training.
-    pub fn of(model: &Model, judged: Option<(&str, &Judged)>) -> Option<Worth> {
-        let measure = Measure::of(model);
-        if let Some((name, judged)) = judged
-            && let Some(value) = judged.error.or(judged.rmse)
+/// The best known estimate of a model's quality.
+pub struct Headline {
+    /// The metric.
+    pub metric: HeadlineMetric,
+    value: Interval,
+    has_interval: bool,
+    /// The rows it was measured on.
+    pub measured_on: Html,
+}
+
+impl Headline {
+    /// The headline of a model: measured on other data if there is any, else on held-out rows of the training data, else by
+    /// progressive validation.
+    pub fn of(model: &Model, evaluation: Option<(&str, &Judged)>) -> Option<Headline> {
+        let metric = HeadlineMetric::of(model);
+        if let Some((name, found)) = evaluation
+            && let Some(value) = found.error.or(found.rmse)
         {
-            let measure = if judged.error.is_some() { Measure::Error } else { Measure::Rmse };
-            let rows = count(judged.measures.n);
-            return Some(Worth {
-                measure,
-                value,
-                has_interval: true,
-                on: prose("on the {} rows of `{}`", &[&rows, name]),
-            });
+            let metric = if found.error.is_some() { HeadlineMetric::Error } else { HeadlineMetric::Rmse };
+            let measured_on = prose("on the {} rows of `{}`", &[&count(found.measures.n), name]);
+            return Some(Headline { metric, value, has_interval: true, measured_on });
         }
         if let Some(selection) = &model.selection {
-            let step = rung(model, selection)?;
-            let on = prose("on rows its features were chosen without", &[]);
-            return Some(Worth { measure, value: measure.of_step(step), has_interval: true, on });
+            let value = interval(metric, HeldOut::of(model, selection).own()?);
+            return Some(Headline { metric, value, has_interval: true, measured_on: prose("on [held-out] rows", &[]) });
         }
-        let exact = |value: f64| Interval { value, low: value, high: value };
-        let seen = &model.seen;
-        match (measure, seen.progressive_error, &model.recipe) {
-            (Measure::Error, Some(error), _) => {
-                let on = prose("of predictions made before each row was learned ([progressive])", &[]);
-                Some(Worth { measure, value: exact(error), has_interval: false, on })
-            }
-            (Measure::Rmse, _, tamis::recipe::Origin::Solve(_)) => {
-                let on = prose("on the rows it was made from, which flatters it", &[]);
-                Some(Worth { measure, value: exact(seen.progressive_loss.max(0.0).sqrt()), has_interval: false, on })
-            }
-            (Measure::Rmse, _, _) => {
-                let on = prose("of predictions made before each row was learned ([progressive])", &[]);
-                Some(Worth { measure, value: exact(seen.progressive_loss.max(0.0).sqrt()), has_interval: false, on })
-            }
-            _ => None,
-        }
+        let value = match metric {
+            HeadlineMetric::Error => model.seen.progressive_error?,
+            HeadlineMetric::Rmse => model.seen.progressive_loss.max(0.0).sqrt(),
+            HeadlineMetric::Loss => return None,
+        };
+        let measured_on = match (metric, &model.recipe) {
+            (HeadlineMetric::Rmse, Origin::Solve(_)) => prose("on the training rows, which is optimistic", &[]),
+            _ => prose("in [progressive validation]", &[]),
+        };
+        Some(Headline { metric, value: Interval { value, low: value, high: value }, has_interval: false, measured_on })
     }
 
-    /// The value and, where there is one, the interval.
+    /// The value as text.
+    pub fn value_text(&self) -> String {
+        written(self.metric, self.value.value)
+    }
+
+    /// The ends of the interval as text, if there is an interval.
+    pub fn interval_text(&self) -> Option<[String; 2]> {
+        self.has_interval.then(|| [self.value.low, self.value.high].map(|end| written(self.metric, end)))
+    }
+
+    /// The value and, if there is one, the interval.
     pub fn text(&self) -> String {
-        if self.has_interval { self.measure.with_interval(&self.value) } else { self.measure.written(self.value.value) }
+        if self.has_interval { with_interval(self.metric, self.value) } else { self.value_text() }
     }
-}
-
-/// The rung a model is; nothing if it was cut from one and not judged itself.
-pub fn rung<'a>(model: &Model, selection: &'a Selection) -> Option<&'a Step> {
-    selection.ladder.get(selection.chosen).filter(|step| step.outputs == model.outputs)
 }

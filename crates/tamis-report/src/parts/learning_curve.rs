@@ -1,59 +1,62 @@
-//! How it went: features, loss and error over the stream.
+//! Learning curve: features, loss and error over the training rows.
+
+use tamis::model::summary::count;
+use tamis::model::{Model, Moment};
 
 use crate::axis::AxisKind;
 use crate::chart::Chart;
-use crate::html::{paragraph, plain, prose};
+use crate::context::ReportContext;
+use crate::html::{paragraph, prose};
 use crate::page::{Section, details, figure, row};
-use crate::table::{Cell, Table, count};
-use tamis::model::{Model, Moment};
+use crate::table::{Cell, Table};
 
-/// The section; nothing where rows were not learned one by one.
-pub fn section(model: &Model) -> Option<Section> {
+/// The section, for methods that learn row by row.
+pub fn section(model: &Model, _: &ReportContext<'_>) -> Option<Section> {
     let history = &model.seen.history;
     if history.len() < 3 {
         return None;
     }
     let of = |value: fn(&Moment) -> Option<f64>| -> Vec<(f64, f64)> {
-        history.iter().filter_map(|moment| Some((moment.rows as f64, value(moment)?))).collect()
+        history.iter().filter_map(|point| Some((point.rows as f64, value(point)?))).collect()
     };
     let chart = |title: &str, y: &str, points: Vec<(f64, f64)>| {
         let chart = Chart::new(title).size(460.0, 190.0).x("rows learned").y(y).y_holds(0.0);
         figure(chart.x_kind(AxisKind::Logarithmic).line("", points).inline(), title)
     };
-    let mut figures = vec![chart("Features with a weight", "features", of(|moment| Some(moment.nonzeros as f64)))];
-    let error = of(|moment| moment.error.map(|error| 100.0 * error));
+    let mut figures = vec![chart("Non-zero weights", "features", of(|point| Some(point.nonzeros as f64)))];
+    let error = of(|point| point.error.map(|error| 100.0 * error));
     if !error.is_empty() {
-        figures.push(chart("Error so far", "error (%)", error));
+        figures.push(chart("Progressive validation error", "error (%)", error));
     }
-    // The first rows are predicted by a model that knows nothing; what it loses there would hide all that follows.
-    let losses = of(|moment| Some(moment.loss)).into_iter().filter(|point| point.0 >= 4.0).collect();
-    figures.push(chart("Loss so far", "mean loss", losses));
+    // The untrained model's loss on the first rows would dominate the scale of the axis.
+    let losses = of(|point| Some(point.loss)).into_iter().filter(|(rows, _)| *rows >= 4.0).collect();
+    figures.push(chart("Progressive validation loss", "mean loss", losses));
     let passes = model.seen.passes;
     let text = match passes {
         0 | 1 => paragraph(
-            "Each row was predicted before it was learned ([progressive]), so all of this is on rows not yet seen.",
+            "[Progressive validation|progressive validation]: each row was predicted before it was learned.",
             &[],
         ),
         passes => paragraph(
-            "Each row was predicted before it was learned ([progressive]). There were {} passes over {} rows: from the second on, \
-             rows had been seen before, and the curves are kinder than new rows would be.",
+            "[Progressive validation|progressive validation]: each row was predicted before it was learned. From the second of {} passes \
+             over {} rows on, the rows had been seen before, so the curves are optimistic.",
             &[&passes.to_string(), &count(model.seen.rows)],
         ),
     };
-    let body = text.with(row(figures)).with(details("These numbers as a table", table(history).html()));
-    Some(Section::new("stream", "How did it go?", body))
+    let body = text.with(row(figures)).with(details("Show as a table", table(history).html()));
+    Some(Section::new("learning-curve", "Learning curve", body))
 }
 
 fn table(history: &[Moment]) -> Table {
-    let errors = history.iter().any(|moment| moment.error.is_some());
+    let errors = history.iter().any(|point| point.error.is_some());
     let mut columns = vec!["rows learned", "features", "loss"];
     columns.extend(errors.then_some("error"));
-    let mut table = Table::new("Over the stream", &columns);
-    for moment in history {
+    let mut table = Table::new("Learning curve", &columns);
+    for point in history {
         let whole = |number: u64| Cell::Shown(number as f64, count(number));
-        let mut cells = vec![whole(moment.rows), whole(moment.nonzeros), Cell::Number(moment.loss)];
-        cells.extend(errors.then(|| moment.error.map_or(Cell::Empty, Cell::Share)));
+        let mut cells = vec![whole(point.rows), whole(point.nonzeros), Cell::Number(point.loss)];
+        cells.extend(errors.then(|| point.error.map_or(Cell::Empty, Cell::Share)));
         table.row(cells);
     }
-    table.noted(plain("span", prose("Means over all rows up to there.", &[])))
+    table.with_note(prose("Loss and error are means over all rows so far.", &[]))
 }

@@ -1,30 +1,32 @@
-//! A learned metric: where the classes lie on its first direction, and which variables it uses (Ma 2017, Figures 4.2,
-//! 4.3).
+//! A learned metric: the distributions of the classes on its first direction, and the variables it uses.
 //!
-//! Takes plain data, so that whoever learns a metric can show it.
+//! The functions take plain data: this crate does not depend on metric learning.
+
+use tamis::model::summary::count;
 
 use super::pixels::{grid, numbered};
 use crate::bars::{Bar, bars};
 use crate::chart::Chart;
-use crate::html::{clipped, paragraph, plain};
+use crate::html::{clipped, paragraph};
 use crate::page::{Section, details, figure, row};
-use crate::table::{Cell, Table, count};
+use crate::table::{Cell, Table};
 
 /// Classes drawn.
 const CLASSES: usize = 7;
 const BARS: usize = 25;
 const ROWS: usize = 1000;
 
-/// Where the rows of each class lie in one dimension: the borders of bins, and for each class the shares of its rows in them.
+/// The distribution of each class in one dimension: the borders of bins, and for each class the shares of its rows in them.
 pub fn projection(borders: &[f64], classes: &[(String, Vec<f64>)]) -> Option<Section> {
     let finite = borders.iter().all(|border| border.is_finite()) && borders.is_sorted();
     if borders.len() < 3 || !finite || classes.is_empty() || borders.first() == borders.last() {
         return None;
     }
-    let title = "Rows of each class on the learned direction";
-    let mut chart = Chart::new(title).size(460.0, 240.0).x("place on the first direction").y("rows of the class (%)");
+    let title = "Classes on the first direction";
+    let mut chart =
+        Chart::new(title).size(460.0, 240.0).x("projection on the first direction").y("share of the class (%)");
     chart = chart.y_holds(0.0);
-    let mut table = Table::new("Projection by class", &["class", "from", "to", "part of its rows"]);
+    let mut table = Table::new("Projection by class", &["class", "from", "to", "share of the class"]);
     for (number, (name, shares)) in classes.iter().enumerate() {
         let bins = || borders.windows(2).zip(shares);
         for (ends, &share) in bins().filter(|(_, share)| **share > 0.0) {
@@ -36,35 +38,37 @@ pub fn projection(borders: &[f64], classes: &[(String, Vec<f64>)]) -> Option<Sec
         }
     }
     let text = paragraph(
-        "Each curve shows where the rows of a class lie on the direction the metric found first. The less curves overlap, the \
-         better the direction alone tells the classes apart.",
+        "Each curve is the distribution of a class on the first direction of the metric. The less the curves overlap, the better \
+         this direction alone separates the classes.",
         &[],
     );
-    let body = text.with(row([figure(chart.inline(), title)])).with(details("As a table", table.html()));
-    Some(Section::new("projection", "Where do the classes lie?", body))
+    let body = text.with(row([figure(chart.inline(), title)])).with(details("Show as a table", table.html()));
+    Some(Section::new("projection", "Class distributions", body))
 }
 
-/// The variables a metric uses, each with its share in it, the largest first; with the width of the image in pixels, where
-/// the variables are the numbered pixels of one.
+/// The variables of a metric with their shares, the largest first; `image_width` is given where they are numbered pixels.
 pub fn variables(list: &[(String, f64)], of: usize, image_width: Option<usize>) -> Option<Section> {
     if list.is_empty() {
         return None;
     }
     let text = paragraph(
-        "*{} of {} variables* are used. The longer a bar, the larger the variable's part in the metric.",
+        "*{} of {} variables* have a non-zero share in the metric.",
         &[&count(list.len() as u64), &count(of as u64)],
     );
-    let shown: Vec<Bar> =
-        list.iter().take(BARS).map(|(name, share)| Bar { name: name.clone(), value: *share, sure: None }).collect();
-    let words = format!("Bars of the {} variables with the largest part in the metric", shown.len());
-    let mut figures = vec![figure(bars("Variables of the metric", &words, "", &shown), "Variables of the metric")];
+    let shown: Vec<Bar> = list
+        .iter()
+        .take(BARS)
+        .map(|(name, share)| Bar { name: name.clone(), value: *share, frequency: None })
+        .collect();
+    let words = format!("Bars of the {} variables with the largest share in the metric", shown.len());
+    let mut figures = vec![figure(bars("Shares of the variables", &words, "", &shown), "Shares of the variables")];
     figures.extend(image_width.and_then(|width| image(list, of, width)));
     let mut table = Table::new("Variables", &["variable|features", "share"]).searchable();
     for (name, share) in list.iter().take(ROWS) {
         table.row(vec![Cell::Text(name.clone()), Cell::Share(*share)]);
     }
     let body = text.with(row(figures)).with(table.html());
-    Some(Section::new("variables", "Which variables?", body))
+    Some(Section::new("variables", "Selected variables", body))
 }
 
 fn image(list: &[(String, f64)], of: usize, width: usize) -> Option<crate::html::Html> {
@@ -73,8 +77,7 @@ fn image(list: &[(String, f64)], of: usize, width: usize) -> Option<crate::html:
     let pixels = numbered(list.iter().map(|(name, share)| (name.as_str(), share / largest)), first)?;
     let last = pixels.iter().map(|pixel| pixel.0).max()?;
     let height = (last / width.max(1) + 1).max(of.div_ceil(width.max(1)).min(width * 4));
-    let caption = plain("span", "Selected pixels on the image");
-    Some(figure(grid("Selected pixels on the image", width.max(1), height, &pixels), caption))
+    Some(figure(grid("Selected pixels", width.max(1), height, &pixels), "Selected pixels"))
 }
 
 #[cfg(test)]
@@ -88,7 +91,7 @@ mod tests {
         let text = found.body.as_str();
         assert_eq!(text.matches("stroke-linejoin").count(), 2, "{text}");
         assert!(text.contains("&lt;a&gt;: from 75 at 0.5 to 25 at 1.5") && !text.contains("<a>"), "{text}");
-        assert!(projection(&[1.0, 1.0, 1.0], &classes).is_none(), "nothing to tell apart");
+        assert!(projection(&[1.0, 1.0, 1.0], &classes).is_none(), "no range");
         assert!(projection(&[], &[]).is_none() && projection(&[0.0, f64::NAN, 1.0], &classes).is_none());
     }
 

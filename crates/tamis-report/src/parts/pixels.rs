@@ -1,24 +1,25 @@
-//! Selected pixels on the grid of the image, where features are the numbered pixels of one (Ma 2017, Figure 4.3).
+//! Selected pixels on the grid of the image, for features that are numbered pixels.
 
 use std::fmt::Write as _;
 
-use super::features::effect;
+use tamis::model::Model;
+
+use crate::context::ReportContext;
 use crate::html::{clipped, paragraph};
 use crate::page::{Section, figure, row};
 use crate::svg::{escape, place};
 use crate::table::short_number;
-use tamis::model::Model;
 
-/// Pixels of an image at most.
+/// The largest number of pixels of an image.
 const MOST: usize = 1 << 20;
-/// Pictures at most.
+/// The largest number of pictures.
 const PICTURES: usize = 30;
 const SIDE: f64 = 260.0;
 
-/// A pixel: its number, counted from 0 row by row, and how strong it is, from −1 to 1.
+/// A pixel: its number, counted from 0 row by row, and its effect relative to the largest, from −1 to 1.
 pub type Pixel = (usize, f64);
 
-/// A picture of pixels on a grid of so many columns.
+/// A picture of pixels on a grid.
 pub fn grid(title: &str, width: usize, height: usize, pixels: &[Pixel]) -> String {
     let side = SIDE / width.max(height).max(1) as f64;
     let (across, down) = (side * width as f64, side * height as f64);
@@ -54,7 +55,8 @@ pub fn grid(title: &str, width: usize, height: usize, pixels: &[Pixel]) -> Strin
     out
 }
 
-/// Pixels by the names of features; nothing if a name is no number or beyond all images. Counted from `first`.
+/// The pixels that features are named after; nothing if a name is not the number of a pixel. `first` is the number of the
+/// first pixel.
 pub fn numbered<'a>(features: impl Iterator<Item = (&'a str, f64)>, first: usize) -> Option<Vec<Pixel>> {
     let pixel = |(name, value): (&str, f64)| {
         let number = name.parse::<usize>().ok()?.checked_sub(first)?;
@@ -63,14 +65,15 @@ pub fn numbered<'a>(features: impl Iterator<Item = (&'a str, f64)>, first: usize
     features.map(pixel).collect()
 }
 
-/// The section of a model over the pixels of images so many pixels wide.
-pub fn section(model: &Model, width: usize) -> Option<Section> {
+/// The section, if the width of the images is known.
+pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
+    let width = context.image_width?;
     let all = || model.outputs.iter().flat_map(|output| &output.features);
     let zero_based = all().any(|feature| feature.name == "0");
-    let largest = all().map(|feature| effect(feature).abs()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let largest = all().map(|feature| feature.effect().abs()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let mut pictures = Vec::new();
     for output in &model.outputs {
-        let features = output.features.iter().map(|feature| (feature.name.as_str(), effect(feature) / largest));
+        let features = output.features.iter().map(|feature| (feature.name.as_str(), feature.effect() / largest));
         let pixels = numbered(features, usize::from(!zero_based))?;
         let title = match &output.class {
             Some(class) => format!("Pixels for class {}", clipped(&class.to_string(), 24)),
@@ -86,11 +89,11 @@ pub fn section(model: &Model, width: usize) -> Option<Section> {
         .take(PICTURES)
         .map(|(title, pixels)| figure(grid(title, width, height, pixels), title.as_str()));
     let text = paragraph(
-        "Features are taken as the pixels of images {} pixels wide, row by row. Blue speaks for the class, orange against it; \
-         the stronger the colour, the larger the effect. Grey pixels are not used.",
+        "Features are read as the pixels of images {} pixels wide, row by row. Blue pixels have positive effects, orange pixels \
+         negative ones; a stronger colour means a larger effect. Grey pixels are not used.",
         &[&width.to_string()],
     );
-    Some(Section::new("pixels", "Where in the image?", text.with(row(figures))))
+    Some(Section::new("pixels", "Selected pixels", text.with(row(figures))))
 }
 
 #[cfg(test)]

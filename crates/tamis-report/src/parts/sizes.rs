@@ -1,81 +1,76 @@
-//! What if fewer: the ladder of sizes with their errors, and half as many features by name; or, where no ladder was built,
-//! how much of all effects the strongest features carry.
+//! Error against model size: the size path with held-out errors, and the features that half the size would keep. For methods
+//! without a size path: the share of the total effect in the strongest features.
 
 use std::collections::BTreeSet;
 
-use super::features::effect;
-use super::headline::{Measure, rung};
-use crate::axis::AxisKind;
-use crate::chart::Chart;
-use crate::html::{Html, clipped, command, paragraph, prose, shell, tag};
-use crate::page::{Section, figure, row};
-use crate::table::{Cell, Table, count, per_cent};
+use tamis::model::summary::{HeadlineMetric, HeldOut, count};
 use tamis::model::{Cut, Model, Selection, Step};
 
-/// Names told of those that stay or leave.
+use super::headline::{interval, with_interval, written};
+use super::path;
+use crate::axis::AxisKind;
+use crate::chart::Chart;
+use crate::context::ReportContext;
+use crate::html::{Html, clipped, command, paragraph, prose, shell, tag};
+use crate::page::{Section, figure, row};
+use crate::table::{Cell, Table, per_cent};
+
+/// Names listed of features that are kept or dropped.
 const NAMES: usize = 40;
 
-/// The section. `fit` is the command that would make a model of another size where it cannot be cut, `{}` for the size.
-pub fn section(model: &Model, file: &str, fit: &str) -> Option<Section> {
-    let size = model.nonzeros();
-    if size < 2 {
+/// The section; nothing for a model that is shown on its solution path.
+pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
+    if model.nonzeros() < 2 || path::is_shown(context) {
         return None;
     }
-    let body = match &model.selection {
-        Some(selection) => ladder(model, selection, file),
-        None => carried(model, size, fit),
-    };
-    Some(Section::new("fewer", "What if you want fewer?", body))
+    Some(match &model.selection {
+        Some(selection) => Section::new("sizes", "Error against model size", size_path(model, selection, context.file)),
+        None => Section::new("sizes", "Cumulative effect", cumulative_effect(model, &context.refit_command(model))),
+    })
 }
 
-fn ladder(model: &Model, selection: &Selection, file: &str) -> Html {
+fn size_path(model: &Model, selection: &Selection, file: &str) -> Html {
     let recut = format!("tamis recut {} --k {{}} --out smaller.json", shell(file));
     let half = half(model, selection, &recut);
-    let chart =
-        figure(picture(model, selection), prose("Models of falling size from one training (the [ladder])", &[]));
+    let chart = figure(size_chart(model, selection), prose("Held-out error of each step of the [size path]", &[]));
     half.with(row([chart, slider(model, selection, &recut)])).with(table(model, selection, &recut).html())
 }
 
-/// Half as many: which stay, which leave, what it costs.
+/// Half the size: the features kept, the features dropped, and the held-out error.
 fn half(model: &Model, selection: &Selection, recut: &str) -> Html {
     let size = model.nonzeros();
     let wanted = size / 2;
     let Ok(smaller) = model.recut(Cut::Size(wanted)) else { return Html::new() };
-    let (stay, all) = (names(&smaller), names(model));
-    let kept: BTreeSet<&str> = stay.iter().copied().collect();
-    let leave: Vec<&str> = all.into_iter().filter(|name| !kept.contains(name)).collect();
-    let measure = Measure::of(model);
-    let told = |step: &Step| measure.with_interval(&measure.of_step(step));
-    let ladder = smaller.selection.as_ref().expect("it was cut");
-    let worth = match (rung(&smaller, ladder), rung(model, selection)) {
-        (Some(step), Some(now)) => prose(
-            "its {} is *{}*; with all {} it is {}.",
-            &[measure.name(), &told(step), &count(size as u64), &told(now)],
+    let (kept, all) = (names(&smaller), names(model));
+    let is_kept: BTreeSet<&str> = kept.iter().copied().collect();
+    let dropped: Vec<&str> = all.into_iter().filter(|name| !is_kept.contains(name)).collect();
+    let metric = HeadlineMetric::of(model);
+    let estimate = |step: &Step| with_interval(metric, interval(metric, step));
+    let path = smaller.selection.as_ref().expect("a model cut from a size path has one");
+    let quality = match (HeldOut::of(&smaller, path), HeldOut::of(model, selection)) {
+        (HeldOut::Own(step), HeldOut::Own(now)) => prose(
+            "[held-out] {} *{}*, compared with {} for all {} features.",
+            &[metric.name(), &estimate(step), &estimate(now), &count(size as u64)],
         ),
-        (Some(step), None) => prose("its {} is *{}*.", &[measure.name(), &told(step)]),
-        _ => {
-            let next = selection.ladder.iter().find(|step| step.size < wanted);
-            let larger = selection.ladder.iter().rfind(|step| step.size > wanted);
-            let near: Vec<String> = [larger, next]
-                .into_iter()
-                .flatten()
-                .map(|step| format!("{} features {}", count(step.size as u64), told(step)))
-                .collect();
-            prose("that size was not measured itself; near it, {}: {}.", &[measure.name(), &near.join(", ")])
+        (HeldOut::Own(step), _) => prose("[held-out] {} *{}*.", &[metric.name(), &estimate(step)]),
+        (HeldOut::Nearest { larger, smaller }, _) => {
+            let sized = |step: &Step| format!("{} with {} features", estimate(step), count(step.size as u64));
+            let nearest: Vec<String> = std::iter::once(larger).chain(smaller).map(sized).collect();
+            prose("no [held-out] estimate; nearest: {} {}.", &[metric.name(), &nearest.join(" and ")])
         }
     };
-    let first = tag("p", &[], prose("*Half as many, {} features*: ", &[&count(wanted as u64)]).with(worth));
+    let first = tag("p", &[], prose("*Half the size, {} features*: ", &[&count(wanted as u64)]).with(quality));
     first
-        .with(paragraph("Stay: {}.", &[&listed(&stay)]))
-        .with(if leave.is_empty() { Html::new() } else { paragraph("Leave: {}.", &[&listed(&leave)]) })
+        .with(paragraph("Kept: {}.", &[&listed(&kept)]))
+        .with(if dropped.is_empty() { Html::new() } else { paragraph("Dropped: {}.", &[&listed(&dropped)]) })
         .with(command(&recut.replace("{}", &wanted.to_string())))
 }
 
-/// Different names, the strongest feature first.
+/// Distinct names, the feature with the largest effect first.
 fn names(model: &Model) -> Vec<&str> {
     let mut list: Vec<(f64, &str)> = Vec::new();
     for feature in model.outputs.iter().flat_map(|output| &output.features) {
-        list.push((effect(feature).abs(), &feature.name));
+        list.push((feature.effect().abs(), &feature.name));
     }
     list.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     let mut seen = BTreeSet::new();
@@ -90,49 +85,48 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn picture(model: &Model, selection: &Selection) -> String {
-    let measure = Measure::of(model);
+fn size_chart(model: &Model, selection: &Selection) -> String {
+    let metric = HeadlineMetric::of(model);
+    let is_error = metric == HeadlineMetric::Error;
+    let unit = if is_error { 100.0 } else { 1.0 };
     let point = |step: &Step| {
-        let worth = measure.of_step(step);
-        let [value, low, high] = [worth.value, worth.low, worth.high].map(|value| measure.drawn(value));
+        let found = metric.estimate(step);
+        let [value, low, high] = [found.value, found.low, found.high].map(|value| unit * value);
         (step.size as f64, value, low, high)
     };
     let spans: Vec<_> = selection.ladder.iter().filter(|step| step.size > 0).map(point).collect();
     let line = spans.iter().map(|&(x, y, ..)| (x, y)).collect();
-    let chart = Chart::new("Error against the number of features")
+    let chart = Chart::new("Error against model size")
         .size(460.0, 210.0)
-        .x("features (each step, half as many)")
-        .y(measure.axis())
+        .x("number of features")
+        .y(if is_error { "error (%)" } else { metric.name() })
         .x_kind(AxisKind::Logarithmic)
         .y_holds(0.0)
-        .line("with 95 % interval", line)
-        .spans("with 95 % interval", spans);
-    match selection.ladder.get(selection.chosen) {
-        Some(step) if rung(model, selection).is_some() => {
-            let (x, y, ..) = point(step);
-            chart.points("this model", vec![(x, y, 0.16)]).inline()
-        }
-        _ => chart.inline(),
+        .line("held-out, 95 % interval", line)
+        .spans("held-out, 95 % interval", spans);
+    match HeldOut::of(model, selection).own().map(point) {
+        Some((x, y, ..)) => chart.points("this model", vec![(x, y, 0.16)]).inline(),
+        None => chart.inline(),
     }
 }
 
-/// Any size up to the largest that is kept; the script tells of it.
+/// A slider over all sizes up to the largest whose weights are kept; the script shows the estimate.
 fn slider(model: &Model, selection: &Selection, recut: &str) -> Html {
     let kept = selection.ladder.iter().filter(|step| !step.outputs.is_empty());
     let Some(most) = kept.map(distinct).max().filter(|&most| most > 1) else { return Html::new() };
-    let measure = Measure::of(model);
-    let written = |step: &Step| measure.with_interval(&measure.of_step(step)).replace(' ', "_");
-    let rungs: Vec<String> = selection.ladder.iter().map(|step| format!("{}={}", step.size, written(step))).collect();
+    let metric = HeadlineMetric::of(model);
+    let estimate = |step: &Step| with_interval(metric, interval(metric, step)).replace(' ', "_");
+    let steps = selection.ladder.iter().map(|step| format!("{}={}", step.size, estimate(step)));
+    let steps = steps.collect::<Vec<_>>().join(" ");
     let (most, now) = (most.to_string(), (model.nonzeros() / 2).max(1).to_string());
-    let label = tag("label", &[("for", "size")], "What if it were another number?");
+    let label = tag("label", &[("for", "size")], "Number of features");
     let input = tag("input", &[("id", "size"), ("type", "range"), ("min", "1"), ("max", &most), ("value", &now)], "");
     let inside =
         label.with(input).with(tag("output", &[("for", "size")], "")).with(command(&recut.replace("{}", &now)));
-    let rungs = rungs.join(" ");
     let attributes = [
         ("class", "what-if"),
-        ("data-sizes", rungs.as_str()),
-        ("data-measure", measure.name()),
+        ("data-sizes", steps.as_str()),
+        ("data-metric", metric.name()),
         ("data-command", recut),
         ("hidden", ""),
     ];
@@ -144,29 +138,28 @@ fn distinct(step: &Step) -> usize {
 }
 
 fn table(model: &Model, selection: &Selection, recut: &str) -> Table {
-    let measure = Measure::of(model);
-    let mut table = Table::new("Ladder of sizes", &["features", measure.name(), "from", "to", "loss", "command"]);
+    let metric = HeadlineMetric::of(model);
+    let mut table =
+        Table::new("Size path", &["features", metric.name(), "from|interval", "to|interval", "loss", "command"]);
+    let is_own = HeldOut::of(model, selection).own().is_some();
     for (number, step) in selection.ladder.iter().enumerate() {
-        let worth = measure.of_step(step);
-        let shown = |value: f64| Cell::Shown(value, measure.written(value));
+        let found = metric.estimate(step);
+        let shown = |value: f64| Cell::Shown(value, written(metric, value));
         let last = match (number == selection.chosen, step.outputs.is_empty()) {
-            (true, _) if rung(model, selection).is_some() => Cell::Text("◄ this model".into()),
+            (true, _) if is_own => Cell::Text("◄ this model".into()),
             (_, false) => Cell::Command(recut.replace("{}", &step.size.to_string())),
-            (_, true) => Cell::Text("too large to be kept; fit again with --k".into()),
+            (_, true) => Cell::Text("weights not kept; fit again with --k".into()),
         };
         let (size, loss) = (Cell::Shown(step.size as f64, count(step.size as u64)), Cell::Number(step.loss));
-        table.row(vec![size, shown(worth.value), shown(worth.low), shown(worth.high), loss, last]);
+        table.row(vec![size, shown(found.value), shown(found.low), shown(found.high), loss, last]);
     }
-    table.noted(prose(
-        "Each size was judged on rows that its features were chosen without. From and to: the [interval].",
-        &[],
-    ))
+    table.with_note(prose("Errors and losses are measured on [held-out] rows. From and to: the [interval].", &[]))
 }
 
-/// Without a ladder: how much of all effects the strongest carry.
-fn carried(model: &Model, size: usize, fit: &str) -> Html {
+/// The share of the total effect in the strongest features. `fit` is the command that fits another size, `{}` for the size.
+fn cumulative_effect(model: &Model, fit: &str) -> Html {
     let mut sizes: Vec<f64> =
-        model.outputs.iter().flat_map(|output| &output.features).map(|feature| effect(feature).abs()).collect();
+        model.outputs.iter().flat_map(|output| &output.features).map(|feature| feature.effect().abs()).collect();
     sizes.sort_by(|a, b| b.total_cmp(a));
     let total = sizes.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let shares: Vec<f64> = sizes
@@ -176,12 +169,12 @@ fn carried(model: &Model, size: usize, fit: &str) -> Html {
             Some(*sum / total)
         })
         .collect();
-    let part = shares[(sizes.len() / 2).max(1) - 1];
-    let half = (size / 2).max(1);
+    let share = shares[(sizes.len() / 2).max(1) - 1];
+    let half = (model.nonzeros() / 2).max(1);
     let text = paragraph(
-        "The stronger half of the weights carries *{}* of all effects. This method built no [ladder], so what fewer \
-         features cost is not known before it is tried. Exactly half as many:",
-        &[&per_cent(part)],
+        "The stronger half of the weights has *{}* of the total absolute effect. This method builds no [size path], so the error \
+         of a smaller model is unknown until it is fitted. This command fits half the size:",
+        &[&per_cent(share)],
     );
     let step = (shares.len() / 100).max(1);
     let points: Vec<(f64, f64)> = shares
@@ -191,14 +184,14 @@ fn carried(model: &Model, size: usize, fit: &str) -> Html {
         .map(|(at, share)| ((at + 1) as f64, 100.0 * share))
         .collect();
     let kind = if shares.len() > 200 { AxisKind::Logarithmic } else { AxisKind::Linear };
-    let chart = Chart::new("Part of all effects that the strongest weights carry")
+    let chart = Chart::new("Cumulative effect of the strongest weights")
         .size(460.0, 190.0)
-        .x("weights, the strongest first")
-        .y("part of all effects (%)")
+        .x("weights, the largest effect first")
+        .y("share of the total effect (%)")
         .x_kind(kind)
         .y_holds(0.0)
         .y_holds(100.0)
         .line("", points);
     text.with(command(&fit.replace("{}", &half.to_string())))
-        .with(row([figure(chart.inline(), "What the strongest weights carry")]))
+        .with(row([figure(chart.inline(), "Cumulative effect of the strongest weights")]))
 }

@@ -3,6 +3,7 @@
 mod file;
 mod predict;
 mod selection;
+pub mod summary;
 
 pub use file::{FORMAT_VERSION, ModelError};
 pub use predict::{Prediction, Predictor};

@@ -10,7 +10,7 @@ use tamis::train::Observer;
 use tamis_metric::{
     Candidate, CvResult, Dataset, EarlyStopping, FittedMetric, MetricError, MetricOptions, Params, fit,
 };
-use tamis_report::MetricTold;
+use tamis_report::MetricContext;
 
 use super::super::fit::{can_be_written, stop_on_signal};
 use super::super::report::{page_of_metric, write};
@@ -46,8 +46,9 @@ pub fn run(args: &FitArgs) -> Result<(), Failure> {
     match &args.report {
         Some(path) => {
             let (file, flags) = (args.out.display().to_string(), args.data.reading.typed());
-            let told = MetricTold { file: &file, data: &args.data.data, flags: &flags, ..MetricTold::default() };
-            let page = page_of_metric(&fitted.metric, args.image_width.map(usize::from), &told);
+            let context =
+                MetricContext { file: &file, data: &args.data.data, flags: &flags, ..MetricContext::default() };
+            let page = page_of_metric(&fitted.metric, args.image_width.map(usize::from), &context);
             write(path, &page, args.quiet || args.json)
         }
         None => Ok(()),
