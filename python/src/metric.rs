@@ -150,7 +150,7 @@ impl Asked {
     }
 
     fn with(&self, settings: Settings) -> Result<Settings, MetricError> {
-        let wrong = |error: serde_json::Error| MetricError::Choice(error.to_string());
+        let wrong = |error: serde_json::Error| MetricError::Choice(error.to_string().into());
         let numbers: serde_json::Map<String, Value> = serde_json::from_str(&self.numbers).map_err(wrong)?;
         let mut all = serde_json::to_value(settings).map_err(wrong)?;
         all.as_object_mut().into_iter().for_each(|fields| fields.extend(numbers.clone()));

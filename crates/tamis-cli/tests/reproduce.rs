@@ -32,7 +32,7 @@ unavailable = "data unavailable here"
 [runs.ftrl]
 title = "FTRL"
 recipe = { method = "ftrl", passes = 2 }
-grid = { penalty = [1, 3] }
+grid = { l1 = [1, 3] }
 
 [runs.later]
 title = "Later"
@@ -111,10 +111,7 @@ fn tables_stand_beside_the_papers() {
     let line =
         |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}\n{page}"));
     assert!(line("| Small, hinge | FTRL | 5.00 ± 0.50 |").contains("✓") && page.contains("Anything goes."), "{page}");
-    assert!(
-        line("| Small, hinge | FTRL").ends_with("| penalty 1 |")
-            || line("| Small, hinge | FTRL").ends_with("| penalty 3 |")
-    );
+    assert!(line("| Small, hinge | FTRL").ends_with("| l1 1 |") || line("| Small, hinge | FTRL").ends_with("| l1 3 |"));
     assert!(line("| Small, hinge | Later").contains("not in this build"));
     assert_eq!(line("| Small, hinge | Peer"), "| Small, hinge | Peer | 7.00 | 6.50 ± 0.25 | -0.50 ✓ |  | C 1 |");
     assert!(line("| Whole | Peer").contains("not yet measured"));
@@ -132,11 +129,11 @@ fn the_number_is_that_of_the_commands_it_stands_for() {
     let folder = folder();
     let told = folder.json("reproduce nobody/2 --data data --quiet --json --only small");
     let line = &told[0]["lines"][0];
-    let tuned = folder.json("tune data/train.svm --method ftrl --passes 2 --loss hinge --penalty 1,3 --folds 3 --rule min --json --quiet --no-fit");
-    let penalty = tuned["chosen"]["setting"]["penalty"].to_string();
-    assert_eq!(line["setting"], format!("penalty {penalty}"));
+    let tuned = folder.json("tune data/train.svm --method ftrl --passes 2 --loss hinge --l1 1,3 --folds 3 --rule min --json --quiet --no-fit");
+    let penalty = tuned["chosen"]["setting"]["l1"].to_string();
+    assert_eq!(line["setting"], format!("l1 {penalty}"));
     let stable = folder.json(&format!(
-        "stability data/train.svm --method ftrl --passes 2 --loss hinge --penalty {penalty} --by order --runs 3 \
+        "stability data/train.svm --method ftrl --passes 2 --loss hinge --l1 {penalty} --by order --runs 3 \
          --validate data/test.svm --columns 100 --json --quiet"
     ));
     let ours = line["ours"].as_array().unwrap();
@@ -172,7 +169,7 @@ grid = { learning-rate = [0.1, 0.5] }
 [runs.ftrl]
 title = "FTRL"
 recipe = { method = "ftrl" }
-grid = { penalty = [0.1, 1, 10, 1000] }
+grid = { l1 = [0.1, 1, 10, 1000] }
 [tables.kept]
 title = "kept"
 measure = "kept"
@@ -205,9 +202,8 @@ fn figures_follow_the_runs_they_show() {
     let path = points(&told, 0);
     assert!(path.len() >= 10 && path.last().unwrap().0 == 480.0, "{path:?}");
     // The last look is the model itself, with the penalty that cross-validation chose.
-    let tuned = folder.json(
-        "tune data/train.svm --method ftrl --passes 2 --penalty 1,3 --folds 3 --rule min --json --quiet -o m.json",
-    );
+    let tuned = folder
+        .json("tune data/train.svm --method ftrl --passes 2 --l1 1,3 --folds 3 --rule min --json --quiet -o m.json");
     assert_eq!(path.last().unwrap().1, tuned["nonzeros"].as_f64().expect("a size"), "of 100 columns: {tuned}");
     let svg = folder.text("docs/results/nobody2000-figure-1.svg");
     assert!(svg.starts_with("<svg") && svg.contains("sizes over &lt;the run&gt;"));

@@ -40,6 +40,7 @@ pub mod loss;
 pub mod metric;
 pub mod model;
 pub mod moments;
+pub mod param;
 pub mod parse;
 pub mod project;
 pub mod random;

@@ -31,7 +31,7 @@
 //! outputs a feature is drawn for all of them, its score being the Euclidean norm of theirs.
 //!
 //! What is drawn here is right on average. `train::two_stage` goes on from there, and moves the drawn weights towards the fit on
-//! the rows unless `polish` is 0.
+//! the rows unless `refine` is 0.
 //!
 //! Cost: O(features log features) to make ready, O(features + K log features) a drawing.
 

@@ -74,7 +74,7 @@ mod tests {
         }
         for voters in [0, 1001] {
             let told = metric.among(&mut open(&path), TaskKind::Auto, voters).unwrap_err().to_string();
-            assert_eq!(told, "--voters must be from 1 to 1000");
+            assert_eq!(told, "`voters` must be from 1 to 1000");
         }
         std::fs::write(&path, "y,a,b,c\n").unwrap();
         assert!(metric.among(&mut open(&path), TaskKind::Auto, 3).is_err(), "no rows");

@@ -57,7 +57,7 @@ impl Candidate {
         let mut candidates = Vec::new();
         for family in families {
             let unknown = || format!("unknown candidate {family:?}; there are {:?}", Candidate::FAMILIES);
-            for candidate in Candidate::family(family).ok_or_else(|| MetricError::Choice(unknown()))? {
+            for candidate in Candidate::family(family).ok_or_else(|| MetricError::Choice(unknown().into()))? {
                 let candidate = match candidate.settings {
                     Some(settings) => Candidate::new(family, change(settings)?),
                     None => candidate,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::param::{Message, names};
 use crate::read::ReadError;
 use crate::train::TrainError;
 
@@ -18,8 +19,8 @@ pub enum MetricError {
     #[error(transparent)]
     Labels(#[from] TrainError),
     #[error("{0}")]
-    Choice(String),
-    #[error("the labels are numbers to be predicted, and a metric needs classes: use --task multiclass if they are")]
+    Choice(Message),
+    #[error("the labels are numbers to be predicted, and a metric needs classes: use {} if they are", names::TASK.with("multiclass"))]
     Numbers,
     #[error("class {label} has {}; {}", rows_of(*found), needs(*needed))]
     FewRows { label: String, found: usize, needed: usize },
@@ -27,7 +28,7 @@ pub enum MetricError {
     NothingVaries,
     #[error(
         "{rows} rows of {variables} variables need {} MiB, and {} MiB are allowed: take fewer rows or columns \
-         (tamis fit --k N finds which), or raise --memory", needed >> 20, limit >> 20
+         (a fit with {} finds which), or raise {}", needed >> 20, limit >> 20, names::K, names::MEMORY
     )]
     TooLarge { rows: usize, variables: usize, needed: u64, limit: u64 },
     #[error("{place}: label {found} is not one the metric knows ({known})")]
@@ -56,7 +57,8 @@ fn needs(count: usize) -> String {
     match count {
         2 => "every class needs two: a row has no neighbour of its own class otherwise; leave the class out".into(),
         _ => format!(
-            "cross-validation needs {count} of every class: leave the class out, or learn one family without it (--preset order-1)"
+            "cross-validation needs {count} of every class: leave the class out, or learn one family without it ({})",
+            names::PRESET.with("order-1")
         ),
     }
 }

@@ -16,6 +16,7 @@ use super::sample::Sample;
 use super::stop::{Stop, steps_of};
 use super::table::Table;
 use super::vote::{check_voters, vote};
+use crate::param::{Message, ParamName, names};
 use crate::random::{Purpose, generator, shuffle};
 use crate::read::memory_of_this_machine;
 
@@ -128,19 +129,19 @@ impl MetricOptions {
     }
 
     fn check(&self) -> Result<(), MetricError> {
-        let wrong = |text: &str| Err(MetricError::Choice(text.into()));
+        let wrong = |param: ParamName, rule| Err(MetricError::Choice(Message::new(rule, [param])));
         if self.candidates.is_empty() {
-            return wrong("there is nothing to choose from: name a candidate");
+            return Err(MetricError::Choice("there is nothing to choose from: name a candidate".into()));
         }
         if !(2..=100).contains(&self.folds) {
-            return wrong("--folds must be from 2 to 100");
+            return wrong(names::METRIC_FOLDS, "{} must be from 2 to 100");
         }
         if self.repeats.is_some_and(|repeats| !(1..=100).contains(&repeats)) {
-            return wrong("--repeats must be from 1 to 100");
+            return wrong(names::REPEATS, "{} must be from 1 to 100");
         }
         check_voters(self.voters)?;
         if matches!(self.stop, Stop::Complexity(price) if !(price >= 0.0 && price.is_finite())) {
-            return wrong("--complexity must be at least 0");
+            return wrong(names::COMPLEXITY, "{} must be at least 0");
         }
         self.candidates.iter().filter_map(|one| one.settings.as_ref()).try_for_each(|one| one.check())
     }

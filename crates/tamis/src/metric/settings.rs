@@ -22,6 +22,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::MetricError;
+use crate::param::{Message, ParamName, names};
 
 /// Everything that decides which metric is learned from given rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,38 +151,40 @@ impl Settings {
 
     /// Looks at every number once.
     pub fn check(&self) -> Result<(), MetricError> {
-        let wrong = |text: &str| Err(MetricError::Choice(text.into()));
+        let wrong = |param: ParamName, rule| Err(MetricError::Choice(Message::new(rule, [param])));
         if self.steps == 0 || self.steps > 100_000 {
-            return wrong("--steps must be from 1 to 100000");
+            return wrong(names::STEPS, "{} must be from 1 to 100000");
         }
         if self.neighbours == 0 || self.neighbours > 1000 {
-            return wrong("--neighbours must be from 1 to 1000");
+            return wrong(names::NEIGHBOURS, "{} must be from 1 to 1000");
         }
         if self.entries == 0 {
-            return wrong("--entries must be at least 1: a direction needs a variable");
+            return wrong(names::ENTRIES, "{} must be at least 1: a direction needs a variable");
         }
         if self.entries_share.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
-            return wrong("--entries-share must be above 0 and at most 1");
+            return wrong(names::ENTRIES_SHARE, "{} must be above 0 and at most 1");
         }
         if !(self.shrinkage > 0.0 && self.shrinkage <= 1.0) {
-            return wrong("--shrinkage must be above 0 and at most 1");
+            return wrong(names::SHRINKAGE, "{} must be above 0 and at most 1");
         }
         if !(self.bag > 0.0 && self.bag <= 1.0) {
-            return wrong("--bag must be above 0 and at most 1");
+            return wrong(names::BAG, "{} must be above 0 and at most 1");
         }
         if self.update_every == 0 {
-            return wrong("--update-every must be at least 1");
+            return wrong(names::UPDATE_EVERY, "{} must be at least 1");
         }
         if self.order == 0 || self.order > 8 {
-            return wrong("--order must be from 1 to 8");
+            return wrong(names::ORDER, "{} must be from 1 to 8");
         }
         if self.definite_shift && !self.draw_columns {
-            return wrong(
-                "definite-shift needs draw-columns: A is made whole, of as many candidates as a step looks at",
-            );
+            let text = "definite-shift needs draw-columns: A is made whole, of as many candidates as a step looks at";
+            return Err(MetricError::Choice(text.into()));
         }
         if self.engine == Engine::Stabilized && (self.order > 1 || self.squares) {
-            return wrong("the stabilized engine looks at variables only: use --order 1, and no squares");
+            return Err(MetricError::Choice(Message::new(
+                "the stabilized engine looks at variables only: use {}, and no squares",
+                [names::ORDER.with(1)],
+            )));
         }
         Ok(())
     }
@@ -211,17 +214,17 @@ mod tests {
     #[test]
     fn numbers_out_of_range_are_told_by_their_flag() {
         let told = |settings: Settings| settings.check().unwrap_err().to_string();
-        assert!(told(Settings { steps: 0, ..Settings::default() }).contains("--steps"));
-        assert!(told(Settings { neighbours: 0, ..Settings::default() }).contains("--neighbours"));
-        assert!(told(Settings { entries: 0, ..Settings::default() }).contains("--entries"));
-        assert!(told(Settings { entries_share: Some(2.0), ..Settings::default() }).contains("--entries-share"));
-        assert!(told(Settings { shrinkage: f64::NAN, ..Settings::default() }).contains("--shrinkage"));
-        assert!(told(Settings { bag: 0.0, ..Settings::default() }).contains("--bag"));
-        assert!(told(Settings { update_every: 0, ..Settings::default() }).contains("--update-every"));
+        assert!(told(Settings { steps: 0, ..Settings::default() }).contains("`steps`"));
+        assert!(told(Settings { neighbours: 0, ..Settings::default() }).contains("`neighbours`"));
+        assert!(told(Settings { entries: 0, ..Settings::default() }).contains("`entries`"));
+        assert!(told(Settings { entries_share: Some(2.0), ..Settings::default() }).contains("`entries-share`"));
+        assert!(told(Settings { shrinkage: f64::NAN, ..Settings::default() }).contains("`shrinkage`"));
+        assert!(told(Settings { bag: 0.0, ..Settings::default() }).contains("`bag`"));
+        assert!(told(Settings { update_every: 0, ..Settings::default() }).contains("`update-every`"));
         assert!(told(Settings { draw_columns: false, ..Settings::thesis() }).contains("draw-columns"));
-        assert!(told(Settings { order: 2, ..Settings::wide() }).contains("--order 1"));
+        assert!(told(Settings { order: 2, ..Settings::wide() }).contains("`order = 1`"));
         assert!(told(Settings { squares: true, ..Settings::wide() }).contains("no squares"));
-        assert!(told(Settings { order: 9, ..Settings::default() }).contains("--order"));
+        assert!(told(Settings { order: 9, ..Settings::default() }).contains("`order`"));
     }
 
     #[test]

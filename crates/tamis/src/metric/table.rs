@@ -260,6 +260,6 @@ pub(super) mod tests {
         }
         stream.dictionary = Some(names);
         let told = stream.lay_out(TaskKind::Auto, 1000).unwrap_err().to_string();
-        assert!(told.contains("2 rows of 100 variables") && told.contains("--memory"), "{told}");
+        assert!(told.contains("2 rows of 100 variables") && told.contains("`memory`"), "{told}");
     }
 }

@@ -6,6 +6,7 @@
 use super::MetricError;
 use super::nearest::Nearest;
 use super::number::{Real, double};
+use crate::param::{Message, names};
 
 /// A class and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +19,10 @@ pub struct Verdict {
 
 /// Whether so many rows can vote.
 pub(super) fn check_voters(voters: usize) -> Result<(), MetricError> {
-    match (1..=1000).contains(&voters) {
-        true => Ok(()),
-        false => Err(MetricError::Choice("--voters must be from 1 to 1000".into())),
+    if (1..=1000).contains(&voters) {
+        return Ok(());
     }
+    Err(MetricError::Choice(Message::new("{} must be from 1 to 1000", [names::VOTERS])))
 }
 
 /// The vote of the `voters` nearest rows of all classes; of classes with as many votes the one with the nearest row.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Label;
 use crate::loss::LossKind;
 use crate::parse::columns::KnownColumns;
-use crate::recipe::{Law, Origin, RowScale};
+use crate::recipe::{Origin, RowScale, SamplingLaw};
 
 /// What is predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,7 +150,7 @@ pub struct Model {
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
     /// What decided how likely a feature was.
-    pub law: Law,
+    pub law: SamplingLaw,
     /// Draws with replacement (K); nothing where exactly k features were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draws: Option<u64>,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::columnar::ColumnarError;
+use crate::param::names;
 use crate::parse::Problem;
 use crate::parse::columns::ColumnError;
 
@@ -22,7 +23,7 @@ pub enum ReadError {
     Damaged { file: String, source: io::Error },
     #[error("{file}: named as {named} but its content is not")]
     NotCompressed { file: String, named: &'static str },
-    #[error("{file}: cannot tell the format by the name; use --format svm|vw|csv|tsv|jsonl|parquet|arrow|npz")]
+    #[error("{file}: cannot tell the format by the name; use {}", names::FORMAT.with("svm|vw|csv|tsv|jsonl|parquet|arrow|npz"))]
     UnknownFormat { file: String },
     #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::EXTENSIONS)]
     EmptyDirectory { path: PathBuf },
@@ -47,7 +48,8 @@ pub enum ReadError {
     #[error("no rows in {files}")]
     NoRows { files: String },
     #[error(
-        "the pass cache cannot be {action}: {source}; --cache-dir names another place, --memory N keeps more in memory"
+        "the pass cache cannot be {action}: {source}; {} names another place, {} keeps more in memory", names::CACHE_DIR,
+        names::MEMORY.with("N")
     )]
     Cache { action: &'static str, source: io::Error },
     #[error("the pass cache is damaged (block {block} fails its checksum); run again")]

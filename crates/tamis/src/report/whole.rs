@@ -179,7 +179,7 @@ fn ideas(model: &Model, told: &Told<'_>) -> Vec<Idea> {
         let why = prose("Keep this model.", &[]);
         list.push(idea(
             why,
-            format!("tamis solve {data} --method {} --choose {choose} --out {file}", model.recipe.method_name()),
+            format!("tamis solve {data} --method {} --criterion {choose} --out {file}", model.recipe.method_name()),
         ));
     }
     match (&model.recipe, &model.selection) {
@@ -203,7 +203,7 @@ fn ideas(model: &Model, told: &Told<'_>) -> Vec<Idea> {
             list.push(idea(
                 why,
                 format!(
-                    "tamis solve {data} --method {other} --choose bic --path --out {other}.json --report {other}.html"
+                    "tamis solve {data} --method {other} --criterion bic --path --out {other}.json --report {other}.html"
                 ),
             ));
         }
@@ -251,7 +251,7 @@ pub fn of_runs(recipe: &Recipe, about: &Survey, found: &Repeated, told: &Told<'_
             told.flags
         ),
     }];
-    if recipe.method != crate::recipe::Method::Stabilized {
+    if recipe.method.kind() != crate::recipe::Method::Stabilized {
         ideas.push(Idea {
             why: prose("The same for the default method, which is made to be stable.", &[]),
             command: format!("tamis stability {}{} --report stable.html", data(told), told.flags),
@@ -267,8 +267,8 @@ pub fn of_runs(recipe: &Recipe, about: &Survey, found: &Repeated, told: &Told<'_
 
 fn asked_of_runs(recipe: &Recipe, about: &Survey, told: &Told<'_>) -> Section {
     let text = |what: &str, value: String, meaning: &str| (what.to_string(), value, meaning.to_string());
-    let mut list = vec![text("method", recipe.method.name().into(), recipe.method.about())];
-    list.extend(recipe.numbers.iter().map(|(name, value)| text(name, short_number(*value), "as given")));
+    let mut list = vec![text("method", recipe.method.name().into(), recipe.method.info().about)];
+    list.extend(asked::given(recipe));
     list.extend(recipe.k.map(|k| text("k", count(k as u64), "exactly so many features")));
     list.push(text("files", clipped(&told.data.join(", "), 400), "where the rows came from"));
     list.push(text("rows", count(about.rows), "examples"));

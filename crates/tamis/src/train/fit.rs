@@ -20,8 +20,9 @@ use super::two_stage;
 use crate::data::{Batch, ColumnScale, Dictionary, Example, FeatureId, Row};
 use crate::learn::Learner;
 use crate::model::Model;
+use crate::param::names;
 use crate::read::{Block, HeldOptions, ReadError, ReadOptions, RowSource, RowStream, Source};
-use crate::recipe::{Method, Recipe, RecipeError};
+use crate::recipe::{Family, FtrlParams, Method, Recipe, RecipeError};
 
 /// Where the rows come from and what to do on the way. What is learned is in the recipe.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ pub struct FitOptions {
     /// What the labels are.
     pub task: TaskKind,
     /// The seed of the random order of rows, where it is not the recipe's: the same learner sees the rows in another order.
-    /// No effect on a learner that visits rows in an order of its own ([`Recipe::follows_order`]).
+    /// No effect on a learner that visits rows in an order of its own ([`MethodInfo::follows_order`](crate::recipe::MethodInfo::follows_order)).
     pub order: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
@@ -105,7 +106,9 @@ pub fn fit_rows(
     let held = HeldOptions {
         memory: options.memory,
         folder: options.cache_folder.clone(),
-        shuffle: plan.shuffle.then_some(options.order.filter(|_| recipe.follows_order()).unwrap_or(recipe.seed)),
+        shuffle: plan
+            .shuffle
+            .then_some(options.order.filter(|_| recipe.method.info().follows_order).unwrap_or(recipe.seed)),
     };
     let tick = |bytes| {
         observer.tick(0, None, bytes);
@@ -119,7 +122,7 @@ pub fn fit_rows(
     if head.rows == 0 {
         return Err(ReadError::NoRows { files: stream.name() }.into());
     }
-    if plan.shuffle && !recipe.follows_order() {
+    if plan.shuffle && !recipe.method.info().follows_order {
         head.arrange(&mut dictionary, &mut scale, resume.as_ref().map_or(0, |saved| saved.dictionary.span()))?;
     }
     scale.finish();
@@ -127,10 +130,11 @@ pub fn fit_rows(
         Some(saved) => Targets::from_parts(saved.position.loss, recipe, saved.position.kind.clone()),
         None => head.labels.decide(recipe, options.task)?,
     };
-    if recipe.paper.is_some() && (options.checkpoint.is_some() || resume.is_some()) {
-        return Err(RecipeError::Clash("--preset paper cannot be saved half-way: leave --checkpoint out".into()).into());
+    if recipe.method.kind() == Method::StabilizedPublished && (options.checkpoint.is_some() || resume.is_some()) {
+        let (method, param) = (recipe.method.name(), names::CHECKPOINT.into());
+        return Err(RecipeError::Unsupported { method, param, reason: "its state is not saved" }.into());
     }
-    if recipe.method == Method::Stabilized {
+    if recipe.method.info().family == Family::Staged {
         let Head { held, texts, rows, fingerprint, .. } = head;
         let (columns, skipped) = (stream.columns(), (stream.skipped(), stream.first_skipped().to_vec()));
         let job = stabilized::Job {
@@ -155,7 +159,7 @@ pub fn fit_rows(
     trainer.head_rows = head.rows;
     trainer.fingerprint = (head.rows, head.fingerprint);
     trainer.total = head.is_all.then(|| head.rows * u64::from(passes));
-    match recipe.method {
+    match recipe.method.kind() {
         Method::TwoStage => two_stage::settle(&mut trainer, &mut head, passes)?,
         _ => steps::settle(&mut trainer, &mut head, resume.as_ref().map(|saved| saved.position.longest))?,
     }
@@ -330,7 +334,7 @@ fn finish(
     stream: &dyn RowSource,
 ) -> Result<Fitted, TrainError> {
     let recipe = trainer.recipe;
-    let (chosen, sampling) = match recipe.method {
+    let (chosen, sampling) = match recipe.method.kind() {
         Method::TwoStage if trainer.lane.crew().bank.not_finite().is_some() => return Err(trainer.diverged()),
         Method::TwoStage => {
             two_stage::draw(&mut trainer, &mut head).map(|(chosen, sampling)| (chosen, Some(sampling)))?
@@ -355,16 +359,17 @@ fn finish(
     }
     trainer.save(true)?;
     let (rows_learned, memory) = (trainer.done, trainer.memory());
-    let open =
-        (trainer.options.keep_open && recipe.method.stays_open()).then(|| Online::after(trainer, head.rows, tail_rows));
+    let open = (trainer.options.keep_open && recipe.method.info().partial_fit)
+        .then(|| Online::after(trainer, head.rows, tail_rows));
     Ok(Fitted { model, rows_learned, memory, skipped: stream.first_skipped().to_vec(), open })
 }
 
 /// Learns the chosen features again, without penalty and without the others, over as many passes.
 fn refit(trainer: &mut Trainer<'_>, head: &mut Head, passes: u32, chosen: &[FeatureId]) -> Result<Bank, TrainError> {
     let recipe = trainer.recipe;
-    let plain = Recipe { intercept: recipe.intercept, loss: recipe.loss, ..Recipe::new(Method::Ftrl) };
-    let mut bank = Bank::new(&plain.set("penalty", 0.0), &trainer.targets, trainer.options.read.threads);
+    let method = FtrlParams { l1: Some(0.0), ..FtrlParams::default() }.into();
+    let plain = Recipe { method, intercept: recipe.intercept, loss: recipe.loss, ..Recipe::default() };
+    let mut bank = Bank::new(&plain, &trainer.targets, trainer.options.read.threads);
     let mut kept = vec![false; trainer.dictionary.span()];
     chosen.iter().for_each(|&id| kept[id as usize] = true);
     let texts = head.texts.clone();

@@ -7,7 +7,7 @@ use super::task::{Kind, LabelSurvey, Targets};
 use crate::data::{ColumnScale, Dictionary, Example, FeatureId, FeatureKey, Label, ParsedRows, Row, ScaleKind};
 use crate::random::mix;
 use crate::read::{Block, Held, HeldOptions, RowSource};
-use crate::recipe::{ROW_NUMBER, Recipe};
+use crate::recipe::{Family, ROW_NUMBER, Recipe};
 
 /// Rows that are enough for one pass: smaller data is passed over until this many are learned, at most 20 times.
 const ENOUGH_ROWS: u64 = 200_000;
@@ -29,20 +29,20 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn of(recipe: &Recipe) -> Self {
         let everything = recipe.passes.is_some_and(|passes| passes > 1)
-            || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::Half)
+            || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::SqrtStd)
             || recipe.refit
-            || !recipe.method.is_online()
+            || recipe.method.info().family == Family::Staged
             || recipe.shuffle == Some(true);
         let head = match recipe.passes {
             _ if everything => u64::MAX,
-            Some(_) if recipe.method.stays_open() => JUDGED_ROWS,
+            Some(_) if recipe.method.info().partial_fit => JUDGED_ROWS,
             // Nothing is said, or the method looks over rows first, and takes them for independent draws.
             _ => ENOUGH_ROWS,
         };
         Plan {
             head,
             shuffle: recipe.shuffle.unwrap_or(head > JUDGED_ROWS),
-            numbered: recipe.key.as_deref() == Some(ROW_NUMBER),
+            numbered: recipe.row_id() == Some(ROW_NUMBER),
         }
     }
 }

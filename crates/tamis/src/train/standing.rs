@@ -8,7 +8,7 @@ use super::task::Targets;
 use super::{TrainError, progress};
 use crate::data::ColumnScale;
 use crate::model::{Model, Seen};
-use crate::recipe::Method;
+use crate::recipe::Family;
 
 impl Saved {
     /// What the model would be if the training ended here; of two stages, what the first has learned; of the stabilized
@@ -23,7 +23,7 @@ impl Saved {
         let mut scale = ColumnScale::new(recipe.scaling());
         scale.restore(std::mem::take(&mut self.divisors));
         let seen = self.seen(&progressive, &targets);
-        if recipe.method == Method::Stabilized {
+        if recipe.method.info().family == Family::Staged {
             let found = stabilized::standing(&mut self.state, complete, &targets, &self.dictionary, &mut scale);
             let Some((outputs, selection)) = found.map_err(misfit)? else { return Ok(None) };
             let last = &selection.ladder[selection.chosen];

@@ -18,7 +18,7 @@ use super::head::Head;
 use super::trainer::Trainer;
 use crate::data::{ColumnScale, FeatureId, Row};
 use crate::loss::LossKind;
-use crate::recipe::{Method, Recipe};
+use crate::recipe::{MethodParams, Recipe};
 
 /// Shortens the first step where the default could be too long. `before` is the R² of the training that goes on.
 pub(super) fn settle(trainer: &mut Trainer<'_>, head: &mut Head, before: Option<f64>) -> Result<(), TrainError> {
@@ -35,27 +35,35 @@ pub(super) fn settle(trainer: &mut Trainer<'_>, head: &mut Head, before: Option<
     Ok(())
 }
 
-/// The number of a recipe that is settled by R², and the longest step in units of 1/R²; nothing if it stays as it is.
-pub(super) fn limit(recipe: &Recipe, loss: LossKind) -> Option<(&'static str, f64)> {
-    let (name, most) = match recipe.method {
-        Method::Fobos | Method::Tsgd | Method::Sadmm => ("learning-rate", 2.0),
-        Method::Fofs => ("learning-rate", 0.5),
-        Method::Rda => ("gamma", 2.0),
+/// The longest first step in units of 1/R², where R² decides; nothing where the first step stays as it is.
+pub(super) fn limit(recipe: &Recipe, loss: LossKind) -> Option<f64> {
+    let (is_given, most) = match &recipe.method {
+        MethodParams::Fobos(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 2.0),
+        MethodParams::Tsgd(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 2.0),
+        MethodParams::Sadmm(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 2.0),
+        MethodParams::Fofs(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 0.5),
+        MethodParams::Rda(params) => (params.gamma.is_some(), 2.0),
         _ => return None,
     };
     let grows = matches!(loss, LossKind::Squared | LossKind::SquaredHinge);
-    (grows && recipe.rate.is_none() && !recipe.numbers.contains_key(name)).then_some((name, most))
+    (grows && !is_given).then_some(most)
 }
 
 /// The recipe with its first step as R² allows it.
 pub(super) fn settled(recipe: &Recipe, loss: LossKind, longest: f64) -> Recipe {
-    let Some((name, most)) = limit(recipe, loss).filter(|_| longest > 0.0) else { return recipe.clone() };
+    let mut recipe = recipe.clone();
+    let Some(most) = limit(&recipe, loss).filter(|_| longest > 0.0) else { return recipe };
     let safe = most / longest;
-    let number = match name {
-        "gamma" => recipe.number(name).max(1.0 / safe),
-        _ => recipe.number(name).min(safe),
-    };
-    recipe.clone().set(name, number)
+    let rate = recipe.method.steps().map(|steps| steps.learning_rate.min(safe));
+    match &mut recipe.method {
+        MethodParams::Fobos(params) => params.learning_rate = rate,
+        MethodParams::Tsgd(params) => params.learning_rate = rate,
+        MethodParams::Sadmm(params) => params.learning_rate = rate,
+        MethodParams::Fofs(params) => params.learning_rate = rate,
+        MethodParams::Rda(params) => params.gamma = Some(params.gamma().max(1.0 / safe)),
+        _ => unreachable!("no other method is limited"),
+    }
+    recipe
 }
 
 /// ‖x‖² of a row as learners see it, with the intercept's 1.

@@ -8,6 +8,7 @@ use super::TrainError;
 use crate::data::Label;
 use crate::loss::{AnyLoss, Loss, LossKind};
 use crate::model::Task;
+use crate::param::{Message, names};
 use crate::recipe::Recipe;
 
 /// What the user says the labels are.
@@ -143,17 +144,18 @@ impl LabelSurvey {
         let first = || self.labels().next().map(ToString::to_string).unwrap_or_default();
         let text = self.distinct.values().find(|(label, _)| !matches!(label, Label::Number(_)));
         if let Some((label, place)) = text.filter(|_| numeric) {
-            let reason = "numbers are to be predicted; leave --task regression out for classes";
+            let task = names::TASK.with("regression");
+            let reason = Message::new("numbers are to be predicted; leave {} out for classes", [task]);
             return Err(TrainError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
         let loss = recipe.loss.unwrap_or(if numeric { LossKind::Squared } else { LossKind::Logistic });
-        let built = loss.build(recipe.number("huber"));
+        let built = loss.build(recipe.huber_delta);
         if numeric {
             return Ok(self.regression(recipe, loss, built));
         }
         match self.distinct.len() {
             0 | 1 => Err(TrainError::OneClass { rows: self.rows, label: first() }),
-            n if n > MOST_CLASSES => Err(TrainError::TooManyClasses(n)),
+            n if n > MOST_CLASSES => Err(TrainError::TooManyClasses { labels: n }),
             n => {
                 let classes: Vec<Label> = self.labels().cloned().collect();
                 if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
@@ -162,7 +164,7 @@ impl LabelSurvey {
                         found: found.to_string(),
                         first: first.to_string(),
                         second: second.to_string(),
-                        advice: "leave --task binary out for more classes",
+                        advice: Message::new("leave {} out for more classes", [names::TASK.with("binary")]),
                     });
                 }
                 let single = n == 2 && kind != TaskKind::Multiclass;
@@ -227,7 +229,8 @@ impl Targets {
         match (&mut self.kind, label) {
             (Kind::Numbers { centre, spread }, Label::Number(number)) => Ok((number - *centre) / *spread),
             (Kind::Numbers { .. }, _) => {
-                let reason = "earlier labels were numbers; use --task multiclass if they are classes";
+                let task = names::TASK.with("multiclass");
+                let reason = Message::new("earlier labels were numbers; use {} if they are classes", [task]);
                 Err(TrainError::NotANumber { place: place(), found: label.to_string(), reason })
             }
             (Kind::Classes { classes, single, may_grow }, _) => {
@@ -236,9 +239,11 @@ impl Targets {
                 }
                 if *single {
                     let text = |at: usize| classes[at].to_string();
-                    let advice = match may_grow {
-                        true => "use --task multiclass, or --passes 2 to read everything first",
-                        false => "leave --task binary out for more classes",
+                    let advice = if *may_grow {
+                        let ways = [names::TASK.with("multiclass"), names::PASSES.with(2)];
+                        Message::new("use {}, or {} to read everything first", ways)
+                    } else {
+                        Message::new("leave {} out for more classes", [names::TASK.with("binary")])
                     };
                     let found = label.to_string();
                     return Err(TrainError::ThirdLabel {
@@ -250,7 +255,7 @@ impl Targets {
                     });
                 }
                 if classes.len() == MOST_CLASSES {
-                    return Err(TrainError::TooManyClasses(MOST_CLASSES + 1));
+                    return Err(TrainError::TooManyClasses { labels: MOST_CLASSES + 1 });
                 }
                 classes.push(label.clone());
                 Ok((classes.len() - 1) as f64)
@@ -286,7 +291,7 @@ impl Targets {
 
     /// Restores the loss after loading.
     pub(crate) fn from_parts(loss: LossKind, recipe: &Recipe, kind: Kind) -> Self {
-        Targets { loss, built: loss.build(recipe.number("huber")), kind }
+        Targets { loss, built: loss.build(recipe.huber_delta), kind }
     }
 }
 
@@ -359,7 +364,7 @@ mod tests {
         );
         let mut targets = auto(&[0.0, 1.0]);
         let told = targets.target(&Label::Number(2.0), || "f:9".into()).unwrap_err().to_string();
-        assert!(told.starts_with("f:9: a third label 2") && told.contains("--task multiclass"));
+        assert!(told.starts_with("f:9: a third label 2") && told.contains("`task = multiclass`"));
         assert!(
             targets
                 .target(&Label::Absent, || "f:9".into())

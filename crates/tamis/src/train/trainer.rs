@@ -143,7 +143,7 @@ impl<'a> Trainer<'a> {
 
     /// How far `two-stage` moves the weights it draws (τ): not at all where nothing was settled.
     pub(super) fn polish(&self) -> f64 {
-        self.settled.get("polish").copied().unwrap_or(0.0)
+        self.settled.get(crate::param::names::REFINE.name).copied().unwrap_or(0.0)
     }
 
     /// What a row's values are multiplied with before they are scaled by column.

@@ -2,7 +2,7 @@
 //!
 //! What is drawn from is learned for the size it will have: its radius and rate are those that a training with this size
 //! finds from the training rows, and with these it is learned once more and kept whole. Where weights do not stay as drawn
-//! (`polish` is not 0), each drawing takes a training of its own: a few, with the numbers that the first of them found.
+//! (`refine` is not 0), each drawing takes a training of its own: a few, with the numbers that the first of them found.
 //! The mean squares of its columns are those of the training rows. Test rows are used for the numbers shown, and nothing
 //! is chosen by them.
 
@@ -14,7 +14,7 @@ use tamis::eval::{deviation, mean};
 use tamis::model::Model;
 use tamis::random::{Purpose, generator};
 use tamis::read::{ReadOptions, RowChoice, RowStream, Source};
-use tamis::recipe::{Law, Recipe};
+use tamis::recipe::{MethodParams, Recipe, SamplingLaw, TwoStageParams};
 use tamis::sparsify::{Drawn, Size, Urn};
 use tamis::train::fit;
 use tamis::tune::Setting;
@@ -60,10 +60,10 @@ impl Whole {
     }
 
     /// Mean and standard deviation of the RMSE over so many drawings.
-    fn drawn(&self, law: Law, size: Size, (seed, times): (u64, u64)) -> Vec<f64> {
+    fn drawn(&self, law: SamplingLaw, size: Size, (seed, times): (u64, u64)) -> Vec<f64> {
         let scores = match law {
-            Law::Distribution => &self.by_distribution,
-            Law::Magnitude => &self.by_magnitude,
+            SamplingLaw::Contribution => &self.by_distribution,
+            SamplingLaw::Weight => &self.by_magnitude,
         };
         let urn = Urn::new(scores, size);
         let one = |time: u64| self.rmse(urn.draw(&mut generator(seed, Purpose::Draw, time)));
@@ -92,7 +92,7 @@ impl Lab<'_> {
             options.read.rows.push(RowChoice::Share { share, seed: self.protocol().seed, run: 0, inside: true });
         }
         let first = (ROOM * rows.about.rows as f64 / (f64::from(epochs).exp2() - 1.0)).floor();
-        let recipe = setting.recipe.clone().set("first-epoch", first.max(1.0));
+        let recipe = setting.recipe.clone().with("first-epoch-steps", first.max(1.0));
         let model = fit(&recipe, &options, None, &mut ())?.model;
         let values = [("rmse".to_string(), vec![self.test(rows, &model)?])];
         Ok(Outcome::Measured(Cell { setting: setting.name(), values: values.into() }))
@@ -122,12 +122,12 @@ impl Lab<'_> {
         (run, single): (&RunPlan, &RunPlan),
         (recipe, row): (&Recipe, &RowPlan),
     ) -> Result<Outcome, Failure> {
-        let other = self.recipe(single, &row.set)?.set("radius", row.at()?);
+        let other = self.recipe(single, &row.set)?.with("radius", row.at()?);
         let setting = self.setting_once(what, rows, single, (&other, row))?;
         let (model, rmse) = self.learn_and_test(rows, &setting.recipe)?;
         let size = model.nonzeros();
         let kept = 100.0 * size as f64 / rows.about.features.max(1) as f64;
-        let (rmse, setting) = if recipe.method == other.method {
+        let (rmse, setting) = if recipe.method.kind() == other.method.kind() {
             (vec![rmse], setting.name())
         } else {
             let exactly = Size::Exactly(size);
@@ -142,8 +142,8 @@ impl Lab<'_> {
     /// not stay as drawn.
     fn drawn(&self, whole: &Whole, rows: &Rows, recipe: &Recipe, size: Size) -> Result<Vec<f64>, Failure> {
         let seed = self.protocol().seed;
-        if recipe.numbers.get("polish") == Some(&0.0) {
-            return Ok(whole.drawn(recipe.law.unwrap_or_default(), size, (seed, self.protocol().runs)));
+        if let MethodParams::TwoStage(TwoStageParams { refine: Some(0.0), sampling, .. }) = &recipe.method {
+            return Ok(whole.drawn(*sampling, size, (seed, self.protocol().runs)));
         }
         let one = |training: u64| {
             let given = given(sized(recipe, size), &whole.found);
@@ -178,7 +178,7 @@ impl Lab<'_> {
         (recipe, row): (&Recipe, &RowPlan),
         size: Size,
     ) -> Result<Arc<Whole>, Failure> {
-        let recipe = sized(&Recipe { law: None, ..recipe.clone() }, size);
+        let recipe = sized(&recipe.clone().with("sampling", SamplingLaw::default().name()), size);
         let setting = self.setting_once(what, rows, run, (&recipe, row))?;
         let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
         if let Some(known) = shared(&self.wholes).get(&key) {
@@ -186,8 +186,8 @@ impl Lab<'_> {
         }
         let drawn = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
         let found = drawn.sampling.map(|sampling| sampling.settings).unwrap_or_default();
-        let all = Recipe { k: None, ..setting.recipe.clone() }.set("draws", 1e9);
-        let all = given(all, &found).set("polish", 0.0);
+        let all = Recipe { k: None, ..setting.recipe.clone() }.with("n-draws", 1_000_000_000);
+        let all = given(all, &found).with("refine", 0.0);
         let model = fit(&all, &rows.fit, None, &mut ())?.model;
         let whole = Arc::new(Whole { found, ..whole(&model, rows, setting.name())? });
         shared(&self.wholes).insert(key, whole.clone());
@@ -200,13 +200,13 @@ fn sized(recipe: &Recipe, size: Size) -> Recipe {
     let plain = Recipe { k: None, ..recipe.clone() };
     match size {
         Size::Exactly(k) => Recipe { k: Some(k), ..plain },
-        Size::Draws(draws) => plain.set("draws", draws as f64),
+        Size::Draws(draws) => plain.with("n-draws", draws),
     }
 }
 
 /// The recipe with numbers that were found.
 fn given(recipe: Recipe, found: &BTreeMap<String, f64>) -> Recipe {
-    found.iter().fold(recipe, |recipe, (name, &number)| recipe.set(name, number))
+    found.iter().fold(recipe, |recipe, (name, &number)| recipe.with(name, number))
 }
 
 /// Scores and test rows of a model.

@@ -105,7 +105,7 @@ impl Lab<'_> {
         fields.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         let number = |value: &serde_json::Value| value.as_u64().map(|value| value as usize);
         let voters = fields.remove("voters").as_ref().and_then(number).unwrap_or(3);
-        let change = |settings| overlaid(&settings, &fields).map_err(MetricError::Choice);
+        let change = |settings| overlaid(&settings, &fields).map_err(|text| MetricError::Choice(text.into()));
         let candidates = Candidate::changed(&plan.families, change).map_err(|error| error.to_string())?;
         Ok(MetricOptions {
             candidates,

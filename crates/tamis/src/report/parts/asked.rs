@@ -1,7 +1,7 @@
 //! What was asked for and what went in: the recipe in words, the rows and columns.
 
 use crate::model::{Model, Task};
-use crate::recipe::{Origin, PARAMETERS, Recipe, SolveRecipe};
+use crate::recipe::{Origin, Recipe, SolveRecipe};
 use crate::report::html::{Html, clipped, paragraph, plain};
 use crate::report::page::Section;
 use crate::report::table::{Cell, Table, count, short_number};
@@ -40,18 +40,14 @@ fn setting(what: &str, value: impl ToString, meaning: &str) -> Setting {
 /// The recipe of a learner.
 pub fn of_fit(recipe: &Recipe, model: &Model) -> Vec<Setting> {
     let mut list = vec![
-        setting("method", recipe.method.name(), recipe.method.about()),
+        setting("method", recipe.method.name(), recipe.method.info().about),
         setting("loss", model.loss.name(), "what learning makes small"),
     ];
     match recipe.k {
         Some(k) => list.push(setting("k", count(k as u64), "exactly so many features were asked for")),
         None => list.push(setting("k", "not set", "the number of features was left to the method")),
     }
-    for parameter in &PARAMETERS {
-        if let Some(&value) = recipe.numbers.get(parameter.name) {
-            list.push(setting(parameter.name, short_number(value), parameter.help));
-        }
-    }
+    list.extend(given(recipe));
     list.push(setting(
         "scale",
         recipe.scale.name(),
@@ -60,19 +56,24 @@ pub fn of_fit(recipe: &Recipe, model: &Model) -> Vec<Setting> {
     list.push(setting("passes", model.seen.passes, "how often the rows were gone through"));
     let flags = [
         (recipe.refit, "refit", "the chosen weights were learned again without penalty"),
-        (recipe.average, "average", "weights are means over all steps"),
         (!recipe.intercept, "no intercept", "the model says 0 where all features are 0"),
-        (recipe.paper.is_some(), "preset paper", "the published algorithm, to check the paper"),
     ];
     list.extend(flags.iter().filter(|flag| flag.0).map(|flag| setting(flag.1, "yes", flag.2)));
     if let Some(bits) = recipe.hash_bits {
         list.push(setting("hash-bits", bits, "names were hashed into 2^bits features"));
     }
-    if let Some(key) = &recipe.key {
-        list.push(setting("key", clipped(key, 60), "the column that tells rows apart"));
-    }
     list.push(setting("seed", recipe.seed, "of all randomness: the same seed and rows give the same model"));
     list
+}
+
+/// The parameters of the method that are not at their defaults.
+pub fn given(recipe: &Recipe) -> Vec<Setting> {
+    let set = recipe.method.params().entries().into_iter().filter(|entry| !entry.is_default);
+    let told = set.filter_map(|entry| {
+        let value = entry.number.map(short_number).or(entry.value.map(|text| clipped(&text, 60)))?;
+        Some(setting(entry.param.name.name, value, entry.param.help()))
+    });
+    told.collect()
 }
 
 /// The recipe of a solver.
@@ -81,9 +82,9 @@ pub fn of_solve(recipe: &SolveRecipe) -> Vec<Setting> {
     let number = |value: f64| short_number(value);
     let some = [
         recipe.k.map(|k| setting("k", count(k as u64), "exactly so many features were asked for")),
-        recipe.choose.map(|criterion| setting("choose", criterion.name(), "the criterion that chose the size")),
-        recipe.penalty.map(|value| setting("penalty", number(value), "the pull of weights towards zero (λ)")),
-        recipe.found_penalty.map(|value| setting("penalty found", number(value), "λ at which the model was taken")),
+        recipe.criterion.map(|criterion| setting("criterion", criterion.name(), "the criterion that chose the size")),
+        recipe.lambda.map(|value| setting("lambda", number(value), "strength of the penalty (λ)")),
+        recipe.found_lambda.map(|value| setting("lambda found", number(value), "λ at which the model was taken")),
         recipe.target.as_ref().map(|name| setting("target", clipped(name, 60), "the column predicted")),
         recipe.forget.map(|rate| setting("forget", number(rate), "the newest row's share in the averages")),
         recipe.refit.then(|| setting("refit", "yes", "the chosen features were fitted again without penalty")),

@@ -14,7 +14,7 @@ use super::TrainError;
 use super::bank::Bank;
 use super::choose::{assemble, finite_support, outputs};
 use super::fit::SWEEP_EVERY;
-use super::head::{JUDGED_ROWS, Plan};
+use super::head::JUDGED_ROWS;
 use super::lane::Crew;
 use super::progress::Progressive;
 use super::steps;
@@ -23,8 +23,9 @@ use super::trainer::{CHUNK, FIRST_SWEEP, Trainer, push_scaled};
 use crate::data::{Batch, ColumnScale, Dictionary, Example, Label, ParsedRows, ScaleKind};
 use crate::loss::LossKind;
 use crate::model::{Model, Seen};
+use crate::param::names;
 use crate::read::ReadError;
-use crate::recipe::{Recipe, RecipeError};
+use crate::recipe::Recipe;
 
 /// Rows that are kept at most, if all have the same label.
 const MOST_KEPT: usize = 1 << 16;
@@ -307,7 +308,7 @@ impl Goal {
         };
         found.ok_or_else(|| match self {
             Goal::Numbers => {
-                let reason = "numbers are to be predicted";
+                let reason = "numbers are to be predicted".into();
                 TrainError::NotANumber { place: place(), found: label.to_string(), reason }
             }
             Goal::Classes(_) => TrainError::LateClass { place: place(), found: label.to_string() },
@@ -330,16 +331,22 @@ fn class_targets(recipe: &Recipe, classes: &[Label]) -> Targets {
 
 /// Rows that come one by one cannot be passed over twice, nor be looked at before they are learned.
 fn check_online(recipe: &Recipe) -> Result<(), TrainError> {
-    let clash = |text: String| Err(RecipeError::Clash(text).into());
-    let method = recipe.method.name();
-    if !recipe.method.stays_open() {
-        return clash(format!("{method} needs all rows at once: it cannot learn them as they come"));
+    if !recipe.method.info().partial_fit {
+        return Err(TrainError::NotIncremental { method: recipe.method.name() });
     }
-    if recipe.passes.is_some_and(|passes| passes > 1) {
-        return clash("rows that come one by one are passed over once: leave --passes out".into());
+    if let Some(passes) = recipe.passes.filter(|passes| *passes > 1) {
+        return Err(TrainError::NeedsAllRows { param: names::PASSES.with(passes) });
     }
-    if Plan::of(&Recipe { passes: Some(1), ..recipe.clone() }).head == u64::MAX {
-        return clash("--refit, --shuffle and --scale unit-variance or half need all rows before learning".into());
+    let needs_all = [
+        (recipe.refit, names::REFIT.into()),
+        (recipe.shuffle == Some(true), names::SHUFFLE.into()),
+        (
+            matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::SqrtStd),
+            names::SCALE.with(recipe.scaling().name()),
+        ),
+    ];
+    match needs_all.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, param)) => Err(TrainError::NeedsAllRows { param }),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -60,7 +60,7 @@ impl Online {
         let Saved { position, dictionary, divisors, mut state, .. } = Saved::from_bytes(bytes, path)?;
         let misfit = |source| TrainError::CheckpointState { path: path.to_path_buf(), source };
         position.recipe.check()?;
-        if !position.recipe.method.stays_open() {
+        if !position.recipe.method.info().partial_fit {
             return check_online(&position.recipe).map(|()| unreachable!("it cannot stay open"));
         }
         let goal = match &position.kind {

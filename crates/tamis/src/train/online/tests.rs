@@ -1,5 +1,4 @@
 use super::*;
-use crate::learn::stabilized::paper::Settings;
 use crate::random::mix;
 use crate::read::{Dense, Labels, MatrixRows, RowSource};
 use crate::recipe::Method;
@@ -96,7 +95,7 @@ fn steps_that_hang_on_the_first_rows_are_those_of_a_fit() {
     for method in [Method::Fobos, Method::Rda, Method::Tsgd, Method::Fofs, Method::Sadmm] {
         for (rows, scale) in [(300, ScaleKind::None), (6000, ScaleKind::None), (6000, ScaleKind::Auto)] {
             let (cells, labels) = data(rows, 0);
-            let k = method.keeps_k().then_some(6);
+            let k = method.info().keeps_k.then_some(6);
             let recipe = Recipe { scale, k, ..Recipe::new(method) };
             let expected = fitted(&recipe, &cells, &labels, 0);
             let mut online = Online::new(&recipe, goal(0), 1).unwrap();
@@ -180,9 +179,11 @@ fn complaints_say_what_to_do() {
     let ftrl = || Recipe::new(Method::Ftrl);
     assert!(told(Recipe::default()).contains("stabilized needs all rows at once"));
     assert!(told(Recipe::new(Method::TwoStage)).contains("two-stage needs all rows at once"));
-    assert!(told(Recipe { paper: Some(Settings::default()), ..Recipe::default() }).contains("all rows at once"));
-    assert!(told(Recipe { passes: Some(2), ..ftrl() }).contains("leave --passes out"));
-    assert!(told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).contains("need all rows before learning"));
+    assert!(told(Recipe::new(Method::StabilizedPublished)).contains("all rows at once"));
+    assert!(told(Recipe { passes: Some(2), ..ftrl() }).starts_with("`passes = 2` needs all rows before learning"));
+    assert!(
+        told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).starts_with("`scale = unit-variance` needs all rows")
+    );
     let one = Online::new(&ftrl(), Goal::Classes(vec![Label::Number(1.0)]), 1).unwrap_err();
     assert!(one.to_string().contains("two are needed"));
     let mut online = Online::new(&ftrl(), goal(2), 1).unwrap();

@@ -27,7 +27,7 @@ use crate::data::{ColumnScale, Dictionary, Example};
 use crate::model::{Model, Output, Seen};
 use crate::parse::columns::KnownColumns;
 use crate::read::Held;
-use crate::recipe::Recipe;
+use crate::recipe::{MethodParams, Recipe, StabilizedParams};
 
 /// All that was read.
 pub(super) struct Job<'a> {
@@ -48,6 +48,14 @@ pub(super) struct Job<'a> {
     pub(super) paths_before: Option<usize>,
 }
 
+/// The parameters of the method.
+fn params_of(recipe: &Recipe) -> &StabilizedParams {
+    let MethodParams::Stabilized(params) = &recipe.method else {
+        unreachable!("{} is not stabilized", recipe.method.name())
+    };
+    params
+}
+
 /// Learns from held rows, from the start or from where a saved training stood.
 pub(super) fn learn(
     mut job: Job<'_>,
@@ -55,8 +63,8 @@ pub(super) fn learn(
     mut resume: Option<Saved>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, TrainError> {
-    if let Some(settings) = &job.recipe.paper {
-        return published::learn(job, held, settings, observer);
+    if let MethodParams::StabilizedPublished(params) = &job.recipe.method {
+        return published::learn(job, held, params, observer);
     }
     if let Some(k) = job.recipe.k.filter(|&k| k > job.dictionary.len()) {
         let seen = job.dictionary.len();
@@ -94,7 +102,7 @@ fn take_up(job: &mut Job<'_>, walk: &mut Walk, mut saved: Saved) -> Result<(), T
     let misfit = |source| TrainError::CheckpointState { path: path.clone(), source };
     job.rows_before = saved.rows_before();
     if saved.position.complete {
-        saving::remember(walk, &mut saved.state, job.recipe.number("forget")).map_err(misfit)?;
+        saving::remember(walk, &mut saved.state, params_of(job.recipe).warm_start_decay).map_err(misfit)?;
         walk.begin();
         return Ok(());
     }

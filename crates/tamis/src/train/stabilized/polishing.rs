@@ -29,7 +29,7 @@ const MOST_ENTRIES: u64 = 1 << 19;
 /// Moves the weights of a rung, if that is worth more than chance; its verdict is then that on the moved weights.
 pub(super) fn polish(job: &Job<'_>, walk: &mut Walk, rung: &mut Rung) {
     // Rows of earlier days are not here to be fitted: what the paths remember of them would be lost.
-    let remembers = job.rows_before > 0 && job.recipe.number("forget") < 1.0;
+    let remembers = job.rows_before > 0 && super::params_of(job.recipe).warm_start_decay < 1.0;
     if remembers || rung.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
         return;
     }

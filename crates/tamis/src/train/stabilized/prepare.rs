@@ -152,11 +152,11 @@ fn paths(job: &Job<'_>, outputs: usize) -> usize {
     if let Some(paths) = job.paths_before {
         return paths;
     }
-    match (job.recipe.number("paths") as usize, outputs) {
-        (0, 1 | 2) => 32,
-        (0, 3..=5) => 16,
-        (0, _) => 8,
-        (paths, _) => paths,
+    match (super::params_of(job.recipe).n_paths, outputs) {
+        (Some(paths), _) => paths as usize,
+        (None, 1 | 2) => 32,
+        (None, 3..=5) => 16,
+        (None, _) => 8,
     }
 }
 

@@ -1,4 +1,4 @@
-//! `preset = "paper"`: the published algorithm over rows in memory, one run for each output.
+//! `stabilized-published`: the published algorithm over rows in memory, one run for each output.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -7,9 +7,10 @@ use super::sieve::Sieve;
 use super::{Job, TrainError};
 use crate::data::{Batch, Example, FeatureId};
 use crate::learn::stabilized::Rows;
-use crate::learn::stabilized::paper::{Outcome, Settings, run_watched};
+use crate::learn::stabilized::paper::{Outcome, bytes, run_watched};
 use crate::model::Model;
 use crate::read::Held;
+use crate::recipe::PublishedParams;
 use crate::train::choose::{Weighted, output};
 use crate::train::fit::Fitted;
 use crate::train::head::Decoder;
@@ -19,19 +20,19 @@ use crate::train::progress::Observer;
 pub(super) fn learn(
     mut job: Job<'_>,
     mut held: Held,
-    settings: &Settings,
+    settings: &PublishedParams,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, TrainError> {
     let mut sieve = Sieve::new(&job.dictionary, &job.scale, job.recipe);
     let active: Vec<FeatureId> = job.dictionary.ids().filter(|&id| !sieve.is_key(id)).collect();
     sieve.set_active(&active);
     let rows = rows(&mut job, &mut held, &mut sieve)?;
-    let settings = Settings {
+    let settings = PublishedParams {
         intercept: job.recipe.intercept && settings.intercept,
         passes: job.recipe.passes.unwrap_or(settings.passes),
         ..settings.clone()
     };
-    let needed = settings.bytes(rows.len(), active.len(), rows.entries());
+    let needed = bytes(&settings, rows.len(), active.len(), rows.entries());
     if needed > job.options.memory.max(super::MEMORY_AT_LEAST) {
         return Err(TrainError::TooManyFeatures { features: active.len(), needed, memory: job.options.memory });
     }
@@ -57,7 +58,7 @@ fn run_output(
     sieve: &Sieve,
     (output, active): (usize, &[FeatureId]),
     rows: &Batch,
-    settings: &Settings,
+    settings: &PublishedParams,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, TrainError> {
     let one = rows.len() as u64 * u64::from(settings.passes);

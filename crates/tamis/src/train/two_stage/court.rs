@@ -16,7 +16,7 @@ use super::super::progress::Progressive;
 use super::super::trainer::Trainer;
 use super::judge::{self, Verdict};
 use super::sketch::{Few, Sketch, gather, polishes};
-use super::{effects, told_size};
+use super::{effects, params_of, told_size};
 use crate::data::{Batch, Example};
 use crate::random::{Purpose, generator};
 use crate::sparsify::{Size, Urn, expected_support};
@@ -77,7 +77,7 @@ impl Court {
         judges: &Batch,
     ) {
         let (recipe, targets, learners) = (trainer.recipe, &trainer.targets, bank.learners());
-        let effects = effects(learners, recipe.law.unwrap_or_default());
+        let effects = effects(learners, params_of(recipe).sampling);
         let told = told_size(recipe, targets, (&effects, learners.len()), seen.mean_loss());
         for (at, (size, losses)) in self.sizes.iter().zip(&mut self.losses[finalist]).enumerate() {
             let size = told.unwrap_or(judge::stand_in(Size::Exactly(size.unwrap_or(usize::MAX))));

@@ -22,12 +22,20 @@ use crate::data::FeatureId;
 use crate::learn::{AnyLearner, Learner};
 use crate::model::Sampling;
 use crate::random::{Purpose, generator};
-use crate::recipe::{Law, Recipe};
+use crate::recipe::{MethodParams, Recipe, SamplingLaw, TwoStageParams};
 use crate::sparsify::{Size, draw as draw_features, draws_for, expected_support, half_curvature};
 use sketch::{Few, Sketch, gather};
 
 /// The share of the loss while learning that drawing features may add, if nothing is said and nothing was tried.
 const SHARE: f64 = 0.05;
+
+/// The parameters of the method.
+fn params_of(recipe: &Recipe) -> &TwoStageParams {
+    let MethodParams::TwoStage(params) = &recipe.method else {
+        unreachable!("{} is not two-stage", recipe.method.name())
+    };
+    params
+}
 
 /// Draws the features of the model. The expected number of them is told first.
 pub(super) fn draw(trainer: &mut Trainer<'_>, head: &mut Head) -> Result<(Chosen, Sampling), TrainError> {
@@ -38,7 +46,7 @@ pub(super) fn draw(trainer: &mut Trainer<'_>, head: &mut Head) -> Result<(Chosen
         return Err(TrainError::NoEpoch { rows: trainer.done, first: epochs.epoch_length() });
     }
     let whole_epochs = epochs.epochs();
-    let law = recipe.law.unwrap_or_default();
+    let law = params_of(recipe).sampling;
     let effects = effects(learners, law);
     let candidates = effects.iter().filter(|effect| **effect != 0.0).count();
     if candidates == 0 {
@@ -63,7 +71,7 @@ pub(super) fn draw(trainer: &mut Trainer<'_>, head: &mut Head) -> Result<(Chosen
 }
 
 /// Each feature's score, with the sign of its weight; over several outputs their norm.
-fn effects(learners: &[AnyLearner], law: Law) -> Vec<f64> {
+fn effects(learners: &[AnyLearner], law: SamplingLaw) -> Vec<f64> {
     let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
     let weight = |id: FeatureId| match learners {
         [learner] => learner.weight(id),
@@ -71,8 +79,8 @@ fn effects(learners: &[AnyLearner], law: Law) -> Vec<f64> {
     };
     // The first learner has seen every row; one of a class that came late has not.
     let part = |id: FeatureId| match law {
-        Law::Magnitude => 1.0,
-        Law::Distribution => learners[0].epochs().map_or(1.0, |epochs| epochs.mean_square(id).sqrt()),
+        SamplingLaw::Weight => 1.0,
+        SamplingLaw::Contribution => learners[0].epochs().map_or(1.0, |epochs| epochs.mean_square(id).sqrt()),
     };
     (0..span).map(|id| weight(id) * part(id)).collect()
 }
@@ -87,22 +95,22 @@ fn size(trainer: &Trainer<'_>, effects: &[f64]) -> Size {
 
 /// How many of the features that so many learners give these effects, if the user said anything of it.
 fn told_size(recipe: &Recipe, targets: &Targets, effects: (&[f64], usize), seen: f64) -> Option<Size> {
-    let (draws, epsilon) = (recipe.number("draws"), recipe.number("epsilon"));
-    match recipe.k {
-        Some(k) => Some(Size::Exactly(k)),
-        None if draws > 0.0 => Some(Size::Draws(draws as u64)),
-        None if epsilon > 0.0 || recipe.numbers.contains_key("delta") => {
+    let params = params_of(recipe);
+    match (recipe.k, params.n_draws) {
+        (Some(k), _) => Some(Size::Exactly(k)),
+        (None, Some(draws)) => Some(Size::Draws(draws)),
+        (None, None) if params.epsilon.is_some() || params.delta.is_some() => {
             Some(size_by_theorem(recipe, targets, effects, seen))
         }
-        None => None,
+        _ => None,
     }
 }
 
 /// K of Theorems 2 and 3, `seen` being the loss while learning.
 fn size_by_theorem(recipe: &Recipe, targets: &Targets, (effects, outputs): (&[f64], usize), seen: f64) -> Size {
-    let told = recipe.number("epsilon") / targets.loss_unit();
-    let epsilon = if told > 0.0 { told } else { SHARE * seen };
+    let params = params_of(recipe);
+    let epsilon = params.epsilon.map_or(SHARE * seen, |epsilon| epsilon / targets.loss_unit());
     let sum: f64 = effects.iter().map(|effect| effect.abs()).sum();
     let spread = half_curvature(targets.loss) * sum.powi(2) / outputs as f64;
-    Size::Draws(draws_for(spread, epsilon, recipe.number("delta")))
+    Size::Draws(draws_for(spread, epsilon, params.delta()))
 }

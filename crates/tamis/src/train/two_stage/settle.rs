@@ -5,9 +5,9 @@
 //! | number | default | from |
 //! |---|---|---|
 //! | B, `radius` | m·B₀; B₀ the largest \|y\|, in standard deviations, or 16 for classes | section 5, m by trial |
-//! | T₁, `first-epoch` | (8R + 64R√(2 ln(1/δ̃)))², if so many leave room for three epochs; else T/7 | Theorem 1, c = 1 |
+//! | T₁, `first-epoch-steps` | (8R + 64R√(2 ln(1/δ̃)))², if so many leave room for three epochs; else T/7 | Theorem 1, c = 1 |
 //! | η₁, `learning-rate` | m'·B₀/(G√T₁) | Lemma 2, least for ‖w₁ − w*‖ ≤ B₀; m' by trial |
-//! | τ, `polish` | the best of 0, 10⁻², …, 10² | ours, by the last trial: see `sketch.rs` |
+//! | τ, `refine` | the best of 0, 10⁻², …, 10² | ours, by the last trial: see `sketch.rs` |
 //!
 //! R² is the largest ‖x‖² of the rows surveyed, the intercept's 1 included, and G the largest slope inside the ball times R:
 //! for the squared loss 4B₀R (the paper's loss has half the slope: 2B₀R), so that η₁ is that of Theorem 1 where m' = 1. The
@@ -18,7 +18,7 @@
 //! 64, 256 a learner is tried (`trial.rs`). The best of them meets, learned at full length and drawn (`duel.rs`), a careful
 //! choice that draws well: of B up to 16B₀, or 4B₀ for classes, rates up to those of m' = 64 and five epochs, that of the
 //! best whole model. Where no size is given it meets itself with a quarter of its radius, too. What the user gives is not
-//! tried, and with radius, rate and polish given there is no trial at all. Cost: see the files; all together three to four
+//! tried, and with radius, rate and refinement given there is no trial at all. Cost: see the files; all together three to four
 //! times the training, and the fits.
 
 use super::super::TrainError;
@@ -28,10 +28,11 @@ use super::super::task::Kind;
 use super::super::trainer::Trainer;
 use super::duel::{Won, duel};
 use super::sketch::polishes;
-use super::told_size;
 use super::trial::{Choice, Sample, Trials};
+use super::{params_of, told_size};
 use crate::data::{Example, FeatureId};
 use crate::loss::Loss;
+use crate::param::names;
 use crate::recipe::Recipe;
 
 /// The chance of 5 % that Theorem 1's epochs share (δ̃ is an epoch's part).
@@ -72,7 +73,7 @@ struct Survey {
 pub(in super::super) fn settle(trainer: &mut Trainer<'_>, head: &mut Head, passes: u32) -> Result<(), TrainError> {
     let mut survey = survey(trainer, head)?;
     survey.steps = head.is_all.then(|| head.rows as f64 * f64::from(passes));
-    if let (Kind::Numbers { spread, .. }, Some(&radius)) = (&trainer.targets.kind, trainer.recipe.numbers.get("radius"))
+    if let (Kind::Numbers { spread, .. }, Some(radius)) = (&trainer.targets.kind, params_of(trainer.recipe).radius)
         && survey.largest > radius
     {
         return Err(TrainError::BeyondRadius { largest: survey.largest, spread: *spread, radius });
@@ -87,8 +88,14 @@ pub(in super::super) fn settle(trainer: &mut Trainer<'_>, head: &mut Head, passe
     let Won { choice, size, polish } = won.unwrap_or(Won { choice: finalists[0], size: None, polish: polishes[0] });
     let recipe = recipe(trainer, choice, 1.0);
     trainer.drawn = size;
-    let learned = ["radius", "learning-rate", "first-epoch"].map(|name| (name.into(), recipe.number(name)));
-    trainer.settled = learned.into_iter().chain([("polish".into(), polish)]).collect();
+    let params = params_of(&recipe);
+    let found = [
+        (names::RADIUS, params.radius()),
+        (names::LEARNING_RATE, params.learning_rate()),
+        (names::FIRST_EPOCH_STEPS, params.first_epoch_steps.unwrap_or(0) as f64),
+        (names::REFINE, polish),
+    ];
+    trainer.settled = found.into_iter().map(|(param, value)| (param.name.into(), value)).collect();
     trainer.lane.crew_mut().bank = Bank::new(&recipe, &trainer.targets, trainer.options.read.threads);
     Ok(())
 }
@@ -116,7 +123,7 @@ fn survey(trainer: &mut Trainer<'_>, head: &mut Head) -> Result<Survey, TrainErr
 /// Those who are learned at full length: a careful choice, the best of the trials, and that with a smaller radius. One alone
 /// where nothing is to be chosen.
 fn finalists(trainer: &Trainer<'_>, survey: &mut Survey) -> Result<Vec<Choice>, TrainError> {
-    let given = |name: &str| trainer.recipe.numbers.contains_key(name);
+    let params = params_of(trainer.recipe);
     let careful = choices(trainer, survey, true);
     let trials = Trials {
         targets: &trainer.targets,
@@ -128,9 +135,9 @@ fn finalists(trainer: &Trainer<'_>, survey: &mut Survey) -> Result<Vec<Choice>, 
     if careful.len() == 1 || !trials.can_judge() {
         return Ok(careful[..1].to_vec());
     }
-    let best = trials.halving(&choices(trainer, survey, false), given("learning-rate"))?;
+    let best = trials.halving(&choices(trainer, survey, false), params.learning_rate.is_some())?;
     let mut finalists = vec![trials.one_round(&careful)?, best];
-    if told_size(trainer.recipe, &trainer.targets, (&[], 1), 0.0).is_none() && !given("radius") {
+    if told_size(trainer.recipe, &trainer.targets, (&[], 1), 0.0).is_none() && params.radius.is_none() {
         finalists.push(Choice { radius: best.radius / TIGHTER, ..best });
     }
     Ok(finalists)
@@ -138,7 +145,7 @@ fn finalists(trainer: &Trainer<'_>, survey: &mut Survey) -> Result<Vec<Choice>, 
 
 /// Radii and rates to try, one of what is given.
 fn choices(trainer: &Trainer<'_>, survey: &Survey, is_careful: bool) -> Vec<Choice> {
-    let given = |name: &str| trainer.recipe.numbers.contains_key(name);
+    let params = params_of(trainer.recipe);
     let (radii, rates, class_radius, epochs) = match is_careful {
         true => (&CAREFUL_RADII[..], &CAREFUL_RATES[..], CAREFUL_CLASS_RADIUS, CAREFUL_EPOCHS),
         false => (&RADII[..], &RATES[..], CLASS_RADIUS, EPOCHS),
@@ -150,8 +157,8 @@ fn choices(trainer: &Trainer<'_>, survey: &Survey, is_careful: bool) -> Vec<Choi
         let slopes = ends.map(|target| loss.slope(radius, target).abs().max(loss.slope(-radius, target).abs()));
         faster * radius / (slopes[0].max(slopes[1]).max(f64::MIN_POSITIVE) * survey.longest.sqrt())
     };
-    let radii = if given("radius") { &radii[..1] } else { radii };
-    let rates = if given("learning-rate") { &rates[..1] } else { rates };
+    let radii = if params.radius.is_some() { &radii[..1] } else { radii };
+    let rates = if params.learning_rate.is_some() { &rates[..1] } else { rates };
     let choice = |wider: f64, faster: f64| {
         let inside = if is_careful { base * wider } else { base };
         Choice { radius: base * wider, pace: pace(inside, faster), epochs }
@@ -161,15 +168,18 @@ fn choices(trainer: &Trainer<'_>, survey: &Survey, is_careful: bool) -> Vec<Choi
 
 /// The recipe of a choice, for this share of the steps there will be.
 fn with(recipe: &Recipe, survey: &Survey, choice: Choice, share: f64) -> Recipe {
-    let length = match recipe.number("first-epoch") {
-        0.0 => first_epoch(survey.longest, choice.epochs, survey.steps.map(|steps| steps * share), survey.rows * share),
+    let mut params = params_of(recipe).clone();
+    let length = match params.first_epoch_steps {
+        None => {
+            first_epoch(survey.longest, choice.epochs, survey.steps.map(|steps| steps * share), survey.rows * share)
+        }
         // As many epochs as there will be.
-        told => (told * share).floor().max(1.0),
+        Some(told) => (told as f64 * share).floor().max(1.0),
     };
-    let mut recipe = recipe.clone();
-    recipe.numbers.entry("radius".into()).or_insert(choice.radius);
-    recipe.numbers.entry("learning-rate".into()).or_insert((choice.pace / length.sqrt()).max(f64::MIN_POSITIVE));
-    recipe.set("first-epoch", length)
+    params.radius.get_or_insert(choice.radius);
+    params.learning_rate.get_or_insert((choice.pace / length.sqrt()).max(f64::MIN_POSITIVE));
+    params.first_epoch_steps = Some(length as u64);
+    Recipe { method: params.into(), ..recipe.clone() }
 }
 
 /// T₁ for rows of R² at most and so many epochs, so many steps in all if that is known, so many rows at least.

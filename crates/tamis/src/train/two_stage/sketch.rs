@@ -24,6 +24,7 @@ use super::super::TrainError;
 use super::super::head::{Decoder, Head};
 use super::super::task::Targets;
 use super::super::trainer::Trainer;
+use super::params_of;
 use super::trial::Sample;
 use crate::data::{Batch, Example, FeatureId, Row};
 use crate::learn::polish::{Problem, margins};
@@ -42,9 +43,9 @@ const ENTRIES_TO_TRY: usize = 1 << 18;
 
 /// The values of τ to try: that which is given, or all. Weights that are learned again in the end need none.
 pub(super) fn polishes(recipe: &Recipe) -> Vec<f64> {
-    match recipe.numbers.get("polish") {
+    match params_of(recipe).refine {
         _ if recipe.refit => vec![0.0],
-        Some(&given) => vec![given],
+        Some(given) => vec![given],
         None => POLISHES.to_vec(),
     }
 }
@@ -304,7 +305,7 @@ mod tests {
     fn what_is_given_is_not_tried() {
         let recipe = Recipe::new(crate::recipe::Method::TwoStage);
         assert_eq!(polishes(&recipe), POLISHES);
-        assert_eq!(polishes(&recipe.clone().set("polish", 0.5)), [0.5]);
+        assert_eq!(polishes(&recipe.clone().with("refine", 0.5)), [0.5]);
         assert_eq!(polishes(&Recipe { refit: true, k: Some(3), ..recipe }), [0.0]);
     }
 }

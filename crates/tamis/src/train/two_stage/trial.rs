@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::super::TrainError;
 use super::super::task::Targets;
 use super::judge::{self, Verdict};
-use super::{effects, told_size};
+use super::{effects, params_of, told_size};
 use crate::data::{Batch, Example, FeatureId};
 use crate::learn::AnyLearner;
 use crate::recipe::Recipe;
@@ -189,7 +189,7 @@ impl<R: Fn(Choice, f64) -> Recipe> Trials<'_, R> {
             court.push_mapped(rows.example(judge * JUDGES + JUDGES - 1), |_, value| value);
         }
         let learners = [learner];
-        let effects = effects(&learners, recipe.law.unwrap_or_default());
+        let effects = effects(&learners, params_of(&recipe).sampling);
         let told = if is_drawn { told_size(&recipe, targets, (&effects, 1), seen) } else { None };
         let size = told.map_or(Size::Draws(u64::MAX), judge::stand_in);
         let losses = judge::losses(&learners, targets, &effects, size, &court);

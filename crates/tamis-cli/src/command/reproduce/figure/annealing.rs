@@ -1,7 +1,8 @@
-//! The rejection rate of `stabilized`, preset `paper`, against the share of features still active: 000, Figure 2, eq. (12).
+//! The rejection rate of `stabilized-published` against the share of features still active: 000, Figure 2, eq. (12).
 
 use serde::Deserialize;
-use tamis::learn::stabilized::paper::{Curve, rejection_rate};
+use tamis::learn::stabilized::paper::rejection_rate;
+use tamis::recipe::Curve;
 use tamis::report::Chart;
 
 /// Which curves.
