@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(
             layout(&columns, &ColumnOptions::default()).unwrap_err(),
             "column \"when\" is of type Timestamp(s); a feature is a number, a boolean or a string: leave the column \
-             out with --ignore when"
+             out with `ignore = when`"
         );
         assert_eq!(layout(&columns, &ignoring("when")).unwrap().used, [0]);
     }
