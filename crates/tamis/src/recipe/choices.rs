@@ -58,7 +58,7 @@ named! {
         /// Nothing.
         #[default]
         None = "none",
-        /// Values are divided by √(number of non-zeros) (001 section 3, caveat 1).
+        /// Values are divided by √(number of non-zeros) (Langford et al. 2009, section 3, caveat 1).
         SqrtCount = "sqrt-count",
     }
 }
@@ -77,10 +77,10 @@ named! {
     /// What decides how likely `two-stage` samples a feature.
     #[derive(Default)]
     SamplingLaw {
-        /// Its contribution to predictions: |w_j|·√(E x_j²) (004 Theorem 3).
+        /// Its contribution to predictions: |w_j|·√(E x_j²) (Li et al. 2017, Theorem 3).
         #[default]
         Contribution = "contribution",
-        /// The size of its weight: |w_j| (004 Theorem 2).
+        /// The size of its weight: |w_j| (Li et al. 2017, Theorem 2).
         Weight = "weight",
     }
 }

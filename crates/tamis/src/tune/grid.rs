@@ -8,8 +8,8 @@
 //! | `sgd` | learning rate 1/25 … 5 of the default | nothing else to choose |
 //! | `rounding` | threshold 0.001 … 0.3 | weights of scaled columns |
 //! | `single-stage` | radius 0.3 … 1000 | ‖w‖₁ of scaled columns |
-//! | `two-stage` | learning rate 0.0001 … 0.1 | 004 section 5 |
-//! | `stabilized-published` | annealing, cutoff | the grid of 000 section 6.2 |
+//! | `two-stage` | learning rate 0.001 … 10 | tuned as in Li et al. 2017, section 5; columns are scaled |
+//! | `stabilized-published` | annealing, cutoff | the grid of Ma & Zheng 2016, section 6.2 |
 //! | all others | k: p, p/2, p/4, … | the halving ladder of the features seen |
 //!
 //! What the user fixed or listed is not tried again, `k` takes the place of λ₁, and a user who lists any number
