@@ -162,7 +162,7 @@ fn screening_keeps_the_correlated_and_says_when_it_is_needed() {
     folder.write("wide.svm", svm(&rows(400, 3000, 30, 2, 2)));
     let told = folder.run("moments wide.svm -o w.m --memory 20M");
     let told = told.complaint();
-    for part in ["columns need", "of memory", "20.0 MiB are allowed", "--screen", "tamis fit --k N"] {
+    for part in ["columns need", "of memory", "20.0 MiB are allowed", "--screen", "a fit with --k"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let fits: usize = told.split("--screen ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
