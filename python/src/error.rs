@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use tamis::columnar::ColumnarError;
 use tamis::model::{CutError, ModelError};
 use tamis::moments::MomentsError;
+use tamis::param::{ParamName, worded};
 use tamis::read::ReadError;
 use tamis::recipe::RecipeError;
 use tamis::solve::SolveError;
@@ -14,7 +15,7 @@ use tamis_metric::MetricError;
 /// An exception of `tamis.errors`, with attributes.
 fn raise(class: &str, text: &str, attributes: &[(&str, Bound<'_, PyAny>)], py: Python<'_>) -> PyErr {
     let made = || -> PyResult<PyErr> {
-        let error = py.import("tamis.errors")?.getattr(class)?.call1((in_python(text),))?;
+        let error = py.import("tamis.errors")?.getattr(class)?.call1((text,))?;
         for (name, value) in attributes {
             error.setattr(*name, value)?;
         }
@@ -23,27 +24,19 @@ fn raise(class: &str, text: &str, attributes: &[(&str, Bound<'_, PyAny>)], py: P
     made().unwrap_or_else(|error| error)
 }
 
-/// Flags of the program are parameters here, a few of them under the names scikit-learn has for them.
-fn in_python(text: &str) -> String {
-    let mut parts = text.split("--");
-    let mut told = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let end = part.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(part.len());
-        let (flag, rest) = part.split_at(end);
-        told += &match flag {
-            "" => "--".to_string(),
-            "k" => "n_features_to_select".to_string(),
-            "penalty" => "alpha".to_string(),
-            "passes" => "max_iter".to_string(),
-            "rate" => "schedule".to_string(),
-            "choose" => "criterion".to_string(),
-            "folds" => "cv".to_string(),
-            "l1-share" => "l1_ratio".to_string(),
-            other => other.replace('-', "_"),
-        };
-        told += rest;
+/// A parameter as Python calls it, perhaps with a value.
+fn python(name: ParamName, value: Option<&str>) -> String {
+    let is_literal = |value: &str| value.parse::<f64>().is_ok() || value.chars().all(|c| c.is_ascii_uppercase());
+    match value {
+        None => name.python.into(),
+        Some(value) if is_literal(value) => format!("{}={value}", name.python),
+        Some(value) => format!("{}={value:?}", name.python),
     }
-    told
+}
+
+/// The text of an error, with parameters as Python calls them.
+fn text_of(error: &impl std::fmt::Display) -> String {
+    worded(error, python)
 }
 
 /// Anything the library complains of.
@@ -54,7 +47,7 @@ pub trait Raise {
 
 impl Raise for ReadError {
     fn raise(&self, py: Python<'_>) -> PyErr {
-        let text = self.to_string();
+        let text = text_of(self);
         let object = |value: u64| value.into_pyobject(py).map(Bound::into_any);
         match self {
             ReadError::Line { file, line, column, .. } => {
@@ -84,19 +77,19 @@ impl Raise for ReadError {
 
 impl Raise for RecipeError {
     fn raise(&self, py: Python<'_>) -> PyErr {
-        raise("ParamError", &self.to_string(), &[], py)
+        raise("ParamError", &text_of(self), &[], py)
     }
 }
 
 impl Raise for ModelError {
     fn raise(&self, py: Python<'_>) -> PyErr {
-        raise("ModelError", &self.to_string(), &[], py)
+        raise("ModelError", &text_of(self), &[], py)
     }
 }
 
 impl Raise for CutError {
     fn raise(&self, py: Python<'_>) -> PyErr {
-        raise("ParamError", &self.to_string(), &[], py)
+        raise("ParamError", &text_of(self), &[], py)
     }
 }
 
@@ -106,13 +99,14 @@ impl Raise for TrainError {
             TrainError::Read(error) => error.raise(py),
             TrainError::Recipe(error) => error.raise(py),
             TrainError::Model(error) => error.raise(py),
-            TrainError::RowStore(_) => raise("FileError", &self.to_string(), &[], py),
-            TrainError::Interrupted { .. } => PyKeyboardInterrupt::new_err(self.to_string()),
-            TrainError::Diverged { .. } => raise("DivergedError", &self.to_string(), &[], py),
-            TrainError::Method { .. } | TrainError::TooManyFeatures { .. } => {
-                raise("ParamError", &self.to_string(), &[], py)
-            }
-            _ => raise("DataError", &self.to_string(), &[], py),
+            TrainError::RowStore(_) => raise("FileError", &text_of(self), &[], py),
+            TrainError::Interrupted { .. } => PyKeyboardInterrupt::new_err(text_of(self)),
+            TrainError::Diverged { .. } => raise("DivergedError", &text_of(self), &[], py),
+            TrainError::Method { .. }
+            | TrainError::TooManyFeatures { .. }
+            | TrainError::NotIncremental { .. }
+            | TrainError::NeedsAllRows { .. } => raise("ParamError", &text_of(self), &[], py),
+            _ => raise("DataError", &text_of(self), &[], py),
         }
     }
 }
@@ -121,13 +115,13 @@ impl Raise for MomentsError {
     fn raise(&self, py: Python<'_>) -> PyErr {
         let class = match self {
             MomentsError::Read(error) => return error.raise(py),
-            MomentsError::Interrupted { .. } => return PyKeyboardInterrupt::new_err(self.to_string()),
+            MomentsError::Interrupted { .. } => return PyKeyboardInterrupt::new_err(text_of(self)),
             MomentsError::Choice(_) => "ParamError",
             MomentsError::Open { .. } | MomentsError::Write { .. } => "FileError",
             MomentsError::NotMoments { .. } | MomentsError::File { .. } => "ModelError",
             _ => "DataError",
         };
-        raise(class, &self.to_string(), &[], py)
+        raise(class, &text_of(self), &[], py)
     }
 }
 
@@ -136,9 +130,9 @@ impl Raise for SolveError {
         match self {
             SolveError::Recipe(error) => error.raise(py),
             SolveError::TooMany { .. } | SolveError::NoTarget { .. } | SolveError::NoFolds => {
-                raise("ParamError", &self.to_string(), &[], py)
+                raise("ParamError", &text_of(self), &[], py)
             }
-            _ => raise("DataError", &self.to_string(), &[], py),
+            _ => raise("DataError", &text_of(self), &[], py),
         }
     }
 }
@@ -148,7 +142,7 @@ impl Raise for MetricError {
         let class = match self {
             MetricError::Read(error) => return error.raise(py),
             MetricError::Train(error) => return error.raise(py),
-            MetricError::Interrupted => return PyKeyboardInterrupt::new_err(self.to_string()),
+            MetricError::Interrupted => return PyKeyboardInterrupt::new_err(text_of(self)),
             MetricError::OutOfRange(_)
             | MetricError::UnknownCandidate { .. }
             | MetricError::NoCandidate
@@ -157,7 +151,7 @@ impl Raise for MetricError {
             MetricError::NotAMetric { .. } | MetricError::File { .. } => "ModelError",
             _ => "DataError",
         };
-        raise(class, &self.to_string(), &[], py)
+        raise(class, &text_of(self), &[], py)
     }
 }
 

@@ -1,21 +1,26 @@
 //! Learning: recipes from Python, rows of any origin, a model and perhaps the learner itself.
 
+use std::collections::BTreeMap;
+
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::Value;
 use tamis::data::Label;
 use tamis::data::TaskKind;
+use tamis::param::names;
 use tamis::parse::Missing;
 use tamis::parse::columns::ColumnOptions;
 use tamis::read::{Format, ReadOptions, RowSource, Source, expand, memory_of_this_machine};
-use tamis::recipe::{Method, PARAMETERS, Recipe};
+use tamis::recipe::{Family, Kind, Method, Param, Recipe, SolveRecipe};
 use tamis::train::{FitOptions, Fitted, TargetSpec, TrainError, Training, fit, fit_rows};
 
 use crate::error::{OrRaise, param_error};
 use crate::input::{Batches, PyLabel, Table};
 use crate::model::PyModel;
 use crate::progress::Watcher;
+
+/// Values of parameters as text, by the names of the tables.
+pub type Settings = BTreeMap<String, String>;
 
 /// How files are read.
 #[derive(FromPyObject, Default)]
@@ -66,18 +71,16 @@ pub fn sources(paths: &[String], reading: &Reading, py: Python<'_>) -> PyResult<
     expand(paths, format).or_raise(py)
 }
 
-/// The recipe that a few settings make: JSON of the fields that are not at their default.
-pub fn recipe(settings: &str, py: Python<'_>) -> PyResult<Recipe> {
-    let wrong = |error: serde_json::Error| {
-        let text = error.to_string();
-        param_error(text.split(" at line ").next().unwrap_or_default(), py)
-    };
-    let given: Value = serde_json::from_str(settings).map_err(wrong)?;
-    let mut whole = serde_json::to_value(Recipe::default()).map_err(wrong)?;
-    if let (Value::Object(whole), Value::Object(given)) = (&mut whole, given) {
-        whole.extend(given);
+/// The recipe that settings make: values as text, by the names of the tables; all else by default.
+pub fn recipe(mut settings: Settings, py: Python<'_>) -> PyResult<Recipe> {
+    let mut recipe = Recipe::default();
+    // Parameters are those of the method.
+    if let Some(method) = settings.remove(names::METHOD.name) {
+        recipe.set(names::METHOD.name, &method).or_raise(py)?;
     }
-    let recipe: Recipe = serde_json::from_value(whole).map_err(wrong)?;
+    for (name, value) in &settings {
+        recipe.set(name, value).or_raise(py)?;
+    }
     recipe.check().or_raise(py)?;
     Ok(recipe)
 }
@@ -85,13 +88,35 @@ pub fn recipe(settings: &str, py: Python<'_>) -> PyResult<Recipe> {
 /// The names of the methods, and whether each learns one row at a time.
 #[pyfunction]
 pub fn methods() -> Vec<(&'static str, bool, &'static str)> {
-    Method::ALL.iter().map(|method| (method.name(), method.is_online(), method.about())).collect()
+    let row = |method: Method| (method.name(), method.info().family != Family::Staged, method.info().about);
+    Method::ALL.into_iter().map(row).collect()
 }
 
-/// The numbers a recipe may carry: name, default (NaN where the method decides), and help.
+/// A row of a table: the method (none for parameters of all methods, `solve` for solvers), the name in the core and in
+/// Python, the type, the default as text, and help.
+type Row = (&'static str, &'static str, &'static str, String, Option<String>, &'static str);
+
+fn row(owner: &'static str, param: &Param) -> Row {
+    let kind = match param.kind {
+        Kind::Number => "float".into(),
+        Kind::Count => "int".into(),
+        Kind::Switch => "bool".into(),
+        Kind::Text => "str".into(),
+        Kind::Choice(names) => {
+            let names: Vec<String> = names().into_iter().map(|name| format!("{name:?}")).collect();
+            format!("{{{}}}", names.join(", "))
+        }
+    };
+    (owner, param.name.name, param.name.python, kind, param.default(), param.help())
+}
+
+/// The tables of parameters.
 #[pyfunction]
-pub fn parameters() -> Vec<(&'static str, f64, &'static str)> {
-    PARAMETERS.iter().map(|parameter| (parameter.name, parameter.default, parameter.help)).collect()
+pub fn parameters() -> Vec<Row> {
+    let shared = Recipe::PARAMS.iter().map(|param| row("", param));
+    let of_method = |method: Method| method.params().iter().map(move |param| row(method.name(), param));
+    let solving = SolveRecipe::PARAMS.iter().map(|param| row("solve", param));
+    shared.chain(Method::ALL.into_iter().flat_map(of_method)).chain(solving).collect()
 }
 
 /// Where rows come from.
@@ -112,7 +137,7 @@ pub fn task_kind(name: &str, py: Python<'_>) -> PyResult<TaskKind> {
 #[pyfunction]
 #[pyo3(name = "fit", signature = (settings, input, task, threads, keep_open=false, report=None))]
 pub fn fit_any(
-    settings: &str,
+    settings: Settings,
     input: Input<'_>,
     task: &str,
     threads: usize,
@@ -162,7 +187,7 @@ pub struct PyTraining {
 #[pymethods]
 impl PyTraining {
     #[new]
-    fn new(settings: &str, classes: Option<Vec<PyLabel>>, threads: usize, py: Python<'_>) -> PyResult<Self> {
+    fn new(settings: Settings, classes: Option<Vec<PyLabel>>, threads: usize, py: Python<'_>) -> PyResult<Self> {
         let recipe = recipe(settings, py)?;
         let spec = match classes {
             None => TargetSpec::Numbers,

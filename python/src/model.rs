@@ -166,7 +166,7 @@ impl PyModel {
         let cut = match (size, stability) {
             (Some(size), None) => Cut::Size(size),
             (None, Some(share)) => Cut::Stability(share),
-            _ => return Err(crate::error::param_error("give one of --k and --stability", py)),
+            _ => return Err(crate::error::param_error("give one of n_features_to_select and stability", py)),
         };
         Ok(self.model.recut(cut).or_raise(py)?.into())
     }

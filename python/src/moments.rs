@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::{Value, json};
+use serde_json::json;
 use tamis::data::TaskKind;
 use tamis::moments::{CollectOptions, Gathering, Moments, MomentsError, Products, collect};
 use tamis::read::{ReadOptions, RowSource, memory_of_this_machine};
@@ -12,7 +12,7 @@ use tamis::recipe::{SolveRecipe, Solver};
 use tamis::solve::{SolveOptions, solve};
 
 use crate::error::{OrRaise, param_error};
-use crate::fit::{Reading, sources};
+use crate::fit::{Reading, Settings, sources};
 use crate::input::Table;
 use crate::model::{PyModel, label_object};
 use crate::progress::Watcher;
@@ -200,12 +200,12 @@ impl PyMoments {
     /// The model that settings ask for, the path to it as JSON, and the model's place on it.
     fn solve(
         &self,
-        settings: &str,
+        settings: Settings,
         with_path: bool,
         threads: usize,
         py: Python<'_>,
     ) -> PyResult<(PyModel, String, usize)> {
-        let recipe = solve_recipe(settings, py)?;
+        let recipe = solve_recipe(&settings, py)?;
         let whole = py.detach(|| self.whole()).or_raise(py)?;
         let options = SolveOptions { path: with_path, threads };
         let solved = py.detach(|| solve(&whole, &recipe, options)).or_raise(py)?;
@@ -225,18 +225,12 @@ impl PyMoments {
     }
 }
 
-/// The recipe of a solver, from JSON of what is not at its default.
-fn solve_recipe(settings: &str, py: Python<'_>) -> PyResult<SolveRecipe> {
-    let wrong = |error: serde_json::Error| {
-        let text = error.to_string();
-        param_error(text.split(" at line ").next().unwrap_or_default(), py)
-    };
-    let given: Value = serde_json::from_str(settings).map_err(wrong)?;
-    let mut whole = serde_json::to_value(SolveRecipe::new(Solver::Ofsa)).map_err(wrong)?;
-    if let (Value::Object(whole), Value::Object(given)) = (&mut whole, given) {
-        whole.extend(given);
+/// The recipe of a solver: values as text, by the names of the table; all else by default.
+fn solve_recipe(settings: &Settings, py: Python<'_>) -> PyResult<SolveRecipe> {
+    let mut recipe = SolveRecipe::default();
+    for (name, value) in settings {
+        recipe.set(name, value).or_raise(py)?;
     }
-    let recipe: SolveRecipe = serde_json::from_value(whole).map_err(wrong)?;
     recipe.check().or_raise(py)?;
     Ok(recipe)
 }

@@ -70,7 +70,7 @@ def methods() -> dict[str, str]:
 
     >>> import tamis
     >>> tamis.methods()["ftrl"]
-    'FTRL-proximal, a step size for each weight'
+    'FTRL-proximal: a learning rate for each weight; L1 or elastic net'
     """
     from ._core import methods
 
@@ -78,15 +78,15 @@ def methods() -> dict[str, str]:
 
 
 def parameters() -> dict[str, str]:
-    """The numbers a recipe may carry (the ``settings`` of an estimator), each with a line about it.
+    """The parameters that methods have (the ``settings`` of an estimator), each with a line about it.
 
     >>> import tamis
     >>> tamis.parameters()["period"]
-    'steps between two truncations (K)'
+    'K: steps between two truncations.'
     """
-    from ._core import parameters
+    from ._params import any_method
 
-    return {name: help for name, _, help in parameters()}
+    return {row.name: row.help for row in any_method().values()}
 
 
 def load(path):

@@ -24,7 +24,7 @@ class Estimator(SelectorMixin, Rows):
         task = self._task(data if isinstance(data, _input.Table) else None, settings)
         line = Line(self.verbose) if self.verbose else None
         try:
-            return _core.fit(json.dumps(settings), data, task, self._threads(), keep_open, line)
+            return _core.fit(settings, data, task, self._threads(), keep_open, line)
         finally:
             if line is not None:
                 line.close()

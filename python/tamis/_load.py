@@ -14,14 +14,15 @@ def load(path):
     """The estimator in a model file, with the parameters the file tells."""
     model = _core.Model.load(os.fspath(path))
     recipe, is_classes = json.loads(model.recipe), bool(model.classes)
-    if "numbers" not in recipe:
+    if isinstance(recipe["method"], str):
         made = MomentsClassifier if is_classes else MomentsRegressor
         return made(recipe["method"], n_features_to_select=recipe["k"])._from_file(model)
-    if recipe["method"] == "stabilized":
+    method = recipe["method"]["name"]
+    if method == "stabilized":
         made = StabilizedClassifier if is_classes else StabilizedRegressor
         return made(recipe["k"], loss=recipe["loss"])._from_file(model)
-    if recipe["method"] == "two-stage":
+    if method == "two-stage":
         made = TwoStageClassifier if is_classes else TwoStageRegressor
-        return made(recipe["k"], loss=recipe["loss"], law=recipe.get("law"))._from_file(model)
+        return made(recipe["k"], loss=recipe["loss"], sampling=recipe["method"]["sampling"])._from_file(model)
     made = SparseClassifier if is_classes else SparseRegressor
-    return made(recipe["method"], loss=recipe["loss"], n_features_to_select=recipe["k"])._from_file(model)
+    return made(method, loss=recipe["loss"], n_features_to_select=recipe["k"])._from_file(model)

@@ -175,12 +175,12 @@ class Moments:
     def __repr__(self):
         return f"<Moments of {self.rows} rows, {len(self.info['features'])} features>"
 
-    def solve(self, solver="ofsa", **parameters):
+    def solve(self, solver="mcp", **parameters):
         """An estimator fitted to these moments.
 
         Parameters
         ----------
-        solver : str, default="ofsa"
+        solver : str, default="mcp"
             ``ols``, ``ridge``, ``ols-th``, ``ofsa``, ``lasso``, ``elastic-net``, ``mcp`` or ``scad``.
         **parameters
             Further parameters of :class:`MomentsRegressor`.

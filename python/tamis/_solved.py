@@ -6,42 +6,19 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _input
+from . import _input, _params
 from ._base import Classifier, Estimator, Regressor
 from ._moments import Moments, labels_for
 from .errors import DataError
 
 
-PARAMETERS = """
+HEAD = """
     The data are seen once, and only their moments are kept (``moments_``): ``resolve`` finds another model without them,
     ``partial_fit`` adds rows. The time to solve does not depend on the number of rows; columns may be up to some ten
     thousand.
+"""
 
-    Parameters
-    ----------
-    solver : str, default="mcp"
-        ``ols``, ``ridge``, ``ols-th``, ``ofsa`` (annealing), ``lasso``, ``elastic-net``, ``mcp`` or ``scad``.
-    n_features_to_select : int, default=None
-        Exactly this many features.
-    alpha : float, default=None
-        The penalty, on standardised columns and in units of the target.
-    criterion : {{"bic", "aic", "ebic", "cv"}}, default=None
-        What chooses the size if neither of the above is given; ``None`` is ``bic``.
-    l1_ratio : float, default=0.5
-        The lasso's share of the elastic net.
-    concavity : float, default=None
-        How soon ``mcp`` and ``scad`` stop to shrink; ``None`` is 3 and 3.7.
-    refit : bool, default=False
-        Whether the chosen features are refitted without penalty (``ols-th`` and ``ofsa`` always are).
-    folds : int, default=1
-        Folds for the criterion ``cv``.
-    forget : float, default=0.0
-        The least share of a new row in the averages; 0 weighs all rows alike.
-    interactions : bool, default=False
-        Whether products of all pairs of columns may be used.
-    n_jobs : int, default=None
-        Threads; ``None`` takes all. Models do not depend on it.
-
+ATTRIBUTES = """
     Attributes
     ----------
     moments_ : Moments, what was kept of the rows
@@ -50,6 +27,20 @@ PARAMETERS = """
     features_ : list of dict, the features with their weights, largest effect first
     n_features_in_, feature_names_in_ : the columns{classes}
 """
+
+
+def _document(init) -> str:
+    return _params.document(
+        init,
+        "solve",
+        solver=(
+            "str",
+            "``ols``, ``ridge``, ``ols-th``, ``ofsa`` (annealing), ``lasso``, ``elastic-net``, ``mcp`` or ``scad``.",
+        ),
+        folds=("int", "Cross-validation folds kept in the moments, for the criterion ``cv``."),
+        forget=("float", "The least share of a new row in the averages; 0 weighs all rows alike."),
+        interactions=("bool", "Whether products of all pairs of columns may be used."),
+    )
 
 
 class Solved(Estimator):
@@ -62,7 +53,7 @@ class Solved(Estimator):
         n_features_to_select=None,
         alpha=None,
         criterion=None,
-        l1_ratio=0.5,
+        l1_ratio=None,
         concavity=None,
         refit=False,
         folds=1,
@@ -83,17 +74,7 @@ class Solved(Estimator):
         self.n_jobs = n_jobs
 
     def _recipe(self) -> dict:
-        k, free = self.n_features_to_select, self.n_features_to_select is None and self.alpha is None
-        chooses = "bic" if self.criterion is None and free and self.solver != "ols" else self.criterion
-        return {
-            "method": self.solver,
-            "k": None if k is None else int(k),
-            "penalty": None if self.alpha is None else float(self.alpha),
-            "choose": chooses,
-            "refit": bool(self.refit),
-            "l1-share": float(self.l1_ratio),
-            "concavity": None if self.concavity is None else float(self.concavity),
-        }
+        return {"method": self.solver, **_params.given(self, "solve")}
 
     def fit(self, X, y=None, sample_weight=None):
         """Collects the moments of rows and solves them.
@@ -210,7 +191,7 @@ class Solved(Estimator):
     def _fitted(self):
         moments = getattr(self, "moments_", None)
         if getattr(self, "_model", None) is None and moments is not None:
-            model, path, self._chosen = moments._core.solve(json.dumps(self._recipe()), False, self._threads())
+            model, path, self._chosen = moments._core.solve(self._recipe(), False, self._threads())
             self._path = json.loads(path)
             self._take_model(model)
         return super()._fitted()
@@ -220,7 +201,7 @@ class Solved(Estimator):
 
     @property
     def path_(self) -> list[dict]:
-        """The models looked at, small to large: size, penalty, share of variance explained, criteria."""
+        """The models looked at, small to large: size, lambda, share of variance explained, criteria."""
         self._fitted_attribute("path_")
         return self._path
 
@@ -228,7 +209,9 @@ class Solved(Estimator):
 class MomentsRegressor(RegressorMixin, Regressor, Solved):
     __doc__ = (
         "Least squares from running averages, with any sparsity.\n"
-        + PARAMETERS.format(classes="")
+        + HEAD
+        + _document(Solved.__init__)
+        + ATTRIBUTES.format(classes="")
         + """
     Examples
     --------
@@ -251,7 +234,9 @@ class MomentsRegressor(RegressorMixin, Regressor, Solved):
 class MomentsClassifier(Classifier, ClassifierMixin, Solved):
     __doc__ = (
         "Classes by least squares from running averages, with any sparsity.\n"
-        + PARAMETERS.format(classes="\n    classes_ : ndarray of the classes")
+        + HEAD
+        + _document(Solved.__init__)
+        + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
         + """
     Examples
     --------

@@ -1,66 +1,48 @@
 """Estimators for the learners that take one row at a time."""
 
-import json
-
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _get_feature_names
 
-from . import _core, _input
+from . import _core, _input, _params
 from ._base import Classifier, Estimator, Regressor
 from .errors import DataError, ParamError
 
-PARAMETERS = """
-    Parameters
-    ----------
-    method : str, default="ftrl"
-        The learner; ``tamis.methods()`` lists them.
-    loss : str, default=None
-        {losses}
-    alpha : float, default=None
-        Strength of the penalty, more is sparser; ``None`` takes the method's own.
-    l1_ratio : float, default=1.0
-        The share of the penalty that makes weights zero; the rest is a ridge (of ``ftrl``, ``fobos`` and ``rda``).
-    n_features_to_select : int, default=None
-        Exactly this many features, instead of a penalty.
-    learning_rate : float, default=None
-        The size of the first step; ``None`` takes the method's own.
-    schedule : str, default=None
-        How steps get smaller: ``auto``, ``constant``, ``inverse-sqrt``, ``inverse``, ``power`` or ``adagrad``.
-    max_iter : int, default=None
-        Passes over the rows; ``None`` takes up to 20 for small data and one for large.
-    scale : str, default="auto"
-        How columns are scaled while learning: ``auto``, ``none``, ``unit-variance``, ``max-abs`` or ``half``. Weights are
-        those of raw values in any case.
-    fit_intercept : bool, default=True
-        Whether there is an intercept. It is never shrunk.
-    average : bool, default=False
-        Whether weights are averaged over all steps.
-    refit : bool, default=False
-        Whether the chosen features are learned again, without penalty.
-    shuffle : bool, default=None
-        Whether ``fit`` visits rows in random order; ``None`` does so whenever they are held for several passes.
-    settings : dict, default=None
-        Further numbers of the method by name, such as ``{{"period": 10}}``; ``tamis.parameters()`` lists them.
-    reading : dict, default=None
-        How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
-        ``skip_bad``.
-    random_state : int, RandomState or None, default=None
-        The seed. ``None`` is 0: the same data give the same model.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the model that is there, and pickles of a model learned by ``fit`` can go on.
-    n_jobs : int, default=None
-        Threads; ``None`` takes all. Models do not depend on it.
-    verbose : int, default=0
-        1 shows progress in a line, 2 keeps the lines.
-
+ATTRIBUTES = """
     Attributes
     ----------
     coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
     features_ : list of dict, the features with their weights, largest effect first
     n_features_in_, feature_names_in_ : the columns, where they have fixed places{classes}
 """
+
+
+def _document(init, losses: str) -> str:
+    return _params.document(
+        init,
+        method=("str", "The learner; ``tamis.methods()`` lists them."),
+        loss=("str", losses),
+        alpha=("float", "Strength of the penalty, more is sparser; ``None`` takes the method's own."),
+        l1_ratio=(
+            "float",
+            "The share of the penalty that makes weights zero; the rest is a ridge (of ``ftrl``, ``fobos`` and ``rda``).",
+        ),
+        learning_rate=("float", "The first step; ``None`` takes the method's own."),
+        schedule=(
+            "str",
+            "Learning-rate schedule: ``auto``, ``constant``, ``inverse-sqrt``, ``inverse``, ``power`` or ``adagrad``;\n"
+            "        ``None`` takes the method's own.",
+        ),
+        settings=(
+            "dict",
+            'Further parameters of the method by name, such as ``{"period": 10}``; ``tamis.parameters()`` lists them.',
+        ),
+        warm_start=(
+            "bool",
+            "Whether ``fit`` goes on from the model that is there, and pickles of a model learned by ``fit`` can go on.",
+        ),
+    )
 
 
 class Sparse(Estimator):
@@ -110,32 +92,17 @@ class Sparse(Estimator):
         self.verbose = verbose
 
     def _recipe(self) -> dict:
-        numbers = {name.replace("_", "-"): float(value) for name, value in (self.settings or {}).items()}
-        if self.alpha is not None:
-            numbers["penalty"] = float(self.alpha) * float(self.l1_ratio)
+        settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha",))}
+        settings |= {name.replace("_", "-"): _params.text(value) for name, value in (self.settings or {}).items()}
         if not 0 <= self.l1_ratio <= 1:
             raise ParamError(f"l1_ratio must lie between 0 and 1, got {self.l1_ratio}")
+        if self.alpha is not None:
+            settings["l1"] = _params.text(float(self.alpha) * float(self.l1_ratio))
         if self.l1_ratio != 1:
             if self.alpha is None:
                 raise ParamError("l1_ratio divides a penalty: give alpha as well")
-            numbers["l2"] = float(self.alpha) * (1 - float(self.l1_ratio))
-        if self.learning_rate is not None:
-            numbers["learning-rate"] = float(self.learning_rate)
-        k = self.n_features_to_select
-        return {
-            "method": self.method,
-            "loss": self.loss,
-            "rate": self.schedule,
-            "k": None if k is None else int(k),
-            "numbers": numbers,
-            "scale": self.scale,
-            "passes": None if self.max_iter is None else int(self.max_iter),
-            "shuffle": self.shuffle,
-            "intercept": bool(self.fit_intercept),
-            "average": bool(self.average),
-            "refit": bool(self.refit),
-            "seed": self._seed(),
-        }
+            settings["l2"] = _params.text(float(self.alpha) * (1 - float(self.l1_ratio)))
+        return settings
 
     def fit(self, X, y=None, sample_weight=None):
         """Learns a model.
@@ -167,7 +134,7 @@ class Sparse(Estimator):
                 " refit or by a method that is not online"
             )
         self._from_fit = False
-        self._online = _core.Training(json.dumps(self._recipe()), classes, self._threads())
+        self._online = _core.Training(self._recipe(), classes, self._threads())
         self._forget_shape()
         try:
             table = self._any(X, y, sample_weight, reset=True)
@@ -232,10 +199,11 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
     More than two classes are learned one against the rest. ``partial_fit`` gives the same model however the rows are cut
     into batches: that of ``fit`` with ``max_iter=1``, and of the program's ``tamis fit --passes 1``.
 """
-        + PARAMETERS.format(
-            losses="``logistic`` (the default), ``hinge``, ``squared-hinge``, ``clipped-squared`` or ``squared``.",
-            classes="\n    classes_ : ndarray of the classes",
+        + _document(
+            Sparse.__init__,
+            "``logistic`` (the default), ``hinge``, ``squared-hinge``, ``clipped-squared`` or ``squared``.",
         )
+        + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
         + """
     Examples
     --------
@@ -311,7 +279,8 @@ class SparseRegressor(RegressorMixin, Regressor, Sparse):
     ``partial_fit`` gives the same model however the rows are cut into batches: that of ``fit`` with ``max_iter=1``, and of
     the program's ``tamis fit --passes 1``.
 """
-        + PARAMETERS.format(losses="``squared`` (the default) or ``huber``.", classes="")
+        + _document(Sparse.__init__, "``squared`` (the default) or ``huber``.")
+        + ATTRIBUTES.format(classes="")
         + """
     Examples
     --------

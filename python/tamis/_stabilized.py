@@ -5,37 +5,16 @@ import json
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from . import _params
 from ._base import Classifier, Regressor, Trained
 from .errors import ParamError
 
-PARAMETERS = """
+HEAD = """
     Many learners, each on halves of the rows, go down a ladder of sizes together; features that few of them want are left
     behind. The smallest rung as good as the best becomes the model, judged on rows its features were chosen without.
+"""
 
-    Parameters
-    ----------
-    n_features_to_select : int, default=None
-        Exactly this many features; ``None`` lets the data choose.
-    loss : str, default=None
-        {losses}
-    n_paths : int, default=None
-        Learners that vote; ``None`` takes 32, and fewer for many classes.
-    max_iter : int, default=None
-        Passes over the rows, all stages together; ``None`` takes what the size of the data asks for.
-    scale : str, default="auto"
-        How columns are scaled while learning; ``auto`` is half-way to variance 1.
-    fit_intercept : bool, default=True
-        Whether there is an intercept.
-    reading : dict, default=None
-        How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
-        ``skip_bad``.
-    random_state : int, RandomState or None, default=None
-        The seed. ``None`` is 0: the same data give the same model.
-    n_jobs : int, default=None
-        Threads; ``None`` takes all. Models do not depend on it.
-    verbose : int, default=0
-        1 shows progress in a line, 2 keeps the lines.
-
+ATTRIBUTES = """
     Attributes
     ----------
     coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
@@ -56,6 +35,7 @@ class Stabilized(Trained):
         *,
         loss=None,
         n_paths=None,
+        row_id=None,
         max_iter=None,
         scale="auto",
         fit_intercept=True,
@@ -67,6 +47,7 @@ class Stabilized(Trained):
         self.n_features_to_select = n_features_to_select
         self.loss = loss
         self.n_paths = n_paths
+        self.row_id = row_id
         self.max_iter = max_iter
         self.scale = scale
         self.fit_intercept = fit_intercept
@@ -76,17 +57,7 @@ class Stabilized(Trained):
         self.verbose = verbose
 
     def _recipe(self) -> dict:
-        k = self.n_features_to_select
-        return {
-            "method": "stabilized",
-            "loss": self.loss,
-            "k": None if k is None else int(k),
-            "numbers": {} if self.n_paths is None else {"paths": float(self.n_paths)},
-            "scale": self.scale,
-            "passes": None if self.max_iter is None else int(self.max_iter),
-            "intercept": bool(self.fit_intercept),
-            "seed": self._seed(),
-        }
+        return {"method": "stabilized", **_params.given(self, "stabilized")}
 
     def _from_file(self, model):
         if model.selection is None:
@@ -146,10 +117,13 @@ class Stabilized(Trained):
 class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
     __doc__ = (
         "Classes from few features, and how sure each feature is.\n"
-        + PARAMETERS.format(
-            losses="``logistic`` (the default; probabilities are calibrated), ``hinge`` or ``squared-hinge``.",
-            classes="\n    classes_ : ndarray of the classes",
+        + HEAD
+        + _params.document(
+            Stabilized.__init__,
+            "stabilized",
+            loss=("str", "``logistic`` (the default; probabilities are calibrated), ``hinge`` or ``squared-hinge``."),
         )
+        + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
         + """
     Examples
     --------
@@ -179,7 +153,11 @@ class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
 class StabilizedRegressor(RegressorMixin, Regressor, Stabilized):
     __doc__ = (
         "Numbers from few features, and how sure each feature is.\n"
-        + PARAMETERS.format(losses="``squared`` (the default) or ``huber``.", classes="")
+        + HEAD
+        + _params.document(
+            Stabilized.__init__, "stabilized", loss=("str", "``squared`` (the default) or ``huber``.")
+        )
+        + ATTRIBUTES.format(classes="")
         + """
     Examples
     --------

@@ -11,13 +11,12 @@ Features are called by the keys of the dictionaries; new ones may come at any ti
 (``scale="none"``), so that nothing waits: put a scaler in front where columns differ in size.
 """
 
-import json
 import math
 
 import numpy as np
 from river import base
 
-from . import _core, _input
+from . import _core, _input, _params
 from .errors import DataError
 
 
@@ -37,12 +36,9 @@ class _Online:
         self._model = None
 
     def _start(self, classes):
-        numbers = {name.replace("_", "-"): float(value) for name, value in (self.settings or {}).items()}
-        given = {"penalty": self.alpha, "learning-rate": self.learning_rate}
-        numbers |= {name: float(value) for name, value in given.items() if value is not None}
-        k = self.n_features_to_select
-        recipe = {"method": self.method, "loss": self.loss, "k": k, "numbers": numbers, "scale": "none", "passes": 1}
-        return _core.Training(json.dumps(recipe), classes, 1)
+        recipe = {"method": self.method, **_params.given(self, self.method), "scale": "none", "passes": "1"}
+        recipe |= {name.replace("_", "-"): _params.text(value) for name, value in (self.settings or {}).items()}
+        return _core.Training(recipe, classes, 1)
 
     def _learn(self, table, classes):
         if self._learner is None:

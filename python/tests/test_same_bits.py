@@ -22,12 +22,12 @@ def bits(model):
 
 CLASSIFIERS = [
     (SparseClassifier(), []),
-    (SparseClassifier("fobos", alpha=1e-3, max_iter=2, random_state=3), ["--method", "fobos", "--penalty", "1e-3"]),
+    (SparseClassifier("fobos", alpha=1e-3, max_iter=2, random_state=3), ["--method", "fobos", "--l1", "1e-3"]),
     (SparseClassifier(n_features_to_select=5, refit=True), ["--k", "5", "--refit"]),
     (SparseClassifier("truncated-gradient", settings={"period": 10}, average=True), ["--period", "10", "--average"]),
     (StabilizedClassifier(n_features_to_select=6), ["--k", "6"]),
     (StabilizedClassifier(), []),
-    (TwoStageClassifier(n_draws=40), ["--method", "two-stage", "--draws", "40"]),
+    (TwoStageClassifier(n_draws=40), ["--method", "two-stage", "--n-draws", "40"]),
 ]
 
 
@@ -50,7 +50,7 @@ def test_a_classifier_is_the_program_s(model, flags, classes, program, tmp_path)
 def test_a_regressor_is_the_program_s(model, program, tmp_path):
     X, y = numbers()
     file, out = svmlight(tmp_path, X, y), tmp_path / "model.json"
-    flags = ["--penalty", "0.01"] if getattr(model, "method", "") == "rda" else []
+    flags = ["--l1", "0.01"] if getattr(model, "method", "") == "rda" else []
     program("fit", file, "--out", out, "--quiet", "--method", getattr(model, "method", "stabilized"), *flags)
     assert bits(model.fit(X, y)) == bits(out.read_text())
     predicted = [float(line.split()[0]) for line in program("predict", out, file).splitlines()]
@@ -61,10 +61,10 @@ def test_a_regressor_is_the_program_s(model, program, tmp_path):
     ("given", "flags"),
     [
         ({}, []),
-        ({"n_features_to_select": 3, "law": "magnitude", "refit": True}, ["--k", "3", "--law", "magnitude", "--refit"]),
+        ({"n_features_to_select": 3, "sampling": "weight", "refit": True}, ["--k", "3", "--sampling", "weight", "--refit"]),
         (
-            {"n_draws": 20, "radius": 30.0, "learning_rate": 0.01, "first_epoch": 50, "max_iter": 3},
-            ["--draws", 20, "--radius", 30, "--learning-rate", 0.01, "--first-epoch", 50, "--passes", 3],
+            {"n_draws": 20, "radius": 30.0, "learning_rate": 0.01, "first_epoch_steps": 50, "max_iter": 3},
+            ["--n-draws", 20, "--radius", 30, "--learning-rate", 0.01, "--first-epoch-steps", 50, "--passes", 3],
         ),
     ],
 )
@@ -76,7 +76,7 @@ def test_what_is_drawn_is_what_the_program_draws(given, flags, program, tmp_path
     assert bits(model) == bits(out.read_text())
     again = tamis.load(out)
     assert isinstance(again, TwoStageRegressor) and again.sampling_ == model.sampling_
-    assert model.sampling_["law"] == given.get("law", "distribution")
+    assert model.sampling_["law"] == given.get("sampling", "contribution")
 
 
 def test_what_is_drawn_at_the_end_cannot_learn_row_by_row():

@@ -87,7 +87,7 @@ class Reports:
     def solved(self):
         self.run("synth", "correlated", "-o", "numbers", "--n", 2000, "--p", 80, "--k", 8)
         self.run("moments", "numbers.svm", "--folds", 5, "-o", "numbers.moments")
-        arguments = ["--method", "lasso", "--choose", "cv", "--path", "--out", "lasso.json", "--report", "lasso.html"]
+        arguments = ["--method", "lasso", "--criterion", "cv", "--path", "--out", "lasso.json", "--report", "lasso.html"]
         self.run("solve", "numbers.moments", *arguments)
         return "lasso.html"
 

@@ -26,7 +26,7 @@ from sklearn.datasets import dump_svmlight_file
 
 TOLERANCE = 1e-12
 ROWS, COLUMNS = 300, 40
-SETTINGS = ["--method", "truncated-gradient", "--penalty", "1e-4", "--passes", "2", "--no-shuffle", "--seed", "3"]
+SETTINGS = ["--method", "truncated-gradient", "--l1", "1e-4", "--passes", "2", "--no-shuffle", "--seed", "3"]
 
 
 @pytest.fixture(scope="module")

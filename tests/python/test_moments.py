@@ -3,7 +3,7 @@
 Ours are made of moments (one pass, rows forgotten); theirs of the rows. Penalties are on standardised columns, so theirs
 are fitted to columns of mean 0 and variance 1 and taken back to raw units:
 
-* λ of `--penalty` is scikit-learn's `alpha`, `--l1-share` its `l1_ratio`.
+* λ of `--lambda` is scikit-learn's `alpha`, `--l1-ratio` its `l1_ratio`.
 * Ridge: ours minimises ½ MSE + ½λ‖β‖², scikit-learn's `alpha` is n·λ.
 * Objectives are compared, to 1e-9 of the target's variance, with scikit-learn's tolerance at its limit.
 * MCP is compared with skglm where that is installed: a path of warm starts leads both to the same local minimum here.
@@ -61,8 +61,8 @@ def test_lasso_and_elastic_net_reach_the_same_objective(tamis, seed, n, share):
     largest = np.abs(x.T @ y).max() / n / share
     for part in [0.5, 0.1, 0.02]:
         penalty = part * largest
-        method = ["lasso"] if share == 1.0 else ["elastic-net", "--l1-share", share]
-        _, intercept, weights = solve(tamis, rows.shape[1], "--penalty", repr(float(penalty)), "--method", *method)
+        method = ["lasso"] if share == 1.0 else ["elastic-net", "--l1-ratio", share]
+        _, intercept, weights = solve(tamis, rows.shape[1], "--lambda", repr(float(penalty)), "--method", *method)
         theirs = ElasticNet(alpha=penalty, l1_ratio=share, tol=1e-14, max_iter=1_000_000, fit_intercept=False).fit(x, y)
         ours = objective(x, y, weights * rows.std(0), penalty, share)
         best = objective(x, y, theirs.coef_, penalty, share)
@@ -76,9 +76,9 @@ def test_the_whole_path_is_scikit_learns(tamis, share):
     rows, target = numbers(4, n=200, p=30)
     x, y = standardised(rows, target)
     make(tamis, rows, target)
-    method = ["lasso"] if share == 1.0 else ["elastic-net", "--l1-share", share]
-    said, *_ = solve(tamis, 30, "--method", *method, "--choose", "bic", "--path")
-    alphas = np.array([point["penalty"] for point in said["path"]])
+    method = ["lasso"] if share == 1.0 else ["elastic-net", "--l1-ratio", share]
+    said, *_ = solve(tamis, 30, "--method", *method, "--criterion", "bic", "--path")
+    alphas = np.array([point["lambda"] for point in said["path"]])
     settings = {"alphas": alphas, "tol": 1e-14, "max_iter": 1_000_000}
     _, coefficients, _ = lasso_path(x, y, **settings) if share == 1.0 else enet_path(x, y, l1_ratio=share, **settings)
     r2 = 1 - np.mean((y[:, None] - x @ coefficients) ** 2, axis=0) / y.var()
@@ -100,7 +100,7 @@ def test_least_squares_and_ridge(tamis, seed):
     np.testing.assert_allclose(weights, theirs.coef_, rtol=1e-9)
     assert abs(intercept - theirs.intercept_) < 1e-7
     for penalty in [1e-3, 0.1, 10.0]:
-        _, _, weights = solve(tamis, 25, "--method", "ridge", "--penalty", penalty)
+        _, _, weights = solve(tamis, 25, "--method", "ridge", "--lambda", penalty)
         theirs = Ridge(alpha=penalty * len(y), fit_intercept=False, solver="cholesky").fit(x, y)
         np.testing.assert_allclose(weights * rows.std(0), theirs.coef_, rtol=1e-8)
 
@@ -108,14 +108,14 @@ def test_least_squares_and_ridge(tamis, seed):
 def test_cross_validation_without_the_rows_is_cross_validation_with_them(tamis):
     rows, target = numbers(7, n=203, p=12)
     make(tamis, rows, target, "--folds", 5)
-    said, *_ = solve(tamis, 12, "--method", "lasso", "--choose", "cv", "--path")
+    said, *_ = solve(tamis, 12, "--method", "lasso", "--criterion", "cv", "--path")
     fold = np.arange(len(target)) % 5
     for point in said["path"][::9]:
         squares = 0.0
         for held in range(5):
             train, test = fold != held, fold == held
             x, y = standardised(rows[train], target[train])
-            fit = Lasso(alpha=point["penalty"], tol=1e-14, max_iter=1_000_000, fit_intercept=False).fit(x, y)
+            fit = Lasso(alpha=point["lambda"], tol=1e-14, max_iter=1_000_000, fit_intercept=False).fit(x, y)
             new = (rows[test] - rows[train].mean(0)) / rows[train].std(0)
             squares += ((target[test] - target[train].mean() - new @ fit.coef_) ** 2).sum()
         assert point["cv_error"] == pytest.approx(squares / len(target), rel=1e-6)
@@ -125,7 +125,7 @@ def test_cross_validation_without_the_rows_is_cross_validation_with_them(tamis):
 def test_cross_validated_least_squares_to_every_digit(tamis):
     rows, target = numbers(8, n=203, p=6, k=3)
     make(tamis, rows, target, "--folds", 4)
-    said, *_ = solve(tamis, 6, "--method", "ols-th", "--choose", "cv", "--path")
+    said, *_ = solve(tamis, 6, "--method", "ols-th", "--criterion", "cv", "--path")
     fold = np.arange(len(target)) % 4
     squares = 0.0
     for held in range(4):
@@ -162,7 +162,7 @@ def test_mcp_is_skglms(tamis, seed):
 
     for part in [0.5, 0.2, 0.1]:
         penalty = part * largest
-        _, _, weights = solve(tamis, 20, "--method", "mcp", "--penalty", repr(float(penalty)))
+        _, _, weights = solve(tamis, 20, "--method", "mcp", "--lambda", repr(float(penalty)))
         theirs = skglm.MCPRegression(alpha=penalty, gamma=3.0, tol=1e-12, fit_intercept=False, max_iter=1000).fit(x, y)
         ours, other = value(weights * rows.std(0), penalty), value(theirs.coef_, penalty)
         assert ours <= other + OBJECTIVE * y.var(), "a minimum at least as good"

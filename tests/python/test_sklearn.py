@@ -73,7 +73,7 @@ def assert_same(found, expected, columns):
 def test_classes_with_a_constant_rate(tamis, ours, name, rate, passes, seed):
     rows, labels = two_classes(seed)
     data = tamis.write_svmlight("data.svm", rows, labels)
-    arguments = ["--loss", ours, "--rate", "constant", "--learning-rate", rate, "--passes", passes]
+    arguments = ["--loss", ours, "--schedule", "constant", "--learning-rate", rate, "--passes", passes]
     found = tamis.fit(data, *PLAIN, *arguments)
     assert_same(found, theirs(classifier(name, rate, passes), rows, labels), rows.shape[1])
 
@@ -83,7 +83,7 @@ def test_classes_with_a_constant_rate(tamis, ours, name, rate, passes, seed):
 def test_squared_loss_at_half_the_rate(tamis, passes, seed):
     rows, target = numbers(seed)
     data = tamis.write_svmlight("data.svm", rows, target)
-    arguments = ["--loss", "squared", "--rate", "constant", "--learning-rate", 0.005, "--passes", passes]
+    arguments = ["--loss", "squared", "--schedule", "constant", "--learning-rate", 0.005, "--passes", passes]
     found = tamis.fit(data, *PLAIN, *arguments)
     assert_same(found, theirs(regressor("squared_error", 0.01, passes), rows, target), rows.shape[1])
 
@@ -93,16 +93,16 @@ def test_squared_loss_at_half_the_rate(tamis, passes, seed):
 def test_huber_loss(tamis, passes, seed):
     rows, target = numbers(seed)
     data = tamis.write_svmlight("data.svm", rows, target)
-    arguments = ["--loss", "huber", "--huber", 1.345, "--rate", "constant", "--learning-rate", 0.01]
+    arguments = ["--loss", "huber", "--huber-delta", 1.345, "--schedule", "constant", "--learning-rate", 0.01]
     found = tamis.fit(data, *PLAIN, *arguments, "--passes", passes)
     assert_same(found, theirs(regressor("huber", 0.01, passes, epsilon=1.345), rows, target), rows.shape[1])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("ours, power", [
-    (["--rate", "inverse-sqrt"], 0.5),
-    (["--rate", "inverse"], 1.0),
-    (["--rate", "power", "--power", "0.25"], 0.25),
+    (["--schedule", "inverse-sqrt"], 0.5),
+    (["--schedule", "inverse"], 1.0),
+    (["--schedule", "power", "--power", "0.25"], 0.25),
 ])
 def test_falling_rates(tamis, ours, power, seed):
     rows, labels = two_classes(seed)
@@ -116,7 +116,7 @@ def test_falling_rates(tamis, ours, power, seed):
 def test_without_an_intercept(tamis, seed):
     rows, labels = two_classes(seed)
     data = tamis.write_svmlight("data.svm", rows, labels)
-    arguments = ["--loss", "logistic", "--rate", "constant", "--learning-rate", 0.1, "--passes", 1, "--no-intercept"]
+    arguments = ["--loss", "logistic", "--schedule", "constant", "--learning-rate", 0.1, "--passes", 1, "--no-intercept"]
     found = tamis.fit(data, *PLAIN, *arguments)
     assert_same(found, theirs(classifier("log_loss", 0.1, fit_intercept=False), rows, labels), rows.shape[1])
 
@@ -125,7 +125,7 @@ def test_without_an_intercept(tamis, seed):
 def test_averaged_weights(tamis, seed):
     rows, labels = two_classes(seed)
     data = tamis.write_svmlight("data.svm", rows, labels)
-    arguments = ["--loss", "logistic", "--rate", "constant", "--learning-rate", 0.1, "--passes", 2, "--average"]
+    arguments = ["--loss", "logistic", "--schedule", "constant", "--learning-rate", 0.1, "--passes", 2, "--average"]
     intercept, weights = tamis.fit(data, *PLAIN, *arguments)
     steps = 2 * len(labels)
     stretch = (steps + 1) / steps
@@ -141,7 +141,7 @@ def test_weighted_examples(tamis, seed):
         for row, label, weight in zip(rows, labels, importance):
             cells = " ".join(f"{j + 1}:{float(value)!r}" for j, value in enumerate(row) if value != 0)
             file.write(f"{label:g} {weight:g} | {cells}\n")
-    arguments = ["--loss", "logistic", "--rate", "constant", "--learning-rate", 0.1, "--passes", 1]
+    arguments = ["--loss", "logistic", "--schedule", "constant", "--learning-rate", 0.1, "--passes", 1]
     found = tamis.fit("data.vw", *PLAIN, *arguments)
     expected = theirs(classifier("log_loss", 0.1), rows, labels, sample_weight=importance)
     assert_same(found, expected, rows.shape[1])
@@ -152,7 +152,7 @@ def test_predictions_are_theirs(tamis, seed):
     """From a file of rows to a file of probabilities, through a stored model."""
     rows, labels = two_classes(seed)
     data = tamis.write_svmlight("data.svm", rows[:300], labels[:300])
-    tamis.fit(data, *PLAIN, "--loss", "logistic", "--rate", "constant", "--learning-rate", 0.1, "--passes", 1)
+    tamis.fit(data, *PLAIN, "--loss", "logistic", "--schedule", "constant", "--learning-rate", 0.1, "--passes", 1)
     new = tamis.write_svmlight("new.svm", rows[300:], labels[300:])
     printed = tamis.run("predict", "model.json", new, "--output", "probability").splitlines()
     learner = classifier("log_loss", 0.1).fit(rows[:300], labels[:300])

@@ -64,12 +64,12 @@ def by_hand(tamis, lines, is_training, arguments):
 def test_cross_validation_is_what_it_says(tamis, lines, threads):
     folds, seed, penalties = 4, 3, ["0.3", "30"]
     arguments = ["--method", "ftrl", "--seed", seed]
-    said = json.loads(tamis.run("tune", "data.svm", *arguments, "--penalty", ",".join(penalties), "--folds", folds,
+    said = json.loads(tamis.run("tune", "data.svm", *arguments, "--l1", ",".join(penalties), "--folds", folds,
                                 "--rule", "min", "--no-fit", "--threads", threads, "--quiet", "--json"))
     for penalty, told in zip(penalties, said["settings"], strict=True):
         for fold in range(folds):
             measured, used = by_hand(tamis, lines, lambda row: fold_of(row, folds, seed) != fold,
-                                     [*arguments, "--penalty", penalty])
+                                     [*arguments, "--l1", penalty])
             assert told["folds"][fold] == {"value": measured["error"], "rows": measured["n"], "nonzeros": len(used)}
         values = np.array([fold["value"] for fold in told["folds"]])
         rows = np.array([fold["rows"] for fold in told["folds"]])
@@ -84,7 +84,7 @@ def test_cross_validation_is_what_it_says(tamis, lines, threads):
 
 def test_stability_is_what_it_says(tamis, lines):
     runs, share, seed, columns = 4, 0.8, 5, 20_000
-    arguments = ["--method", "ftrl", "--penalty", 10, "--seed", seed]
+    arguments = ["--method", "ftrl", "--l1", 10, "--seed", seed]
     said = json.loads(tamis.run("stability", "data.svm", *arguments, "--runs", runs, "--share", share,
                                 "--columns", columns, "--top", 0, "--quiet", "--json"))
     errors, sets = [], []

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::tell!("tamis: {failure}");
+            output::tell!("tamis: {}", failure.text());
             ExitCode::from(failure.exit_code())
         }
     }

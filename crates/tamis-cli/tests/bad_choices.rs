@@ -38,14 +38,14 @@ fn more_threads_than_any_machine_has_are_refused() {
 fn numbers_out_of_range_are_told_with_their_interval() {
     let folder = folder();
     for (flags, complaint) in [
-        ("--penalty -1", "penalty must be a number of at least 0, got -1"),
-        ("--penalty nan", "penalty must be a number of at least 0, got NaN"),
-        ("--learning-rate 0", "learning-rate must be a number above 0, got 0"),
-        ("--power 2", "power must be a number of at least 0 and at most 1, got 2"),
-        ("--period 0.5", "period must be a number of at least 1"),
-        ("--k 0", "--k must be at least 1"),
-        ("--passes 0", "--passes must be at least 1"),
-        ("--hash-bits 40", "--hash-bits must lie between 1 and 31"),
+        ("--method ftrl --l1 -1", "--l1 must be a number of at least 0, got -1"),
+        ("--method ftrl --l1 nan", "--l1 must be a number of at least 0, got NaN"),
+        ("--method sgd --learning-rate 0", "--learning-rate must be a number above 0, got 0"),
+        ("--method sgd --power 2", "--power must be a number of at least 0 and at most 1, got 2"),
+        ("--method rounding --period 0.5", "--period must be a whole number of at least 1"),
+        ("--k 0", "--k must be a whole number of at least 1, got 0"),
+        ("--passes 0", "--passes must be a whole number of at least 1, got 0"),
+        ("--hash-bits 40", "--hash-bits must be a whole number of at least 1 and at most 31, got 40"),
     ] {
         let told = refused(&folder, flags);
         assert!(told.starts_with(&format!("tamis: {complaint}")), "{flags}: {told}");
@@ -56,13 +56,17 @@ fn numbers_out_of_range_are_told_with_their_interval() {
 fn choices_that_clash_are_told_with_advice() {
     let folder = folder();
     for (flags, complaint) in [
-        ("--k 5 --penalty 1", "--k and --penalty both say how sparse the model is: give one of them"),
-        ("--method rda --average", "rda cannot average its weights: use sgd"),
-        ("--method rda --rate constant", "rda has a step size of its own: leave --rate out"),
-        ("--method tsgd --k 5 --rate auto", "tsgd needs one rate for all weights"),
-        ("--method sgd --l2 1", "sgd has no --l2: use ftrl, fobos or rda"),
-        ("--method sgd --refit", "--refit needs something chosen first: give --k or --penalty"),
-        ("--method sadmm --rho 0", "sadmm needs --rho above 0"),
+        ("--method ftrl --k 5 --l1 1", "--k and --l1 are exclusive: both determine how sparse the model is"),
+        ("--method rda --average", "rda has no parameter --average; sgd, "),
+        ("--method rda --schedule constant", "rda has no parameter --schedule; sgd, "),
+        (
+            "--method tsgd --k 5 --schedule auto",
+            "tsgd does not support --schedule auto: it needs one rate for all weights",
+        ),
+        ("--method sgd --l2 1", "sgd has no parameter --l2; fobos, rda, ftrl have"),
+        ("--method sgd --refit", "--refit needs --k or --l1, to select features first"),
+        ("--method sadmm --admm-rho 0", "--admm-rho must be a number above 0, got 0"),
+        ("--l1 1", "stabilized has no parameter --l1; truncated-gradient, fobos, rda, ftrl, sadmm have"),
     ] {
         let told = refused(&folder, flags);
         assert!(told.starts_with(&format!("tamis: {complaint}")), "{flags}: {told}");
@@ -80,7 +84,7 @@ fn words_that_are_not_known_are_told_with_those_that_are() {
         ("--missing magic", "one of error, zero, skip-row"),
         ("--memory much", "a number of bytes like 500M or 2G"),
         ("--shuffle --no-shuffle", "cannot be used with"),
-        ("--every 5", "--checkpoint"),
+        ("--checkpoint-every 5", "--checkpoint"),
         ("--no-such-flag", "--no-such-flag"),
     ] {
         let told = refused(&folder, flags);
@@ -95,9 +99,10 @@ fn a_rate_that_diverges_is_told_with_row_and_advice() {
     let folder = folder();
     let names = folder.names();
     folder.write("line.csv", line_csv(500));
-    for flags in
-        ["--method sgd --rate constant --learning-rate 50", "--method tsgd --k 2 --rate constant --learning-rate 9"]
-    {
+    for flags in [
+        "--method sgd --schedule constant --learning-rate 50",
+        "--method tsgd --k 2 --schedule constant --learning-rate 9",
+    ] {
         let run = folder.run(&format!("fit line.csv {flags} --out new.json"));
         let told = run.complaint();
         assert!(told.starts_with("row ") && told.contains("is no longer a finite number"), "{told}");
@@ -191,7 +196,8 @@ fn a_full_disk_leaves_the_old_checkpoint() {
     let folder = folder();
     folder.ok("fit d.svm --quiet --out m.json --checkpoint c.tamis");
     let (names, checkpoint) = (folder.names(), folder.read("c.tamis"));
-    let run = folder.shell(&on_a_full_disk("fit d.svm --quiet --out m.json --checkpoint c.tamis --every 50"));
+    let run =
+        folder.shell(&on_a_full_disk("fit d.svm --quiet --out m.json --checkpoint c.tamis --checkpoint-every 50"));
     assert!(run.complaint().starts_with("c.tamis: the checkpoint cannot be written: File too large"));
     assert_eq!((folder.names(), folder.read("c.tamis")), (names, checkpoint));
 }

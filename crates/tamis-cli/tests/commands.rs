@@ -134,9 +134,9 @@ fn a_file_holds_exactly_the_features_that_are_told() {
         "z.svm",
         "five.svm",
         "z.svm --method fobos",
-        "z.svm --method ftrl --penalty 20",
-        "z.svm --method ftrl --penalty 1e9",
-        "five.svm --method ftrl --penalty 3",
+        "z.svm --method ftrl --l1 20",
+        "z.svm --method ftrl --l1 1e9",
+        "five.svm --method ftrl --l1 3",
     ] {
         let told = folder.json(&format!("fit {line} --quiet --json --out m.json"));
         let body: Value = serde_json::from_slice::<Value>(&folder.read("m.json")).unwrap()["body"].take();
@@ -181,8 +181,8 @@ fn fewer_features_than_asked_for_are_told_plainly() {
 fn refitting_keeps_the_features_and_takes_the_shrinkage_away() {
     let folder = Folder::new();
     folder.write("line.csv", line_csv(500));
-    folder.ok("fit line.csv --method rda --penalty 0.1 --quiet --out shrunk.json");
-    folder.ok("fit line.csv --method rda --penalty 0.1 --refit --quiet --out free.json");
+    folder.ok("fit line.csv --method rda --l1 0.1 --quiet --out shrunk.json");
+    folder.ok("fit line.csv --method rda --l1 0.1 --refit --quiet --out free.json");
     let [shrunk, free] = ["shrunk.json", "free.json"].map(|model| folder.weights(model));
     assert!(shrunk.keys().eq(free.keys()) && !shrunk.contains_key("c"), "{shrunk:?} {free:?}");
     assert!(shrunk["a"] < 1.9 && (free["a"] - 2.0).abs() < 0.05, "{shrunk:?} {free:?}");
@@ -257,7 +257,7 @@ fn a_weight_of_zero_is_no_row_and_of_two_a_step_twice_as_long() {
         folder.ok(&format!("fit {file} --passes 1 --scale none {flags} --quiet --out m.json"));
         folder.weights("m.json")
     };
-    let plain = "--method sgd --rate constant";
+    let plain = "--method sgd --schedule constant";
     // Names of rows without weight are numbered too, so sums may round otherwise.
     let close = |one: &BTreeMap<String, f64>, other: &BTreeMap<String, f64>| {
         one.len() == other.len() && one.iter().all(|(name, weight)| (weight - other[name]).abs() < 1e-12)

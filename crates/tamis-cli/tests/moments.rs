@@ -31,11 +31,11 @@ fn one_pass_then_models_of_any_sparsity() {
     assert!((weights["a"] - 2.0).abs() < 0.01 && (weights["b"] + 1.0).abs() < 0.01, "{weights:?}");
     for (method, more) in [
         ("ols", ""),
-        ("ridge", "--penalty 0.001"),
-        ("ofsa", "--choose bic"),
-        ("lasso", "--choose cv"),
-        ("elastic-net", "--choose aic"),
-        ("mcp", "--choose ebic"),
+        ("ridge", "--lambda 0.001"),
+        ("ofsa", "--criterion bic"),
+        ("lasso", "--criterion cv"),
+        ("elastic-net", "--criterion aic"),
+        ("mcp", "--criterion ebic"),
         ("scad", "--k 2 --refit"),
     ] {
         let line = format!("solve line.moments --method {method} {more} --out m.json --json");
@@ -52,7 +52,7 @@ fn the_path_tells_who_enters_when() {
     let folder = Folder::new();
     folder.write("line.csv", line_csv(500));
     folder.ok("moments line.csv -o m --folds 4 --quiet");
-    let told = folder.ok("solve m --method lasso --choose cv --path --out l.json");
+    let told = folder.ok("solve m --method lasso --criterion cv --path --out l.json");
     assert!(told.contains("cross-validated error") && told.contains("+a") && told.contains("→"), "{told}");
     let path = folder.json("solve m --method ols-th --k 3 --path --out l.json --json");
     let points = path["path"].as_array().unwrap();
@@ -117,7 +117,7 @@ fn interactions_find_a_product_and_the_model_predicts_with_it() {
     folder.ok("moments p.csv -o l.m --products list.txt --quiet");
     let info = folder.json("moments info l.m --json");
     assert_eq!(info["n_features"], 6);
-    folder.ok("solve l.m --method lasso --choose bic --refit --out l.json --quiet");
+    folder.ok("solve l.m --method lasso --criterion bic --refit --out l.json --quiet");
     assert!(folder.json("eval l.json new.csv --json")["r2"].as_f64().unwrap() > 0.99);
     folder.write("bad.txt", "b\tnowhere\n");
     assert!(folder.run("moments p.csv -o l.m --products bad.txt").complaint().contains("no column \"nowhere\""));
@@ -162,7 +162,7 @@ fn screening_keeps_the_correlated_and_says_when_it_is_needed() {
     folder.write("wide.svm", svm(&rows(400, 3000, 30, 2, 2)));
     let told = folder.run("moments wide.svm -o w.m --memory 20M");
     let told = told.complaint();
-    for part in ["columns need", "of memory", "20.0 MiB are allowed", "--screen", "tamis fit --k N"] {
+    for part in ["columns need", "of memory", "20.0 MiB are allowed", "--screen", "a fit with --k"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let fits: usize = told.split("--screen ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
@@ -199,7 +199,9 @@ fn forgetting_follows_a_change() {
     assert!((slope("f.m") + 1.0).abs() < 0.02 && slope("plain.m").abs() < 0.1);
     let told = folder.run("moments merge f.m plain.m -o x.m");
     assert!(told.complaint().contains("forgets at the rate 0.01 and the other counts all rows alike"), "{}", told.err);
-    assert!(folder.run("moments d.csv --forget 0.01 --folds 5").complaint().contains("do not go together"));
+    assert!(
+        folder.run("moments d.csv --forget 0.01 --folds 5").complaint().contains("--forget and --folds are exclusive")
+    );
     assert!(folder.run("moments d.csv --forget 1.5").complaint().contains("below 1"));
 }
 
@@ -216,9 +218,10 @@ fn bad_input_is_told_with_advice() {
     assert!(told("moments merge a.m a.csv -o x.m").contains("not a file of tamis moments"));
     assert!(told("moments info nowhere.m").contains("nowhere.m: "));
     assert!(told("solve a.m --method ols-th --k 9").contains("9 features were asked for and there are 3 that vary"));
-    assert!(told("solve a.m --method lasso").contains("one of --k, --penalty and --choose"));
-    assert!(told("solve a.m --method lasso --choose cv").contains("tamis moments --folds 5"));
-    assert!(told("solve a.m --method mcp --k 1 --concavity 0.5").contains("concavity must be a number above 1"));
+    assert!(told("solve a.m --method lasso --k 1 --lambda 2").contains("--k and --lambda are exclusive"));
+    assert!(told("solve a.m --method ofsa --lambda 2").contains("ofsa does not support --lambda: it has no penalty"));
+    assert!(told("solve a.m --method lasso --criterion cv").contains("make moments with --folds 5"));
+    assert!(told("solve a.m --method mcp --k 1 --concavity 0.5").contains("--concavity must be a number above 1"));
     assert!(told("solve a.csv --method ols").contains("not a file of tamis moments"));
     assert!(told("moments a.csv -o nowhere/x.m").contains("there is no directory"));
     let mut bytes = folder.read("a.m");

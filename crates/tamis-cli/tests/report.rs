@@ -75,7 +75,9 @@ fn a_stream_remembers_how_it_went() {
 fn history_is_the_same_however_the_stream_is_cut() {
     let folder = folder();
     let whole = folder.model("d.svm --method fobos --passes 3");
-    folder.ok("fit d.svm --method fobos --passes 3 --quiet --out x.json --checkpoint s.st --every 700 --threads 1");
+    folder.ok(
+        "fit d.svm --method fobos --passes 3 --quiet --out x.json --checkpoint s.st --checkpoint-every 700 --threads 1",
+    );
     assert!(whole == folder.read("x.json"), "saves and threads leave no trace");
 }
 
@@ -84,7 +86,7 @@ fn a_checkpoint_shows_where_the_training_stands() {
     let folder = folder();
     folder.write("more.svm", svm(&rows(5000, 60, 6, 2, 3)) + "broken line\n");
     // A bad line ends the stream: what was saved before it is what there is.
-    folder.run("fit more.svm --method ftrl --passes 1 --checkpoint s.st --every 1000 --quiet --threads 1");
+    folder.run("fit more.svm --method ftrl --passes 1 --checkpoint s.st --checkpoint-every 1000 --quiet --threads 1");
     folder.ok("report s.st -o r.html");
     let page = checked(&folder, "r.html");
     assert!(page.contains("Unfinished training: s.st") && page.contains("--resume s.st"), "{:?}", titles(&page));
@@ -102,7 +104,7 @@ fn moments_show_their_path_and_what_changed_over_time() {
     for name in ["a", "b"] {
         folder.ok(&format!("moments {name}.csv --target y --folds 4 -o {name}.moments --quiet"));
     }
-    folder.ok("solve a.moments --method lasso --choose cv --out m.json --report r.html --quiet");
+    folder.ok("solve a.moments --method lasso --criterion cv --out m.json --report r.html --quiet");
     let page = checked(&folder, "r.html");
     assert!(page.contains("Weights along the path") && page.contains("tamis solve a.moments --method lasso --k"));
     folder.ok("report a.moments -o one.html");

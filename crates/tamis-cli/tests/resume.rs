@@ -40,7 +40,7 @@ fn killed_and_resumed(folder: &Folder, flags: &str, every: u64) -> (Vec<u8>, usi
     let mut kills = 0;
     for round in 0..3 {
         let resume = if folder.path("c.tamis").exists() { "--resume c.tamis" } else { "" };
-        let line = format!("{flags} --quiet --out k.json --checkpoint c.tamis --every {every} {resume}");
+        let line = format!("{flags} --quiet --out k.json --checkpoint c.tamis --checkpoint-every {every} {resume}");
         let mut child = start(folder, &line);
         let in_time = wait_for_saves(folder, &mut child, 1 + round);
         // Somewhere between two saves, or within one.
@@ -87,7 +87,7 @@ fn one_pass_survives_kill_9_with_any_method() {
     let folder = folder_with_stream();
     for flags in [
         "--method ftrl",
-        "--method truncated-gradient --rate constant --penalty 0.01 --period 3",
+        "--method truncated-gradient --schedule constant --l1 0.01 --period 3",
         "--method sofs --k 40",
         "--method sgd --average",
         "--method rda --scale none",
@@ -151,7 +151,7 @@ fn names_and_features_given_back_survive_kill_9() {
     let folder = Folder::new();
     folder.write("d.vw", vw(&rows(20_000, 300_000, 12, 2, 5)));
     let flags =
-        "d.vw --passes 1 --scale none --method truncated-gradient --rate constant --learning-rate 0.05 --penalty 0.1";
+        "d.vw --passes 1 --scale none --method truncated-gradient --schedule constant --learning-rate 0.05 --l1 0.1";
     let seen = folder.json(&format!("fit {flags} --quiet --json --out m.json"))["n_features"].as_u64().unwrap();
     assert!(seen < 150_000, "features that left no trace were given back, {seen} remain");
     survives_kills(&folder, flags);
@@ -169,7 +169,8 @@ fn stops_and_goes_on(folder: &Folder, signal: &str) -> bool {
     for passes in [40, 200, 1000] {
         let flags = format!("d.svm --method ftrl --passes {passes}");
         let _ = ["i.json", "c.tamis"].map(|name| std::fs::remove_file(folder.path(name)));
-        let mut child = start(folder, &format!("{flags} --quiet --out i.json --checkpoint c.tamis --every 5000"));
+        let mut child =
+            start(folder, &format!("{flags} --quiet --out i.json --checkpoint c.tamis --checkpoint-every 5000"));
         wait_for_saves(folder, &mut child, 1);
         folder.shell(&format!("kill -{signal} {}", child.id()));
         let output = child.wait_with_output().unwrap();
@@ -215,7 +216,8 @@ fn interrupted(flags: &str) -> Folder {
     let mut text = folder.text("cut.svm");
     text.push_str("1 broken\n");
     folder.write("cut.svm", text);
-    let run = folder.run(&format!("fit cut.svm {flags} --quiet --out m.json --checkpoint c.tamis --every 1500"));
+    let run =
+        folder.run(&format!("fit cut.svm {flags} --quiet --out m.json --checkpoint c.tamis --checkpoint-every 1500"));
     assert!(run.complaint().starts_with("cut.svm:6401:3: "), "{}", run.err);
     folder
 }
@@ -234,7 +236,8 @@ fn rows_beyond_those_passed_over_twice_are_resumed_too() {
     let text = svm(&rows(270_000, 20, 2, 2, 5));
     let at = text.match_indices('\n').nth(265_000).unwrap().0 + 1;
     folder.write("d.svm", &text).write("cut.svm", format!("{}1 broken\n", &text[..at]));
-    let run = folder.run("fit cut.svm --method ftrl --quiet --out m.json --checkpoint c.tamis --every 203000");
+    let run =
+        folder.run("fit cut.svm --method ftrl --quiet --out m.json --checkpoint c.tamis --checkpoint-every 203000");
     assert!(run.complaint().starts_with("cut.svm:265002:3: "), "{}", run.err);
     folder.ok("fit d.svm --quiet --resume c.tamis --out m.json");
     assert_eq!(folder.read("m.json"), folder.model("d.svm --method ftrl"));
@@ -265,17 +268,17 @@ fn other_data_are_refused() {
 
 #[test]
 fn the_recipe_may_not_change_half_way() {
-    let folder = interrupted("--passes 1 --method fobos --penalty 0.001");
+    let folder = interrupted("--passes 1 --method fobos --l1 0.001");
     let told = |flags: &str| folder.run(&format!("fit d.svm --quiet --resume c.tamis --out m.json {flags}"));
-    for flags in ["--penalty 0.1", "--method ftrl", "--seed 5", "--no-intercept"] {
+    for flags in ["--l1 0.1", "--method ftrl", "--seed 5", "--no-intercept"] {
         let run = told(flags);
         let flag = flags.split(' ').next().unwrap();
         let expected =
             format!("{flag}: a checkpoint brings its own recipe; leave it out, or begin anew without --resume");
         assert_eq!(run.complaint(), expected);
     }
-    assert_eq!(told("--passes 1 --method fobos --penalty 0.001").code, Some(0), "the same flags are fine");
-    assert_eq!(folder.read("m.json"), folder.model("d.svm --passes 1 --method fobos --penalty 0.001"));
+    assert_eq!(told("--passes 1 --method fobos --l1 0.001").code, Some(0), "the same flags are fine");
+    assert_eq!(folder.read("m.json"), folder.model("d.svm --passes 1 --method fobos --l1 0.001"));
 }
 
 #[test]
@@ -317,7 +320,7 @@ fn a_finished_training_goes_on_with_new_data() {
     let all = svm(&rows(9000, 800, 12, 2, 5));
     let cut = all.match_indices('\n').nth(4999).unwrap().0 + 1;
     folder.write("all.svm", &all).write("a.svm", &all[..cut]).write("b.svm", &all[cut..]);
-    for method in ["ftrl", "ftrl --average", "truncated-gradient --rate constant", "sofs --k 30", "rda"] {
+    for method in ["ftrl", "ftrl --average", "truncated-gradient --schedule constant", "sofs --k 30", "rda"] {
         let flags = format!("--passes 1 --scale none --method {method}");
         folder.ok(&format!("fit a.svm {flags} --quiet --out a.json --checkpoint c.tamis"));
         let run = folder.run("fit b.svm --resume c.tamis --checkpoint c2.tamis --out b.json");
@@ -344,7 +347,7 @@ fn going_on_with_new_data_survives_kill_9_too() {
         folder.ok("fit b.svm --quiet --resume first.tamis --out whole.json");
         let mut killed = false;
         for every in [1500, 400, 100] {
-            let saving = format!("--quiet --out k.json --checkpoint c.tamis --every {every}");
+            let saving = format!("--quiet --out k.json --checkpoint c.tamis --checkpoint-every {every}");
             let _ = ["k.json", "c.tamis"].map(|name| std::fs::remove_file(folder.path(name)));
             let mut child = start(&folder, &format!("b.svm --resume first.tamis {saving}"));
             wait_for_saves(&folder, &mut child, 2);
@@ -366,7 +369,7 @@ fn known_columns_keep_their_meaning_when_going_on() {
     let folder = Folder::new();
     folder.write("a.csv", "zip,age,y\n7001,30,no\n7002,40,yes\n7001,35,no\n7002,45,yes\n");
     folder.write("b.csv", "zip,age,y\n7003,20,no\n7002,60,yes\n");
-    folder.ok("fit a.csv --categorical zip --quiet --method ftrl --penalty 0 --out a.json --checkpoint c.tamis");
+    folder.ok("fit a.csv --categorical zip --quiet --method ftrl --l1 0 --out a.json --checkpoint c.tamis");
     folder.ok("fit b.csv --quiet --resume c.tamis --out b.json");
     let names: Vec<String> = folder.weights("b.json").into_keys().collect();
     assert_eq!(names, ["age", "zip=7001", "zip=7002", "zip=7003"]);

@@ -114,8 +114,7 @@ fn any_cut_changes_nothing_when_features_are_given_back() {
     let text = vw(&rows(20_000, 300_000, 12, 2, 5));
     folder.write("whole.vw", &text);
     let parts = write_parts(&folder, "p", "vw", &cut(&text, &[5000, 5000, 3333]));
-    let flags =
-        "--passes 1 --scale none --method truncated-gradient --rate constant --learning-rate 0.05 --penalty 0.1";
+    let flags = "--passes 1 --scale none --method truncated-gradient --schedule constant --learning-rate 0.05 --l1 0.1";
     all_alike(&folder, &["whole.vw", &parts].map(|input| format!("{input} {flags}")));
 }
 

@@ -18,7 +18,7 @@ fn numbers(value: &Value, key: &str) -> Vec<f64> {
 #[test]
 fn the_summary_is_that_of_the_runs() {
     let folder = folder();
-    let told = folder.json("stability d.svm --method ftrl --penalty 40 --runs 6 --json --quiet --top 0");
+    let told = folder.json("stability d.svm --method ftrl --l1 40 --runs 6 --json --quiet --top 0");
     let (errors, sizes) = (numbers(&told["runs"], "error"), numbers(&told["runs"], "nonzeros"));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / 6.0;
     let deviation = |values: &[f64]| {
@@ -53,10 +53,11 @@ fn threads_change_nothing() {
 fn orderings_leave_a_method_alone_that_does_not_care() {
     // What is selected at this penalty does not depend on the order: nothing is.
     let folder = folder();
-    let told = folder.json("stability d.svm --method ftrl --penalty 1e6 --by order --runs 3 --json --quiet");
+    let told = folder.json("stability d.svm --method ftrl --l1 1e6 --by order --runs 3 --json --quiet");
     assert_eq!((told["kappa"].as_f64(), told["mean_nonzeros"].as_f64()), (Some(1.0), Some(0.0)), "both empty: κ is 1");
-    let told = folder
-        .json("stability d.svm --method sgd --rate inverse-sqrt --by order --runs 3 --validate t.svm --json --quiet");
+    let told = folder.json(
+        "stability d.svm --method sgd --schedule inverse-sqrt --by order --runs 3 --validate t.svm --json --quiet",
+    );
     assert_eq!(numbers(&told["runs"], "rows"), [100.0; 3], "measured on the other file");
     let errors = numbers(&told["runs"], "error");
     assert!(told["kappa"].as_f64() == Some(1.0), "plain descent uses every feature seen, in any order");
@@ -72,7 +73,7 @@ fn orderings_leave_a_method_alone_that_does_not_care() {
 #[test]
 fn columns_that_never_occur_may_be_counted() {
     let folder = folder();
-    let line = "stability d.svm --method ftrl --penalty 3 --runs 4 --json --quiet";
+    let line = "stability d.svm --method ftrl --l1 3 --runs 4 --json --quiet";
     let [seen, all] = ["", "--columns 100000"].map(|flag| folder.json(&format!("{line} {flag}")));
     assert_eq!((seen["columns"].as_u64(), all["columns"].as_u64()), (seen["n_features"].as_u64(), Some(100_000)));
     assert!(seen["kappa"].as_f64() < all["kappa"].as_f64());
@@ -83,7 +84,7 @@ fn columns_that_never_occur_may_be_counted() {
 #[test]
 fn features_as_csv() {
     let folder = folder();
-    let table = folder.ok("stability d.svm --method ftrl --penalty 3 --runs 4 --csv --quiet");
+    let table = folder.ok("stability d.svm --method ftrl --l1 3 --runs 4 --csv --quiet");
     let mut lines = table.lines();
     assert_eq!(lines.next(), Some("name,share,weight"));
     assert!(lines.next().unwrap().split(',').nth(1) == Some("1"), "{table}");

@@ -19,10 +19,10 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn the_whole_curve_is_told_and_one_setting_is_taken() {
     let folder = folder();
-    let line = "tune d.svm --method ftrl --penalty 0.3,3,30,300 --json --quiet --model m.json --out c.json";
+    let line = "tune d.svm --method ftrl --l1 0.3,3,30,300 --json --quiet --model m.json --out c.json";
     let told = folder.json(line);
     let settings = told["settings"].as_array().unwrap();
-    let penalties: Vec<f64> = settings.iter().map(|one| number(&one["setting"]["penalty"])).collect();
+    let penalties: Vec<f64> = settings.iter().map(|one| number(&one["setting"]["l1"])).collect();
     assert_eq!(penalties, [0.3, 3.0, 30.0, 300.0]);
     let sizes: Vec<f64> = settings.iter().map(|one| number(&one["nonzeros"])).collect();
     assert!(sizes.is_sorted_by(|a, b| a >= b) && sizes[3] == 0.0, "more penalty, fewer features: {sizes:?}");
@@ -41,7 +41,7 @@ fn the_whole_curve_is_told_and_one_setting_is_taken() {
     let sparsest = within.min_by_key(|one| number(&one["nonzeros"]) as u64).unwrap();
     assert_eq!(&told["chosen"], sparsest);
     // The model is what fit makes with the chosen setting.
-    let fitted = folder.model(&format!("d.svm --method ftrl --penalty {}", told["chosen"]["setting"]["penalty"]));
+    let fitted = folder.model(&format!("d.svm --method ftrl --l1 {}", told["chosen"]["setting"]["l1"]));
     assert!(fitted == folder.read("m.json"), "the model of the chosen setting, learned from all rows");
     let curve: Value = serde_json::from_str(&folder.text("c.json")).unwrap();
     assert_eq!(curve["settings"], told["settings"]);
@@ -60,7 +60,7 @@ fn threads_and_files_change_nothing() {
     });
     outcomes[1..].iter().for_each(|outcome| assert!(*outcome == outcomes[0], "{}\n{}", outcome.0, outcomes[0].0));
     let curve = &outcomes[0].1;
-    assert!(curve.starts_with("loss,gamma,penalty,mean,standard_error,nonzeros,fold1,fold2,fold3,fold4,chosen\n"));
+    assert!(curve.starts_with("loss,gamma,l1,mean,standard_error,nonzeros,fold1,fold2,fold3,fold4,chosen\n"));
     assert_eq!(curve.lines().filter(|line| line.ends_with(",1")).count(), 1, "one is chosen:\n{curve}");
 }
 
@@ -89,7 +89,7 @@ fn k_is_a_list_like_any_other() {
 fn any_field_can_be_listed() {
     let folder = folder();
     let told = folder.json(
-        "tune d.svm --method ftrl --grid scale=max-abs,none --grid passes=1,3 --penalty 1 --learning-rate 1 --json --quiet --no-fit",
+        "tune d.svm --method ftrl --grid scale=max-abs,none --grid passes=1,3 --l1 1 --learning-rate 1 --json --quiet --no-fit",
     );
     let settings: Vec<String> =
         told["settings"].as_array().unwrap().iter().map(|one| one["setting"].to_string()).collect();
@@ -111,17 +111,17 @@ fn numbers_are_measured_by_their_rmse() {
 fn complaints_say_what_to_do() {
     let folder = folder();
     let told = |line: &str| folder.run(line).complaint().to_string();
-    assert_eq!(told("tune d.svm --method ftrl --grid penalty=1,a"), "penalty=a: not a number");
-    assert!(told("tune d.svm --method ftrl --k 3 --penalty 1,2").contains("--k and --penalty both say"));
+    assert_eq!(told("tune d.svm --method ftrl --grid l1=1,a"), "l1=a: --l1 must be a number of at least 0, got \"a\"");
+    assert!(told("tune d.svm --method ftrl --k 3 --l1 1,2").contains("--k and --l1 are exclusive"));
     assert!(
         told("tune d.svm --method ftrl --folds 1").contains("the number of folds must lie between 2 and 300, got 1")
     );
     assert!(told("tune d.svm --out curve.txt").contains("curve.txt: a curve is written as .json or .csv"));
     assert!(
-        told("tune d.svm --method ftrl --loss hinge --penalty 1 --measure log-loss")
+        told("tune d.svm --method ftrl --loss hinge --l1 1 --measure log-loss")
             .contains("log-loss cannot be measured here")
     );
-    assert!(told("tune d.svm --measure rmse --penalty 1 --method ftrl").contains("classes are predicted; use error"));
+    assert!(told("tune d.svm --measure rmse --l1 1 --method ftrl").contains("classes are predicted; use error"));
     let run = folder.run_with("tune - --format svm", "1 1:1\n");
     assert!(run.complaint().contains("<stdin> can be read only once"), "{}", run.err);
     assert_eq!(told("tune none.svm"), "none.svm: No such file or directory (os error 2)");
@@ -131,10 +131,9 @@ fn complaints_say_what_to_do() {
 fn a_setting_that_diverges_is_shown_and_not_taken() {
     let folder = Folder::new();
     folder.write("d.csv", line_csv(100));
-    let line =
-        "tune d.csv --method sgd --rate constant --scale none --learning-rate 0.1,1e200 --quiet --no-fit --rule min";
+    let line = "tune d.csv --method sgd --schedule constant --scale none --learning-rate 0.1,1e200 --quiet --no-fit --rule min";
     let shown = folder.ok(line);
     assert!(shown.contains("diverged") && shown.contains("chosen (min): learning-rate 0.1"), "{shown}");
-    let told = folder.run("tune d.csv --method sgd --rate constant --scale none --learning-rate 1e200 --no-fit");
+    let told = folder.run("tune d.csv --method sgd --schedule constant --scale none --learning-rate 1e200 --no-fit");
     assert!(told.complaint().contains("no setting could be learned"), "{}", told.err);
 }

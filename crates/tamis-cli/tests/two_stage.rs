@@ -18,11 +18,11 @@ fn k_is_exact_and_draws_are_a_bound() {
         assert_eq!(told["nonzeros"], k);
         assert_eq!(told["sampling"]["expected"], k as f64);
     }
-    let told = folder.json("fit t.svm --method two-stage --draws 200 --json --quiet --out m.json");
+    let told = folder.json("fit t.svm --method two-stage --n-draws 200 --json --quiet --out m.json");
     let (kept, expected) = (told["nonzeros"].as_f64().unwrap(), told["sampling"]["expected"].as_f64().unwrap());
     assert!(kept <= 200.0 && (kept - expected).abs() < 5.0 * expected.sqrt(), "{kept} kept, {expected} expected");
     assert_eq!(told["sampling"]["draws"], 200);
-    assert_eq!(told["sampling"]["law"], "distribution");
+    assert_eq!(told["sampling"]["law"], "contribution");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn epsilon_and_delta_decide_how_many_draws_there_are() {
     };
     let plain = draws("");
     assert!((draws("--delta 0.25") / plain - 2.0).abs() < 0.01, "half the chance takes twice the draws");
-    assert!(draws("--law magnitude") > plain, "Theorem 3 asks for fewer than Theorem 2");
+    assert!(draws("--sampling weight") > plain, "Theorem 3 asks for fewer than Theorem 2");
 }
 
 #[test]
@@ -48,10 +48,10 @@ fn the_seed_draws_and_nothing_else_does() {
 #[test]
 fn what_was_expected_is_told_before_and_kept_in_the_model() {
     let folder = text();
-    let run = folder.run("fit t.svm --method two-stage --draws 50 --out m.json");
-    assert!(run.err.contains("50 draws by distribution were to keep "), "{}", run.err);
+    let run = folder.run("fit t.svm --method two-stage --n-draws 50 --out m.json");
+    assert!(run.err.contains("50 draws by contribution were to keep "), "{}", run.err);
     let shown = folder.ok("inspect m.json").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("50 draws by distribution were to keep "), "{shown}");
+    assert!(shown.contains("50 draws by contribution were to keep "), "{shown}");
     assert_eq!(folder.json("inspect m.json --json")["sampling"]["draws"], 50);
     let test = folder.json("eval m.json t.test.svm --json");
     assert_eq!((test["n"].as_u64(), test["nonzeros"].as_u64().is_some_and(|kept| kept <= 50)), (Some(500), true));
@@ -87,25 +87,25 @@ fn what_cannot_be_learned_is_told_with_what_to_do() {
     let folder = Folder::new();
     folder.write("line.csv", line_csv(50)).write("empty.svm", "").write("flat.svm", "1.5\n2.5\n3.25\n1.25\n");
     for (line, expected) in [
-        ("line.csv --radius 0", "radius must be a number above 0, got 0"),
+        ("line.csv --radius 0", "--radius must be a number above 0, got 0"),
         ("line.csv --radius -1", "radius must be a number above 0, got -1"),
-        ("line.csv --radius 0.5", "and two-stage needs --radius to be as much; it is 0.5. Leave --radius out"),
-        ("line.csv --passes 1 --first-epoch 51", "50 rows are fewer than the first epoch of two-stage, 51; give"),
+        ("line.csv --radius 0.5", "and two-stage needs --radius to be as much; it is 0.5. Leave it out"),
+        ("line.csv --passes 1 --first-epoch-steps 51", "50 rows are fewer than the first epoch of two-stage, 51; give"),
         ("empty.svm", "no rows"),
         ("flat.svm", "all weights are zero: there is nothing to draw features from"),
-        ("line.csv --penalty 1", "two-stage has no --penalty: give --k, --draws or --epsilon"),
-        ("line.csv --k 3 --draws 5", "give one of them"),
-        ("line.csv --k 2 --rate constant", "two-stage has a step size of its own"),
-        ("line.csv --delta 0", "delta must be a number above 0 and at most 1, got 0"),
-        ("line.csv --polish -1", "polish must be a number of at least 0, got -1"),
+        ("line.csv --l1 1", "two-stage has no parameter --l1; "),
+        ("line.csv --k 3 --n-draws 5", "--k and --n-draws are exclusive: each determines the number of features"),
+        ("line.csv --k 2 --schedule constant", "two-stage has no parameter --schedule; "),
+        ("line.csv --delta 0", "--delta must be a number above 0 and at most 1, got 0"),
+        ("line.csv --refine -1", "--refine must be a number of at least 0, got -1"),
     ] {
         let run = folder.run(&format!("fit {line} --method two-stage --task regression --out m.json"));
         assert!(run.complaint().contains(expected), "{line}: {}", run.complaint());
     }
-    let run = folder.run("fit line.csv --method sgd --law magnitude --out m.json");
-    assert!(run.complaint().contains("--law is a choice of two-stage"), "{}", run.complaint());
-    let run = folder.run("fit line.csv --method sgd --polish 1 --out m.json");
-    assert!(run.complaint().contains("--polish is a number of two-stage"), "{}", run.complaint());
+    let run = folder.run("fit line.csv --method sgd --sampling weight --out m.json");
+    assert!(run.complaint().contains("sgd has no parameter --sampling; two-stage has"), "{}", run.complaint());
+    let run = folder.run("fit line.csv --method sgd --refine 1 --out m.json");
+    assert!(run.complaint().contains("sgd has no parameter --refine; two-stage has"), "{}", run.complaint());
     assert_eq!(
         one_json_line(&folder.ok("fit line.csv --method two-stage --radius 1e6 --json --quiet"))["nonzeros"],
         3,
@@ -120,7 +120,8 @@ fn with_nothing_said_rows_held_out_say_how_many() {
     let [kept, candidates] = ["expected", "candidates"].map(|name| told["sampling"][name].as_f64().unwrap());
     assert!(told["nonzeros"].as_f64() == Some(kept) && kept < candidates, "{told}");
     assert!(kept.log2().fract() == 0.0 && kept >= 8.0, "{kept} is none of 8, 16, 32, …");
-    let all = folder.json("fit t.svm --method two-stage --draws 1e9 --json --quiet --validate t.test.svm --out m.json");
+    let all =
+        folder.json("fit t.svm --method two-stage --n-draws 1e9 --json --quiet --validate t.test.svm --out m.json");
     let [few, all] = [told, all].map(|told| told["validation"]["rmse"].as_f64().unwrap());
     assert!(few < 1.1 * all, "{few} with {kept} features, {all} with all");
 }
@@ -132,10 +133,10 @@ fn drawn_weights_are_moved_as_far_as_rows_held_out_gain() {
         let line =
             format!("fit t.svm --method two-stage --k 100 {flags} --json --quiet --validate t.test.svm --out m.json");
         let told = folder.json(&line);
-        (told["validation"]["rmse"].as_f64().unwrap(), told["sampling"]["settings"]["polish"].as_f64().unwrap())
+        (told["validation"]["rmse"].as_f64().unwrap(), told["sampling"]["settings"]["refine"].as_f64().unwrap())
     };
-    let ((drawn, none), (polished, some)) = (fit("--polish 0"), fit(""));
-    assert!(none == 0.0 && some > 0.0 && polished < 0.97 * drawn, "{drawn} as drawn, {polished} with --polish {some}");
+    let ((drawn, none), (polished, some)) = (fit("--refine 0"), fit(""));
+    assert!(none == 0.0 && some > 0.0 && polished < 0.97 * drawn, "{drawn} as drawn, {polished} with --refine {some}");
     assert_eq!(fit("--refit").1, 0.0, "what is learned again needs no polish");
 }
 
@@ -147,7 +148,7 @@ fn of_a_long_stream_the_first_rows_are_fitted() {
     let long = model("--threads 1");
     assert!(long == model("--threads 2 --memory 0"), "held on disk or not");
     let told = folder.json("inspect fitted.json --json");
-    assert!(told["sampling"]["settings"]["polish"].as_f64().is_some_and(|polish| polish > 0.0), "{told}");
+    assert!(told["sampling"]["settings"]["refine"].as_f64().is_some_and(|polish| polish > 0.0), "{told}");
 }
 
 #[test]
@@ -161,5 +162,5 @@ fn numbers_that_were_found_can_be_given() {
     assert_eq!(settings.len(), 4, "{told}");
     assert_eq!((&found["outputs"], &found["sampling"]), (&given["outputs"], &given["sampling"]));
     let shown = folder.ok("inspect found.json").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("learned with --first-epoch "), "{shown}");
+    assert!(shown.contains("learned with --first-epoch-steps "), "{shown}");
 }

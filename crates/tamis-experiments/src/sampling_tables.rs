@@ -1,7 +1,7 @@
 //! The tables of Li et al. 2017: samples of the features of one model, and a learner after each of its epochs.
 //!
 //! A fit with the size of the sample chooses radius and learning rate on the training rows; with these, the full model is
-//! fitted once and sampled many times. If sampled weights are refined (`polish` is not 0), each sample takes a fit of its
+//! fitted once and sampled many times. If sampled weights are refined (`refine` is not 0), each sample takes a fit of its
 //! own, with the hyper-parameters of the first. The mean squares of the columns come from the training rows. Test rows
 //! give the reported values, and nothing is chosen by them.
 
@@ -14,7 +14,7 @@ use tamis::eval::{deviation, mean};
 use tamis::model::Model;
 use tamis::random::{Purpose, generator};
 use tamis::read::{ReadOptions, RowStream, Source};
-use tamis::recipe::{Law, Recipe};
+use tamis::recipe::{MethodParams, Recipe, SamplingLaw, TwoStageParams};
 use tamis::train::fit;
 use tamis::tune::Setting;
 use tamis::two_stage::{FeatureSampler, SampledFeature, Size};
@@ -60,10 +60,10 @@ impl FullModel {
     }
 
     /// Mean and standard deviation of the RMSE over several samples.
-    fn drawn(&self, law: Law, size: Size, (seed, times): (u64, u64)) -> Vec<f64> {
+    fn drawn(&self, law: SamplingLaw, size: Size, (seed, times): (u64, u64)) -> Vec<f64> {
         let scores = match law {
-            Law::Distribution => &self.by_distribution,
-            Law::Magnitude => &self.by_magnitude,
+            SamplingLaw::Contribution => &self.by_distribution,
+            SamplingLaw::Weight => &self.by_magnitude,
         };
         let sampler = FeatureSampler::new(scores, size);
         let one = |time: u64| self.rmse(sampler.draw(&mut generator(seed, Purpose::Draw, time)));
@@ -92,7 +92,7 @@ impl Session<'_> {
             options.read.rows.push(RowChoice::Share { share, seed: self.protocol().seed, run: 0, inside: true });
         }
         let first = (ROOM * rows.about.rows as f64 / (f64::from(epochs).exp2() - 1.0)).floor();
-        let recipe = setting.recipe.clone().set("first-epoch", first.max(1.0));
+        let recipe = setting.recipe.clone().with("first-epoch-steps", first.max(1.0));
         let model = fit(&recipe, &options, None, &mut ())?.model;
         let values = [("rmse".to_string(), vec![self.test(rows, &model)?])];
         Ok(Outcome::Measured(Cell { setting: setting.name(), values: values.into() }))
@@ -122,12 +122,12 @@ impl Session<'_> {
         (run, single): (&RunPlan, &RunPlan),
         (recipe, row): (&Recipe, &RowPlan),
     ) -> Result<Outcome, Failure> {
-        let other = self.recipe(single, &row.set)?.set("radius", row.at()?);
+        let other = self.recipe(single, &row.set)?.with("radius", row.at()?);
         let setting = self.setting_once(what, rows, single, (&other, row))?;
         let (model, rmse) = self.learn_and_test(rows, &setting.recipe)?;
         let size = model.nonzeros();
         let kept = 100.0 * size as f64 / rows.about.features.max(1) as f64;
-        let (rmse, setting) = if recipe.method == other.method {
+        let (rmse, setting) = if recipe.method.kind() == other.method.kind() {
             (vec![rmse], setting.name())
         } else {
             let exactly = Size::Exactly(size);
@@ -142,8 +142,8 @@ impl Session<'_> {
     /// refined.
     fn drawn(&self, whole: &FullModel, rows: &Rows, recipe: &Recipe, size: Size) -> Result<Vec<f64>, Failure> {
         let seed = self.protocol().seed;
-        if recipe.numbers.get("polish") == Some(&0.0) {
-            return Ok(whole.drawn(recipe.law.unwrap_or_default(), size, (seed, self.protocol().runs)));
+        if let MethodParams::TwoStage(TwoStageParams { refine: Some(0.0), sampling, .. }) = &recipe.method {
+            return Ok(whole.drawn(*sampling, size, (seed, self.protocol().runs)));
         }
         let one = |training: u64| {
             let given = given(sized(recipe, size), &whole.found);
@@ -178,7 +178,7 @@ impl Session<'_> {
         (recipe, row): (&Recipe, &RowPlan),
         size: Size,
     ) -> Result<Arc<FullModel>, Failure> {
-        let recipe = sized(&Recipe { law: None, ..recipe.clone() }, size);
+        let recipe = sized(&recipe.clone().with("sampling", SamplingLaw::default().name()), size);
         let setting = self.setting_once(what, rows, run, (&recipe, row))?;
         let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
         if let Some(known) = shared(&self.full_models).get(&key) {
@@ -186,8 +186,8 @@ impl Session<'_> {
         }
         let drawn = fit(&setting.recipe, &rows.fit, None, &mut ())?.model;
         let found = drawn.sampling.map(|sampling| sampling.settings).unwrap_or_default();
-        let all = Recipe { k: None, ..setting.recipe.clone() }.set("draws", 1e9);
-        let all = given(all, &found).set("polish", 0.0);
+        let all = Recipe { k: None, ..setting.recipe.clone() }.with("n-draws", 1_000_000_000);
+        let all = given(all, &found).with("refine", 0.0);
         let model = fit(&all, &rows.fit, None, &mut ())?.model;
         let whole = Arc::new(FullModel { found, ..whole(&model, rows, setting.name())? });
         shared(&self.full_models).insert(key, whole.clone());
@@ -200,13 +200,13 @@ fn sized(recipe: &Recipe, size: Size) -> Recipe {
     let plain = Recipe { k: None, ..recipe.clone() };
     match size {
         Size::Exactly(k) => Recipe { k: Some(k), ..plain },
-        Size::Draws(draws) => plain.set("draws", draws as f64),
+        Size::Draws(draws) => plain.with("n-draws", draws),
     }
 }
 
 /// The recipe with chosen hyper-parameters.
 fn given(recipe: Recipe, found: &BTreeMap<String, f64>) -> Recipe {
-    found.iter().fold(recipe, |recipe, (name, &number)| recipe.set(name, number))
+    found.iter().fold(recipe, |recipe, (name, &number)| recipe.with(name, number))
 }
 
 /// The scores and test rows of a model.

@@ -41,7 +41,7 @@ impl Session<'_> {
             return Ok(Competitor::Solver(recipe?, rates));
         }
         let mut recipe = run.recipe(&self.experiment.recipe, &row.set, self.protocol().seed)?;
-        if matches!(recipe.method, Method::Tsgd | Method::Fofs | Method::Sofs) {
+        if matches!(recipe.method.kind(), Method::Tsgd | Method::Fofs | Method::Sofs) {
             recipe.k = Some(rows.k);
         }
         recipe.loss.get_or_insert(if rows.classes { LossKind::Logistic } else { LossKind::Squared });
@@ -121,7 +121,7 @@ pub struct OnlineRun {
 impl OnlineRun {
     pub fn new(setting: &Setting) -> Self {
         let recipe = &setting.recipe;
-        let loss = recipe.loss.unwrap_or(LossKind::Squared).build(recipe.number("huber"));
+        let loss = recipe.loss.unwrap_or(LossKind::Squared).build(recipe.huber_delta);
         OnlineRun { learner: AnyLearner::new(recipe, loss), loss: 0.0 }
     }
 
@@ -162,13 +162,13 @@ mod tests {
 
     #[test]
     fn a_pupil_learns_until_it_is_lost() {
-        let steep = Recipe::new(Method::Sgd).set("learning-rate", 10.0);
-        let recipe = Recipe { loss: Some(LossKind::Squared), rate: Some(tamis::recipe::RateKind::Constant), ..steep };
+        let steep = Recipe::new(Method::Sgd).with("learning-rate", 10.0).with("schedule", "constant");
+        let recipe = Recipe { loss: Some(LossKind::Squared), ..steep };
         let rows: Vec<f64> = (0..2000).flat_map(|i| [3.0, 2.0 + f64::from(i % 7), 0.0]).collect();
         let mut lost = OnlineRun::new(&Setting { values: Vec::new(), recipe: recipe.clone() });
         lost.learn(&rows, 3);
         assert!(!lost.loss.is_finite());
-        let mut sound = OnlineRun::new(&Setting { values: Vec::new(), recipe: recipe.set("learning-rate", 0.005) });
+        let mut sound = OnlineRun::new(&Setting { values: Vec::new(), recipe: recipe.with("learning-rate", 0.005) });
         sound.learn(&rows, 3);
         assert!(sound.loss < 2000.0 * 4.0);
         let line = LinearModel::learned(&sound.learner, 1);

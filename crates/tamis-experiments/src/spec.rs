@@ -27,7 +27,7 @@
 //! [runs.rda]                     # a column of the tables
 //! title = "RDA"
 //! recipe = { method = "rda" }
-//! grid = { penalty = [1e-4, 1e-3] }   # without a grid, the method's default one; {} has a single setting
+//! grid = { l1 = [1e-4, 1e-3] }   # without a grid, the method's default one; {} has a single setting
 //!
 //! [runs.ofsa]                    # or a model from running averages; with generated rows, k is the true one
 //! title = "OFSA"
@@ -303,17 +303,16 @@ impl RunPlan {
     pub fn recipe(&self, all: &Fields, row: &Fields, seed: u64) -> Result<Recipe, String> {
         let fields = [all, &self.recipe, row].into_iter().flatten();
         let base = Recipe { seed, ..Recipe::default() };
-        overlay(&base, fields.map(|(name, value)| (name.clone(), value.clone())))
+        overlay(&base, fields.map(|(name, value)| (name.clone(), value.clone()))).map_err(|error| error.to_string())
     }
 
     /// The solving recipe, if the run has one; missing fields have their defaults.
     pub fn solving(&self, more: &Fields) -> Option<Result<SolveRecipe, String>> {
         let fields = self.solve.as_ref()?;
-        let all = serde_json::to_value(SolveRecipe::new(Solver::Ofsa)).expect("plain data becomes JSON");
-        let mut all = all.as_object().cloned().unwrap_or_default();
-        all.extend(more.iter().chain(fields).map(|(name, value)| (name.clone(), value.clone())));
-        let recipe = serde_json::from_value::<SolveRecipe>(all.into()).map_err(|error| error.to_string());
-        Some(recipe.and_then(|recipe| recipe.check().map(|()| recipe).map_err(|error| error.to_string())))
+        let mut recipe = SolveRecipe::new(Solver::Ofsa);
+        let mut given = more.iter().chain(fields);
+        let set = given.try_for_each(|(name, value)| recipe.set(name, &text(value))).and_then(|()| recipe.check());
+        Some(set.map(|()| recipe).map_err(|error| error.to_string()))
     }
 
     /// The grid, if the run has one.

@@ -60,7 +60,7 @@ runs = 2
 [runs.rda]
 title = "RDA"
 recipe = { method = "rda", scale = "none" }
-grid = { penalty = [1e-6, 0.1, 1000] }
+grid = { l1 = [1e-6, 0.1, 1000] }
 most_rows = 399
 
 [runs.averages]

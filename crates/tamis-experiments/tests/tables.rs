@@ -40,7 +40,7 @@ unavailable = "data unavailable here"
 [runs.ftrl]
 title = "FTRL"
 recipe = { method = "ftrl", passes = 2 }
-grid = { penalty = [1, 3] }
+grid = { l1 = [1, 3] }
 
 [runs.later]
 title = "Later"
@@ -119,10 +119,7 @@ fn tables_stand_beside_the_papers() {
     let line =
         |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}\n{page}"));
     assert!(line("| Small, hinge | FTRL | 5.00 ± 0.50 |").contains("✓") && page.contains("Anything goes."), "{page}");
-    assert!(
-        line("| Small, hinge | FTRL").ends_with("| penalty 1 |")
-            || line("| Small, hinge | FTRL").ends_with("| penalty 3 |")
-    );
+    assert!(line("| Small, hinge | FTRL").ends_with("| l1 1 |") || line("| Small, hinge | FTRL").ends_with("| l1 3 |"));
     assert!(line("| Small, hinge | Later").contains("not in this build"));
     assert_eq!(line("| Small, hinge | Peer"), "| Small, hinge | Peer | 7.00 | 6.50 ± 0.25 | -0.50 ✓ |  | C 1 |");
     assert!(line("| Whole | Peer").contains("not yet measured"));
@@ -192,7 +189,7 @@ grid = { learning-rate = [0.1, 0.5] }
 [runs.ftrl]
 title = "FTRL"
 recipe = { method = "ftrl" }
-grid = { penalty = [0.1, 1, 10, 1000] }
+grid = { l1 = [0.1, 1, 10, 1000] }
 [tables.kept]
 title = "kept"
 measure = "kept"

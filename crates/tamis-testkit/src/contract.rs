@@ -90,7 +90,7 @@ impl Check {
 
     /// Tries what holds for a case that opts out.
     pub fn instead(self, case: &Case, kind: LossKind) -> Verdict {
-        match (self, case.recipe.method) {
+        match (self, case.recipe.method.kind()) {
             (Check::BoundedMemory, _) => memory_below_a_ceiling(case, kind),
             (Check::Forgetting, _) => forgetting_is_harmless(case, kind).map(|_| ()),
             (Check::NoPenalty, _) => closed_form_without_penalty(case, kind),

@@ -4,15 +4,15 @@ use tamis::data::{Example, Row};
 use tamis::learn::Learner;
 use tamis_testkit::learner::TestLearner;
 use tamis::loss::LossKind;
-use tamis::recipe::{Method, RateKind, Recipe};
+use tamis::recipe::{Family, Method, Recipe, ScheduleKind};
 use tamis_testkit::contract::fresh;
 
 fn learn(learner: &mut TestLearner, ids: &[u32], values: &[f64], target: f64) {
     learner.learn(Example { row: Row { ids, values }, target, weight: 1.0 });
 }
 
-fn without_intercept(method: Method, rate: RateKind) -> Recipe {
-    Recipe { rate: Some(rate), intercept: false, ..Recipe::new(method) }
+fn without_intercept(method: Method, rate: ScheduleKind) -> Recipe {
+    Recipe { intercept: false, ..Recipe::new(method) }.with("schedule", rate.name())
 }
 
 fn counted(learner: &TestLearner) -> usize {
@@ -21,8 +21,8 @@ fn counted(learner: &TestLearner) -> usize {
 
 #[test]
 fn a_weight_lost_beside_the_common_threshold_is_not_counted() {
-    let recipe = without_intercept(Method::SingleStage, RateKind::Constant);
-    let mut ball = fresh(&recipe.set("radius", 1.0).set("learning-rate", 0.5), LossKind::Squared);
+    let recipe = without_intercept(Method::SingleStage, ScheduleKind::Constant);
+    let mut ball = fresh(&recipe.with("radius", 1.0).with("learning-rate", 0.5), LossKind::Squared);
     // The threshold of the ball rises to 3, then the large weight leaves the surface while a tiny one is added.
     learn(&mut ball, &[0], &[1.0], 4.0);
     learn(&mut ball, &[0, 1], &[1.0, 1e-20], 0.5);
@@ -32,9 +32,9 @@ fn a_weight_lost_beside_the_common_threshold_is_not_counted() {
 #[test]
 fn a_feature_with_a_weight_is_not_idle() {
     // The squares of the tiny values vanish beside 1, the weights do not.
-    for method in Method::ALL.into_iter().filter(|method| method.is_online()) {
-        let recipe = Recipe { k: method.keeps_k().then_some(5), ..Recipe::new(method) };
-        let recipe = if method.keeps_k() { recipe } else { recipe.set("penalty", 0.0) };
+    for method in Method::ALL.into_iter().filter(|method| method.info().family != Family::Staged) {
+        let recipe = Recipe { k: method.info().keeps_k.then_some(5), ..Recipe::new(method) };
+        let recipe = if method.has("l1") { recipe.with("l1", 0.0) } else { recipe };
         let mut learner = fresh(&recipe, LossKind::Hinge);
         for _ in 0..3 {
             learn(&mut learner, &[0, 1], &[0.1, 1e-10], 1.0);
@@ -48,8 +48,8 @@ fn a_feature_with_a_weight_is_not_idle() {
 fn a_mean_survives_a_huge_rate_of_its_own() {
     // Feature 1 is first met in a row that is already so right that its slope is next to nothing: adagrad's factor is
     // then next to infinite, and the mean of the weight until the next truncation must not notice.
-    let recipe = Recipe { average: true, ..without_intercept(Method::TruncatedGradient, RateKind::Adagrad) };
-    let recipe = recipe.set("penalty", 0.01).set("period", 7.0).set("learning-rate", 1.0);
+    let recipe = without_intercept(Method::TruncatedGradient, ScheduleKind::Adagrad).with("average", true);
+    let recipe = recipe.with("l1", 0.01).with("period", 7.0).with("learning-rate", 1.0);
     let mut learner = fresh(&recipe, LossKind::Logistic);
     for _ in 0..40 {
         learn(&mut learner, &[0], &[1.0], 1.0);

@@ -3,7 +3,7 @@
 use tamis::data::Batch;
 use tamis::learn::Learner;
 use tamis::loss::LossKind;
-use tamis::recipe::{Method, RateKind, Recipe};
+use tamis::recipe::{Method, Recipe, ScheduleKind};
 use tamis_testkit::contract::{Pair, Verdict, bits, fresh, learn};
 use tamis_testkit::streams::{Shape, stream};
 
@@ -14,31 +14,31 @@ const KEYS: usize = 1 << 16;
 /// Steps after which the clocks of gravity and of the elastic net start again.
 const CLOCK: usize = 1 << 22;
 
-fn recipe(method: Method, rate: RateKind, start: f64) -> Recipe {
-    Recipe { rate: Some(rate), ..Recipe::new(method) }.set("learning-rate", start)
+fn recipe(method: Method, rate: ScheduleKind, start: f64) -> Recipe {
+    Recipe::new(method).with("schedule", rate.name()).with("learning-rate", start)
 }
 
 fn averaged(recipe: Recipe) -> Recipe {
-    Recipe { average: true, ..recipe }
+    recipe.with("average", true)
 }
 
 /// The learners with means, with what makes their paths differ.
 fn with_means() -> Vec<Recipe> {
     use Method::{Fobos, Ftrl, Rounding, Sgd, TruncatedGradient};
-    use RateKind::{Adagrad, Auto, Constant, InverseSqrt};
-    let gravity = |rate, start| recipe(TruncatedGradient, rate, start).set("penalty", 0.02);
+    use ScheduleKind::{Adagrad, Auto, Constant, InverseSqrt};
+    let gravity = |rate, start| recipe(TruncatedGradient, rate, start).with("l1", 0.02);
     let recipes = vec![
         recipe(Sgd, Constant, 0.03),
         recipe(Sgd, Auto, 0.3),
         gravity(Constant, 0.03),
-        gravity(InverseSqrt, 0.1).set("period", 10.0).set("threshold", 0.4),
+        gravity(InverseSqrt, 0.1).with("period", 10.0).with("threshold", 0.4),
         gravity(Auto, 0.3),
-        gravity(Adagrad, 0.3).set("period", 7.0),
-        recipe(Rounding, Constant, 0.03).set("threshold", 0.05).set("period", 10.0),
-        recipe(Rounding, Adagrad, 0.3).set("threshold", 0.05).set("period", 13.0),
-        recipe(Fobos, InverseSqrt, 0.1).set("penalty", 0.02),
-        recipe(Fobos, Constant, 0.03).set("penalty", 0.02).set("l2", 0.1),
-        recipe(Fobos, InverseSqrt, 0.1).set("penalty", 0.02).set("l2", 0.01),
+        gravity(Adagrad, 0.3).with("period", 7.0),
+        recipe(Rounding, Constant, 0.03).with("threshold", 0.05).with("period", 10.0),
+        recipe(Rounding, Adagrad, 0.3).with("threshold", 0.05).with("period", 13.0),
+        recipe(Fobos, InverseSqrt, 0.1).with("l1", 0.02),
+        recipe(Fobos, Constant, 0.03).with("l1", 0.02).with("l2", 0.1),
+        recipe(Fobos, InverseSqrt, 0.1).with("l1", 0.02).with("l2", 0.01),
         Recipe::new(Ftrl),
     ];
     recipes.into_iter().map(averaged).collect()
@@ -95,17 +95,18 @@ fn means_go_on_after_a_stop_at_a_sweep() {
 
 #[test]
 fn the_ball_is_exact_after_its_keys_are_written_anew() {
-    let ball = |rate, start| recipe(Method::SingleStage, rate, start).set("radius", 1.0);
-    let recipes = [ball(RateKind::Constant, 0.05), ball(RateKind::InverseSqrt, 0.3)];
+    let ball = |rate, start| recipe(Method::SingleStage, rate, start).with("radius", 1.0);
+    let recipes = [ball(ScheduleKind::Constant, 0.05), ball(ScheduleKind::InverseSqrt, 0.3)];
     let shape = Shape { rows: 2 * KEYS + 1000, features: 20, longest: 4, seed: 23 };
     all_follow(&recipes, &[LossKind::Logistic, LossKind::Squared], shape, shape.rows, KEYS);
 }
 
 #[test]
 fn epochs_are_exact_after_their_keys_are_written_anew() {
-    let epochs = Recipe::new(Method::TwoStage).set("radius", 1.0).set("learning-rate", 0.05);
+    let epochs = Recipe::new(Method::TwoStage).with("radius", 1.0).with("learning-rate", 0.05);
     // One epoch longer than the life of its keys, and the end of one at the very step.
-    let recipes = [epochs.clone().set("first-epoch", 2.5 * KEYS as f64), epochs.set("first-epoch", KEYS as f64)];
+    let recipes =
+        [epochs.clone().with("first-epoch-steps", 2.5 * KEYS as f64), epochs.with("first-epoch-steps", KEYS as f64)];
     let shape = Shape { rows: 2 * KEYS + 1000, features: 20, longest: 4, seed: 26 };
     all_follow(&recipes, &[LossKind::Logistic, LossKind::Squared], shape, shape.rows, KEYS);
 }
@@ -113,8 +114,8 @@ fn epochs_are_exact_after_their_keys_are_written_anew() {
 #[test]
 fn gravity_is_exact_after_its_clock_starts_again() {
     let recipes = [
-        recipe(Method::TruncatedGradient, RateKind::Constant, 0.03).set("penalty", 0.02),
-        recipe(Method::TruncatedGradient, RateKind::Adagrad, 0.3).set("penalty", 0.02).set("period", 3.0),
+        recipe(Method::TruncatedGradient, ScheduleKind::Constant, 0.03).with("l1", 0.02),
+        recipe(Method::TruncatedGradient, ScheduleKind::Adagrad, 0.3).with("l1", 0.02).with("period", 3.0),
     ];
     let shape = Shape { rows: 1 << 16, features: 5, longest: 2, seed: 24 };
     all_follow(&recipes, &[LossKind::Logistic], shape, CLOCK + 500, CLOCK);
@@ -123,7 +124,7 @@ fn gravity_is_exact_after_its_clock_starts_again() {
 #[test]
 fn the_elastic_net_is_exact_after_its_clock_starts_again() {
     // With rates of the weights' own only the count of steps wears the clock out.
-    let recipes = [recipe(Method::Fobos, RateKind::Adagrad, 0.3).set("penalty", 0.02).set("l2", 0.01)];
+    let recipes = [recipe(Method::Fobos, ScheduleKind::Adagrad, 0.3).with("l1", 0.02).with("l2", 0.01)];
     let shape = Shape { rows: 1 << 16, features: 5, longest: 2, seed: 25 };
     all_follow(&recipes, &[LossKind::Logistic], shape, CLOCK + 500, CLOCK);
 }

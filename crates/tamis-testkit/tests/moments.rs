@@ -111,7 +111,7 @@ proptest! {
         let cross = |j: usize| table.covariance(0, j + 1) / scales[j];
         let largest = (0..15).map(|j| cross(j).abs()).fold(0.0, f64::max) / penalty.entry(1.0);
         let lambda = share * largest;
-        let found = solved(&moments(&table, 1), SolveRecipe { penalty: Some(lambda), ..SolveRecipe::new(method) });
+        let found = solved(&moments(&table, 1), SolveRecipe { lambda: Some(lambda), ..SolveRecipe::new(method) });
         let (_, weights) = line(&found, 15);
         for j in 0..15 {
             let fitted: f64 = (0..15).map(|i| table.covariance(i + 1, j + 1) * weights[i]).sum::<f64>() / scales[j];
@@ -133,7 +133,7 @@ fn the_lasso_is_that_of_plain_descent_on_the_rows() {
     let table = table(80, 12, 5.0, 3);
     for penalty in [0.3, 0.05, 0.005] {
         let found =
-            solved(&moments(&table, 1), SolveRecipe { penalty: Some(penalty), ..SolveRecipe::new(Solver::Lasso) });
+            solved(&moments(&table, 1), SolveRecipe { lambda: Some(penalty), ..SolveRecipe::new(Solver::Lasso) });
         let (intercept, weights) = line(&found, 12);
         let naive = table.lasso(penalty, 3000);
         assert!((intercept - naive.0).abs() < 1e-8, "{intercept} {}", naive.0);
@@ -146,7 +146,7 @@ fn cross_validation_from_moments_is_refitting_on_the_rows() {
     let table = table(97, 10, 20.0, 5);
     let moments = moments(&table, 4);
     for method in [Solver::OlsTh, Solver::Ofsa] {
-        let found = solved(&moments, SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(method) });
+        let found = solved(&moments, SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(method) });
         for point in &found.path {
             let mut expected = 0.0;
             for fold in 0..4 {
@@ -174,13 +174,13 @@ fn cross_validation_from_moments_is_refitting_on_the_rows() {
 fn cross_validated_lasso_is_the_lasso_of_the_other_rows() {
     let table = table(60, 6, 1.0, 8);
     let moments = moments(&table, 3);
-    let found = solved(&moments, SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) });
+    let found = solved(&moments, SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) });
     for point in found.path.iter().step_by(9) {
         let mut expected = 0.0;
         for fold in 0..3 {
             let (training, held) =
                 (table.pick((0..60).filter(|row| row % 3 != fold)), table.pick((0..60).filter(|row| row % 3 == fold)));
-            let (intercept, weights) = training.lasso(point.penalty.unwrap(), 3000);
+            let (intercept, weights) = training.lasso(point.lambda.unwrap(), 3000);
             expected += held.mean_squared_error(intercept, &weights) / 3.0;
         }
         let error = point.cv_error.unwrap();
@@ -194,10 +194,10 @@ fn cross_validation_judges_no_model_that_a_fold_cannot_have() {
     let table = table(40, 60, 0.0, 4);
     for method in [Solver::OlsTh, Solver::Ofsa] {
         let found =
-            solved(&moments(&table, 4), SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(method) });
+            solved(&moments(&table, 4), SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(method) });
         assert!(found.path.iter().all(|point| point.size < 29), "{method:?}");
         assert!(found.path[found.chosen].size < 20, "{method:?}: {}", found.path[found.chosen].size);
-        let by_bic = SolveRecipe { choose: Some(Criterion::Bic), ..SolveRecipe::new(method) };
+        let by_bic = SolveRecipe { criterion: Some(Criterion::Bic), ..SolveRecipe::new(method) };
         assert!(solved(&moments(&table, 4), by_bic).path.iter().any(|point| point.size > 30));
     }
 }
@@ -208,8 +208,8 @@ fn every_solver_gives_exactly_k_features() {
         let moments = moments(&table(rows, 40, 1.0, 4), 1);
         for method in Solver::ALL {
             for k in [1, 3, 7, 20] {
-                let penalty = (method == Solver::Ridge).then_some(0.1);
-                let found = solved(&moments, SolveRecipe { k: Some(k), penalty, ..SolveRecipe::new(method) });
+                let lambda = (method == Solver::Ridge).then_some(0.1);
+                let found = solved(&moments, SolveRecipe { k: Some(k), lambda, ..SolveRecipe::new(method) });
                 let size = found.model.outputs[0].features.len();
                 assert_eq!(size, k, "{method:?} of {rows} rows");
                 assert_eq!(found.path[found.chosen].size, k);
@@ -223,7 +223,7 @@ fn planted_features_are_found_by_all_criteria() {
     let moments = moments(&table(400, 30, 1.0, 6), 5);
     for method in [Solver::OlsTh, Solver::Ofsa, Solver::Lasso, Solver::Mcp, Solver::Scad] {
         for criterion in Criterion::ALL {
-            let found = solved(&moments, SolveRecipe { choose: Some(criterion), ..SolveRecipe::new(method) });
+            let found = solved(&moments, SolveRecipe { criterion: Some(criterion), ..SolveRecipe::new(method) });
             let (_, weights) = line(&found, 30);
             assert!([0, 2, 4].iter().all(|&j| weights[j].abs() > 0.3), "{method:?} {criterion:?}: {weights:?}");
             let size = found.path[found.chosen].size;
@@ -237,7 +237,7 @@ fn planted_features_are_found_by_all_criteria() {
 fn threads_change_no_bit() {
     let moments = moments(&table(200, 150, 1.0, 2), 3);
     for method in [Solver::Ofsa, Solver::Lasso, Solver::OlsTh] {
-        let recipe = SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(method) };
+        let recipe = SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(method) };
         let models = [1, 2, 3].map(|threads| {
             let solved = solve(&moments, &recipe, SolveOptions { path: true, threads }).unwrap();
             (solved.model.to_text(), format!("{:?}", solved.path))
@@ -259,7 +259,8 @@ fn corners_are_told_or_handled() {
     assert_eq!(told(&moments(&table(1, 5, 1.0, 1), 1), k(1)), "one row is not enough: nothing varies");
     assert!(told(&full, k(9)).contains("9 features were asked for and there are 5 that vary and are no copies"));
     assert!(
-        told(&full, SolveRecipe { choose: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) }).contains("--folds")
+        told(&full, SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) })
+            .contains("`folds = 5`")
     );
     let mut flat = table(50, 5, 1.0, 1);
     flat.targets.fill(2.5);
@@ -280,8 +281,8 @@ fn copies_of_a_column_do_no_harm() {
     doubled.rows.iter_mut().for_each(|row| row[5] = row[0]);
     let moments = moments(&doubled, 1);
     for method in Solver::ALL {
-        let (k, penalty) = if method == Solver::Ridge { (None, Some(0.1)) } else { (Some(5), None) };
-        let recipe = SolveRecipe { k, penalty, ..SolveRecipe::new(method) };
+        let (k, lambda) = if method == Solver::Ridge { (None, Some(0.1)) } else { (Some(5), None) };
+        let recipe = SolveRecipe { k, lambda, ..SolveRecipe::new(method) };
         let found = solve(&moments, &recipe, SolveOptions::default()).unwrap();
         let (intercept, weights) = line(&found, 6);
         assert!(intercept.is_finite() && weights.iter().all(|weight| weight.is_finite()), "{method:?}");

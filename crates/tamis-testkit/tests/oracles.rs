@@ -5,19 +5,19 @@
 
 use tamis::data::{Example, Row};
 use tamis::loss::LossKind;
-use tamis::recipe::{Method, RateKind, Recipe};
+use tamis::recipe::{Method, Recipe, ScheduleKind};
 use tamis_testkit::naive::{Oracle, oracle, unpenalised};
 
 type Sample = ([f64; 2], f64);
 
 const ROWS: [Sample; 2] = [([1.0, 0.0], 1.0), ([1.0, 2.0], 0.0)];
 
-fn recipe(method: Method, rate: RateKind, start: f64) -> Recipe {
-    Recipe { rate: Some(rate), intercept: false, ..Recipe::new(method) }.set("learning-rate", start)
+fn recipe(method: Method, rate: ScheduleKind, start: f64) -> Recipe {
+    Recipe { intercept: false, ..Recipe::new(method) }.with("schedule", rate.name()).with("learning-rate", start)
 }
 
 fn constant(method: Method) -> Recipe {
-    recipe(method, RateKind::Constant, 0.1)
+    recipe(method, ScheduleKind::Constant, 0.1)
 }
 
 fn run(mut oracle: Box<dyn Oracle>, rows: &[Sample]) -> (Vec<f64>, Box<dyn Oracle>) {
@@ -59,23 +59,23 @@ fn importance_multiplies_the_gradient() {
 #[test]
 fn rates() {
     let at = |rate, start, expected| ends_at(recipe(Method::Sgd, rate, start), LossKind::Squared, &ROWS, expected);
-    at(RateKind::Constant, 0.1, [0.16, -0.08]);
+    at(ScheduleKind::Constant, 0.1, [0.16, -0.08]);
     let root = 2f64.sqrt();
-    at(RateKind::InverseSqrt, 0.1, [0.2 - 0.04 / root, -0.08 / root]);
-    at(RateKind::Inverse, 0.1, [0.18, -0.04]);
+    at(ScheduleKind::InverseSqrt, 0.1, [0.2 - 0.04 / root, -0.08 / root]);
+    at(ScheduleKind::Inverse, 0.1, [0.18, -0.04]);
     let eta = 0.1 / 2f64.powf(0.3);
-    let power = recipe(Method::Sgd, RateKind::Power, 0.1).set("power", 0.3);
+    let power = recipe(Method::Sgd, ScheduleKind::Power, 0.1).with("power", 0.3);
     ends_at(power, LossKind::Squared, &ROWS, [0.2 - 0.4 * eta, -0.8 * eta]);
     // Σg² = 4, then 4 + 1 and 2².
-    at(RateKind::Adagrad, 0.5, [0.5 - 0.5 / 5f64.sqrt(), -0.5]);
+    at(ScheduleKind::Adagrad, 0.5, [0.5 - 0.5 / 5f64.sqrt(), -0.5]);
     // ‖x/s‖² = 1 + 1, then 1 + 1 + 1 (the intercept's 1 always counts); s = (1, 2).
     let first = 1.0 / 8f64.sqrt();
-    at(RateKind::Auto, 0.5, [first - 0.5 / 9.5f64.sqrt() * 2.0 * first, -1.0 / 48f64.sqrt()]);
+    at(ScheduleKind::Auto, 0.5, [first - 0.5 / 9.5f64.sqrt() * 2.0 * first, -1.0 / 48f64.sqrt()]);
 }
 
 #[test]
 fn means_count_the_zero_model() {
-    let recipe = Recipe { average: true, ..constant(Method::Sgd) };
+    let recipe = constant(Method::Sgd).with("average", true);
     let (margins, oracle) = run(oracle(&recipe, LossKind::Squared.build(1.0), 2), &ROWS);
     close(&margins, &[0.0, 0.1]);
     close(&oracle.weights(), &[0.12, -0.08 / 3.0]);
@@ -83,33 +83,33 @@ fn means_count_the_zero_model() {
 
 #[test]
 fn truncated_gradient() {
-    let pulled = constant(Method::TruncatedGradient).set("penalty", 0.5);
+    let pulled = constant(Method::TruncatedGradient).with("l1", 0.5);
     ends_at(pulled.clone(), LossKind::Squared, &ROWS, [0.07, -0.01]);
     // One event after both steps: 0.5·(0.1 + 0.1); 0.16 is beyond the threshold.
-    let late = pulled.set("period", 2.0).set("threshold", 0.15);
+    let late = pulled.with("period", 2.0).with("threshold", 0.15);
     ends_at(late, LossKind::Squared, &ROWS, [0.16, 0.0]);
     // Rates 0.5/√5 and 0.5/2 at the event, each counted twice.
-    let own = recipe(Method::TruncatedGradient, RateKind::Adagrad, 0.5).set("penalty", 0.5).set("period", 2.0);
+    let own = recipe(Method::TruncatedGradient, ScheduleKind::Adagrad, 0.5).with("l1", 0.5).with("period", 2.0);
     ends_at(own, LossKind::Squared, &ROWS, [0.5 - 1.0 / 5f64.sqrt(), -0.25]);
 }
 
 #[test]
 fn rounding() {
-    let every_second = constant(Method::Rounding).set("threshold", 0.1).set("period", 2.0);
+    let every_second = constant(Method::Rounding).with("threshold", 0.1).with("period", 2.0);
     ends_at(every_second, LossKind::Squared, &ROWS, [0.16, 0.0]);
 }
 
 #[test]
 fn fobos_as_an_elastic_net() {
     // (0.2 − 0.05)/2 = 0.075, then (0.06 − 0.05)/2 and a pull of 0.05 on −0.03.
-    let net = constant(Method::Fobos).set("penalty", 0.5).set("l2", 10.0);
+    let net = constant(Method::Fobos).with("l1", 0.5).with("l2", 10.0);
     ends_at(net, LossKind::Squared, &ROWS, [0.005, 0.0]);
 }
 
 #[test]
 fn rda_as_an_elastic_net() {
     let net = Recipe { intercept: false, ..Recipe::new(Method::Rda) };
-    let net = net.set("penalty", 0.1).set("rho", 0.05).set("gamma", 2.0).set("l2", 0.5);
+    let net = net.with("l1", 0.1).with("rda-rho", 0.05).with("gamma", 2.0).with("l2", 0.5);
     ends_at(net.clone(), LossKind::Hinge, &[([1.0, 0.0], 1.0)], [0.8 / 2.5, 0.0]);
     // The mean gradient is then (0, 1).
     let root = 2f64.sqrt();
@@ -120,7 +120,7 @@ fn rda_as_an_elastic_net() {
 #[test]
 fn ftrl() {
     let recipe = Recipe { intercept: false, ..Recipe::new(Method::Ftrl) };
-    let recipe = recipe.set("learning-rate", 0.5).set("penalty", 0.25).set("l2", 1.0);
+    let recipe = recipe.with("learning-rate", 0.5).with("l1", 0.25).with("l2", 1.0);
     ends_at(recipe.clone(), LossKind::Hinge, &[([2.0, 0.0], 1.0)], [0.25, 0.0]);
     // z = −2 + 1 − (√5 − 2)/0.5·0.25 = −√5/2, n = 5; and z = n = 1.
     let root = 5f64.sqrt();
@@ -137,7 +137,7 @@ fn tsgd_keeps_the_largest_and_of_equals_the_first() {
 
 #[test]
 fn fofs() {
-    let recipe = Recipe { k: Some(1), ..recipe(Method::Fofs, RateKind::Constant, 0.5) }.set("decay", 0.25);
+    let recipe = Recipe { k: Some(1), ..recipe(Method::Fofs, ScheduleKind::Constant, 0.5) }.with("fofs-lambda", 0.25);
     // 3 is pulled to the ball's 2; a right answer changes nothing, not even by decay.
     let mut rows = vec![([6.0, 0.0], 1.0), ([1.0, 1.0], 1.0)];
     ends_at(recipe.clone(), LossKind::Hinge, &rows, [2.0, 0.0]);
@@ -159,7 +159,7 @@ fn sofs() {
 
 #[test]
 fn sadmm() {
-    let recipe = recipe(Method::Sadmm, RateKind::Constant, 0.5).set("penalty", 0.1).set("rho", 1.0);
+    let recipe = recipe(Method::Sadmm, ScheduleKind::Constant, 0.5).with("l1", 0.1).with("admm-rho", 1.0);
     let rows = [([1.0, 0.0], 1.0), ([0.0, 1.0], 1.0)];
     ends_at(recipe.clone(), LossKind::Squared, &rows[..1], [2.0 / 3.0 - 0.1, 0.0]);
     // w = ((⅔ − 0.2) + 4/3)/3 = 0.6 and u = 0.1, so z = 0.6.
@@ -168,7 +168,7 @@ fn sadmm() {
 
 #[test]
 fn single_stage() {
-    let recipe = recipe(Method::SingleStage, RateKind::Constant, 0.5).set("radius", 2.0);
+    let recipe = recipe(Method::SingleStage, ScheduleKind::Constant, 0.5).with("radius", 2.0);
     // (3, −2) with τ = 1.5; then no error; then (1.5, 0.5), on the surface and not beyond.
     let rows = [([3.0, -2.0], 1.0), ([1.0, 1.0], 1.0), ([0.0, 1.0], 0.5)];
     ends_at(recipe.clone(), LossKind::Squared, &rows[..1], [1.5, -0.5]);
@@ -178,7 +178,7 @@ fn single_stage() {
 #[test]
 fn two_stage() {
     let recipe = Recipe { intercept: false, ..Recipe::new(Method::TwoStage) };
-    let recipe = recipe.set("learning-rate", 0.5).set("first-epoch", 2.0).set("radius", 2.0);
+    let recipe = recipe.with("learning-rate", 0.5).with("first-epoch-steps", 2.0).with("radius", 2.0);
     // w₁ = 0; w₂ = (3, −2) lowered by 1.5; no error, so the epoch's mean is half of w₂.
     let rows = [([3.0, -2.0], 1.0), ([1.0, 1.0], 1.0), ([0.0, 4.0], 1.0), ([0.0, 0.0], 0.0)];
     ends_at(recipe.clone(), LossKind::Squared, &rows[..2], [0.75, -0.25]);
@@ -201,11 +201,11 @@ fn closed_forms_without_penalty() {
     let root = 2f64.sqrt();
     ends(plain(Method::Rda), LossKind::Hinge, &[([1.0, 0.0], 1.0), ([1.0, 2.0], -1.0)], [0.0, -1.0 / root]);
     let descent = [1.0 / 3.0 - 0.5 / (1.0 + 5f64.sqrt()), -0.25];
-    let ftrl = plain(Method::Ftrl).set("learning-rate", 0.5);
+    let ftrl = plain(Method::Ftrl).with("learning-rate", 0.5);
     ends(ftrl, LossKind::Hinge, &[([2.0, 0.0], 1.0), ([1.0, 1.0], -1.0)], descent);
-    let sadmm = recipe(Method::Sadmm, RateKind::Constant, 0.5);
+    let sadmm = recipe(Method::Sadmm, ScheduleKind::Constant, 0.5);
     ends(sadmm, LossKind::Squared, &[([1.0, 0.0], 1.0), ([0.0, 1.0], 1.0)], [2.0 / 3.0, 2.0 / 3.0]);
-    let free = plain(Method::TwoStage).set("learning-rate", 0.1).set("first-epoch", 2.0);
+    let free = plain(Method::TwoStage).with("learning-rate", 0.1).with("first-epoch-steps", 2.0);
     ends(free.clone(), LossKind::Squared, &ROWS, [0.1, 0.0]);
     let arow = [0.5 + 0.25 / 5.5, 1.0 / 5.5];
     ends(plain(Method::Sofs), LossKind::Hinge, &[([1.0, 0.0], 1.0), ([1.0, 2.0], 1.0)], arow);

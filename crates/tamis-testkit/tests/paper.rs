@@ -2,7 +2,8 @@
 
 use tamis::data::Batch;
 use tamis::loss::LossKind;
-use tamis::stabilized::published::{Count, Curve, Evidence, Outcome, Settings, run};
+use tamis::recipe::{Count, Curve, Evidence, PublishedParams};
+use tamis::stabilized::published::{Outcome, run};
 use tamis_testkit::naive::{PaperRun, paper};
 use tamis_testkit::streams::{HUBER, Shape, stream};
 
@@ -13,27 +14,27 @@ fn rows(kind: LossKind, seed: u64) -> Batch {
 }
 
 /// Small enough for the dense version, with several purges on the way.
-fn base() -> Settings {
-    Settings { paths: 5, bursts: 3, passes: 3, cutoff: 0.5, ..Settings::default() }
+fn base() -> PublishedParams {
+    PublishedParams { n_paths: 5, bursts: 3, passes: 3, cutoff: 0.5, ..PublishedParams::default() }
 }
 
-fn cases() -> Vec<(&'static str, Settings)> {
+fn cases() -> Vec<(&'static str, PublishedParams)> {
     vec![
-        ("defaults", Settings { passes: 2, ..Settings::default() }),
+        ("defaults", PublishedParams { passes: 2, ..PublishedParams::default() }),
         ("base", base()),
-        ("eq. 16", Settings { evidence: 4, ..base() }),
-        ("eq. 16 in updates", Settings { evidence: 4, evidence_in: Evidence::Updates, cutoff: 0.2, ..base() }),
-        ("presence", Settings { count: Count::Present, ..base() }),
-        ("growing bursts", Settings { growth: Some(0.3), evidence: 2, ..base() }),
-        ("bursts that would shrink", Settings { growth: Some(2.0), ..base() }),
-        ("slow annealing", Settings { annealing: -7.0, rejection: 0.9, ..base() }),
-        ("fast annealing", Settings { annealing: 3.0, intercept: true, ..base() }),
-        ("linear annealing", Settings { annealing: 0.0, cutoff: 0.8, ..base() }),
-        ("printed curve", Settings { curve: Curve::Printed, ..base() }),
-        ("absent columns", Settings { columns: Some(100), intercept: true, ..base() }),
-        ("one path, long bursts", Settings { paths: 1, burst: 40, bursts: 7, evidence: 3, ..base() }),
-        ("no gravity", Settings { rejection: 0.0, ..base() }),
-        ("all gravity", Settings { rejection: 1.0, annealing: -7.0, cutoff: 0.9, intercept: true, ..base() }),
+        ("eq. 16", PublishedParams { evidence: 4, ..base() }),
+        ("eq. 16 in updates", PublishedParams { evidence: 4, evidence_in: Evidence::Updates, cutoff: 0.2, ..base() }),
+        ("presence", PublishedParams { count: Count::Present, ..base() }),
+        ("growing bursts", PublishedParams { growth: Some(0.3), evidence: 2, ..base() }),
+        ("bursts that would shrink", PublishedParams { growth: Some(2.0), ..base() }),
+        ("slow annealing", PublishedParams { annealing: -7.0, rejection: 0.9, ..base() }),
+        ("fast annealing", PublishedParams { annealing: 3.0, intercept: true, ..base() }),
+        ("linear annealing", PublishedParams { annealing: 0.0, cutoff: 0.8, ..base() }),
+        ("printed curve", PublishedParams { curve: Curve::Printed, ..base() }),
+        ("absent columns", PublishedParams { total_columns: Some(100), intercept: true, ..base() }),
+        ("one path, long bursts", PublishedParams { n_paths: 1, burst: 40, bursts: 7, evidence: 3, ..base() }),
+        ("no gravity", PublishedParams { rejection: 0.0, ..base() }),
+        ("all gravity", PublishedParams { rejection: 1.0, annealing: -7.0, cutoff: 0.9, intercept: true, ..base() }),
     ]
 }
 
@@ -86,7 +87,7 @@ fn threads_change_no_bit_on_a_stream_with_everything() {
     let rows = rows(LossKind::Logistic, 3);
     for (name, settings) in cases() {
         // Stages long enough to be worth several threads.
-        let settings = Settings { burst: settings.burst * 100, passes: 50, ..settings };
+        let settings = PublishedParams { burst: settings.burst * 100, passes: 50, ..settings };
         let [one, three] = [1, 3].map(|threads| run(&rows, LossKind::Logistic.build(HUBER), &settings, 3, threads));
         assert_eq!(one, three, "{name}");
     }

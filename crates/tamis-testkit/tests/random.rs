@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tamis::loss::LossKind;
-use tamis::recipe::{Method, RateKind, Recipe};
+use tamis::recipe::{Family, Method, Recipe, ScheduleKind, Schedules};
 use tamis_testkit::contract::compare;
 use tamis_testkit::streams::Shape;
 
@@ -16,7 +16,7 @@ fn logarithmic(low: f64, high: f64) -> impl Strategy<Value = f64> {
 prop_compose! {
     /// Any recipe of a method that passes its own check.
     fn recipes(method: Method)(
-        rate in prop::sample::select(RateKind::ALL.to_vec()),
+        rate in prop::sample::select(ScheduleKind::ALL.to_vec()),
         start in logarithmic(0.01, 0.5),
         power in 0.0..1.0f64,
         penalty in logarithmic(1e-3, 0.3),
@@ -31,25 +31,39 @@ prop_compose! {
         gamma in logarithmic(0.5, 10.0),
         flags in any::<[bool; 2]>(),
     ) -> Recipe {
-        let chosen = method.takes_rate().then_some(rate);
-        let adaptive = matches!(rate, RateKind::Auto | RateKind::Adagrad);
-        let mut recipe = Recipe { intercept: flags[0], average: flags[1] && method.takes_average(), ..Recipe::new(method) };
-        recipe.rate = chosen.filter(|_| !adaptive || method.takes_adaptive_rate());
-        recipe = recipe.set("learning-rate", start).set("power", power).set("radius", radius).set("decay", decay);
-        recipe = recipe.set("period", f64::from(period)).set("spread", 1.0 / radius).set("gamma", gamma);
-        recipe = recipe.set("first-epoch", f64::from(period));
-        recipe = match method {
-            Method::Rounding => recipe.set("threshold", threshold.min(1.0)),
-            _ => recipe.set("threshold", threshold),
-        };
-        let ridge = matches!(method, Method::Ftrl | Method::Rda) || (method == Method::Fobos && !(adaptive && recipe.average));
-        recipe = recipe.set("l2", if ridge { l2 } else { 0.0 });
-        if method.keeps_k() { Recipe { k: Some(k), ..recipe } } else { recipe.set("penalty", penalty) }
+        let schedules = method.info().schedules;
+        let takes = schedules == Schedules::Any || (schedules == Schedules::OneRate && !rate.is_adaptive());
+        let average = flags[1] && method.averages();
+        let ridge = method != Method::Fobos || !(takes && rate.is_adaptive() && average);
+        let numbers = [
+            ("learning-rate", start),
+            ("power", power),
+            ("radius", radius),
+            ("fofs-lambda", decay),
+            ("period", f64::from(period)),
+            ("sofs-r", 1.0 / radius),
+            ("gamma", gamma),
+            ("first-epoch-steps", f64::from(period)),
+            ("threshold", if method == Method::Rounding { threshold.min(1.0) } else { threshold }),
+            ("l2", if ridge { l2 } else { 0.0 }),
+            ("l1", penalty),
+        ];
+        let mut recipe = Recipe { intercept: flags[0], ..Recipe::new(method) };
+        for (name, number) in numbers.into_iter().filter(|(name, _)| method.has(name)) {
+            recipe = recipe.with(name, number);
+        }
+        if takes {
+            recipe = recipe.with("schedule", rate.name());
+        }
+        if average {
+            recipe = recipe.with("average", true);
+        }
+        if method.info().keeps_k { Recipe { k: Some(k), ..recipe } } else { recipe }
     }
 }
 
 fn any_recipe() -> impl Strategy<Value = Recipe> {
-    let online = Method::ALL.into_iter().filter(|method| method.is_online());
+    let online = Method::ALL.into_iter().filter(|method| method.info().family != Family::Staged);
     prop::sample::select(online.collect::<Vec<_>>()).prop_flat_map(recipes)
 }
 

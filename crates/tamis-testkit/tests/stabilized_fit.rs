@@ -267,12 +267,12 @@ fn to_forget_all_is_to_begin_anew() {
     let options = options(&[folder.write("second.svm", &second)]);
     // Divisors of columns and the intercept are kept; without them nothing is.
     for k in [None, Some(6)] {
-        let plain = Recipe { k, scale: ScaleKind::None, intercept: false, ..recipe() }.set("forget", 1.0);
+        let plain = Recipe { k, scale: ScaleKind::None, intercept: false, ..recipe() }.with("warm-start-decay", 1.0);
         let fresh = fitted(&plain, &options);
         let resumed = fit(&plain, &options, Some(first_day(&plain, &folder, &first)), &mut ()).unwrap().model;
         assert_eq!((&resumed.outputs, &resumed.selection), (&fresh.outputs, &fresh.selection));
         assert_eq!((fresh.seen.rows, resumed.seen.rows), (151, 302));
-        let keeping = plain.set("forget", 0.0);
+        let keeping = plain.with("warm-start-decay", 0.0);
         let kept = fit(&keeping, &options, Some(first_day(&keeping, &folder, &first)), &mut ()).unwrap().model;
         assert_ne!(kept.outputs, fresh.outputs);
     }
@@ -293,7 +293,7 @@ fn a_second_day_may_be_interrupted_too() {
         entries.iter().for_each(|entry| sorted.extend([" ", entry]));
         sorted.push('\n');
     }
-    let recipe = of_size(6).set("forget", 0.3);
+    let recipe = of_size(6).with("warm-start-decay", 0.3);
     let mut options = options(&[folder.write("second.svm", &sorted)]);
     options.checkpoint = Some(CheckpointPlan { path: folder.path("later"), every: None });
     let whole = fit(&recipe, &options, Some(first_day(&recipe, &folder, &first)), &mut ()).unwrap().model;

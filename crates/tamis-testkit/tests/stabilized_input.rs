@@ -97,7 +97,7 @@ fn rows_that_are_alike_are_told_apart_by_a_key() {
         format!("{} | flag:{} row={row}\n", if flag == right { 1 } else { -1 }, u8::from(flag))
     };
     let lines: String = (0..600).map(line).collect();
-    let recipe = Recipe { key: Some("row".into()), ..of_size(1) };
+    let recipe = of_size(1).with("row-id", "row");
     let model = fitted(&recipe, &options(&[folder.write("k.vw", &lines)]));
     let names: Vec<&str> = model.outputs[0].features.iter().map(|feature| feature.name.as_str()).collect();
     assert_eq!(names, ["flag"]);
@@ -116,12 +116,15 @@ fn rows_can_go_by_their_number() {
         lines.lines().enumerate().map(line).collect()
     };
     let bare: String = numbered(&|_| 0).replace(" #row:0", "");
-    let recipe = Recipe { key: Some(ROW_NUMBER.into()), ..of_size(4) };
+    let recipe = of_size(4).with("row-id", ROW_NUMBER);
     let outputs = |text: &str| fitted(&recipe, &options(&[folder.write("n.vw", text)])).outputs;
     assert_eq!(outputs(&bare), outputs(&numbered(&|at| at + 1)), "numbers are given, or brought along");
     assert_ne!(outputs(&bare), outputs(&numbered(&|at| at + 1000)), "other halves are drawn");
     let hashed = Recipe { hash_bits: Some(10), ..recipe.clone() };
-    assert!(refused(&hashed, &options(&[folder.write("n.vw", &bare)])).contains("--hash-bits keeps no names"));
+    assert!(
+        refused(&hashed, &options(&[folder.write("n.vw", &bare)]))
+            .contains("`row-id` and `hash-bits` are exclusive: hashing keeps no names")
+    );
 }
 
 #[test]

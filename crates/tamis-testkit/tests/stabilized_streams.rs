@@ -67,7 +67,7 @@ fn day(plan: &Plan, number: usize) -> String {
 
 /// How far predictions are from the truth on the last day (mean square), by a learner that goes on from day to day.
 fn last_day(forget: f64, plan: &Plan, folder: &Folder) -> f64 {
-    let recipe = of_size(4).set("forget", forget);
+    let recipe = of_size(4).with("warm-start-decay", forget);
     let state = folder.path("state");
     let mut model = None;
     for number in 0..DAYS {

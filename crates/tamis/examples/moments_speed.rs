@@ -113,9 +113,9 @@ fn save(count: usize, columns: usize, file: &str) -> serde_json::Value {
 
 fn path(file: &str, method: Solver, repeat: usize) -> serde_json::Value {
     let moments = Moments::load(file.as_ref()).expect("moments");
-    let choose = method.is_penalised().then_some(Criterion::Bic);
-    let k = if choose.is_some() { None } else { Some(100) };
-    let recipe = SolveRecipe { choose, k, ..SolveRecipe::new(method) };
+    let criterion = method.is_penalised().then_some(Criterion::Bic);
+    let k = if criterion.is_some() { None } else { Some(100) };
+    let recipe = SolveRecipe { criterion, k, ..SolveRecipe::new(method) };
     let mut times = Vec::new();
     let mut sizes = Vec::new();
     for _ in 0..repeat {
@@ -133,7 +133,8 @@ fn detect(count: usize, columns: usize, k: usize, signal: f64, runs: usize, meth
     for seed in 0..runs {
         let moments = simulated(seed as u64, count, columns, k, signal);
         for (method, (share, seconds)) in methods.iter().zip(&mut found) {
-            let recipe = SolveRecipe { k: Some(k), l1_share: 0.99, ..SolveRecipe::new(*method) };
+            let l1_ratio = (*method == Solver::ElasticNet).then_some(0.99);
+            let recipe = SolveRecipe { k: Some(k), l1_ratio, ..SolveRecipe::new(*method) };
             let started = Instant::now();
             let solved = solve(&moments, &recipe, SolveOptions::default()).expect("a model");
             *seconds += started.elapsed().as_secs_f64() / runs as f64;

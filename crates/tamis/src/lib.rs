@@ -46,6 +46,7 @@ pub mod model;
 #[cfg(feature = "moments")]
 pub mod moments;
 mod online;
+pub mod param;
 pub mod parse;
 pub mod project;
 pub mod random;

@@ -5,7 +5,7 @@ mod recipe;
 mod running;
 
 pub use reading::*;
-pub use recipe::RecipeArgs;
+pub use recipe::{GridArgs, RecipeArgs, flag};
 pub use running::*;
 
 use std::path::PathBuf;
@@ -182,14 +182,25 @@ mod tests {
     }
 
     #[test]
+    fn every_name_of_the_table_is_a_flag() {
+        fn flags(command: &clap::Command) -> Vec<String> {
+            let own = command.get_arguments().filter_map(|arg| arg.get_long().map(String::from));
+            own.chain(command.get_subcommands().flat_map(flags)).collect()
+        }
+        let flags = flags(&Arguments::command());
+        for name in tamis::param::names::ALL {
+            assert!(flags.iter().any(|flag| flag == name.flag), "{name:?}");
+        }
+    }
+
+    #[test]
     fn flags_make_a_recipe() {
-        let arguments = Arguments::parse_from(
-            "tamis fit a.svm --method fobos --penalty 0.5 --l2 1e-3 --k 7 --no-shuffle".split(' '),
-        );
+        let arguments =
+            Arguments::parse_from("tamis fit a.svm --method fobos --l1 0.5 --l2 1e-3 --k 7 --no-shuffle".split(' '));
         let Commands::Fit(fit) = arguments.command else { panic!("fit") };
         let recipe = fit.recipe.recipe;
-        assert_eq!((recipe.method, recipe.k, recipe.shuffle), (Method::Fobos, Some(7), Some(false)));
-        assert_eq!((recipe.number("penalty"), recipe.number("l2")), (0.5, 1e-3));
-        assert_eq!(fit.recipe.given, ["method", "k", "no-shuffle", "penalty", "l2"]);
+        assert_eq!((recipe.method.kind(), recipe.k, recipe.shuffle), (Method::Fobos, Some(7), Some(false)));
+        assert_eq!((recipe.l1(), recipe.get("l2")), (Some(0.5), Some("0.001".into())));
+        assert_eq!(fit.recipe.given, ["method", "k", "no-shuffle", "l1", "l2"]);
     }
 }

@@ -1,118 +1,183 @@
-//! The recipe as flags. Its numbers come from the library's table, so help and checks cannot drift apart.
+//! The recipe as flags, made of the library's tables: help and checks cannot drift apart.
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use tamis::data::ScaleKind;
-use tamis::loss::LossKind;
-use tamis::recipe::{Law, Method, PARAMETERS, RateKind, Recipe};
-use tamis::stabilized::published::Settings;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use tamis::param::{ParamName, names};
+use tamis::recipe::{Kind, Method, Param, Recipe, RecipeError};
+use tamis::tune::Axis;
 
 /// The recipe, made of flags.
 pub struct RecipeArgs {
     pub recipe: Recipe,
     /// Flags that were given, for resuming: they may not contradict the checkpoint.
     pub given: Vec<&'static str>,
+    error: Option<RecipeError>,
 }
 
-/// A choice by name: flag, names, help.
-fn choice(flag: &'static str, names: Vec<&'static str>, help: String) -> Arg {
-    Arg::new(flag).long(flag).value_name("NAME").value_parser(names).help(help)
+impl RecipeArgs {
+    /// The recipe, unless a flag does not fit.
+    pub fn checked(&self) -> Result<&Recipe, RecipeError> {
+        self.error.clone().map_or(Ok(&self.recipe), Err)
+    }
+}
+
+/// A parameter as the program calls it.
+pub fn flag(name: ParamName, value: Option<&str>) -> String {
+    value.map_or_else(|| format!("--{}", name.flag), |value| format!("--{} {value}", name.flag))
+}
+
+/// Parameters of methods that all methods do not have.
+fn of_methods() -> Vec<&'static Param> {
+    let shared = |param: &&Param| Recipe::PARAMS.iter().any(|other| other.name == param.name);
+    Method::all_params().into_iter().filter(|param| !shared(param)).collect()
+}
+
+fn all_params() -> impl Iterator<Item = &'static Param> {
+    Recipe::PARAMS.iter().chain(of_methods())
+}
+
+/// Whether a flag can be given a list of values to try.
+fn may_vary(param: &Param) -> bool {
+    let fixed = [names::SEED, names::HASH_BITS];
+    matches!(param.kind, Kind::Number | Kind::Count | Kind::Choice(_)) && !fixed.contains(&param.name)
+}
+
+/// Whether a switch is there to be turned off, too.
+fn has_opposite(param: &Param) -> bool {
+    param.default().as_deref() != Some("false")
+}
+
+/// The flag that turns a switch off. Flags are known when the program is compiled.
+fn opposite(param: &Param) -> &'static str {
+    match param.name {
+        names::SHUFFLE => "no-shuffle",
+        names::INTERCEPT => "no-intercept",
+        other => unreachable!("{} has no opposite", other.flag),
+    }
+}
+
+/// The flags of a parameter: a switch that is on by default has two.
+fn flags(param: &'static Param, help: String) -> Vec<Arg> {
+    let arg = Arg::new(param.name.flag).long(param.name.flag).help(help);
+    match param.kind {
+        Kind::Switch if has_opposite(param) => {
+            let off = Arg::new(opposite(param)).long(opposite(param)).action(ArgAction::SetTrue);
+            let off = off.help(format!("The opposite of --{}", param.name.flag)).conflicts_with(param.name.flag);
+            vec![arg.action(ArgAction::SetTrue), off]
+        }
+        Kind::Switch => vec![arg.action(ArgAction::SetTrue)],
+        Kind::Number => vec![arg.value_name("X").allow_hyphen_values(true)],
+        Kind::Count => vec![arg.value_name("N").allow_hyphen_values(true)],
+        Kind::Choice(names) => vec![arg.value_name("NAME").value_parser(names())],
+        Kind::Text => vec![arg.value_name("COLUMN")],
+    }
+}
+
+/// Help with the default, unless the sentence says it.
+fn help(param: &Param) -> String {
+    let text = param.help().trim_end_matches('.').replace("].", "]");
+    match param.default().filter(|_| !text.contains("[default") && !matches!(param.kind, Kind::Switch)) {
+        Some(default) => format!("{text} [default: {default}]"),
+        None => text,
+    }
 }
 
 impl Args for RecipeArgs {
     fn augment_args(command: Command) -> Command {
-        let methods: Vec<String> = Method::ALL.iter().map(|m| format!("  {:<19} {}", m.name(), m.about())).collect();
-        let command = command
-            .next_help_heading("Learning")
-            .arg(
-                choice("method", Method::ALL.map(Method::name).into(), "How to learn [default: stabilized]".into())
-                    .long_help(format!("How to learn [default: stabilized]\n{}", methods.join("\n")))
-                    .hide_possible_values(true),
-            )
-            .arg(choice(
-                "loss",
-                LossKind::ALL.map(LossKind::name).into(),
-                "The loss [default: logistic for classes, squared for numbers]".into(),
-            ))
-            .arg(
-                Arg::new("k")
-                    .long("k")
-                    .value_name("N")
-                    .value_parser(clap::value_parser!(u64))
-                    .help("Exactly this many features (with --refit their weights are learned alone)"),
-            )
-            .arg(choice(
-                "rate",
-                RateKind::ALL.map(RateKind::name).into(),
-                "How step sizes fall [default: the method's own]".into(),
-            ))
-            .arg(choice(
-                "scale",
-                ScaleKind::ALL.map(ScaleKind::name).into(),
-                "How columns are scaled; the model takes raw values all the same [default: auto]".into(),
-            ))
-            .arg(choice(
-                "law",
-                Law::ALL.map(Law::name).into(),
-                "How two-stage draws features: by their part in predictions or by weight [default: distribution]"
-                    .into(),
-            ))
-            .arg(
-                Arg::new("key")
-                    .long("key")
-                    .value_name("COLUMN")
-                    .help("Column that tells rows apart, or #row for the row's number [default: a row's content]"),
-            )
-            .arg(choice(
-                "preset",
-                vec!["paper"],
-                "paper: the stabilized learner as it was published, to check the paper, not to get a model".into(),
-            ))
-            .arg(
-                Arg::new("paper")
-                    .long("paper")
-                    .value_name("NAME=VALUE")
-                    .requires("preset")
-                    .action(clap::ArgAction::Append)
-                    .value_delimiter(',')
-                    .help("A number or switch of --preset paper, such as burst=5, cutoff=0.7, count=present"),
-            )
-            .arg(flag("refit", "Learn the chosen features again without penalty"))
-            .arg(flag("average", "Average the weights over all steps"))
-            .arg(flag("no-intercept", "Leave the intercept out"))
-            .arg(
-                Arg::new("passes")
-                    .long("passes")
-                    .value_name("N")
-                    .value_parser(clap::value_parser!(u32))
-                    .help("Passes over the data [default: 1, more for small data]"),
-            )
-            .arg(flag("shuffle", "Visit rows in random order [default for several passes, and for two-stage]"))
-            .arg(flag("no-shuffle", "Visit rows in the order of the input").conflicts_with("shuffle"))
-            .arg(
-                Arg::new("seed")
-                    .long("seed")
-                    .value_name("N")
-                    .value_parser(clap::value_parser!(u64))
-                    .help("Seed of all randomness [default: 0]"),
-            )
-            .arg(
-                Arg::new("hash-bits")
-                    .long("hash-bits")
-                    .value_name("BITS")
-                    .value_parser(clap::value_parser!(u32))
-                    .help("Hash names into 2^BITS features to bound memory"),
-            );
-        PARAMETERS.iter().fold(command.next_help_heading("Numbers"), |command, parameter| {
-            let default = if parameter.default.is_nan() { "by method".into() } else { parameter.default.to_string() };
-            let help = format!("{} [default: {default}]", parameter.help);
-            command.arg(
-                Arg::new(parameter.name)
-                    .long(parameter.name)
-                    .value_name("X")
-                    .value_parser(clap::value_parser!(f64))
-                    .allow_hyphen_values(true)
-                    .help(help),
-            )
+        let line = |method: Method| format!("  {:<20} {}", method.name(), method.info().about);
+        let methods = Method::ALL.map(line).join("\n");
+        let method = Arg::new(names::METHOD.flag)
+            .long(names::METHOD.flag)
+            .value_name("NAME")
+            .value_parser(Method::ALL.map(Method::name))
+            .hide_possible_values(true)
+            .help("The learner [default: stabilized]")
+            .long_help(format!("The learner [default: stabilized]\n{methods}"));
+        let command = command.next_help_heading("Learning").arg(method);
+        let command = Recipe::PARAMS.iter().fold(command, |command, param| command.args(flags(param, help(param))));
+        let published = Method::StabilizedPublished.name();
+        let owners =
+            |param: &Param| -> Vec<&str> { Method::owners(param.name.name).into_iter().map(Method::name).collect() };
+        let (only_published, others): (Vec<_>, Vec<_>) =
+            of_methods().into_iter().partition(|param| owners(param) == [published]);
+        let command = others.into_iter().fold(command.next_help_heading("Parameters of methods"), |command, param| {
+            command.args(flags(param, format!("{} ({})", help(param), owners(param).join(", "))))
+        });
+        only_published.into_iter().fold(
+            command.next_help_heading("Parameters of stabilized-published, for comparison with the paper"),
+            |command, param| command.args(flags(param, help(param))),
+        )
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The values a parameter was given, as text.
+fn values(matches: &ArgMatches, param: &Param) -> Vec<String> {
+    match param.kind {
+        Kind::Switch if matches.get_flag(param.name.flag) => vec!["true".into()],
+        Kind::Switch if has_opposite(param) && matches.get_flag(opposite(param)) => vec!["false".into()],
+        Kind::Switch => Vec::new(),
+        _ => matches.get_many::<String>(param.name.flag).into_iter().flatten().cloned().collect(),
+    }
+}
+
+/// The recipe of all parameters with one value, the flags given, and the parameters with several values.
+fn parsed(matches: &ArgMatches) -> (RecipeArgs, Vec<Axis>) {
+    let mut args = RecipeArgs { recipe: Recipe::default(), given: Vec::new(), error: None };
+    let mut axes = Vec::new();
+    if let Some(method) = matches.get_one::<String>(names::METHOD.flag) {
+        args.given.push(names::METHOD.flag);
+        args.error = args.recipe.set(names::METHOD.name, method).err();
+    }
+    for param in all_params() {
+        let values = values(matches, param);
+        let Some(first) = values.first() else { continue };
+        let is_off = matches!(param.kind, Kind::Switch) && first == "false";
+        args.given.push(if is_off { opposite(param) } else { param.name.flag });
+        if values.len() > 1 {
+            axes.push(Axis::new(param.name.name, &values));
+        } else {
+            let set = args.recipe.set(param.name.name, first);
+            args.error = args.error.take().or(set.err());
+        }
+    }
+    (args, axes)
+}
+
+impl FromArgMatches for RecipeArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(parsed(matches).0)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The flags of a recipe, each of which may hold a list of values.
+pub struct GridArgs {
+    /// What was given one value.
+    pub recipe: Recipe,
+    /// What was given several.
+    pub axes: Vec<Axis>,
+    error: Option<RecipeError>,
+}
+
+impl GridArgs {
+    /// The recipe, unless a flag does not fit.
+    pub fn checked(&self) -> Result<&Recipe, RecipeError> {
+        self.error.clone().map_or(Ok(&self.recipe), Err)
+    }
+}
+
+impl Args for GridArgs {
+    fn augment_args(command: Command) -> Command {
+        let lists = all_params().filter(|param| may_vary(param));
+        lists.fold(RecipeArgs::augment_args(command), |command, param| {
+            command.mut_arg(param.name.flag, |arg| arg.value_delimiter(','))
         })
     }
 
@@ -121,90 +186,10 @@ impl Args for RecipeArgs {
     }
 }
 
-fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(clap::ArgAction::SetTrue).help(help)
-}
-
-/// The numbers of `--preset paper`: its defaults with what `--paper` says put in.
-fn paper_settings(matches: &ArgMatches) -> Result<Option<Settings>, clap::Error> {
-    if matches.get_one::<String>("preset").is_none() {
-        return Ok(None);
-    }
-    let wrong = |text: String| clap::Error::raw(clap::error::ErrorKind::ValueValidation, text + "\n");
-    let mut fields = serde_json::to_value(Settings::default()).expect("plain data becomes JSON");
-    for word in matches.get_many::<String>("paper").into_iter().flatten() {
-        let (name, text) =
-            word.split_once('=').ok_or_else(|| wrong(format!("--paper {word}: NAME=VALUE is expected")))?;
-        let known: Vec<String> = fields.as_object().expect("fields").keys().cloned().collect();
-        if !known.iter().any(|one| one == name) {
-            return Err(wrong(format!("--paper {name}: no such number; there are {}", known.join(", "))));
-        }
-        fields[name] = serde_json::from_str(text).unwrap_or_else(|_| text.into());
-    }
-    let settings = serde_json::from_value(fields).map_err(|error| wrong(format!("--paper: {error}")))?;
-    Ok(Some(settings))
-}
-
-impl FromArgMatches for RecipeArgs {
+impl FromArgMatches for GridArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut given = Vec::new();
-        let mut recipe = Recipe::default();
-        let mut name = |flag: &'static str| {
-            let found = matches.get_one::<String>(flag).cloned();
-            given.extend(found.is_some().then_some(flag));
-            found
-        };
-        if let Some(text) = name("method") {
-            recipe.method = Method::ALL.into_iter().find(|method| method.name() == text).expect("clap checked");
-        }
-        recipe.loss = name("loss").and_then(|text| LossKind::ALL.into_iter().find(|loss| loss.name() == text));
-        recipe.rate = name("rate").and_then(|text| RateKind::ALL.into_iter().find(|rate| rate.name() == text));
-        recipe.law = name("law").and_then(|text| Law::ALL.into_iter().find(|law| law.name() == text));
-        if let Some(text) = name("scale") {
-            recipe.scale = ScaleKind::ALL.into_iter().find(|scale| scale.name() == text).expect("clap checked");
-        }
-        if let Some(&k) = matches.get_one::<u64>("k") {
-            recipe.k = Some(k as usize);
-            given.push("k");
-        }
-        if let Some(&passes) = matches.get_one::<u32>("passes") {
-            recipe.passes = Some(passes);
-            given.push("passes");
-        }
-        if let Some(&seed) = matches.get_one::<u64>("seed") {
-            recipe.seed = seed;
-            given.push("seed");
-        }
-        if let Some(&bits) = matches.get_one::<u32>("hash-bits") {
-            recipe.hash_bits = Some(bits);
-            given.push("hash-bits");
-        }
-        recipe.key = matches.get_one::<String>("key").cloned();
-        given.extend(recipe.key.is_some().then_some("key"));
-        if let Some(settings) = paper_settings(matches)? {
-            recipe.paper = Some(settings);
-            given.push("preset");
-        }
-        let mut on = |flag: &'static str| {
-            let on = matches.get_flag(flag);
-            given.extend(on.then_some(flag));
-            on
-        };
-        recipe.refit = on("refit");
-        recipe.average = on("average");
-        recipe.intercept = !on("no-intercept");
-        recipe.shuffle = match (on("shuffle"), on("no-shuffle")) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        };
-        for parameter in &PARAMETERS {
-            if let Some(&value) = matches.get_one::<f64>(parameter.name) {
-                recipe.numbers.insert(parameter.name.to_string(), value);
-                given.push(parameter.name);
-            }
-        }
-        Ok(RecipeArgs { recipe, given })
+        let (args, axes) = parsed(matches);
+        Ok(GridArgs { recipe: args.recipe, axes, error: args.error })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

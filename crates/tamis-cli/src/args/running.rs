@@ -23,12 +23,12 @@ pub struct RunningArgs {
     /// Where rows go when memory is full [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub cache_dir: Option<PathBuf>,
-    /// Save the state to this file, at the end, on Ctrl-C, and every N rows with --every
+    /// Save the state to this file, at the end, on Ctrl-C, and every N rows with --checkpoint-every
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
     /// Rows between two saves
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub every: Option<u64>,
+    pub checkpoint_every: Option<u64>,
     /// Go on from a checkpoint: same data if it was interrupted, new data if it was finished
     #[arg(long, value_name = "CHECKPOINT")]
     pub resume: Option<PathBuf>,

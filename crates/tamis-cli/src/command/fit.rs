@@ -33,8 +33,8 @@ pub fn run(args: FitArgs) -> Result<(), Failure> {
             .running
             .checkpoint
             .clone()
-            .or(args.running.resume.clone().filter(|_| args.running.every.is_some()))
-            .map(|path| CheckpointPlan { path, every: args.running.every }),
+            .or(args.running.resume.clone().filter(|_| args.running.checkpoint_every.is_some()))
+            .map(|path| CheckpointPlan { path, every: args.running.checkpoint_every }),
         ..options
     };
     let mut screen = Screen::new(args.running.quiet, &options.sources).with_loss(recipe.loss);
@@ -104,13 +104,13 @@ pub fn can_be_written(path: &Path) -> Result<(), Failure> {
 
 /// The recipe typed, or the checkpoint's: what is learned may not change half-way.
 fn recipe_or_resume(args: &FitArgs) -> Result<(Recipe, Option<Checkpoint>), Failure> {
-    if args.running.every.is_some() && args.running.checkpoint.is_none() && args.running.resume.is_none() {
-        return Err(Failure::Text("--every: where to? name a file with --checkpoint".into()));
+    if args.running.checkpoint_every.is_some() && args.running.checkpoint.is_none() && args.running.resume.is_none() {
+        return Err(Failure::Text("--checkpoint-every requires --checkpoint FILE".into()));
     }
-    let Some(path) = &args.running.resume else { return Ok((args.recipe.recipe.clone(), None)) };
+    let Some(path) = &args.running.resume else { return Ok((args.recipe.checked()?.clone(), None)) };
     let saved = Checkpoint::load(path)?;
     if let Some(flag) = args.recipe.given.first()
-        && args.recipe.recipe != *saved.recipe()
+        && args.recipe.checked() != Ok(saved.recipe())
     {
         let text =
             format!("--{flag}: a checkpoint brings its own recipe; leave it out, or begin anew without --resume");

@@ -22,13 +22,15 @@ use std::path::Path;
 use tamis::eval::JudgeError;
 use tamis::model::{Model, ModelError};
 use tamis::moments::MomentsError;
+use tamis::param::worded;
 use tamis::read::{ReadError, ReadOptions, RowStream};
+use tamis::recipe::RecipeError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
 use tamis::tune::TuneError;
 use tamis_metric::MetricError;
 
-use crate::args::{Arguments, Commands, DataArgs};
+use crate::args::{Arguments, Commands, DataArgs, flag};
 use crate::output::tell;
 
 /// Runs what was asked.
@@ -62,6 +64,7 @@ pub enum Failure {
     Solve(SolveError),
     Read(ReadError),
     Model(ModelError),
+    Recipe(RecipeError),
     Output(io::Error),
     Text(String),
 }
@@ -84,6 +87,13 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// What went wrong, with parameters as flags.
+    pub fn text(&self) -> String {
+        worded(self, flag)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -95,6 +105,7 @@ impl fmt::Display for Failure {
             Failure::Solve(error) => error.fmt(f),
             Failure::Read(error) => error.fmt(f),
             Failure::Model(error) => error.fmt(f),
+            Failure::Recipe(error) => error.fmt(f),
             Failure::Output(error) => write!(f, "output: {error}"),
             Failure::Text(text) => f.write_str(text),
         }
@@ -110,7 +121,7 @@ macro_rules! failure_from {
         })*
     };
 }
-failure_from!(TrainError => Train, TuneError => Tune, JudgeError => Judge, MetricError => Metric, MomentsError => Moments, SolveError => Solve, ReadError => Read, ModelError => Model, io::Error => Output, String => Text);
+failure_from!(TrainError => Train, TuneError => Tune, JudgeError => Judge, MetricError => Metric, MomentsError => Moments, SolveError => Solve, ReadError => Read, ModelError => Model, RecipeError => Recipe, io::Error => Output, String => Text);
 
 /// The model, and its data opened the way the model was taught.
 fn model_and_data(model: &Path, data: &DataArgs, needs_target: bool) -> Result<(Model, RowStream), Failure> {

@@ -10,7 +10,7 @@ use tamis::eval::{Densities, judge};
 use tamis::model::Model;
 use tamis::moments::Moments;
 use tamis::read::{RowStream, Source};
-use tamis::recipe::{Criterion, SolveRecipe, Solver};
+use tamis::recipe::SolveRecipe;
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis::train::Checkpoint;
 use tamis_metric::{Metric, Share};
@@ -124,19 +124,17 @@ fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext
     ))
 }
 
-/// Moments: the model the lasso would make of them, on its path.
+/// Moments: the model that `solve` makes of them by default, on its path.
 fn moments(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
     let moments = Moments::load(file)?;
-    let choose = if moments.folds.len() > 1 { Criterion::Cv } else { Criterion::Bic };
-    let size = args.k.is_none().then_some(choose);
-    let recipe =
-        SolveRecipe { k: args.k, choose: size, target: args.reading.target.clone(), ..SolveRecipe::new(Solver::Lasso) };
+    let recipe = SolveRecipe { k: args.k, target: args.reading.target.clone(), ..SolveRecipe::default() };
+    let recipe = recipe.resolved(moments.folds.len());
     let solved = solve(&moments, &recipe, options(args))?;
     let data = [file.display().to_string()];
     let context = ReportContext {
         file: "model.json",
         data: &data,
-        solved: Some((&solved, size)),
+        solved: Some((&solved, recipe.criterion)),
         unsaved: true,
         ..ReportContext::default()
     };
@@ -200,12 +198,7 @@ fn periods(args: &ReportArgs, files: &[PathBuf]) -> Result<Report, Failure> {
     if !args.data.is_empty() {
         return Err(Failure::Text("--data: name one model to judge it; several moments are compared over time".into()));
     }
-    let recipe = |k: Option<usize>| SolveRecipe {
-        k,
-        choose: k.is_none().then_some(Criterion::Bic),
-        target: args.reading.target.clone(),
-        ..SolveRecipe::new(Solver::Ofsa)
-    };
+    let recipe = |k: Option<usize>| SolveRecipe { k, target: args.reading.target.clone(), ..SolveRecipe::default() };
     let load = |file: &PathBuf| match Kind::of(file)? {
         Kind::Moments => Ok(Moments::load(file)?),
         _ => Err(Failure::Text(format!(

@@ -22,24 +22,25 @@ pub struct SolveArgs {
     /// Moments, made with `tamis moments`
     pub moments: PathBuf,
     /// ols, ridge, ols-th, ofsa, lasso, elastic-net, mcp or scad
-    #[arg(long, value_name = "NAME", default_value = "ofsa", value_parser = solver_parser, long_help = solvers())]
+    #[arg(long, value_name = "NAME", default_value = "mcp", value_parser = solver_parser, long_help = solvers())]
     pub method: Solver,
     /// Exactly this many features
     #[arg(long, value_name = "N")]
     pub k: Option<usize>,
-    /// Strength of the penalty (λ, in units of the target, on standardised columns)
+    /// Strength of the penalty (λ, in units of the target, on standardized columns)
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
-    pub penalty: Option<f64>,
-    /// Choose the size by bic, aic, ebic or cv (cross-validation, needs moments made with --folds)
+    pub lambda: Option<f64>,
+    /// Select the size by bic, aic, ebic or cv (cross-validation, needs moments made with --folds) [default: cv if the
+    /// moments have folds, else ebic]
     #[arg(long, value_name = "CRITERION", value_parser = criterion_parser)]
-    pub choose: Option<Criterion>,
+    pub criterion: Option<Criterion>,
     /// Refit the chosen features without penalty (ols-th and ofsa always do)
     #[arg(long)]
     pub refit: bool,
-    /// The lasso's share of the elastic net
-    #[arg(long, value_name = "X", default_value_t = 0.5, allow_hyphen_values = true)]
-    pub l1_share: f64,
-    /// How soon mcp (above 1) and scad (above 2) stop to shrink [default: 3, 3.7]
+    /// The L1 share of the elastic net (ρ) [default: 0.5]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub l1_ratio: Option<f64>,
+    /// γ of MCP (above 1) or a of SCAD (above 2) [default: 3, 3.7]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub concavity: Option<f64>,
     /// The column to predict, if moments were made with --more-targets
@@ -85,30 +86,31 @@ pub fn run(args: SolveArgs) -> Result<(), Failure> {
     let recipe = SolveRecipe {
         target: args.target.clone(),
         k: args.k,
-        penalty: args.penalty,
-        choose: args.choose,
+        lambda: args.lambda,
+        criterion: args.criterion,
         refit: args.refit,
-        l1_share: args.l1_share,
+        l1_ratio: args.l1_ratio,
         concavity: args.concavity,
         ..SolveRecipe::new(args.method)
     };
-    recipe.check().map_err(|error| Failure::Text(error.to_string()))?;
+    recipe.check()?;
     [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
     let moments = Moments::load(&args.moments)?;
+    let recipe = recipe.resolved(moments.folds.len());
     let options = SolveOptions { path: args.path || args.report.is_some(), threads: args.threads.unwrap_or(0) };
     let solved = solve(&moments, &recipe, options)?;
     solved.model.save(&args.out)?;
     if !args.quiet {
         solved.notes.iter().for_each(|note| tell!("note: {note}"));
     }
-    show(&args, &solved, started.elapsed().as_secs_f64())?;
+    show(&args, &recipe, &solved, started.elapsed().as_secs_f64())?;
     match &args.report {
         Some(path) => {
             let (file, data) = (args.out.display().to_string(), [args.moments.display().to_string()]);
             let context = ReportContext {
                 file: &file,
                 data: &data,
-                solved: Some((&solved, args.choose)),
+                solved: Some((&solved, recipe.criterion)),
                 ..ReportContext::default()
             };
             report::write(path, &of_model(&solved.model, &context), args.quiet || args.json)
@@ -117,19 +119,19 @@ pub fn run(args: SolveArgs) -> Result<(), Failure> {
     }
 }
 
-fn show(args: &SolveArgs, solved: &Solved, seconds: f64) -> Result<(), Failure> {
+fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Result<(), Failure> {
     if args.json {
-        print_line!("{}", summary(args, solved, seconds))?;
+        print_line!("{}", summary(args, recipe, solved, seconds))?;
         return Ok(());
     }
     if args.path {
-        print_line!("{}", path_table(solved, args.choose))?;
+        print_line!("{}", path_table(solved, recipe.criterion))?;
     }
     if args.quiet {
         return Ok(());
     }
     let point = &solved.path[solved.chosen];
-    let penalty = point.penalty.map(|penalty| format!(", λ {penalty:.6}")).unwrap_or_default();
+    let penalty = point.lambda.map(|penalty| format!(", λ {penalty:.6}")).unwrap_or_default();
     print_line!(
         "{}: {} of {} features{penalty}, R² {:.4} on {} rows; {seconds:.2} s",
         args.method.name(),
@@ -143,16 +145,16 @@ fn show(args: &SolveArgs, solved: &Solved, seconds: f64) -> Result<(), Failure> 
     Ok(())
 }
 
-fn summary(args: &SolveArgs, solved: &Solved, seconds: f64) -> Value {
+fn summary(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Value {
     let point = &solved.path[solved.chosen];
     let mut value = json!({
         "model": args.out,
         "method": args.method.name(),
         "k": args.k.unwrap_or(point.size),
         "nonzeros": solved.model.nonzeros(),
-        "penalty": point.penalty,
-        "choose": args.choose.map(Criterion::name),
-        "criterion": args.choose.and_then(|criterion| point.value(criterion)),
+        "lambda": point.lambda,
+        "criterion_name": recipe.criterion.map(Criterion::name),
+        "criterion": recipe.criterion.and_then(|criterion| point.value(criterion)),
         "r2": point.r2,
         "aic": point.aic,
         "bic": point.bic,
@@ -170,15 +172,14 @@ fn summary(args: &SolveArgs, solved: &Solved, seconds: f64) -> Value {
 }
 
 /// The path as a table, an arrow at the model taken.
-fn path_table(solved: &Solved, choose: Option<Criterion>) -> String {
-    let criterion = choose.filter(|criterion| *criterion != Criterion::Cv).unwrap_or(Criterion::Bic);
+fn path_table(solved: &Solved, selected: Option<Criterion>) -> String {
+    let criterion = selected.filter(|criterion| *criterion != Criterion::Cv).unwrap_or(Criterion::Bic);
     let folds = solved.path.iter().any(|point| point.cv_error.is_some());
     let head = if folds { "  cross-validated error" } else { "" };
-    let mut text =
-        format!("  {:>12} {:>8} {:>8} {:>14}{head}  entering", "penalty", "features", "R²", criterion.name());
+    let mut text = format!("  {:>12} {:>8} {:>8} {:>14}{head}  entering", "lambda", "features", "R²", criterion.name());
     for (at, point) in solved.path.iter().enumerate() {
         let mark = if at == solved.chosen { "→" } else { " " };
-        let penalty = point.penalty.map(|penalty| format!("{penalty:.6}")).unwrap_or_default();
+        let penalty = point.lambda.map(|penalty| format!("{penalty:.6}")).unwrap_or_default();
         let value = point.value(criterion).unwrap_or(f64::NAN);
         let line = format!("\n{mark} {penalty:>12} {:>8} {:>8.4} {value:>14.2}", point.size, point.r2);
         write!(text, "{line}{}  {}", folds_of(point, folds), names(point)).expect("text grows");

@@ -72,8 +72,8 @@ pub struct RepeatingArgs {
 pub fn run(args: StabilityArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let StabilityArgs { data, recipe, repeating } = &args;
-    let recipe = &recipe.recipe;
-    recipe.check().map_err(|error| error.to_string())?;
+    let recipe = recipe.checked()?;
+    recipe.check()?;
     repeating.report.iter().try_for_each(|path| can_be_written(path))?;
     let options = fit_options(data, &repeating.holding)?;
     let other = repeating.validate.as_ref().map(|file| data.reading.sources(std::slice::from_ref(file))).transpose()?;

@@ -4,17 +4,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::Args;
 use serde_json::{Value, json};
 use tamis::data::replace_file;
-use tamis::recipe::{PARAMETERS, Recipe};
 use tamis::train::{FitOptions, Fitted, fit};
 use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule};
 use tamis::tune::{choose, cross_validate, default_axes, settings, survey};
 
 use super::Failure;
 use super::fit::{can_be_written, fit_options};
-use crate::args::{DataArgs, HoldingArgs, RecipeArgs};
+use crate::args::{DataArgs, GridArgs, HoldingArgs};
 use crate::output::fits::Fits;
 use crate::output::{print_line, table, tell};
 
@@ -41,7 +40,7 @@ pub struct TuningArgs {
     /// What is compared: error, log-loss or rmse [default: error of classes, rmse of numbers]
     #[arg(long, value_parser = measure_parser)]
     pub measure: Option<Measure>,
-    /// Values of any field of the recipe, e.g. penalty=0.1,1,10 or scale=auto,none; may be repeated
+    /// Values of any parameter of the recipe, e.g. l1=0.1,1,10 or scale=auto,none; may be repeated
     #[arg(long = "grid", value_name = "NAME=VALUES")]
     pub lists: Vec<String>,
     /// Where the curve goes, .json or .csv
@@ -73,66 +72,10 @@ pub fn measure_parser(text: &str) -> Result<Measure, String> {
     found.ok_or_else(|| format!("one of {}", Measure::ALL.map(Measure::name).join(", ")))
 }
 
-/// The flags of a recipe, each of which may hold a list of values.
-pub struct GridArgs {
-    /// What was given one value.
-    pub recipe: Recipe,
-    /// What was given several.
-    pub axes: Vec<Axis>,
-}
-
-const WORDS: [&str; 3] = ["loss", "rate", "scale"];
-
-impl Args for GridArgs {
-    fn augment_args(command: Command) -> Command {
-        let numbers = PARAMETERS.iter().map(|parameter| parameter.name);
-        let lists = WORDS.into_iter().chain(["passes", "k"]).chain(numbers);
-        lists.fold(RecipeArgs::augment_args(command), |command, name| {
-            command.mut_arg(name, |arg| arg.value_delimiter(','))
-        })
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for GridArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut recipe = RecipeArgs::from_arg_matches(matches)?.recipe;
-        let mut axes: Vec<Axis> =
-            WORDS.iter().filter_map(|name| axis(name, matches.get_many::<String>(name))).collect();
-        axes.extend(axis("passes", matches.get_many::<u32>("passes")));
-        axes.extend(axis("k", matches.get_many::<u64>("k")));
-        axes.extend(PARAMETERS.iter().filter_map(|one| axis(one.name, matches.get_many::<f64>(one.name))));
-        for axis in &axes {
-            match axis.name.as_str() {
-                "loss" => recipe.loss = None,
-                "rate" => recipe.rate = None,
-                "scale" => recipe.scale = Recipe::default().scale,
-                "passes" => recipe.passes = None,
-                "k" => recipe.k = None,
-                name => drop(recipe.numbers.remove(name)),
-            }
-        }
-        Ok(GridArgs { recipe, axes })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-/// An axis, if several values were given.
-fn axis<'a, T: ToString + 'a>(name: &str, values: Option<impl Iterator<Item = &'a T>>) -> Option<Axis> {
-    let axis = Axis::new(name, values?.map(ToString::to_string));
-    (axis.values.len() > 1).then_some(axis)
-}
-
 pub fn run(args: TuneArgs) -> Result<(), Failure> {
     let started = Instant::now();
     let TuneArgs { data, grid, tuning } = &args;
+    grid.checked()?;
     let model = (!tuning.no_fit).then_some(&tuning.model);
     [model, tuning.out.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
     curve_format(tuning.out.as_deref())?;

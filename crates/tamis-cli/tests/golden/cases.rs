@@ -15,7 +15,7 @@ pub const FAILS: &str = "fails: ";
 /// Added to each line of [`FITS`].
 const FIT: &str = "--quiet --json --out m.json";
 
-/// Added to each line of [`FITS`] but for those of `--preset paper`, which saves no checkpoint.
+/// Added to each line of [`FITS`] but for those of `stabilized-published`, which saves no checkpoint.
 const SAVE: &str = "--checkpoint c.tamis";
 
 /// Trainings from the beginning to the end: the model, the checkpoint and the output are recorded.
@@ -23,44 +23,44 @@ const FITS: &[(&str, &str)] = &[
     ("sgd", "two.svm --method sgd --passes 1"),
     (
         "sgd, constant rate, averaged, hinge",
-        "two.svm --method sgd --rate constant --learning-rate 0.05 --average --loss hinge --passes 3",
+        "two.svm --method sgd --schedule constant --learning-rate 0.05 --average --loss hinge --passes 3",
     ),
-    ("sgd, numbers, huber, max-abs", "numbers.svm --method sgd --loss huber --scale max-abs --rate inverse-sqrt"),
-    ("sgd, table", "table.csv --target kind --ignore id,price --method sgd --rate adagrad"),
+    ("sgd, numbers, huber, max-abs", "numbers.svm --method sgd --loss huber --scale max-abs --schedule inverse-sqrt"),
+    ("sgd, table", "table.csv --target kind --ignore id,price --method sgd --schedule adagrad"),
     ("truncated-gradient", "two.svm --method truncated-gradient"),
     (
         "truncated-gradient, period, threshold",
-        "two.svm --method truncated-gradient --rate constant --penalty 0.02 --period 5 --threshold 0.5 --passes 3",
+        "two.svm --method truncated-gradient --schedule constant --l1 0.02 --period 5 --threshold 0.5 --passes 3",
     ),
     (
         "truncated-gradient, numbers, no scaling",
-        "numbers.svm --method truncated-gradient --scale none --learning-rate 0.02 --penalty 0.01",
+        "numbers.svm --method truncated-gradient --scale none --learning-rate 0.02 --l1 0.01",
     ),
     ("rounding", "two.svm --method rounding --period 10 --threshold 0.05 --passes 3"),
-    ("fobos", "two.svm --method fobos --penalty 0.005"),
+    ("fobos", "two.svm --method fobos --l1 0.005"),
     (
         "fobos, l2, power rate",
-        "two.svm --method fobos --penalty 0.001 --l2 0.01 --rate power --power 0.7 --loss squared-hinge",
+        "two.svm --method fobos --l1 0.001 --l2 0.01 --schedule power --power 0.7 --loss squared-hinge",
     ),
     ("fobos, three classes, k, refit", "three.svm --method fobos --k 20 --refit --passes 3"),
     ("rda", "two.svm --method rda --passes 1"),
     (
         "rda, l2, numbers, unit variance",
-        "numbers.svm --method rda --l2 0.01 --gamma 3 --rho 0.005 --scale unit-variance --passes 3",
+        "numbers.svm --method rda --l2 0.01 --gamma 3 --rda-rho 0.005 --scale unit-variance --passes 3",
     ),
     ("ftrl", "two.svm --method ftrl"),
     ("ftrl, one pass, averaged", "two.svm --method ftrl --average --passes 1"),
     ("ftrl, l2, k, refit", "two.svm --method ftrl --l2 0.5 --beta 0.5 --k 15 --refit"),
     ("ftrl, three classes of words", "words.jsonl --method ftrl --passes 3"),
     ("ftrl, hashed, no intercept", "words.jsonl --method ftrl --hash-bits 7 --no-intercept --seed 3"),
-    ("ftrl, numbers, in order", "numbers.svm --method ftrl --passes 3 --no-shuffle --scale half"),
-    ("ftrl, table, numbers", "table.csv --target price --ignore id,kind --method ftrl --penalty 0.1"),
-    ("ftrl, validated", "two.svm --method ftrl --penalty 3 --validate new.svm"),
+    ("ftrl, numbers, in order", "numbers.svm --method ftrl --passes 3 --no-shuffle --scale sqrt-std"),
+    ("ftrl, table, numbers", "table.csv --target price --ignore id,kind --method ftrl --l1 0.1"),
+    ("ftrl, validated", "two.svm --method ftrl --l1 3 --validate new.svm"),
     ("tsgd", "two.svm --method tsgd --k 12"),
-    ("fofs", "two.svm --method fofs --k 12 --decay 0.02"),
-    ("sofs", "two.svm --method sofs --k 12 --spread 0.5"),
+    ("fofs", "two.svm --method fofs --k 12 --fofs-lambda 0.02"),
+    ("sofs", "two.svm --method sofs --k 12 --sofs-r 0.5"),
     ("sofs, three classes", "three.svm --method sofs --k 12 --passes 1"),
-    ("sadmm", "two.svm --method sadmm --penalty 0.005 --rho 0.5 --passes 3"),
+    ("sadmm", "two.svm --method sadmm --l1 0.005 --admm-rho 0.5 --passes 3"),
     ("single-stage", "two.svm --method single-stage --radius 3"),
     ("single-stage, numbers, clipped", "numbers.svm --method single-stage --loss clipped-squared --passes 3"),
     ("two-stage", "two.svm --method two-stage"),
@@ -68,40 +68,43 @@ const FITS: &[(&str, &str)] = &[
     ("two-stage, three classes", "three.svm --method two-stage --passes 3"),
     (
         "two-stage, numbers, magnitude, no polish",
-        "numbers.svm --method two-stage --law magnitude --draws 25 --polish 0 --passes 1",
+        "numbers.svm --method two-stage --sampling weight --n-draws 25 --refine 0 --passes 1",
     ),
-    ("two-stage, epsilon, delta", "two.svm --method two-stage --radius 2 --epsilon 0.05 --delta 0.1 --first-epoch 50"),
+    (
+        "two-stage, epsilon, delta",
+        "two.svm --method two-stage --radius 2 --epsilon 0.05 --delta 0.1 --first-epoch-steps 50",
+    ),
     ("stabilized", "two.svm"),
     ("stabilized, one pass", "two.svm --passes 1"),
     ("stabilized, k", "two.svm --k 9 --seed 7"),
     ("stabilized, numbers", "numbers.svm"),
     ("stabilized, three classes", "three.svm --passes 3"),
-    ("stabilized, words, paths", "words.jsonl --paths 8 --k 12 --passes 3"),
+    ("stabilized, words, paths", "words.jsonl --n-paths 8 --k 12 --passes 3"),
     ("stabilized, hinge", "two.svm --loss hinge --scale unit-variance --passes 3"),
-    ("stabilized, row numbers as keys", "two.svm --key #row --passes 3"),
-    ("stabilized, table with keys", "table.csv --target kind --ignore price --key id"),
+    ("stabilized, row numbers as keys", "two.svm --row-id #row --passes 3"),
+    ("stabilized, table with keys", "table.csv --target kind --ignore price --row-id id"),
 ];
 
 /// The published form of stabilized, with the same outputs but for the checkpoint.
 const PUBLISHED: &[(&str, &str)] = &[
-    ("published stabilized", "two.svm --preset paper --passes 1"),
-    ("published stabilized, settings", "two.svm --preset paper --passes 3 --paper burst=5 --paper cutoff=0.7"),
+    ("published stabilized", "two.svm --method stabilized-published --passes 1"),
+    ("published stabilized, settings", "two.svm --method stabilized-published --passes 3 --burst 5 --cutoff 0.7"),
 ];
 
 /// Ways to solve the moments of `two.svm` and of `table.csv`, which have four folds; the model and the output are recorded.
 const SOLVES: &[(&str, &str)] = &[
     ("solve ols", "table.moments --method ols"),
-    ("solve ridge", "two.moments --method ridge --penalty 0.01"),
+    ("solve ridge", "two.moments --method ridge --lambda 0.01"),
     ("solve ols-th by k", "two.moments --method ols-th --k 12 --path"),
     ("solve ofsa by k", "two.moments --method ofsa --k 12"),
-    ("solve by bic with no method set", "two.moments --choose bic"),
-    ("solve ofsa by cv", "table.moments --method ofsa --choose cv --path"),
-    ("solve lasso by penalty", "two.moments --method lasso --penalty 0.03"),
-    ("solve lasso by cv, refit", "table.moments --method lasso --choose cv --refit"),
-    ("solve elastic-net by aic", "table.moments --method elastic-net --choose aic --l1-share 0.7 --path"),
-    ("solve mcp by ebic", "two.moments --method mcp --choose ebic"),
+    ("solve by bic with no method set", "two.moments --method ofsa --criterion bic"),
+    ("solve ofsa by cv", "table.moments --method ofsa --criterion cv --path"),
+    ("solve lasso by penalty", "two.moments --method lasso --lambda 0.03"),
+    ("solve lasso by cv, refit", "table.moments --method lasso --criterion cv --refit"),
+    ("solve elastic-net by aic", "table.moments --method elastic-net --criterion aic --l1-ratio 0.7 --path"),
+    ("solve mcp by ebic", "two.moments --method mcp --criterion ebic"),
     ("solve scad by k, refit", "table.moments --method scad --k 4 --refit"),
-    ("solve scad by bic", "two.moments --method scad --choose bic --concavity 4"),
+    ("solve scad by bic", "two.moments --method scad --criterion bic --concavity 4"),
 ];
 
 /// Everything else, line by line: all files and all outputs are recorded.
@@ -118,7 +121,7 @@ const OTHERS: &[(&str, &[&str])] = &[
         "moments that forget, screened",
         &[
             "moments numbers.svm --forget 0.01 --screen 40 -o a.moments --json --quiet",
-            "solve a.moments --k 6 --out m.json --json",
+            "solve a.moments --method ofsa --k 6 --out m.json --json",
         ],
     ),
     (
@@ -129,7 +132,7 @@ const OTHERS: &[(&str, &[&str])] = &[
             "moments merge a.moments b.moments -o both.moments --quiet",
             "moments subtract both.moments a.moments -o rest.moments --quiet",
             "moments info both.moments --json",
-            "solve both.moments --method lasso --choose bic --json --out m.json",
+            "solve both.moments --method lasso --criterion bic --json --out m.json",
         ],
     ),
     (
@@ -147,7 +150,7 @@ const OTHERS: &[(&str, &[&str])] = &[
             "metric predict a.metric new-table.csv --target kind --ignore id,price",
         ],
     ),
-    ("tune penalties", &["tune two.svm --method ftrl --penalty 0.3,3,30 --folds 4 --json --quiet --model m.json"]),
+    ("tune penalties", &["tune two.svm --method ftrl --l1 0.3,3,30 --folds 4 --json --quiet --model m.json"]),
     (
         "tune stabilized and losses",
         &[
@@ -157,7 +160,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (
         "tune numbers on a grid",
         &[
-            "tune numbers.svm --method rda --grid penalty=0.01,0.1 --grid scale=none,auto --passes 3 --json --quiet --model m.json",
+            "tune numbers.svm --method rda --grid l1=0.01,0.1 --grid scale=none,auto --passes 3 --json --quiet --model m.json",
         ],
     ),
     ("stability of ftrl", &["stability two.svm --method ftrl --runs 4 --passes 3 --json --quiet --top 0"]),
@@ -226,20 +229,22 @@ const OTHERS: &[(&str, &[&str])] = &[
     ),
     (
         "stabilized goes on with new data",
-        &["fit two.svm --passes 3 --forget 0.3 --quiet --out a.json --checkpoint a.tamis", GO_ON],
+        &["fit two.svm --passes 3 --warm-start-decay 0.3 --quiet --out a.json --checkpoint a.tamis", GO_ON],
     ),
 ];
 
 const INTERRUPTED_FTRL: [&str; 2] =
-    ["fails: fit broken.svm --method ftrl --passes 1 --out m.json --checkpoint c.tamis --every 700", RESUME];
+    ["fails: fit broken.svm --method ftrl --passes 1 --out m.json --checkpoint c.tamis --checkpoint-every 700", RESUME];
 
 const INTERRUPTED_GRADIENT: [&str; 2] = [
-    "fails: fit broken.svm --method truncated-gradient --average --passes 1 --out m.json --checkpoint c.tamis --every 700",
+    "fails: fit broken.svm --method truncated-gradient --average --passes 1 --out m.json --checkpoint c.tamis --checkpoint-every 700",
     RESUME,
 ];
 
-const INTERRUPTED_SOFS: [&str; 2] =
-    ["fails: fit broken.svm --method sofs --k 15 --passes 1 --out m.json --checkpoint c.tamis --every 700", RESUME];
+const INTERRUPTED_SOFS: [&str; 2] = [
+    "fails: fit broken.svm --method sofs --k 15 --passes 1 --out m.json --checkpoint c.tamis --checkpoint-every 700",
+    RESUME,
+];
 
 const RESUME: &str = "fit long.svm --resume c.tamis --quiet --json --out m.json";
 

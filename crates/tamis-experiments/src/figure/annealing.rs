@@ -1,8 +1,8 @@
-//! The rejection rate of `stabilized`, preset `paper`, against the share of active features: Ma & Zheng 2016,
-//! Figure 2, eq. (12).
+//! The rejection rate of `stabilized-published` against the share of active features: Ma & Zheng 2016, Figure 2, eq. (12).
 
 use serde::Deserialize;
-use tamis::stabilized::published::{Curve, rejection_rate};
+use tamis::recipe::Curve;
+use tamis::stabilized::published::rejection_rate;
 use tamis_report::Chart;
 
 /// The curves.

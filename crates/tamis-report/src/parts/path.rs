@@ -58,7 +58,7 @@ fn shown_criterion(solved: &Solved, chosen_by: Option<Criterion>) -> Criterion {
 
 /// The horizontal axis of the path: λ if there is one, else the size.
 fn positions(solved: &Solved) -> (&'static str, AxisKind, Vec<f64>) {
-    let penalties: Option<Vec<f64>> = solved.path.iter().map(|point| point.penalty).collect();
+    let penalties: Option<Vec<f64>> = solved.path.iter().map(|point| point.lambda).collect();
     let sizes = || solved.path.iter().map(|point| point.size as f64).collect::<Vec<_>>();
     match penalties {
         Some(list) => ("penalty λ", AxisKind::Logarithmic, list),
@@ -114,7 +114,7 @@ fn weights_chart(solved: &Solved) -> Option<Html> {
 }
 
 fn table(solved: &Solved, criterion: Criterion) -> Table {
-    let penalised = solved.path.iter().any(|point| point.penalty.is_some());
+    let penalised = solved.path.iter().any(|point| point.lambda.is_some());
     let mut columns = Vec::new();
     columns.extend(penalised.then_some("penalty"));
     columns.extend(["features", "R²", title(criterion), "added", "removed", "chosen"]);
@@ -128,7 +128,7 @@ fn table(solved: &Solved, criterion: Criterion) -> Table {
     };
     for (at, point) in solved.path.iter().enumerate() {
         let mut cells = Vec::new();
-        cells.extend(penalised.then(|| point.penalty.map_or(Cell::Empty, Cell::Number)));
+        cells.extend(penalised.then(|| point.lambda.map_or(Cell::Empty, Cell::Number)));
         let value = point.value(criterion).map_or(Cell::Empty, |value| match point.cv_deviation {
             Some(spread) if criterion == Criterion::Cv => {
                 Cell::Shown(value, format!("{} ± {}", short_number(value), short_number(spread)))

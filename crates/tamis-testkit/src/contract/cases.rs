@@ -1,7 +1,7 @@
 //! The recipes every law is tried on: every method, every rate it takes, and the corners of its numbers.
 
 use tamis::loss::{AnyLoss, LossKind};
-use tamis::recipe::{Method, RateKind, Recipe};
+use tamis::recipe::{Method, Recipe, ScheduleKind, SgdParams};
 
 use crate::streams::HUBER;
 
@@ -23,48 +23,48 @@ impl Case {
     /// The recipe with the penalty taken away, whatever form the penalty of its method has.
     pub fn without_penalty(&self) -> Recipe {
         let recipe = Recipe { k: None, ..self.recipe.clone() };
-        match recipe.method {
+        match recipe.method.kind() {
             Method::Sgd => recipe,
-            Method::Rounding => recipe.set("threshold", 0.0),
-            Method::Fobos | Method::Ftrl => recipe.set("penalty", 0.0).set("l2", 0.0),
-            Method::Rda => recipe.set("penalty", 0.0).set("l2", 0.0).set("rho", 0.0),
-            Method::TruncatedGradient | Method::Sadmm => recipe.set("penalty", 0.0),
+            Method::Rounding => recipe.with("threshold", 0.0),
+            Method::Fobos | Method::Ftrl => recipe.with("l1", 0.0).with("l2", 0.0),
+            Method::Rda => recipe.with("l1", 0.0).with("l2", 0.0).with("rda-rho", 0.0),
+            Method::TruncatedGradient | Method::Sadmm => recipe.with("l1", 0.0),
             Method::Tsgd | Method::Sofs => recipe,
             // A decay so small that 1 − λη is 1 and the ball of radius 1/√λ is never left; and a rate that needs no ball.
             Method::Fofs => {
-                let start = first_step(recipe.rate_kind());
-                recipe.set("decay", 1e-300).set("learning-rate", start)
+                let start = first_step(recipe.method.steps().expect("a schedule").schedule);
+                recipe.with("fofs-lambda", 1e-300).with("learning-rate", start)
             }
-            Method::SingleStage | Method::TwoStage => recipe.set("radius", 1e300),
-            Method::Stabilized => unreachable!("not an online learner"),
+            Method::SingleStage | Method::TwoStage => recipe.with("radius", 1e300),
+            Method::Stabilized | Method::StabilizedPublished => unreachable!("not an online learner"),
         }
     }
 
     /// The recipe with a penalty no weight survives.
     pub fn with_huge_penalty(&self) -> Recipe {
         let recipe = self.recipe.clone();
-        match recipe.method {
+        match recipe.method.kind() {
             Method::Sgd => recipe,
-            Method::TruncatedGradient => recipe.set("penalty", 1e9).set("threshold", f64::INFINITY),
-            Method::Rounding => recipe.set("threshold", 1e9),
-            Method::Fobos | Method::Rda | Method::Ftrl | Method::Sadmm => recipe.set("penalty", 1e9),
+            Method::TruncatedGradient => recipe.with("l1", 1e9).with("threshold", f64::INFINITY),
+            Method::Rounding => recipe.with("threshold", 1e9),
+            Method::Fobos | Method::Rda | Method::Ftrl | Method::Sadmm => recipe.with("l1", 1e9),
             Method::Tsgd | Method::Fofs | Method::Sofs => Recipe { k: Some(1), ..recipe },
-            Method::SingleStage | Method::TwoStage => recipe.set("radius", 1e-6),
-            Method::Stabilized => unreachable!("not an online learner"),
+            Method::SingleStage | Method::TwoStage => recipe.with("radius", 1e-6),
+            Method::Stabilized | Method::StabilizedPublished => unreachable!("not an online learner"),
         }
     }
 
     /// Plain descent with the rate of [`Case::without_penalty`].
     pub fn plain_descent(&self) -> Recipe {
         let recipe = self.without_penalty();
-        let plain = Recipe {
-            method: Method::Sgd,
-            rate: Some(recipe.rate_kind()),
-            intercept: recipe.intercept,
-            average: recipe.average,
-            ..Recipe::default()
+        let steps = recipe.method.steps().expect("descent has a schedule");
+        let params = SgdParams {
+            schedule: Some(steps.schedule),
+            learning_rate: Some(steps.learning_rate),
+            power: steps.power,
+            average: recipe.method.is_averaged(),
         };
-        plain.set("learning-rate", recipe.number("learning-rate")).set("power", recipe.number("power"))
+        Recipe { method: params.into(), intercept: recipe.intercept, ..Recipe::default() }
     }
 }
 
@@ -73,23 +73,24 @@ pub fn loss(kind: LossKind) -> AnyLoss {
     kind.build(HUBER)
 }
 
-const SCHEDULES: [RateKind; 4] = [RateKind::Constant, RateKind::InverseSqrt, RateKind::Inverse, RateKind::Power];
+const SCHEDULES: [ScheduleKind; 4] =
+    [ScheduleKind::Constant, ScheduleKind::InverseSqrt, ScheduleKind::Inverse, ScheduleKind::Power];
 
 /// A case from its method, the rate if it takes one, and changes by name: a number of the recipe, `k`, `average`, or
 /// `no-intercept`.
-fn case(method: Method, rate: Option<RateKind>, changes: &[(&str, f64)]) -> Case {
-    let mut recipe = Recipe { rate, ..Recipe::new(method) };
+fn case(method: Method, rate: Option<ScheduleKind>, changes: &[(&str, f64)]) -> Case {
+    let mut recipe = Recipe::new(method);
     let mut words = vec![method.name().to_string()];
     if let Some(rate) = rate {
         words.push(rate.name().into());
-        recipe = recipe.set("learning-rate", first_step(rate)).set("power", 0.3);
+        recipe = recipe.with("schedule", rate.name()).with("learning-rate", first_step(rate)).with("power", 0.3);
     }
     for &(name, value) in changes {
         match name {
             "k" => recipe.k = Some(value as usize),
-            "average" => recipe.average = true,
+            "average" => recipe = recipe.with("average", true),
             "no-intercept" => recipe.intercept = false,
-            _ => recipe = recipe.set(name, value),
+            _ => recipe = recipe.with(name, value),
         }
         words.push(if matches!(name, "average" | "no-intercept") { name.into() } else { format!("{name}={value}") });
     }
@@ -97,12 +98,12 @@ fn case(method: Method, rate: Option<RateKind>, changes: &[(&str, f64)]) -> Case
 }
 
 /// First steps small enough for the squared loss on rows of [`crate::streams`].
-fn first_step(rate: RateKind) -> f64 {
+fn first_step(rate: ScheduleKind) -> f64 {
     match rate {
-        RateKind::Constant => 0.03,
-        RateKind::InverseSqrt | RateKind::Power => 0.1,
-        RateKind::Inverse => 0.5,
-        RateKind::Auto | RateKind::Adagrad => 0.3,
+        ScheduleKind::Constant => 0.03,
+        ScheduleKind::InverseSqrt | ScheduleKind::Power => 0.1,
+        ScheduleKind::Inverse => 0.5,
+        ScheduleKind::Auto | ScheduleKind::Adagrad => 0.3,
     }
 }
 
@@ -119,9 +120,9 @@ pub fn learners() -> Vec<Case> {
 fn descent(cases: &mut Vec<Case>) {
     use Method::{Fobos, Rounding, Sgd, TruncatedGradient};
     let mut add = |method, rate, changes: &[(&str, f64)]| cases.push(case(method, Some(rate), changes));
-    let (penalty, average) = (("penalty", 0.02), ("average", 1.0));
+    let (penalty, average) = (("l1", 0.02), ("average", 1.0));
     let (late, within) = (("period", 10.0), ("threshold", 0.4));
-    for rate in RateKind::ALL {
+    for rate in ScheduleKind::ALL {
         add(Sgd, rate, &[]);
         add(Sgd, rate, &[average]);
         add(TruncatedGradient, rate, &[penalty]);
@@ -137,28 +138,28 @@ fn descent(cases: &mut Vec<Case>) {
             add(Fobos, rate, &[penalty, ("l2", 0.1), average]);
         }
     }
-    add(Sgd, RateKind::Auto, &[("no-intercept", 1.0)]);
-    add(TruncatedGradient, RateKind::Constant, &[penalty, ("no-intercept", 1.0)]);
-    add(Rounding, RateKind::Adagrad, &[("threshold", 0.02)]);
+    add(Sgd, ScheduleKind::Auto, &[("no-intercept", 1.0)]);
+    add(TruncatedGradient, ScheduleKind::Constant, &[penalty, ("no-intercept", 1.0)]);
+    add(Rounding, ScheduleKind::Adagrad, &[("threshold", 0.02)]);
     // So weak a ridge that 1/(1 + ηλ₂) is 1 to half the digits.
-    add(Fobos, RateKind::Adagrad, &[penalty, ("l2", 1e-9)]);
+    add(Fobos, ScheduleKind::Adagrad, &[penalty, ("l2", 1e-9)]);
     // So strong a ridge that the clock wears out every few dozen steps.
-    add(Fobos, RateKind::Constant, &[penalty, ("l2", 3.0)]);
-    add(Fobos, RateKind::Constant, &[penalty, ("l2", 3.0), average]);
+    add(Fobos, ScheduleKind::Constant, &[penalty, ("l2", 3.0)]);
+    add(Fobos, ScheduleKind::Constant, &[penalty, ("l2", 3.0), average]);
 }
 
 /// `rda` and `ftrl`: weights are a function of gradient sums.
 fn leaders(cases: &mut Vec<Case>) {
     let mut add = |method, changes: &[(&str, f64)]| cases.push(case(method, None, changes));
-    let (small, average) = (("penalty", 0.02), ("average", 1.0));
+    let (small, average) = (("l1", 0.02), ("average", 1.0));
     add(Method::Rda, &[small]);
-    add(Method::Rda, &[small, ("rho", 0.05), ("gamma", 5.0)]);
+    add(Method::Rda, &[small, ("rda-rho", 0.05), ("gamma", 5.0)]);
     add(Method::Rda, &[small, ("l2", 0.1)]);
     add(Method::Rda, &[small, ("no-intercept", 1.0)]);
-    add(Method::Ftrl, &[("penalty", 1.0)]);
-    add(Method::Ftrl, &[("penalty", 2.0), ("l2", 1.0), ("learning-rate", 0.5)]);
-    add(Method::Ftrl, &[("penalty", 1.0), ("beta", 0.0), ("no-intercept", 1.0)]);
-    add(Method::Ftrl, &[("penalty", 1.0), average]);
+    add(Method::Ftrl, &[("l1", 1.0)]);
+    add(Method::Ftrl, &[("l1", 2.0), ("l2", 1.0), ("learning-rate", 0.5)]);
+    add(Method::Ftrl, &[("l1", 1.0), ("beta", 0.0), ("no-intercept", 1.0)]);
+    add(Method::Ftrl, &[("l1", 1.0), average]);
 }
 
 /// `tsgd`, `fofs`, `sofs`, `sadmm`, `single-stage`, `two-stage`: choose features, or project.
@@ -166,20 +167,28 @@ fn selectors(cases: &mut Vec<Case>) {
     for rate in SCHEDULES {
         cases.push(case(Method::Tsgd, Some(rate), &[("k", 8.0)]));
         cases.push(case(Method::Fofs, Some(rate), &[("k", 8.0)]));
-        cases.push(case(Method::Sadmm, Some(rate), &[("penalty", 0.02)]));
+        cases.push(case(Method::Sadmm, Some(rate), &[("l1", 0.02)]));
         cases.push(case(Method::SingleStage, Some(rate), &[("radius", 0.6)]));
     }
-    cases.push(case(Method::Tsgd, Some(RateKind::Constant), &[("k", 2.0), ("no-intercept", 1.0)]));
+    cases.push(case(Method::Tsgd, Some(ScheduleKind::Constant), &[("k", 2.0), ("no-intercept", 1.0)]));
     // Decay and rate so large that the ball of radius 1/√λ is reached again and again.
-    cases.push(case(Method::Fofs, Some(RateKind::Constant), &[("k", 12.0), ("decay", 0.9), ("learning-rate", 0.9)]));
-    cases.push(case(Method::Sadmm, Some(RateKind::InverseSqrt), &[("penalty", 0.05), ("rho", 0.2)]));
-    cases.push(case(Method::SingleStage, Some(RateKind::Constant), &[("radius", 0.2), ("no-intercept", 1.0)]));
+    cases.push(case(
+        Method::Fofs,
+        Some(ScheduleKind::Constant),
+        &[("k", 12.0), ("fofs-lambda", 0.9), ("learning-rate", 0.9)],
+    ));
+    cases.push(case(Method::Sadmm, Some(ScheduleKind::InverseSqrt), &[("l1", 0.05), ("admm-rho", 0.2)]));
+    cases.push(case(Method::SingleStage, Some(ScheduleKind::Constant), &[("radius", 0.2), ("no-intercept", 1.0)]));
     // Epochs that end within the streams and are cut at their end; the ℓ₁ ball binds.
     let steps = ("learning-rate", 0.2);
-    cases.push(case(Method::TwoStage, None, &[("radius", 0.6), ("first-epoch", 20.0), steps]));
-    cases.push(case(Method::TwoStage, None, &[("radius", 0.3), ("first-epoch", 100.0), steps, ("no-intercept", 1.0)]));
+    cases.push(case(Method::TwoStage, None, &[("radius", 0.6), ("first-epoch-steps", 20.0), steps]));
+    cases.push(case(
+        Method::TwoStage,
+        None,
+        &[("radius", 0.3), ("first-epoch-steps", 100.0), steps, ("no-intercept", 1.0)],
+    ));
     // So many short epochs with so large steps that the ℓ₂ ball binds, alone and with the other.
-    cases.push(case(Method::TwoStage, None, &[("radius", 3.0), ("first-epoch", 1.0), ("learning-rate", 2.0)]));
+    cases.push(case(Method::TwoStage, None, &[("radius", 3.0), ("first-epoch-steps", 1.0), ("learning-rate", 2.0)]));
     cases.push(case(Method::Sofs, None, &[("k", 8.0)]));
-    cases.push(case(Method::Sofs, None, &[("k", 3.0), ("spread", 5.0), ("no-intercept", 1.0)]));
+    cases.push(case(Method::Sofs, None, &[("k", 3.0), ("sofs-r", 5.0), ("no-intercept", 1.0)]));
 }

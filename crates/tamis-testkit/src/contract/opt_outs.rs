@@ -29,8 +29,8 @@ const AT_LEAST_ONE: &str = "its penalty is k, and k is at least 1";
 pub const OPT_OUTS: &[OptOut] = &[
     out(Check::BoundedMemory, "single-stage", TREE),
     out(Check::BoundedMemory, "two-stage radius=3", TREE),
-    out(Check::BoundedMemory, "two-stage first-epoch=20", TREE),
-    out(Check::BoundedMemory, "two-stage first-epoch=100", TREE),
+    out(Check::BoundedMemory, "two-stage first-epoch-steps=20", TREE),
+    out(Check::BoundedMemory, "two-stage first-epoch-steps=100", TREE),
     out(Check::Forgetting, "sgd", PLAIN),
     out(Check::Forgetting, "truncated-gradient auto", RATE_REMEMBERS),
     out(Check::Forgetting, "truncated-gradient adagrad", RATE_REMEMBERS),

@@ -4,7 +4,7 @@ use tamis::data::{Example, FeatureId};
 use tamis::learn::Learner;
 use crate::learner::TestLearner;
 use tamis::loss::{Loss, LossKind};
-use tamis::recipe::Recipe;
+use tamis::recipe::{MethodParams, Recipe};
 
 use super::{Case, LONG, SHORT, Verdict, ensure, fresh, learn, loss, near, weights};
 use crate::naive::{Oracle, oracle, unpenalised};
@@ -31,7 +31,8 @@ pub fn no_penalty(case: &Case, kind: LossKind) -> Verdict {
 
 /// For learners that are not descent: without penalty they equal their closed form.
 pub fn closed_form_without_penalty(case: &Case, kind: LossKind) -> Verdict {
-    let recipe = Recipe { average: false, ..case.without_penalty() };
+    let recipe = case.without_penalty();
+    let recipe = if recipe.method.is_averaged() { recipe.with("average", false) } else { recipe };
     let naive = unpenalised(&recipe, loss(kind), SHORT.features).ok_or("there is no closed form to compare with")?;
     follow(fresh(&recipe, kind), naive, kind, SHORT)
 }
@@ -53,7 +54,7 @@ pub fn exactly_one_feature(case: &Case, kind: LossKind) -> Verdict {
 pub fn stays_in_the_ball(case: &Case, kind: LossKind, share: f64) -> Verdict {
     let batch = stream(SHORT, kind);
     let recipe = case.with_huge_penalty();
-    let (mut learner, radius) = (fresh(&recipe, kind), recipe.number("radius"));
+    let (mut learner, radius) = (fresh(&recipe, kind), radius_of(&recipe));
     let mut largest: f64 = 0.0;
     for (i, example) in batch.examples().enumerate() {
         learner.learn(example);
@@ -62,6 +63,14 @@ pub fn stays_in_the_ball(case: &Case, kind: LossKind, share: f64) -> Verdict {
         largest = largest.max(norm);
     }
     ensure(largest >= share * radius - ROUNDING, || format!("largest norm {largest:e}, radius {radius:e}"))
+}
+
+fn radius_of(recipe: &Recipe) -> f64 {
+    match &recipe.method {
+        MethodParams::SingleStage(params) => params.radius(),
+        MethodParams::TwoStage(params) => params.radius(),
+        other => panic!("{} has no radius", other.name()),
+    }
 }
 
 fn nonzeros_under_huge_penalty(case: &Case, kind: LossKind) -> usize {

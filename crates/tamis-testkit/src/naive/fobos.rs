@@ -5,7 +5,7 @@ use super::Task;
 use super::sgd::Sgd;
 use super::{Oracle, soft};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::FobosParams;
 
 pub(super) struct Fobos {
     sgd: Sgd,
@@ -14,8 +14,8 @@ pub(super) struct Fobos {
 }
 
 impl Fobos {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
-        Fobos { sgd: Sgd::new(task, recipe), l1: recipe.number("penalty"), l2: recipe.number("l2") }
+    pub fn new(task: Task, params: &FobosParams) -> Self {
+        Fobos { sgd: Sgd::new(task, params.steps()), l1: params.l1(task.k), l2: params.l2 }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::rates::Rates;
 use super::{Oracle, Task, dense, keep_largest, margin};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::FofsParams;
 
 pub(super) struct Fofs {
     task: Task,
@@ -16,12 +16,12 @@ pub(super) struct Fofs {
 }
 
 impl Fofs {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
+    pub fn new(task: Task, params: &FofsParams) -> Self {
         Fofs {
             task,
-            rates: Rates::new(recipe, task.p),
-            lambda: recipe.number("decay"),
-            k: recipe.k.unwrap_or(usize::MAX),
+            rates: Rates::new(params.steps(), task.p),
+            lambda: params.fofs_lambda,
+            k: task.k.unwrap_or(usize::MAX),
             w: vec![0.0; task.p],
             b: 0.0,
         }

@@ -3,7 +3,7 @@
 
 use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::FtrlParams;
 
 pub(super) struct Ftrl {
     task: Task,
@@ -18,13 +18,13 @@ pub(super) struct Ftrl {
 }
 
 impl Ftrl {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
+    pub fn new(task: Task, params: &FtrlParams) -> Self {
         Ftrl {
             task,
-            alpha: recipe.number("learning-rate"),
-            beta: recipe.number("beta"),
-            l1: recipe.number("penalty"),
-            l2: recipe.number("l2"),
+            alpha: params.learning_rate(),
+            beta: params.beta,
+            l1: params.l1(task.k),
+            l2: params.l2,
             z: vec![0.0; task.p + 1],
             n: vec![0.0; task.p + 1],
             w: vec![0.0; task.p + 1],

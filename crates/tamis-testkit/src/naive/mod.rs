@@ -29,7 +29,7 @@ pub use unpenalised::unpenalised;
 
 use tamis::data::{Example, Row};
 use tamis::loss::{AnyLoss, Loss};
-use tamis::recipe::{Method, Recipe};
+use tamis::recipe::{MethodParams, Recipe};
 
 /// A learner that is slow and plainly right.
 pub trait Oracle {
@@ -45,33 +45,34 @@ pub trait Oracle {
 
 /// The literal version of the learner a recipe asks for, over the features `0..p`.
 pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
-    let task = Task { loss, intercept: recipe.intercept, p };
-    let plain: Box<dyn Oracle> = match recipe.method {
-        Method::Sgd => Box::new(sgd::Sgd::new(task, recipe)),
-        Method::TruncatedGradient => Box::new(truncated_gradient::TruncatedGradient::new(task, recipe)),
-        Method::Rounding => Box::new(rounding::Rounding::new(task, recipe)),
-        Method::Fobos => Box::new(fobos::Fobos::new(task, recipe)),
-        Method::Rda => Box::new(rda::Rda::new(task, recipe)),
-        Method::Ftrl => Box::new(ftrl::Ftrl::new(task, recipe)),
-        Method::Tsgd => Box::new(tsgd::Tsgd::new(task, recipe)),
-        Method::Fofs => Box::new(fofs::Fofs::new(task, recipe)),
-        Method::Sofs => Box::new(sofs::Sofs::new(task, recipe)),
-        Method::Sadmm => Box::new(sadmm::Sadmm::new(task, recipe)),
-        Method::SingleStage => Box::new(single_stage::SingleStage::new(task, recipe)),
-        Method::TwoStage => Box::new(two_stage::TwoStage::new(task, recipe)),
-        Method::Stabilized => {
+    let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k };
+    let plain: Box<dyn Oracle> = match &recipe.method {
+        MethodParams::Sgd(params) => Box::new(sgd::Sgd::new(task, params.steps())),
+        MethodParams::TruncatedGradient(params) => Box::new(truncated_gradient::TruncatedGradient::new(task, params)),
+        MethodParams::Rounding(params) => Box::new(rounding::Rounding::new(task, params)),
+        MethodParams::Fobos(params) => Box::new(fobos::Fobos::new(task, params)),
+        MethodParams::Rda(params) => Box::new(rda::Rda::new(task, params)),
+        MethodParams::Ftrl(params) => Box::new(ftrl::Ftrl::new(task, params)),
+        MethodParams::Tsgd(params) => Box::new(tsgd::Tsgd::new(task, params)),
+        MethodParams::Fofs(params) => Box::new(fofs::Fofs::new(task, params)),
+        MethodParams::Sofs(params) => Box::new(sofs::Sofs::new(task, params)),
+        MethodParams::Sadmm(params) => Box::new(sadmm::Sadmm::new(task, params)),
+        MethodParams::SingleStage(params) => Box::new(single_stage::SingleStage::new(task, params)),
+        MethodParams::TwoStage(params) => Box::new(two_stage::TwoStage::new(task, params)),
+        MethodParams::Stabilized(_) | MethodParams::StabilizedPublished(_) => {
             panic!("stabilized is not learned row by row: its literal version is `naive::stabilized`")
         }
     };
-    if recipe.average { Box::new(mean::Averaged::new(plain, p)) } else { plain }
+    if recipe.method.is_averaged() { Box::new(mean::Averaged::new(plain, p)) } else { plain }
 }
 
-/// What all of them are given: the loss, whether there is an intercept, and the number of features.
+/// What all of them are given: the loss, whether there is an intercept, the number of features and of those to keep.
 #[derive(Clone, Copy)]
 struct Task {
     loss: AnyLoss,
     intercept: bool,
     p: usize,
+    k: Option<usize>,
 }
 
 impl Task {

@@ -5,7 +5,7 @@ use super::{dense, margin, soft};
 use tamis::data::Batch;
 use tamis::loss::{AnyLoss, Loss};
 use tamis::random::{Purpose, generator, shuffle};
-use tamis::stabilized::published::{Count, Curve, Evidence, Settings};
+use tamis::recipe::{Count, Curve, Evidence, PublishedParams};
 
 /// What the run ends with, and what each stage was.
 pub struct PaperRun {
@@ -73,13 +73,13 @@ struct Selection {
 }
 
 /// The whole algorithm over the features `0..p`.
-pub fn paper(rows: &Batch, loss: AnyLoss, settings: &Settings, seed: u64, p: usize) -> PaperRun {
+pub fn paper(rows: &Batch, loss: AnyLoss, settings: &PublishedParams, seed: u64, p: usize) -> PaperRun {
     let data = Data::new(rows, p);
     let n = data.y.len();
     let occurs: Vec<bool> = (0..p).map(|j| data.x.iter().any(|x| x[j] != 0.0)).collect();
     let present = count(&occurs);
-    let columns = settings.columns.unwrap_or(0).max(present as u64) as f64;
-    let mut paths: Vec<Path> = (0..settings.paths).map(|m| start(seed, u64::from(m), n, p)).collect();
+    let columns = settings.total_columns.unwrap_or(0).max(present as u64) as f64;
+    let mut paths: Vec<Path> = (0..settings.n_paths).map(|m| start(seed, u64::from(m), n, p)).collect();
     let mut selection = Selection { omega: occurs, kappa: vec![0; p], kept: vec![0; p], frequency: vec![1.0; p] };
     let (mut rejection, mut gravity, mut burst) = (0.0, 0.0, u64::from(settings.burst));
     let mut stages: Vec<PaperStage> = Vec::new();
@@ -114,7 +114,7 @@ pub fn paper(rows: &Batch, loss: AnyLoss, settings: &Settings, seed: u64, p: usi
 
 impl Selection {
     /// Eq. (16), then (9). Evidence that was judged is not carried over.
-    fn judge(&mut self, bursts: &[Burst], settings: &Settings) {
+    fn judge(&mut self, bursts: &[Burst], settings: &PublishedParams) {
         let needed = u64::from(settings.evidence);
         for j in 0..self.omega.len() {
             if self.kappa[j] > needed {
@@ -157,7 +157,7 @@ fn run_burst(
     path: &mut Path,
     data: &Data,
     loss: AnyLoss,
-    settings: &Settings,
+    settings: &PublishedParams,
     omega: &[bool],
     gravity: f64,
     size: u64,
@@ -174,12 +174,12 @@ fn run_burst(
         let slope = data.c[i] * loss.slope(f, data.y[i]);
         for j in (0..k.len()).filter(|&j| omega[j]) {
             let x = data.x[i][j];
-            path.w[j] -= settings.rate * slope * x;
+            path.w[j] -= settings.learning_rate * slope * x;
             let informative = x != 0.0 && (slope != 0.0 || settings.count == Count::Present);
             k[j] += u64::from(informative);
         }
         if settings.intercept {
-            path.b -= settings.rate * slope;
+            path.b -= settings.learning_rate * slope;
         }
     }
     let delta = path.w.iter().zip(&before).map(|(w, before)| w - before).collect();
@@ -188,8 +188,8 @@ fn run_burst(
 }
 
 /// Eq. (12) with 1 − d for d (E2), or as printed.
-fn phi(d: f64, settings: &Settings) -> f64 {
-    let Settings { rejection: beta, annealing: gamma, .. } = *settings;
+fn phi(d: f64, settings: &PublishedParams) -> f64 {
+    let PublishedParams { rejection: beta, annealing: gamma, .. } = *settings;
     match settings.curve {
         Curve::Corrected if gamma >= 0.0 => beta * ((-gamma * (1.0 - d)).exp() - (1.0 - d) * (-gamma).exp()),
         Curve::Corrected => beta * (1.0 - gamma * d).ln() / (1.0 - gamma).ln(),
@@ -211,7 +211,7 @@ fn order_statistic(bursts: &[Burst], omega: &[bool], rejection: f64) -> f64 {
 }
 
 /// ⌈K₀·log(1/(αd))⌉, at least K₀ (E5).
-fn grown(d: f64, settings: &Settings) -> u64 {
+fn grown(d: f64, settings: &PublishedParams) -> u64 {
     let start = f64::from(settings.burst);
     match settings.growth {
         Some(alpha) if d > 0.0 => (start * (1.0 / (alpha * d)).ln()).ceil().max(start) as u64,

@@ -1,10 +1,10 @@
 //! Step sizes, by the letter: η_tj = h_t · a_j for every weight j, one of the two being 1.
 
-use tamis::recipe::{RateKind, Recipe};
+use tamis::recipe::{ScheduleKind, Steps};
 
 /// The rates of p weights and, in the last place, of the intercept.
 pub(super) struct Rates {
-    kind: RateKind,
+    kind: ScheduleKind,
     start: f64,
     power: f64,
     step: u64,
@@ -15,11 +15,11 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub fn new(recipe: &Recipe, p: usize) -> Self {
+    pub fn new(steps: Steps, p: usize) -> Self {
         Rates {
-            kind: recipe.rate_kind(),
-            start: recipe.number("learning-rate"),
-            power: recipe.number("power"),
+            kind: steps.schedule,
+            start: steps.learning_rate,
+            power: steps.power,
             step: 0,
             energy: vec![0.0; p + 1],
             largest: vec![0.0; p + 1],
@@ -29,7 +29,7 @@ impl Rates {
     /// Before a row is met: with `auto`, a weight whose largest value grows has the say it had on the largest before.
     pub fn carry(&self, x: &[f64], w: &mut [f64]) {
         for ((w, x), s) in w.iter_mut().zip(x).zip(&self.largest) {
-            if self.kind == RateKind::Auto && *s > 0.0 && x.abs() > *s {
+            if self.kind == ScheduleKind::Auto && *s > 0.0 && x.abs() > *s {
                 *w *= s / x.abs();
             }
         }
@@ -43,7 +43,7 @@ impl Rates {
             *s = s.max(x.abs());
         }
         let relative = x.iter().zip(&self.largest).filter(|(_, s)| **s > 0.0).map(|(x, s)| (x / s) * (x / s));
-        let length = if self.kind == RateKind::Auto { relative.sum() } else { 1.0 };
+        let length = if self.kind == ScheduleKind::Auto { relative.sum() } else { 1.0 };
         for (energy, x) in self.energy.iter_mut().zip(&x) {
             *energy += (slope * x) * (slope * x) * length;
         }
@@ -53,19 +53,19 @@ impl Rates {
     pub fn global(&self) -> f64 {
         let t = self.step as f64;
         match self.kind {
-            RateKind::Constant => self.start,
-            RateKind::InverseSqrt => self.start / t.sqrt(),
-            RateKind::Inverse => self.start / t,
-            RateKind::Power => self.start / t.powf(self.power),
-            RateKind::Adagrad | RateKind::Auto => 1.0,
+            ScheduleKind::Constant => self.start,
+            ScheduleKind::InverseSqrt => self.start / t.sqrt(),
+            ScheduleKind::Inverse => self.start / t,
+            ScheduleKind::Power => self.start / t.powf(self.power),
+            ScheduleKind::Adagrad | ScheduleKind::Auto => 1.0,
         }
     }
 
     /// a_j as it stands; 0 for a weight that never had a gradient.
     pub fn own(&self, j: usize) -> f64 {
         let divisor = match self.kind {
-            RateKind::Adagrad => self.energy[j].sqrt(),
-            RateKind::Auto => self.largest[j] * self.energy[j].sqrt(),
+            ScheduleKind::Adagrad => self.energy[j].sqrt(),
+            ScheduleKind::Auto => self.largest[j] * self.energy[j].sqrt(),
             _ => return 1.0,
         };
         if divisor > 0.0 { self.start / divisor } else { 0.0 }

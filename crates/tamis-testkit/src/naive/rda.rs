@@ -4,7 +4,7 @@
 
 use super::{Oracle, Task, dense, margin, soft};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::RdaParams;
 
 pub(super) struct Rda {
     task: Task,
@@ -21,13 +21,13 @@ pub(super) struct Rda {
 }
 
 impl Rda {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
+    pub fn new(task: Task, params: &RdaParams) -> Self {
         Rda {
             task,
-            l1: recipe.number("penalty"),
-            l2: recipe.number("l2"),
-            gamma: recipe.number("gamma"),
-            rho: recipe.number("rho"),
+            l1: params.l1(task.k),
+            l2: params.l2,
+            gamma: params.gamma(),
+            rho: params.rda_rho,
             t: 0.0,
             mean: vec![0.0; task.p],
             bias_mean: 0.0,

@@ -4,7 +4,7 @@ use super::Oracle;
 use super::Task;
 use super::sgd::Sgd;
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::RoundingParams;
 
 pub(super) struct Rounding {
     sgd: Sgd,
@@ -14,9 +14,9 @@ pub(super) struct Rounding {
 }
 
 impl Rounding {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
-        let (threshold, period) = (recipe.number("threshold"), recipe.number("period") as u64);
-        Rounding { sgd: Sgd::new(task, recipe), threshold, period, steps: 0 }
+    pub fn new(task: Task, params: &RoundingParams) -> Self {
+        let (threshold, period) = (params.threshold(), params.period);
+        Rounding { sgd: Sgd::new(task, params.steps()), threshold, period, steps: 0 }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::rates::Rates;
 use super::{Oracle, Task, dense, margin, soft};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::SadmmParams;
 
 pub(super) struct Sadmm {
     task: Task,
@@ -20,13 +20,13 @@ pub(super) struct Sadmm {
 }
 
 impl Sadmm {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
+    pub fn new(task: Task, params: &SadmmParams) -> Self {
         let zeros = vec![0.0; task.p];
         Sadmm {
             task,
-            rates: Rates::new(recipe, task.p),
-            lambda: recipe.number("penalty"),
-            rho: recipe.number("rho"),
+            rates: Rates::new(params.steps(), task.p),
+            lambda: params.l1(task.k),
+            rho: params.admm_rho,
             w: zeros.clone(),
             z: zeros.clone(),
             u: zeros,

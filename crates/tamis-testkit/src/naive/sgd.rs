@@ -3,7 +3,7 @@
 use super::rates::Rates;
 use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::Steps;
 
 /// Plain descent; the first half of every step of its neighbours.
 pub(super) struct Sgd {
@@ -14,8 +14,8 @@ pub(super) struct Sgd {
 }
 
 impl Sgd {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
-        Sgd { task, rates: Rates::new(recipe, task.p), w: vec![0.0; task.p], b: 0.0 }
+    pub fn new(task: Task, steps: Steps) -> Self {
+        Sgd { task, rates: Rates::new(steps, task.p), w: vec![0.0; task.p], b: 0.0 }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::sgd::Sgd;
 use super::{Oracle, Task, soft};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::SingleStageParams;
 
 pub(super) struct SingleStage {
     sgd: Sgd,
@@ -12,8 +12,8 @@ pub(super) struct SingleStage {
 }
 
 impl SingleStage {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
-        SingleStage { sgd: Sgd::new(task, recipe), radius: recipe.number("radius") }
+    pub fn new(task: Task, params: &SingleStageParams) -> Self {
+        SingleStage { sgd: Sgd::new(task, params.steps()), radius: params.radius() }
     }
 }
 

@@ -7,11 +7,11 @@
 use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
 use tamis::loss::Loss;
-use tamis::recipe::Recipe;
+use tamis::recipe::SofsParams;
 
 pub(super) struct Sofs {
     task: Task,
-    spread: f64,
+    r: f64,
     k: usize,
     /// w and Σ⁻¹; the intercept is in the last place.
     w: Vec<f64>,
@@ -19,11 +19,11 @@ pub(super) struct Sofs {
 }
 
 impl Sofs {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
+    pub fn new(task: Task, params: &SofsParams) -> Self {
         Sofs {
             task,
-            spread: recipe.number("spread"),
-            k: recipe.k.unwrap_or(usize::MAX),
+            r: params.sofs_r,
+            k: task.k.unwrap_or(usize::MAX),
             w: vec![0.0; task.p + 1],
             certainty: vec![1.0; task.p + 1],
         }
@@ -46,7 +46,7 @@ impl Oracle for Sofs {
             return f;
         }
         x.push(if self.task.intercept { 1.0 } else { 0.0 });
-        let r = self.spread / example.weight;
+        let r = self.r / example.weight;
         let variance: f64 = x.iter().zip(&self.certainty).map(|(x, c)| x * x / c).sum();
         let step = self.task.loss.shortfall(f, example.target) * slope.signum() / (r + variance);
         for (j, x) in x.iter().enumerate() {

@@ -6,7 +6,7 @@ use super::Oracle;
 use super::Task;
 use super::sgd::Sgd;
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::TruncatedGradientParams;
 
 pub(super) struct TruncatedGradient {
     sgd: Sgd,
@@ -19,12 +19,12 @@ pub(super) struct TruncatedGradient {
 }
 
 impl TruncatedGradient {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
+    pub fn new(task: Task, params: &TruncatedGradientParams) -> Self {
         TruncatedGradient {
-            sgd: Sgd::new(task, recipe),
-            gravity: recipe.number("penalty"),
-            threshold: recipe.number("threshold"),
-            period: recipe.number("period") as u64,
+            sgd: Sgd::new(task, params.steps()),
+            gravity: params.l1(task.k),
+            threshold: params.threshold(),
+            period: params.period,
             steps: 0,
             rate_sum: 0.0,
         }

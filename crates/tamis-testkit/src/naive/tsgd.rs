@@ -3,7 +3,7 @@
 use super::sgd::Sgd;
 use super::{Oracle, Task, keep_largest};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::TsgdParams;
 
 pub(super) struct Tsgd {
     sgd: Sgd,
@@ -11,8 +11,8 @@ pub(super) struct Tsgd {
 }
 
 impl Tsgd {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
-        Tsgd { sgd: Sgd::new(task, recipe), k: recipe.k.unwrap_or(usize::MAX) }
+    pub fn new(task: Task, params: &TsgdParams) -> Self {
+        Tsgd { sgd: Sgd::new(task, params.steps()), k: task.k.unwrap_or(usize::MAX) }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::single_stage::into_l1_ball;
 use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
-use tamis::recipe::Recipe;
+use tamis::recipe::TwoStageParams;
 
 pub(super) struct TwoStage {
     task: Task,
@@ -22,14 +22,14 @@ pub(super) struct TwoStage {
 }
 
 impl TwoStage {
-    pub fn new(task: Task, recipe: &Recipe) -> Self {
-        let radius = recipe.number("radius");
+    pub fn new(task: Task, params: &TwoStageParams) -> Self {
+        let radius = params.radius();
         TwoStage {
             task,
             radius,
-            rate: recipe.number("learning-rate"),
+            rate: params.learning_rate(),
             reach: radius,
-            length: recipe.number("first-epoch") as usize,
+            length: params.first_epoch_steps.unwrap_or(0) as usize,
             later: false,
             w: vec![0.0; task.p + 1],
             centre: vec![0.0; task.p + 1],

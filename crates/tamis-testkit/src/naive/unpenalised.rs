@@ -13,25 +13,26 @@
 use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
 use tamis::loss::{AnyLoss, Loss};
-use tamis::recipe::{Method, RateKind, Recipe};
+use tamis::recipe::{MethodParams, Recipe, ScheduleKind};
 
 /// The closed form of a method without penalty, or `None` where plain descent is that form.
 pub fn unpenalised(recipe: &Recipe, loss: AnyLoss, p: usize) -> Option<Box<dyn Oracle>> {
-    let task = Task { loss, intercept: recipe.intercept, p };
-    let rule = match recipe.method {
-        Method::Rda => Rule::Rda { gamma: recipe.number("gamma") },
-        Method::Ftrl => Rule::Ftrl { alpha: recipe.number("learning-rate"), beta: recipe.number("beta") },
-        Method::Sadmm => {
-            let power = match recipe.rate_kind() {
-                RateKind::Constant => 0.0,
-                RateKind::Inverse => 1.0,
-                RateKind::Power => recipe.number("power"),
+    let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k };
+    let rule = match &recipe.method {
+        MethodParams::Rda(params) => Rule::Rda { gamma: params.gamma() },
+        MethodParams::Ftrl(params) => Rule::Ftrl { alpha: params.learning_rate(), beta: params.beta },
+        MethodParams::Sadmm(params) => {
+            let steps = params.steps();
+            let power = match steps.schedule {
+                ScheduleKind::Constant => 0.0,
+                ScheduleKind::Inverse => 1.0,
+                ScheduleKind::Power => steps.power,
                 _ => 0.5,
             };
-            Rule::Sadmm { start: recipe.number("learning-rate"), power, rho: recipe.number("rho") }
+            Rule::Sadmm { start: steps.learning_rate, power, rho: params.admm_rho }
         }
-        Method::TwoStage => {
-            let (rate, length) = (recipe.number("learning-rate"), recipe.number("first-epoch"));
+        MethodParams::TwoStage(params) => {
+            let (rate, length) = (params.learning_rate(), params.first_epoch_steps.unwrap_or(0) as f64);
             return Some(Box::new(Free {
                 task,
                 rate,
@@ -41,7 +42,7 @@ pub fn unpenalised(recipe: &Recipe, loss: AnyLoss, p: usize) -> Option<Box<dyn O
                 later: false,
             }));
         }
-        Method::Sofs => Rule::Sofs { spread: recipe.number("spread") },
+        MethodParams::Sofs(params) => Rule::Sofs { r: params.sofs_r },
         _ => return None,
     };
     Some(Box::new(Unpenalised { task, rule, t: 0.0, w: vec![0.0; p + 1], memory: vec![0.0; p + 1] }))
@@ -51,7 +52,7 @@ enum Rule {
     Rda { gamma: f64 },
     Ftrl { alpha: f64, beta: f64 },
     Sadmm { start: f64, power: f64, rho: f64 },
-    Sofs { spread: f64 },
+    Sofs { r: f64 },
 }
 
 struct Unpenalised {
@@ -65,12 +66,12 @@ struct Unpenalised {
 }
 
 impl Unpenalised {
-    fn second_order(&mut self, x: &[f64], f: f64, example: Example<'_>, spread: f64) {
+    fn second_order(&mut self, x: &[f64], f: f64, example: Example<'_>, r: f64) {
         let slope = self.task.loss.slope(f, example.target);
         if slope == 0.0 || example.weight == 0.0 {
             return;
         }
-        let r = spread / example.weight;
+        let r = r / example.weight;
         let sigma: Vec<f64> = self.memory.iter().map(|sum| 1.0 / (1.0 + sum)).collect();
         let variance: f64 = x.iter().zip(&sigma).map(|(x, sigma)| x * x * sigma).sum();
         let shortfall = self.task.loss.shortfall(f, example.target);
@@ -107,8 +108,8 @@ impl Oracle for Unpenalised {
                 Rule::Ftrl { .. } | Rule::Sofs { .. } => {}
             }
         }
-        if let Rule::Sofs { spread } = self.rule {
-            self.second_order(&x, f, example, spread);
+        if let Rule::Sofs { r } = self.rule {
+            self.second_order(&x, f, example, r);
         }
         f
     }

@@ -272,7 +272,7 @@ mod tests {
             ("b", Arc::new(StringArray::from(vec![Some("u"), Some("v"), Some("w")]))),
         ]);
         let with = |missing| read_table(&batch, &ColumnOptions { missing, ..labelled() });
-        let text = "column \"a\" is empty; use --missing zero or --missing skip-row";
+        let text = "column \"a\" is empty; use `missing = zero` or `missing = skip-row`";
         assert_eq!(
             with(Missing::Error),
             [format!("row 2: {text}"), format!("row 3: {text}"), "1 1 a:0.5 b=u:1".into()]
@@ -308,7 +308,7 @@ mod tests {
         let batch = table(vec![("a", Arc::new(StringArray::from(vec![" 2.5", "x"])))]);
         let known = KnownColumns { numeric: vec!["a".into()], ..Default::default() };
         let lines = read_table(&batch, &ColumnOptions { known: Some(known), ..Default::default() });
-        let text = "row 2: column \"a\": \"x\" is not a number; use --categorical a if the column holds categories";
+        let text = "row 2: column \"a\": \"x\" is not a number; use `categorical = a` if the column holds categories";
         assert_eq!(lines, [text, "(none) 1 a:2.5"]);
     }
 

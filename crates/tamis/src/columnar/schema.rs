@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(
             layout(&columns, &ColumnOptions::default()).unwrap_err(),
             "column \"when\" has type Timestamp(s); a feature is a number, a boolean or a string: leave the column \
-             out with --ignore when"
+             out with `ignore = when`"
         );
         assert_eq!(layout(&columns, &ignoring("when")).unwrap().used, [0]);
     }
@@ -305,13 +305,13 @@ mod tests {
     fn two_columns_of_vectors_are_one_too_many() {
         let columns = [("a", vector("indices", DataType::Int32)), ("b", vector("names", DataType::Utf8))];
         let text = layout(&columns, &ColumnOptions::default()).unwrap_err();
-        assert_eq!(text, "columns \"a\" and \"b\" both hold sparse vectors; leave one out with --ignore b");
+        assert_eq!(text, "columns \"a\" and \"b\" both hold sparse vectors; leave one out with `ignore = b`");
         assert_eq!(layout(&columns, &ignoring("b")).unwrap().keys(), KeyKind::Index);
     }
 
     #[test]
     fn a_list_alone_is_no_vector() {
         let text = layout(&[("values", list(DataType::Float32))], &ColumnOptions::default()).unwrap_err();
-        assert!(text.contains("--ignore values"), "{text}");
+        assert!(text.contains("`ignore = values`"), "{text}");
     }
 }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::Label;
 use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind};
 use crate::loss::LossKind;
+use crate::param::{Message, names};
 
 /// A label as buffered rows keep it while the task is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,7 +141,8 @@ impl LabelStats {
             TaskKind::Auto => all_numbers && !only_classes && (only_numbers || !self.looks_like_classes()),
         };
         if let Some((label, place)) = self.first_text.as_ref().filter(|_| numeric) {
-            let reason = "numbers are to be predicted; leave --task regression out for classes";
+            let task = names::TASK.with("regression");
+            let reason = Message::new("numbers are to be predicted; leave {} out for classes", [task]);
             return Err(TargetError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
         let loss = options.loss.unwrap_or(if numeric { LossKind::Squared } else { LossKind::Logistic });
@@ -174,7 +176,7 @@ impl LabelStats {
             return Err(TargetError::OneClass { rows: self.rows, label });
         }
         if count > MAX_CLASSES {
-            return Err(TargetError::TooManyClasses(count));
+            return Err(TargetError::TooManyClasses { labels: count });
         }
         if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
             return Err(TargetError::ThirdLabel {
@@ -182,7 +184,7 @@ impl LabelStats {
                 found: found.to_string(),
                 first: first.to_string(),
                 second: second.to_string(),
-                advice: "leave --task binary out for more classes",
+                advice: Message::new("leave {} out for more classes", [names::TASK.with("binary")]),
             });
         }
         let single = count == 2 && kind != TaskKind::Multiclass;

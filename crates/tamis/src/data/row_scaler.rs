@@ -20,6 +20,17 @@ pub enum RowScale {
 }
 
 impl RowScale {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [RowScale; 2] = [RowScale::None, RowScale::SqrtCount];
+
+    /// The name that users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            RowScale::None => "none",
+            RowScale::SqrtCount => "sqrt-count",
+        }
+    }
+
     /// The factor of a row with `count` non-zeros.
     #[inline]
     pub fn factor(self, count: usize) -> f64 {

@@ -23,6 +23,7 @@ use super::Example;
 use super::label_stats::LabelCode;
 use super::row_codec::{StoredRows, pack, unpack};
 use super::target::TargetMap;
+use crate::param::names;
 use crate::random::{Purpose, below, generator, shuffle};
 
 /// Where rows are kept, and in which order they are visited.
@@ -40,7 +41,11 @@ pub struct RowStoreOptions {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
 pub enum RowStoreError {
-    #[error("the temporary file for rows cannot be {action}: {source}")]
+    #[error(
+        "the temporary file for rows cannot be {action}: {source}; {} names another folder, {} keeps more in memory",
+        names::CACHE_DIR,
+        names::MEMORY.with("N")
+    )]
     Io { action: &'static str, source: io::Error },
     #[error("the temporary file for rows is damaged: checksum mismatch in block {block}")]
     Damaged { block: usize },

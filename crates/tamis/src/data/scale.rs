@@ -23,13 +23,13 @@ pub enum ScaleKind {
     MaxAbs,
     /// Half-way between none and variance 1: divided by the root of the standard deviation. Columns of which at least
     /// half is not zero are centred and brought to variance 1 (needs all rows before learning).
-    Half,
+    SqrtStd,
 }
 
 impl ScaleKind {
     /// All kinds, in the order of the documentation.
     pub const ALL: [ScaleKind; 5] =
-        [ScaleKind::Auto, ScaleKind::None, ScaleKind::UnitVariance, ScaleKind::MaxAbs, ScaleKind::Half];
+        [ScaleKind::Auto, ScaleKind::None, ScaleKind::UnitVariance, ScaleKind::MaxAbs, ScaleKind::SqrtStd];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -38,7 +38,7 @@ impl ScaleKind {
             ScaleKind::None => "none",
             ScaleKind::UnitVariance => "unit-variance",
             ScaleKind::MaxAbs => "max-abs",
-            ScaleKind::Half => "half",
+            ScaleKind::SqrtStd => "sqrt-std",
         }
     }
 }
@@ -85,7 +85,7 @@ impl ColumnScale {
     /// Takes note of a row.
     pub fn observe(&mut self, row: Row<'_>) {
         self.rows += 1.0;
-        if !matches!(self.kind, ScaleKind::UnitVariance | ScaleKind::Half) {
+        if !matches!(self.kind, ScaleKind::UnitVariance | ScaleKind::SqrtStd) {
             for (id, value) in row.iter() {
                 match self.largest.get_mut(id as usize) {
                     Some(largest) if *largest >= value.abs() => {}
@@ -123,7 +123,7 @@ impl ColumnScale {
     pub fn finish(&mut self) {
         match self.kind {
             ScaleKind::UnitVariance => self.take_deviations(),
-            ScaleKind::Half => {
+            ScaleKind::SqrtStd => {
                 self.take_deviations();
                 self.go_halfway();
             }
@@ -180,7 +180,7 @@ impl ColumnScale {
             return centre;
         }
         match self.means.get(id as usize) {
-            Some(moments) if self.kind == ScaleKind::Half && moments.count >= DENSE * self.rows => {
+            Some(moments) if self.kind == ScaleKind::SqrtStd && moments.count >= DENSE * self.rows => {
                 moments.mean * moments.count / self.rows
             }
             _ => 0.0,

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::Label;
 use super::label_stats::{LabelCode, LabelStats};
 use crate::loss::{AnyLoss, Loss, LossKind};
+use crate::param::{Message, names};
 
 /// What the user says the labels are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,17 +61,18 @@ pub enum TargetError {
     #[error("{place}: the row has no label")]
     NoLabel { place: String },
     #[error("{place}: label {found} is not a number, and {reason}")]
-    NotANumber { place: String, found: String, reason: &'static str },
+    NotANumber { place: String, found: String, reason: Message },
     #[error("all {rows} rows have the label {label}; two are needed to learn a difference")]
     OneClass { rows: u64, label: String },
     #[error("{place}: a third label {found} where two are needed (already seen: {first}, {second}); {advice}")]
-    ThirdLabel { place: String, found: String, first: String, second: String, advice: &'static str },
+    ThirdLabel { place: String, found: String, first: String, second: String, advice: Message },
     #[error("{place}: label {found} is not one of the classes {}", classes.join(", "))]
     UnknownClass { place: String, found: String, classes: Vec<String> },
     #[error(
-        "{0} different labels; that is more classes than fit one model (at most 10000); use --task regression for numbers"
+        "{labels} different labels; that is more classes than fit one model (at most 10000); use {} for numbers",
+        names::TASK.with("regression")
     )]
-    TooManyClasses(usize),
+    TooManyClasses { labels: usize },
 }
 
 /// The largest number of classes of a model.
@@ -196,7 +198,8 @@ impl TargetEncoder {
         match (&mut self.kind, label) {
             (TargetKind::Numbers { centre, spread }, Label::Number(number)) => Ok((number - *centre) / *spread),
             (TargetKind::Numbers { .. }, _) => {
-                let reason = "earlier labels were numbers; use --task multiclass if they are classes";
+                let task = names::TASK.with("multiclass");
+                let reason = Message::new("earlier labels were numbers; use {} if they are classes", [task]);
                 Err(TargetError::NotANumber { place: place(), found: label.to_string(), reason })
             }
             (TargetKind::Classes { classes, single, may_grow }, _) => match class_of(classes, label) {
@@ -289,11 +292,12 @@ fn add_class(
     }
     if single {
         let [first, second] = [0, 1].map(|at: usize| classes[at].to_string());
-        let advice = "use --task multiclass, or --passes 2 to read everything first";
+        let ways = [names::TASK.with("multiclass"), names::PASSES.with(2)];
+        let advice = Message::new("use {}, or {} to read everything first", ways);
         return Err(TargetError::ThirdLabel { place: place(), found, first, second, advice });
     }
     if classes.len() == MAX_CLASSES {
-        return Err(TargetError::TooManyClasses(MAX_CLASSES + 1));
+        return Err(TargetError::TooManyClasses { labels: MAX_CLASSES + 1 });
     }
     classes.push(label.clone());
     Ok((classes.len() - 1) as f64)
@@ -388,7 +392,7 @@ mod tests {
         );
         let mut targets = auto(&[0.0, 1.0]);
         let told = targets.encode(&Label::Number(2.0), || "f:9".into()).unwrap_err().to_string();
-        assert!(told.starts_with("f:9: a third label 2") && told.contains("--task multiclass"));
+        assert!(told.starts_with("f:9: a third label 2") && told.contains("`task = multiclass`"));
         assert!(
             targets
                 .encode(&Label::Absent, || "f:9".into())

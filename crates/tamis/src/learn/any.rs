@@ -4,7 +4,7 @@ use super::{Admm, Ball, Descent, DualAveraging, Ftrl, KeepLargest, Learner, Seco
 use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::AnyLoss;
 use crate::rate::{Adaptive, Schedule};
-use crate::recipe::{Method, RateKind, Recipe};
+use crate::recipe::{MethodParams, Recipe, ScheduleKind, Steps};
 use crate::shrink::{Elastic, Gravity, Nothing, Rounding};
 
 /// One of the learners.
@@ -27,93 +27,99 @@ pub enum AnyLearner {
     Ball(Ball),
 }
 
-/// Either kind of rate.
-enum AnyRate {
-    Schedule(Schedule),
-    Adaptive(Adaptive),
+/// What follows each step of descent.
+enum Shrinkage {
+    Nothing,
+    Gravity(Gravity),
+    Rounding(Rounding),
+    Elastic(Elastic),
 }
 
 impl AnyLearner {
     /// The learner a recipe asks for. The recipe must have passed [`Recipe::check`].
     pub fn new(recipe: &Recipe, loss: AnyLoss) -> Self {
-        let number = |name| recipe.number(name);
-        let (penalty, l2, rho) = (number("penalty"), number("l2"), number("rho"));
         let k = recipe.k.unwrap_or(usize::MAX);
         let intercept = recipe.intercept;
-        match recipe.method {
-            Method::Stabilized | Method::TwoStage => panic!("not an online learner"),
-            Method::Sgd | Method::TruncatedGradient | Method::Rounding | Method::Fobos => Self::descent(recipe, loss),
-            Method::Rda => Self::DualAveraging(DualAveraging::new(loss, penalty, l2, number("gamma"), rho, intercept)),
-            Method::Ftrl => {
-                let (alpha, beta) = (number("learning-rate"), number("beta"));
-                Self::Ftrl(Ftrl::new(loss, alpha, beta, penalty, l2, intercept, recipe.average))
+        match &recipe.method {
+            MethodParams::Stabilized(_) | MethodParams::StabilizedPublished(_) | MethodParams::TwoStage(_) => {
+                panic!("{} is not an online learner", recipe.method.name())
             }
-            Method::Tsgd => Self::KeepLargest(KeepLargest::new(loss, schedule(recipe), None, k, intercept)),
-            Method::Fofs => {
-                let decay = Some(number("decay"));
-                Self::KeepLargest(KeepLargest::new(loss, schedule(recipe), decay, k, intercept))
+            MethodParams::Sgd(params) => {
+                Self::descent(loss, params.steps(), Shrinkage::Nothing, intercept, params.average)
             }
-            Method::Sofs => Self::SecondOrder(SecondOrder::new(loss, number("spread"), k, intercept)),
-            Method::Sadmm => Self::Admm(Admm::new(loss, schedule(recipe), penalty, rho, intercept)),
-            Method::SingleStage => Self::Ball(Ball::new(loss, schedule(recipe), number("radius"), intercept)),
+            MethodParams::TruncatedGradient(params) => {
+                let gravity = Gravity::new(params.l1(recipe.k), params.threshold(), params.period);
+                Self::descent(loss, params.steps(), Shrinkage::Gravity(gravity), intercept, params.average)
+            }
+            MethodParams::Rounding(params) => {
+                let rounding = Rounding::new(params.threshold(), params.period);
+                Self::descent(loss, params.steps(), Shrinkage::Rounding(rounding), intercept, params.average)
+            }
+            MethodParams::Fobos(params) => {
+                let (l1, l2) = (params.l1(recipe.k), params.l2);
+                let shrinkage = if l2 > 0.0 {
+                    Shrinkage::Elastic(Elastic::new(l1, l2, params.steps().schedule.is_adaptive()))
+                } else {
+                    Shrinkage::Gravity(Gravity::new(l1, f64::INFINITY, 1))
+                };
+                Self::descent(loss, params.steps(), shrinkage, intercept, params.average)
+            }
+            MethodParams::Rda(params) => {
+                let (l1, gamma) = (params.l1(recipe.k), params.gamma());
+                Self::DualAveraging(DualAveraging::new(loss, l1, params.l2, gamma, params.rda_rho, intercept))
+            }
+            MethodParams::Ftrl(params) => {
+                let (alpha, l1) = (params.learning_rate(), params.l1(recipe.k));
+                Self::Ftrl(Ftrl::new(loss, alpha, params.beta, l1, params.l2, intercept, params.average))
+            }
+            MethodParams::Tsgd(params) => {
+                Self::KeepLargest(KeepLargest::new(loss, schedule(params.steps()), None, k, intercept))
+            }
+            MethodParams::Fofs(params) => {
+                let (schedule, lambda) = (schedule(params.steps()), Some(params.fofs_lambda));
+                Self::KeepLargest(KeepLargest::new(loss, schedule, lambda, k, intercept))
+            }
+            MethodParams::Sofs(params) => Self::SecondOrder(SecondOrder::new(loss, params.sofs_r, k, intercept)),
+            MethodParams::Sadmm(params) => {
+                let (schedule, l1) = (schedule(params.steps()), params.l1(recipe.k));
+                Self::Admm(Admm::new(loss, schedule, l1, params.admm_rho, intercept))
+            }
+            MethodParams::SingleStage(params) => {
+                Self::Ball(Ball::new(loss, schedule(params.steps()), params.radius(), intercept))
+            }
         }
     }
 
-    fn descent(recipe: &Recipe, loss: AnyLoss) -> Self {
-        let (intercept, average) = (recipe.intercept, recipe.average);
-        let (penalty, l2) = (recipe.number("penalty"), recipe.number("l2"));
-        let (threshold, period) = (recipe.number("threshold"), recipe.number("period") as u64);
-        match (recipe.method, any_rate(recipe)) {
-            (Method::Sgd, AnyRate::Schedule(rate)) => Self::Sgd(Descent::new(loss, rate, Nothing, intercept, average)),
-            (Method::Sgd, AnyRate::Adaptive(rate)) => {
-                Self::SgdAdaptive(Descent::new(loss, rate, Nothing, intercept, average))
-            }
-            (Method::Rounding, AnyRate::Schedule(rate)) => {
-                Self::Rounding(Descent::new(loss, rate, Rounding::new(threshold, period), intercept, average))
-            }
-            (Method::Rounding, AnyRate::Adaptive(rate)) => {
-                Self::RoundingAdaptive(Descent::new(loss, rate, Rounding::new(threshold, period), intercept, average))
-            }
-            (Method::Fobos, AnyRate::Schedule(rate)) if l2 > 0.0 => {
-                Self::Elastic(Descent::new(loss, rate, Elastic::new(penalty, l2, false), intercept, average))
-            }
-            (Method::Fobos, AnyRate::Adaptive(rate)) if l2 > 0.0 => {
-                Self::ElasticAdaptive(Descent::new(loss, rate, Elastic::new(penalty, l2, true), intercept, average))
-            }
-            (Method::Fobos, AnyRate::Schedule(rate)) => {
-                Self::Gravity(Descent::new(loss, rate, Gravity::new(penalty, f64::INFINITY, 1), intercept, average))
-            }
-            (Method::Fobos, AnyRate::Adaptive(rate)) => {
-                let gravity = Gravity::new(penalty, f64::INFINITY, 1);
-                Self::GravityAdaptive(Descent::new(loss, rate, gravity, intercept, average))
-            }
-            (_, AnyRate::Schedule(rate)) => {
-                Self::Gravity(Descent::new(loss, rate, Gravity::new(penalty, threshold, period), intercept, average))
-            }
-            (_, AnyRate::Adaptive(rate)) => {
-                let gravity = Gravity::new(penalty, threshold, period);
-                Self::GravityAdaptive(Descent::new(loss, rate, gravity, intercept, average))
-            }
+    fn descent(loss: AnyLoss, steps: Steps, shrinkage: Shrinkage, intercept: bool, average: bool) -> Self {
+        macro_rules! made {
+            ($shrink:expr, $Scheduled:ident, $PerWeight:ident) => {
+                if steps.schedule.is_adaptive() {
+                    let scale_free = steps.schedule == ScheduleKind::Auto;
+                    let rate = Adaptive { start: steps.learning_rate, scale_free };
+                    Self::$PerWeight(Descent::new(loss, rate, $shrink, intercept, average))
+                } else {
+                    Self::$Scheduled(Descent::new(loss, schedule(steps), $shrink, intercept, average))
+                }
+            };
+        }
+        match shrinkage {
+            Shrinkage::Nothing => made!(Nothing, Sgd, SgdAdaptive),
+            Shrinkage::Gravity(gravity) => made!(gravity, Gravity, GravityAdaptive),
+            Shrinkage::Rounding(rounding) => made!(rounding, Rounding, RoundingAdaptive),
+            Shrinkage::Elastic(elastic) => made!(elastic, Elastic, ElasticAdaptive),
         }
     }
 }
 
-fn any_rate(recipe: &Recipe) -> AnyRate {
-    match recipe.rate_kind() {
-        RateKind::Auto => AnyRate::Adaptive(Adaptive { start: recipe.number("learning-rate"), scale_free: true }),
-        RateKind::Adagrad => AnyRate::Adaptive(Adaptive { start: recipe.number("learning-rate"), scale_free: false }),
-        _ => AnyRate::Schedule(schedule(recipe)),
-    }
-}
-
-fn schedule(recipe: &Recipe) -> Schedule {
-    let power = match recipe.rate_kind() {
-        RateKind::Constant => 0.0,
-        RateKind::Inverse => 1.0,
-        RateKind::Power => recipe.number("power"),
+/// One rate for all weights.
+fn schedule(steps: Steps) -> Schedule {
+    let power = match steps.schedule {
+        ScheduleKind::Constant => 0.0,
+        ScheduleKind::Inverse => 1.0,
+        ScheduleKind::Power => steps.power,
         _ => 0.5,
     };
-    Schedule { start: recipe.number("learning-rate"), power }
+    Schedule { start: steps.learning_rate, power }
 }
 
 macro_rules! each_learner {

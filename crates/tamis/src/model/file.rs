@@ -210,7 +210,7 @@ mod tests {
     use crate::data::RowScale;
     use crate::loss::LossKind;
     use crate::model::{Feature, Output, Sampling, Seen};
-    use crate::recipe::{Law, Recipe};
+    use crate::recipe::{Recipe, SamplingLaw};
 
     pub(super) fn model() -> Model {
         let feature = |name: &str, weight| Feature {
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(load(&model().to_text()).unwrap(), model());
         let settings = [("radius".to_string(), 64.0)].into();
         let sampling =
-            Sampling { law: Law::Magnitude, draws: Some(7), expected: 2.5, candidates: 9, epochs: 3, settings };
+            Sampling { law: SamplingLaw::Weight, draws: Some(7), expected: 2.5, candidates: 9, epochs: 3, settings };
         let drawn = Model { sampling: Some(sampling), ..model() };
         assert_eq!(load(&drawn.to_text()).unwrap(), drawn);
     }

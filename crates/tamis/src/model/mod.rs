@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::{Label, RowScale};
 use crate::loss::LossKind;
 use crate::parse::columns::KnownColumns;
-use crate::recipe::{Law, Origin};
+use crate::recipe::{Origin, SamplingLaw};
 
 pub use crate::data::Task;
 
@@ -140,7 +140,7 @@ pub struct Model {
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
     /// What decided how likely a feature was.
-    pub law: Law,
+    pub law: SamplingLaw,
     /// Draws with replacement (K); nothing where exactly k features were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draws: Option<u64>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Feature, Model, Output, Seen};
+use crate::param::names;
 
 /// The ladder a model stands on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ pub enum CutError {
     NoLadder,
     /// More features than are kept.
     #[error(
-        "{asked} features are asked for, the model keeps what is needed for up to {most}; fit again with --k {asked}"
+        "{asked} features are asked for, the model keeps what is needed for up to {most}; fit again with {}", names::K.with(asked)
     )]
     TooMany {
         /// What was asked for.
@@ -309,7 +310,7 @@ mod tests {
         assert!(told(&plain, Cut::Size(1)).contains("only models of the method `stabilized` can be cut again"));
         assert_eq!(
             told(&binary(), Cut::Size(5)),
-            "5 features are asked for, the model keeps what is needed for up to 4; fit again with --k 5"
+            "5 features are asked for, the model keeps what is needed for up to 4; fit again with `k = 5`"
         );
         assert_eq!(told(&binary(), Cut::Size(0)), "at least one feature must stay");
         for share in [-0.1, 1.1, f64::NAN] {

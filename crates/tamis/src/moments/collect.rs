@@ -12,6 +12,7 @@ use crate::data::{
     TaskKind,
 };
 use crate::loss::LossKind;
+use crate::param::{Message, ParamName, names};
 use crate::read::{Block, ReadError, ReadOptions, RowStream, Source};
 use crate::trainer::Observer;
 
@@ -51,21 +52,27 @@ pub struct CollectOptions {
 
 impl CollectOptions {
     pub(super) fn check(&self) -> Result<(), MomentsError> {
-        let clash = |text: &str| Err(MomentsError::Choice(text.into()));
+        let clash = |text, params: &[ParamName]| Err(MomentsError::Choice(Message::new(text, params.iter().copied())));
         if !(0.0..1.0).contains(&self.forget) {
-            return clash("--forget must be at least 0 and below 1: the share of the newest row in the averages");
+            return clash(
+                "{} must be at least 0 and below 1: the share of the newest row in the averages",
+                &[names::FORGET],
+            );
         }
         if self.folds > MOST_FOLDS {
-            return clash("--folds must be at most 1000");
+            return clash("{} must be at most 1000", &[names::MOMENTS_FOLDS]);
         }
         if self.forget > 0.0 && self.folds > 1 {
-            return clash("--forget and --folds do not go together: folds of a stream that forgets are not alike");
+            return clash(
+                "{} and {} are exclusive: folds of a stream that forgets are not alike",
+                &[names::FORGET, names::MOMENTS_FOLDS],
+            );
         }
         if self.screen.is_some() && self.sources.iter().any(|source| source.path.is_none()) {
-            return clash("--screen reads the data twice, and standard input can be read once: use a file");
+            return clash("{} reads the data twice, and standard input can be read once: use a file", &[names::SCREEN]);
         }
         if self.screen == Some(0) {
-            return clash("--screen must be at least 1");
+            return clash("{} must be at least 1", &[names::SCREEN]);
         }
         Ok(())
     }

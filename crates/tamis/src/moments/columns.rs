@@ -64,7 +64,7 @@ impl Products {
             };
             let [a, b] = parts[..] else {
                 let text = format!("line {}: two names were expected, apart by a tab, found {line:?}", number + 1);
-                return Err(MomentsError::Choice(text));
+                return Err(MomentsError::Choice(text.into()));
             };
             list.push([a.to_string(), b.to_string()]);
         }

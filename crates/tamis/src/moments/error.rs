@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::data::tensor_file::TensorFileError;
 use crate::data::{DuplicateFeature, TargetError};
+use crate::param::{Message, names};
 use crate::read::ReadError;
 
 /// Moments cannot be made, joined, saved or loaded.
@@ -21,7 +22,7 @@ pub enum MomentsError {
     #[error(transparent)]
     Duplicate(#[from] DuplicateFeature),
     #[error("{0}")]
-    Choice(String),
+    Choice(Message),
     #[error(
         "{columns} columns need {} of memory{}, and {} are allowed: {}", size(*needed), copies(*folds), size(*limit),
         advice(*fits)
@@ -29,6 +30,14 @@ pub enum MomentsError {
     TooWide { columns: u64, folds: usize, needed: u64, limit: u64, fits: u64 },
     #[error("no column {name:?} in the data{}", if near.is_empty() { String::new() } else { format!("; there are {near}") })]
     NoColumn { name: String, near: String },
+    #[error("cannot {verb} moments of {} and of {} folds: make both with the same {}", folds[0], folds[1], names::MOMENTS_FOLDS)]
+    OtherFolds { verb: String, folds: [usize; 2] },
+    #[error("cannot {verb}: one predicts a number and the other classes; {} decides it", names::TASK)]
+    OtherTask { verb: String },
+    #[error("cannot {verb}: the column {name:?} is in one table and not in the other")]
+    OtherTable { verb: String, name: String },
+    #[error("{name:?} is a column of one and not of the other{}", same_features(*screened))]
+    OtherColumn { name: String, screened: bool },
     #[error("{0}")]
     Differ(String),
     #[error(
@@ -58,13 +67,24 @@ fn size(bytes: u64) -> String {
     }
 }
 
+fn same_features(screened: bool) -> String {
+    if screened {
+        format!("; both need the same features: use {} for the second", names::FEATURES_OF)
+    } else {
+        String::new()
+    }
+}
+
 fn copies(folds: usize) -> String {
     if folds > 1 { format!(" ({folds} folds)") } else { String::new() }
 }
 
 fn advice(fits: u64) -> String {
     format!(
-        "--screen {fits} keeps the {fits} columns most correlated with the target, --memory allows more, and \
-         `tamis fit --k N` learns online without this memory"
+        "{} keeps the {fits} columns most correlated with the target, {} allows more, and a fit with {} learns online \
+         without this memory",
+        names::SCREEN.with(fits),
+        names::MEMORY,
+        names::K
     )
 }

@@ -113,13 +113,12 @@ impl Moments {
     }
 
     fn check_alike(&self, other: &Moments, verb: &str) -> Result<(), MomentsError> {
-        let differ = |text: String| Err(MomentsError::Differ(text));
         if self.folds.len() != other.folds.len() {
             let (a, b) = (self.folds.len(), other.folds.len());
-            return differ(format!("cannot {verb} moments of {a} and of {b} folds: make both with the same --folds"));
+            return Err(MomentsError::OtherFolds { verb: verb.into(), folds: [a, b] });
         }
         if self.classes().is_empty() != other.classes().is_empty() {
-            return differ(format!("cannot {verb}: one predicts a number and the other classes; --task settles it"));
+            return Err(MomentsError::OtherTask { verb: verb.into() });
         }
         if let (Some(a), Some(b)) = (&self.table, &other.table) {
             let names =
@@ -127,7 +126,7 @@ impl Moments {
             let (a, b) = (names(a), names(b));
             let stray = a.iter().find(|name| !b.contains(name)).or(b.iter().find(|name| !a.contains(name)));
             if let Some(name) = stray {
-                return differ(format!("cannot {verb}: the column {name:?} is in one table and not in the other"));
+                return Err(MomentsError::OtherTable { verb: verb.into(), name: name.clone() });
             }
         }
         Ok(())
@@ -144,19 +143,10 @@ impl Moments {
         let screened = self.screened || other.screened;
         let open = |column: &Column| column.is_feature() || matches!(column, Column::Class(_));
         if let Some(column) = strange.filter(|column| !may_grow || !open(column) || (screened && column.is_feature())) {
-            let why =
-                if screened { "; both need the same features: use --features-of FILE for the second" } else { "" };
-            return Err(MomentsError::Differ(format!(
-                "{:?} is a column of one and not of the other{why}",
-                column.name()
-            )));
+            return Err(MomentsError::OtherColumn { name: column.name(), screened });
         }
         if let Some(column) = lost().filter(|_| screened) {
-            let why = "both need the same features: use --features-of FILE for the second";
-            return Err(MomentsError::Differ(format!(
-                "{:?} is a column of one and not of the other; {why}",
-                column.name()
-            )));
+            return Err(MomentsError::OtherColumn { name: column.name(), screened });
         }
         if self.columns == other.columns {
             return Ok(None);
@@ -212,11 +202,11 @@ mod tests {
         assert!(told(plain().subtract(&plain())).contains("2 rows less 2 rows leave nothing"));
         assert!(told(plain().subtract(&other())).contains("\"b\" is a column of one and not of the other"));
         let screened = Moments { screened: true, ..plain() };
-        assert!(told(screened.clone().merge(&other())).contains("--features-of"));
+        assert!(told(screened.clone().merge(&other())).contains("`features-of`"));
         let folds = Moments { folds: vec![Sums::new(2), Sums::new(2)], ..plain() };
         assert!(told(plain().merge(&folds)).contains("1 and of 2 folds"));
         let classes =
             Moments { columns: vec![Column::Class(Label::Number(1.0)), Column::Feature("a".into())], ..plain() };
-        assert!(told(plain().merge(&classes)).contains("--task"));
+        assert!(told(plain().merge(&classes)).contains("`task`"));
     }
 }

@@ -14,30 +14,37 @@
 
 use crate::data::Example;
 use crate::loss::LossKind;
-use crate::recipe::{Method, Recipe};
+use crate::recipe::{MethodParams, Recipe};
 use crate::trainer::{BufferedRows, TrainError, TrainingData};
 
-/// The parameter of a recipe that depends on R², and the longest step in units of 1/R²; `None` if it stays as it is.
-pub(crate) fn limit(recipe: &Recipe, loss: LossKind) -> Option<(&'static str, f64)> {
-    let (name, most) = match recipe.method {
-        Method::Fobos | Method::Tsgd | Method::Sadmm => ("learning-rate", 2.0),
-        Method::Fofs => ("learning-rate", 0.5),
-        Method::Rda => ("gamma", 2.0),
+/// The longest first step in units of 1/R², if it depends on R².
+pub(crate) fn limit(recipe: &Recipe, loss: LossKind) -> Option<f64> {
+    let (is_given, most) = match &recipe.method {
+        MethodParams::Fobos(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 2.0),
+        MethodParams::Tsgd(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 2.0),
+        MethodParams::Sadmm(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 2.0),
+        MethodParams::Fofs(params) => (params.schedule.is_some() || params.learning_rate.is_some(), 0.5),
+        MethodParams::Rda(params) => (params.gamma.is_some(), 2.0),
         _ => return None,
     };
-    let grows = !loss.has_bounded_slope();
-    (grows && recipe.rate.is_none() && !recipe.numbers.contains_key(name)).then_some((name, most))
+    (!loss.has_bounded_slope() && !is_given).then_some(most)
 }
 
 /// The recipe with a first step that R² allows.
 pub(crate) fn cap_initial_step(recipe: &Recipe, loss: LossKind, max_squared_norm: f64) -> Recipe {
-    let Some((name, most)) = limit(recipe, loss).filter(|_| max_squared_norm > 0.0) else { return recipe.clone() };
+    let mut recipe = recipe.clone();
+    let Some(most) = limit(&recipe, loss).filter(|_| max_squared_norm > 0.0) else { return recipe };
     let safe = most / max_squared_norm;
-    let number = match name {
-        "gamma" => recipe.number(name).max(1.0 / safe),
-        _ => recipe.number(name).min(safe),
-    };
-    recipe.clone().set(name, number)
+    let rate = recipe.method.steps().map(|steps| steps.learning_rate.min(safe));
+    match &mut recipe.method {
+        MethodParams::Fobos(params) => params.learning_rate = rate,
+        MethodParams::Tsgd(params) => params.learning_rate = rate,
+        MethodParams::Sadmm(params) => params.learning_rate = rate,
+        MethodParams::Fofs(params) => params.learning_rate = rate,
+        MethodParams::Rda(params) => params.gamma = Some(params.gamma().max(1.0 / safe)),
+        _ => unreachable!("no other method is limited"),
+    }
+    recipe
 }
 
 /// R² of the buffered rows, or 0 if nothing depends on it.

@@ -5,7 +5,7 @@ use super::support::Support;
 use crate::data::{Batch, Example, FeatureId, Row};
 use crate::learn::AnyLearner;
 use crate::model::Output;
-use crate::recipe::{Method, Recipe};
+use crate::recipe::{FtrlParams, Recipe};
 use crate::trainer::{BufferedRows, ProgressiveValidation, Session, TrainError};
 
 /// The outputs of a model with these features.
@@ -16,8 +16,9 @@ pub(crate) fn refit(
 ) -> Result<Vec<Output>, TrainError> {
     let (data, scaler) = (&*session.data, session.data.scaler());
     let recipe = &data.recipe;
-    let plain = Recipe { intercept: recipe.intercept, loss: recipe.loss, ..Recipe::new(Method::Ftrl) };
-    let start = AnyLearner::new(&plain.set("penalty", 0.0), data.targets.loss_fn);
+    let method = FtrlParams { l1: Some(0.0), ..FtrlParams::default() }.into();
+    let plain = Recipe { method, intercept: recipe.intercept, loss: recipe.loss, ..Recipe::default() };
+    let start = AnyLearner::new(&plain, data.targets.loss_fn);
     let mut learners = OneVsRest::new(start, data.targets.outputs(), session.threads);
     let mut is_chosen = vec![false; data.dictionary.span()];
     chosen.iter().for_each(|&id| is_chosen[id as usize] = true);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Missing;
+use crate::param::names;
 
 /// What a column means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub struct KnownColumns {
 pub enum ColumnError {
     #[error("no column {name:?}; the columns are {columns}")]
     Unknown { name: String, columns: String },
-    #[error("which column is the label? name it with --target; the columns are {columns}")]
+    #[error("which column is the label? name it with {}; the columns are {columns}", names::TARGET)]
     NoTarget { columns: String },
     #[error("the header has the column {name:?} twice")]
     Twice { name: String },
@@ -187,7 +188,7 @@ mod tests {
     fn complaints_list_the_columns() {
         let missing = ColumnOptions { needs_target: true, ..Default::default() };
         let text = Columns::resolve(names(&["a", "b"]), |_| true, &missing).unwrap_err().to_string();
-        assert_eq!(text, "which column is the label? name it with --target; the columns are \"a\", \"b\"");
+        assert_eq!(text, "which column is the label? name it with `target`; the columns are \"a\", \"b\"");
         let wrong = ColumnOptions { target: Some("c".into()), ..Default::default() };
         let text = Columns::resolve(names(&["a", "b"]), |_| true, &wrong).unwrap_err().to_string();
         assert_eq!(text, "no column \"c\"; the columns are \"a\", \"b\"");

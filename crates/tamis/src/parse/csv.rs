@@ -255,7 +255,10 @@ mod tests {
         let text = "a,b,y\n1,2,0\n,2,1\n";
         let (rows, errors) = parse(text, Missing::Error);
         assert_eq!((rows.len(), errors[0].line, errors[0].column), (1, 1, 1));
-        assert_eq!(errors[0].problem.to_string(), "column \"a\" is empty; use --missing zero or --missing skip-row");
+        assert_eq!(
+            errors[0].problem.to_string(),
+            "column \"a\" is empty; use `missing = zero` or `missing = skip-row`"
+        );
         assert_eq!(parse(text, Missing::Zero).0.len(), 2);
         assert_eq!(parse(text, Missing::SkipRow).0.len(), 1);
     }
@@ -267,7 +270,7 @@ mod tests {
         table.parse(b"1,0\nred,1\n", &mut rows, &mut errors);
         assert_eq!(
             errors[0].problem.to_string(),
-            "column \"a\": \"red\" is not a number; use --categorical a if the column holds categories"
+            "column \"a\": \"red\" is not a number; use `categorical = a` if the column holds categories"
         );
     }
 }

@@ -160,7 +160,7 @@ mod tests {
         assert!(told(r#"{"y":1}"#).contains("missing field `x`"));
         assert!(told(r#"{"y":1,"x":{"a":[1]}}"#).contains("not a JSON object"));
         assert!(told(r#"{"y":1,"z":1,"x":{}}"#).contains("unknown field `z`"));
-        assert!(told(r#"{"y":1,"x":{"a":null}}"#).contains("--missing zero"));
+        assert!(told(r#"{"y":1,"x":{"a":null}}"#).contains("`missing = zero`"));
         assert!(told(r#"{"y":1,"weight":-1,"x":{}}"#).contains("importance weight"));
         assert!(told(r#"{"y":1,"x":{"a":1e999}}"#).contains("out of range"));
     }

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::param::names;
+
 /// A bad line: where in the block, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
@@ -20,13 +22,13 @@ pub struct ParseError {
 pub enum Problem {
     #[error("{what} {found:?} is not a number")]
     NotANumber { what: &'static str, found: String },
-    #[error("{what} {found:?} is not finite; leave it out, or use --missing zero or --missing skip-row for NaN")]
+    #[error("{what} {found:?} is not finite; leave it out, or use {} or {} for NaN", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
     NotFinite { what: &'static str, found: String },
     #[error("expected index:value, found {found:?}")]
     NoColon { found: String },
     #[error("feature index {found:?} is not a whole number")]
     BadIndex { found: String },
-    #[error("feature index 0 in a 1-based file; use --zero-based if indices start at 0")]
+    #[error("feature index 0 in a 1-based file; use {} if indices start at 0", names::ZERO_BASED)]
     IndexZero,
     #[error("feature index {found} is larger than 4294967294")]
     IndexTooLarge { found: String },
@@ -48,9 +50,9 @@ pub enum Problem {
     Base { found: String },
     #[error("{found} fields where the header has {expected}")]
     Ragged { expected: usize, found: usize },
-    #[error("column {column:?}: {found:?} is not a number; use --categorical {column} if the column holds categories")]
+    #[error("column {column:?}: {found:?} is not a number; use {} if the column holds categories", names::CATEGORICAL.with(column))]
     NotNumeric { column: String, found: String },
-    #[error("column {column:?} is empty; use --missing zero or --missing skip-row")]
+    #[error("column {column:?} is empty; use {} or {}", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
     Empty { column: String },
     #[error("not valid UTF-8")]
     NotUtf8,

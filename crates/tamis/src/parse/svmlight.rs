@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(complaint("x 3:1"), "1: label \"x\" is not a number");
         assert_eq!(complaint("1,2 3:1"), "1: label \"1,2\" is a list; rows with several labels are not supported");
         assert_eq!(complaint("3:1 4:1"), "1: the line has no label");
-        assert_eq!(complaint("1 0:1"), "3: feature index 0 in a 1-based file; use --zero-based if indices start at 0");
+        assert_eq!(complaint("1 0:1"), "3: feature index 0 in a 1-based file; use `zero-based` if indices start at 0");
         assert_eq!(complaint("1 a:1"), "3: feature index \"a\" is not a whole number");
         assert_eq!(complaint("1 -3:1"), "3: feature index \"-3\" is not a whole number");
         assert_eq!(complaint("1 5"), "3: expected index:value, found \"5\"");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::columnar::ColumnarError;
+use crate::param::names;
 use crate::parse::Problem;
 use crate::parse::columns::ColumnError;
 
@@ -24,7 +25,7 @@ pub enum ReadError {
     NotCompressed { file: String, named: &'static str },
     #[error("{file}: this build cannot read {compression} files: the cargo feature `compression` is off")]
     CompressionOff { file: String, compression: &'static str },
-    #[error("{file}: cannot tell the format by the name; use --format svm|vw|csv|tsv|jsonl|parquet|arrow|npz")]
+    #[error("{file}: cannot tell the format by the name; use {}", names::FORMAT.with("svm|vw|csv|tsv|jsonl|parquet|arrow|npz"))]
     UnknownFormat { file: String },
     #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::EXTENSIONS)]
     EmptyDirectory { path: PathBuf },

@@ -194,8 +194,8 @@ mod tests {
         assert_eq!(names(&[at("*.svm"), at("a.svm.gz")]), [at("b.svm"), at("a.svm.gz")]);
         assert!(complaint(at("*.vw")).ends_with("no file matches"));
         assert!(complaint(at("none.svm")).contains("No such file"));
-        assert!(complaint(at("notes.txt")).contains("use --format"));
-        assert!(complaint("-".into()).contains("use --format"));
+        assert!(complaint(at("notes.txt")).contains("use `format"));
+        assert!(complaint("-".into()).contains("use `format"));
         assert_eq!(expand(&["-".into()], Some(Format::Csv)).unwrap()[0].name, "<stdin>");
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::table::{Params, Range, choices, params};
 use super::{Recipe, RecipeError};
+use crate::param::{ParamName, names};
 
 /// How to make a model of moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +43,7 @@ impl Solver {
         Solver::Scad,
     ];
 
-    /// The name on the command line.
+    /// The name in files and front ends.
     pub fn name(self) -> &'static str {
         match self {
             Solver::Ols => "ols",
@@ -59,14 +61,19 @@ impl Solver {
     pub fn about(self) -> &'static str {
         match self {
             Solver::Ols => "least squares, all features",
-            Solver::Ridge => "least squares with a ridge (--penalty)",
+            Solver::Ridge => "ridge regression",
             Solver::OlsTh => "least squares, keep the k largest, refit",
-            Solver::Ofsa => "features leave while weights are found (annealing), refit",
-            Solver::Lasso => "soft threshold",
-            Solver::ElasticNet => "lasso and ridge (--l1-share)",
-            Solver::Mcp => "minimax concave: large weights are not shrunk (--concavity)",
-            Solver::Scad => "smoothly clipped: large weights are not shrunk (--concavity)",
+            Solver::Ofsa => "feature selection with annealing, refit",
+            Solver::Lasso => "lasso: an L1 penalty",
+            Solver::ElasticNet => "elastic net: lasso and ridge",
+            Solver::Mcp => "minimax concave penalty: large weights are not shrunk; the default",
+            Solver::Scad => "smoothly clipped absolute deviation: large weights are not shrunk",
         }
+    }
+
+    /// Whether it has a penalty λ.
+    pub fn has_lambda(self) -> bool {
+        self.is_penalised() || self == Solver::Ridge
     }
 
     /// Whether its sparsity comes from a penalty.
@@ -93,7 +100,7 @@ impl Criterion {
     /// All criteria, in the order of the documentation.
     pub const ALL: [Criterion; 4] = [Criterion::Bic, Criterion::Aic, Criterion::Ebic, Criterion::Cv];
 
-    /// The name on the command line.
+    /// The name in files and front ends.
     pub fn name(self) -> &'static str {
         match self {
             Criterion::Aic => "aic",
@@ -104,92 +111,108 @@ impl Criterion {
     }
 }
 
-/// Everything that decides which model is made of given moments.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct SolveRecipe {
-    /// The solver.
-    pub method: Solver,
-    /// The column to predict, if it is not the label.
-    #[serde(default)]
-    pub target: Option<String>,
-    /// Exactly this many features.
-    pub k: Option<usize>,
-    /// λ, in units of the target.
-    pub penalty: Option<f64>,
-    /// A criterion that chooses.
-    pub choose: Option<Criterion>,
-    /// Whether the chosen features are refitted without penalty.
-    pub refit: bool,
-    /// ρ of the elastic net.
-    pub l1_share: f64,
-    /// b of MCP, a of SCAD; `None` takes 3 and 3.7.
-    pub concavity: Option<f64>,
-    /// λ that was found, where it was not given.
-    #[serde(default)]
-    pub found_penalty: Option<f64>,
-    /// The rate at which the moments forgot.
-    #[serde(default)]
-    pub forget: Option<f64>,
-    /// Features of the model that are products, and what they are products of.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub products: BTreeMap<String, [String; 2]>,
+choices!(Solver, Criterion);
+
+params! {
+    /// Everything that decides which model is made of given moments.
+    pub struct SolveRecipe {
+        also
+        /// λ that was found, where it was not given.
+        found_lambda: Option<f64> = None;
+        also
+        /// The rate at which the moments forgot.
+        forget: Option<f64> = None;
+        also
+        /// Features of the model that are products, and what they are products of.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        products: BTreeMap<String, [String; 2]> = BTreeMap::new();
+        /// The solver.
+        method: Solver = Solver::Mcp, METHOD;
+        /// The column to predict, if moments have several targets.
+        target: Option<String> = None, TARGET;
+        /// Exactly this many features.
+        k: Option<usize> = None, K, Range::at_least(1.0);
+        /// λ: strength of the penalty, in units of the target, on standardized columns.
+        lambda: Option<f64> = None, LAMBDA, Range::at_least(0.0);
+        /// Criterion that selects the size: bic, aic, ebic or cv [default: cv if the moments have folds, else ebic].
+        criterion: Option<Criterion> = None, CRITERION;
+        /// Refit the selected features without penalty; ols-th and ofsa always do.
+        refit: bool = false, REFIT;
+        /// ρ: the L1 share of the elastic net [default: 0.5].
+        l1_ratio: Option<f64> = None, L1_RATIO, Range::above(0.0).at_most(1.0);
+        /// γ of MCP (above 1) or a of SCAD (above 2) [default: 3 and 3.7].
+        concavity: Option<f64> = None, CONCAVITY, Range::above(1.0);
+    }
 }
 
 impl SolveRecipe {
     /// A recipe for a solver, all else by default.
     pub fn new(method: Solver) -> Self {
-        SolveRecipe {
-            method,
-            target: None,
-            k: None,
-            penalty: None,
-            choose: None,
-            refit: false,
-            l1_share: 0.5,
-            concavity: None,
-            found_penalty: None,
-            forget: None,
-            products: BTreeMap::new(),
-        }
+        SolveRecipe { method, ..SolveRecipe::default() }
     }
 
-    /// b of MCP, a of SCAD.
+    /// Sets a parameter from text.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), RecipeError> {
+        if self.assign(name, text)? { Ok(()) } else { Err(RecipeError::Unknown { name: name.into() }) }
+    }
+
+    /// ρ of the elastic net in force.
+    pub fn l1_ratio(&self) -> f64 {
+        self.l1_ratio.unwrap_or(0.5)
+    }
+
+    /// γ of MCP, a of SCAD in force.
     pub fn concavity(&self) -> f64 {
         self.concavity.unwrap_or(if self.method == Solver::Scad { 3.7 } else { 3.0 })
     }
 
-    /// Looks at every number and every pair of choices once.
+    /// The recipe with the criterion in force. Where nothing determines the size, cross-validation does if there are
+    /// folds, and the extended BIC if there are none.
+    pub fn resolved(&self, folds: usize) -> Self {
+        let is_given = self.k.is_some() || self.lambda.is_some() || self.criterion.is_some();
+        let by_default = if folds > 1 { Criterion::Cv } else { Criterion::Ebic };
+        let criterion = if is_given || self.method == Solver::Ols { self.criterion } else { Some(by_default) };
+        SolveRecipe { criterion, ..self.clone() }
+    }
+
+    /// Looks at every parameter and at every pair of choices once.
     pub fn check(&self) -> Result<(), RecipeError> {
-        let clash = |text: String| Err(RecipeError::Clash(text));
-        let range = |name, range: &str, value| Err(RecipeError::Range { name, range: range.into(), value });
-        let method = self.method.name();
-        if self.k == Some(0) {
-            return clash("--k must be at least 1".into());
+        self.check_ranges()?;
+        self.check_owner(names::L1_RATIO, self.l1_ratio, &[Solver::ElasticNet])?;
+        self.check_owner(names::CONCAVITY, self.concavity, &[Solver::Mcp, Solver::Scad])?;
+        if self.method == Solver::Scad && self.concavity() <= 2.0 {
+            let (expected, found) = ("a number above 2 for scad".into(), self.concavity().to_string());
+            return Err(RecipeError::Value { param: names::CONCAVITY, expected, found });
         }
-        if let Some(value) = self.penalty.filter(|value| !(value.is_finite() && *value >= 0.0)) {
-            return range("penalty", "of at least 0", value);
+        let [k, lambda, criterion] = [self.k.is_some(), self.lambda.is_some(), self.criterion.is_some()];
+        let unsupported = |param: ParamName, reason| {
+            Err(RecipeError::Unsupported { method: self.method.name(), param: param.into(), reason })
+        };
+        if lambda && !self.method.has_lambda() {
+            return unsupported(names::LAMBDA, "it has no penalty");
         }
-        if !(self.l1_share > 0.0 && self.l1_share <= 1.0) {
-            return range("l1-share", "above 0 and at most 1", self.l1_share);
-        }
-        let least = if self.method == Solver::Scad { 2.0 } else { 1.0 };
-        if !(self.concavity() > least && self.concavity().is_finite()) {
-            return range("concavity", if least == 2.0 { "above 2 for scad" } else { "above 1" }, self.concavity());
-        }
-        let given = [self.k.is_some(), self.penalty.is_some(), self.choose.is_some()];
-        match (self.method, given) {
-            (Solver::Ols, [_, false, false]) => Ok(()),
-            (Solver::Ols, _) => clash("ols has no penalty and nothing to choose: give --k, or nothing".into()),
-            (Solver::Ridge, [_, true, false] | [false, false, true]) => Ok(()),
-            (Solver::Ridge, _) => clash("ridge needs --penalty (with --k to keep k features) or --choose".into()),
-            (Solver::OlsTh | Solver::Ofsa, [true, false, false] | [false, false, true]) => Ok(()),
-            (Solver::OlsTh | Solver::Ofsa, _) => {
-                clash(format!("{method} needs either --k or --choose, and no --penalty"))
+        match self.method {
+            Solver::Ols if criterion => unsupported(names::CRITERION, "it keeps all features, or k of them"),
+            Solver::Ridge if k && !lambda => {
+                let (what, params) = (names::K.with("N for ridge"), vec![names::LAMBDA]);
+                Err(RecipeError::Missing { what, params, note: "" })
             }
-            (_, [true, false, false] | [false, true, false] | [false, false, true]) => Ok(()),
-            _ => clash(format!("how sparse? {method} needs one of --k, --penalty and --choose")),
+            Solver::Ridge if k && !criterion => Ok(()),
+            _ if u8::from(k) + u8::from(lambda) + u8::from(criterion) > 1 => {
+                let params = [(names::K, k), (names::LAMBDA, lambda), (names::CRITERION, criterion)];
+                let params = params.into_iter().filter_map(|(name, given)| given.then_some(name)).collect();
+                Err(RecipeError::Exclusive { params, reason: "each determines the size of the model" })
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn check_owner(&self, param: ParamName, given: Option<f64>, owners: &[Solver]) -> Result<(), RecipeError> {
+        if given.is_none() || owners.contains(&self.method) {
+            return Ok(());
+        }
+        let owners = owners.iter().map(|owner| owner.name()).collect();
+        Err(RecipeError::NotOfMethod { method: self.method.name(), param, owners })
     }
 }
 
@@ -251,19 +274,39 @@ mod tests {
     fn choices_that_do_not_fit_are_told() {
         let told = |recipe: SolveRecipe| recipe.check().unwrap_err().to_string();
         let new = SolveRecipe::new;
-        assert!(told(new(Solver::Lasso)).contains("one of --k, --penalty and --choose"));
-        assert!(told(SolveRecipe { k: Some(3), penalty: Some(1.0), ..new(Solver::Mcp) }).contains("one of --k"));
-        assert!(told(SolveRecipe { penalty: Some(1.0), ..new(Solver::Ofsa) }).contains("no --penalty"));
-        assert!(told(SolveRecipe { penalty: Some(-1.0), ..new(Solver::Lasso) }).contains("at least 0, got -1"));
+        let exclusive = "`k` and `lambda` are exclusive: each determines the size of the model";
+        assert_eq!(told(SolveRecipe { k: Some(3), lambda: Some(1.0), ..new(Solver::Mcp) }), exclusive);
+        let none = "ofsa does not support `lambda`: it has no penalty";
+        assert_eq!(told(SolveRecipe { lambda: Some(1.0), ..new(Solver::Ofsa) }), none);
+        let negative = "`lambda` must be a number of at least 0, got -1";
+        assert_eq!(told(SolveRecipe { lambda: Some(-1.0), ..new(Solver::Lasso) }), negative);
         let concave = |concavity| SolveRecipe { k: Some(1), concavity: Some(concavity), ..new(Solver::Scad) };
-        assert!(told(concave(2.0)).contains("above 2 for scad, got 2"));
+        assert_eq!(told(concave(2.0)), "`concavity` must be a number above 2 for scad, got 2");
         assert_eq!(concave(2.5).check(), Ok(()));
-        assert!(told(SolveRecipe { k: Some(1), l1_share: 0.0, ..new(Solver::ElasticNet) }).contains("l1-share"));
+        let ratio = |method| SolveRecipe { k: Some(1), l1_ratio: Some(0.3), ..new(method) };
+        assert_eq!(told(ratio(Solver::Lasso)), "lasso has no parameter `l1-ratio`; elastic-net has");
+        assert_eq!(ratio(Solver::ElasticNet).check(), Ok(()));
+        let ridge = |k, lambda| SolveRecipe { k, lambda, ..new(Solver::Ridge) };
+        assert_eq!(ridge(Some(3), Some(1.0)).check(), Ok(()));
+        assert!(told(ridge(Some(3), None)).ends_with("needs `lambda`"), "{}", told(ridge(Some(3), None)));
+    }
+
+    #[test]
+    fn a_size_is_determined_by_default() {
+        let criterion = |recipe: SolveRecipe, folds| recipe.resolved(folds).criterion;
+        assert_eq!(criterion(SolveRecipe::default(), 0), Some(Criterion::Ebic));
+        assert_eq!(criterion(SolveRecipe::default(), 5), Some(Criterion::Cv));
+        assert_eq!(criterion(SolveRecipe { k: Some(3), ..SolveRecipe::default() }, 5), None);
+        assert_eq!(criterion(SolveRecipe::new(Solver::Ols), 5), None);
+        for method in Solver::ALL {
+            assert_eq!(SolveRecipe::new(method).check(), Ok(()), "{method:?}");
+            assert_eq!(SolveRecipe::new(method).resolved(5).check(), Ok(()), "{method:?}");
+        }
     }
 
     #[test]
     fn both_origins_survive_json() {
-        let solve = SolveRecipe { choose: Some(Criterion::Ebic), ..SolveRecipe::new(Solver::ElasticNet) };
+        let solve = SolveRecipe { criterion: Some(Criterion::Ebic), ..SolveRecipe::new(Solver::ElasticNet) };
         for origin in [Origin::Fit(Recipe::default()), Origin::Solve(solve)] {
             let text = serde_json::to_string(&origin).unwrap();
             assert_eq!(serde_json::from_str::<Origin>(&text).unwrap(), origin, "{text}");

@@ -41,6 +41,7 @@ use self::path::{Fit, Grid, exactly, fits, grid};
 use self::problem::Problem;
 use crate::model::Model;
 use crate::moments::{Moments, Sums};
+use crate::param::names;
 use crate::read::memory_of_this_machine;
 use crate::recipe::{Criterion, RecipeError, SolveRecipe, Solver};
 
@@ -57,7 +58,7 @@ pub enum SolveError {
     OneRow,
     #[error("no column {name:?} to predict; the targets are {targets}")]
     NoTarget { name: String, targets: String },
-    #[error("there are several targets: name one with --target; they are {targets}")]
+    #[error("there are several targets: name one with {}; they are {targets}", names::TARGET)]
     WhichTarget { targets: String },
     #[error("the moments hold only the class {label}; two are needed to tell a difference: merge with others")]
     OneClass { label: String },
@@ -65,15 +66,18 @@ pub enum SolveError {
     ConstantTarget { name: String },
     #[error("no feature varies: there is nothing to predict from")]
     NoFeatures,
-    #[error("{k} features were asked for and there are {usable} that vary and are no copies ({all} in all); lower --k")]
+    #[error(
+        "{k} features were asked for and there are {usable} that vary and are no copies ({all} in all); lower {}",
+        names::K
+    )]
     TooMany { k: usize, usable: usize, all: usize },
     #[error(
-        "{features} features need {needed} MiB to solve, and {limit} MiB are allowed: make moments with --screen N"
+        "{features} features need {needed} MiB to solve, and {limit} MiB are allowed: make moments with {}", names::SCREEN.with("N")
     )]
     TooWide { features: u64, needed: u64, limit: u64 },
-    #[error("cross-validation needs folds, and these moments have none: make them with `tamis moments --folds 5`")]
+    #[error("cross-validation needs folds, and these moments have none: make moments with {}", names::MOMENTS_FOLDS.with(5))]
     NoFolds,
-    #[error("fold {fold} has no rows, or all of them: use fewer --folds or more rows")]
+    #[error("fold {fold} has no rows, or all of them: use fewer {} or more rows", names::MOMENTS_FOLDS)]
     EmptyFold { fold: usize },
 }
 
@@ -82,7 +86,7 @@ pub enum SolveError {
 pub struct PathPoint {
     /// λ.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub penalty: Option<f64>,
+    pub lambda: Option<f64>,
     /// Features.
     pub size: usize,
     /// The share of variance explained in the data of the moments.
@@ -153,6 +157,7 @@ pub struct SolveOptions {
 /// Makes the model a recipe asks for.
 pub fn solve(moments: &Moments, recipe: &SolveRecipe, options: SolveOptions) -> Result<Solved, SolveError> {
     recipe.check()?;
+    let recipe = &recipe.resolved(moments.folds.len());
     let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().expect("threads can be made");
     threads.install(|| solve_here(moments, recipe, options.path))
 }
@@ -175,19 +180,19 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
         .map(|(freedom, fit)| judge(&problem, fit, freedom))
         .collect();
     let mut path = points(moments, &problem, &fits, &judged);
-    let wants_folds = recipe.choose == Some(Criterion::Cv);
+    let wants_folds = recipe.criterion == Some(Criterion::Cv);
     if wants_folds && moments.folds.len() < 2 {
         return Err(SolveError::NoFolds);
     }
     if wants_folds || (with_path && moments.folds.len() > 1) {
         add_folds(moments, &total, &task, recipe, &grid, &mut path)?;
     }
-    if let Some(criterion) = recipe.choose {
+    if let Some(criterion) = recipe.criterion {
         chosen = best(&path, criterion);
     }
     let mut notes = notes(&problem, &task, recipe, &fits[chosen]);
-    if recipe.choose.is_some() && recipe.method.is_penalised() && chosen + 1 == path.len() {
-        notes.push("the smallest penalty of the path was chosen: a smaller one (--penalty) may be better still".into());
+    if recipe.criterion.is_some() && recipe.method.is_penalised() && chosen + 1 == path.len() {
+        notes.push("the smallest penalty of the path was chosen: a smaller one may be better still".into());
     }
     let model = task.model(moments, &problem, &fits[chosen], recipe, judged[chosen].error);
     let traces = if with_path { traces(moments, &problem, &fits, chosen) } else { Vec::new() };
@@ -241,7 +246,7 @@ fn check_memory(features: u64) -> Result<(), SolveError> {
 fn judgeable(moments: &Moments, total: &Sums, recipe: &SolveRecipe) -> usize {
     let largest = moments.folds.iter().map(|fold| fold.rows).max().unwrap_or(0);
     let most = total.rows.saturating_sub(largest).saturating_sub(1).max(1);
-    if recipe.choose == Some(Criterion::Cv) { most as usize } else { usize::MAX }
+    if recipe.criterion == Some(Criterion::Cv) { most as usize } else { usize::MAX }
 }
 
 /// The models to look at, the grid they are on, and the one asked for.
@@ -270,7 +275,7 @@ fn candidates(problem: &Problem, recipe: &SolveRecipe, with_path: bool, most: us
     if let Grid::Sizes(sizes) = &mut grid {
         sizes.retain(|&size| size < most);
     }
-    if let (Some(penalty), Grid::Penalties(list)) = (recipe.penalty, &mut grid) {
+    if let (Some(penalty), Grid::Penalties(list)) = (recipe.lambda, &mut grid) {
         // The larger λ of the path are the way to the one given.
         list.retain(|&other| other > penalty && recipe.method.is_penalised());
         list.push(penalty);
@@ -301,7 +306,7 @@ fn points(moments: &Moments, problem: &Problem, fits: &[Fit], judged: &[Judged])
         let size = support.len();
         before = support;
         let Judged { r2, aic, bic, ebic, .. } = *judged;
-        PathPoint { penalty: fit.penalty, size, r2, aic, bic, ebic, cv_error: None, cv_deviation: None, entered, left }
+        PathPoint { lambda: fit.penalty, size, r2, aic, bic, ebic, cv_error: None, cv_deviation: None, entered, left }
     };
     fits.iter().zip(judged).map(point).collect()
 }

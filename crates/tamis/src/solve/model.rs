@@ -96,8 +96,8 @@ impl Task {
                 recipe.products.insert(column.name(), [a.clone(), b.clone()]);
             }
         }
-        if recipe.penalty.is_none() {
-            recipe.found_penalty = fit.penalty;
+        if recipe.lambda.is_none() {
+            recipe.found_lambda = fit.penalty;
         }
         let outputs = (0..self.outputs.len()).map(|output| self.output(moments, problem, fit, output)).collect();
         Model {

@@ -61,7 +61,7 @@ pub(crate) enum Grid {
 /// The penalty of a recipe.
 pub(crate) fn penalty_of(recipe: &SolveRecipe) -> Penalty {
     match recipe.method {
-        Solver::ElasticNet => Penalty::ElasticNet(recipe.l1_share),
+        Solver::ElasticNet => Penalty::ElasticNet(recipe.l1_ratio()),
         Solver::Mcp => Penalty::Mcp(recipe.concavity()),
         Solver::Scad => Penalty::Scad(recipe.concavity()),
         _ => Penalty::Lasso,
@@ -167,7 +167,7 @@ pub(crate) fn exactly(problem: &Problem, recipe: &SolveRecipe, k: usize) -> Vec<
             let order = ranked(problem.size(), &least_squares(problem, &all, 0.0));
             plain(least_squares(problem, &order[..k], 0.0))
         }
-        Solver::Ridge => vec![ridge(problem, recipe.penalty.unwrap_or_default(), Some(k))],
+        Solver::Ridge => vec![ridge(problem, recipe.lambda.unwrap_or_default(), Some(k))],
         _ => walk_to(problem, recipe, k),
     }
 }

@@ -13,7 +13,7 @@
 //! | symbol | field | default |
 //! |---|---|---|
 //! | λ | `penalty` | by k, by a criterion or given; in units of the target, as scikit-learn's `alpha` on standardised columns |
-//! | ρ | `l1_share` | 0.5, scikit-learn's `l1_ratio` |
+//! | ρ | `l1_ratio` | 0.5, scikit-learn's `l1_ratio` |
 //! | b | `concavity` of MCP | 3, Breheny & Huang 2011 |
 //! | a | `concavity` of SCAD | 3.7, Fan & Li 2001 |
 //!

@@ -15,6 +15,7 @@ use super::platt::Calibration;
 use super::setup::hash_limit;
 use super::stage::{ClassCoding, PathMeans};
 use super::subsamples::HashedRows;
+use super::trainer::params_of;
 use crate::data::Batch;
 use crate::loss::{AnyLoss, LossKind};
 use crate::random::mix;
@@ -34,7 +35,7 @@ const MAX_ENTRIES: u64 = 1 << 19;
 /// Refines the weights of a size, if held-out rows gain more than chance; its score is then that of the new weights.
 pub(super) fn refine(data: &TrainingData, ensembles: &mut CrossFit, step: &mut SizeStep) {
     // Rows of earlier trainings cannot be fitted: what the paths know of them would be lost.
-    let has_memory = data.rows_before > 0 && data.recipe.number("forget") < 1.0;
+    let has_memory = data.rows_before > 0 && params_of(&data.recipe).warm_start_decay < 1.0;
     if has_memory || step.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
         return;
     }

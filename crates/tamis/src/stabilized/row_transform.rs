@@ -64,7 +64,7 @@ impl RowTransform {
     pub(super) fn new(dictionary: &Dictionary, scale: &ColumnScale, recipe: &Recipe) -> Self {
         let span = dictionary.span() as FeatureId;
         let is_key = |key: &str, name: &str| matches!(name.strip_prefix(key), Some(rest) if rest.is_empty() || rest.starts_with('='));
-        let key = recipe.key.as_deref();
+        let key = recipe.row_id();
         RowTransform {
             row_scale: recipe.row_scaling(),
             keys: (0..span).map(|id| key.is_some_and(|key| is_key(key, &dictionary.name(id)))).collect(),

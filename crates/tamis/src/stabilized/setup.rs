@@ -7,7 +7,7 @@ use super::row_transform::{DuplicateCounter, RowTransform};
 use super::sizes::{SMALLEST, size_path};
 use super::stage::ClassCoding;
 use super::subsamples::{HashedRows, Subsamples};
-use super::trainer::check_memory;
+use super::trainer::{check_memory, params_of};
 use crate::data::{FeatureId, OutputCoding, TargetKind};
 use crate::loss::{AnyLoss, LossKind};
 use crate::random::mix;
@@ -58,7 +58,7 @@ pub(super) fn set_up(
     let entries = survey.rows.iter().map(|&rows| u64::from(rows)).sum();
     transform.set_survey(survey.sizes, survey.rows);
     let loss = path_loss(data);
-    let paths = paths.unwrap_or_else(|| number_of_paths(data.recipe.number("paths") as usize, codings.len()));
+    let paths = paths.unwrap_or_else(|| number_of_paths(params_of(&data.recipe).n_paths, codings.len()));
     let settings = Settings { paths, intercept: data.recipe.intercept, ..Settings::default() };
     check_memory(session, active.len(), codings.len() * (paths.div_ceil(LANES) + FOLDS as usize))?;
     let member = |paths, subsamples, excluded| {
@@ -153,12 +153,12 @@ fn path_loss(data: &TrainingData) -> AnyLoss {
 }
 
 /// Paths of each output: many classes share the work.
-fn number_of_paths(given: usize, outputs: usize) -> usize {
+fn number_of_paths(given: Option<u64>, outputs: usize) -> usize {
     match (given, outputs) {
-        (0, 1 | 2) => 32,
-        (0, 3..=5) => 16,
-        (0, _) => 8,
-        (given, _) => given,
+        (Some(paths), _) => paths as usize,
+        (None, 1 | 2) => 32,
+        (None, 3..=5) => 16,
+        (None, _) => 8,
     }
 }
 

@@ -9,7 +9,16 @@ use super::setup::set_up;
 use crate::data::{Example, State};
 use crate::model::Model;
 use crate::read::Block;
+use crate::recipe::{MethodParams, Recipe, StabilizedParams};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, SizeReport, TrainError, Trainer, TrainingData};
+
+/// The parameters of the method.
+pub(super) fn params_of(recipe: &Recipe) -> &StabilizedParams {
+    let MethodParams::Stabilized(params) = &recipe.method else {
+        unreachable!("{} is not stabilized", recipe.method.name())
+    };
+    params
+}
 
 /// Memory that is always allowed.
 const MIN_MEMORY: u64 = 64 << 20;
@@ -83,7 +92,7 @@ fn restore(
 ) -> Result<(), TrainError> {
     let invalid = saved.invalid_state();
     if saved.header.is_complete {
-        checkpoint::warm_start(ensembles, &mut saved.state, data.recipe.number("forget")).map_err(invalid)?;
+        checkpoint::warm_start(ensembles, &mut saved.state, params_of(&data.recipe).warm_start_decay).map_err(invalid)?;
         ensembles.begin();
         return Ok(());
     }

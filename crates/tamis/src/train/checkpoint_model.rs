@@ -21,8 +21,8 @@ impl Checkpoint {
         let seen = self.seen();
         let mut data = self.data();
         let mut state = std::mem::take(&mut self.state);
-        match data.recipe.method {
-            Method::Stabilized => {
+        match data.recipe.method.kind() {
+            Method::Stabilized | Method::StabilizedPublished => {
                 let found = stabilized::checkpoint_model(&mut state, self.header.is_complete, &mut data);
                 let Some((outputs, selection)) = found.map_err(invalid)? else { return Ok(None) };
                 let last = &selection.ladder[selection.chosen];

@@ -56,7 +56,7 @@ pub fn fit_rows(
     }
     let model = training.finish(&stream.name(), stream.skipped(), observer)?;
     let (rows_learned, memory) = (training.rows_learned(), training.bytes());
-    let can_continue = options.keep_open && recipe.method.stays_open();
+    let can_continue = options.keep_open && recipe.method.info().partial_fit;
     let skipped = stream.first_skipped().to_vec();
     Ok(Fitted { model, rows_learned, memory, skipped, training: can_continue.then_some(training) })
 }

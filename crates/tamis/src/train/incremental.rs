@@ -13,7 +13,8 @@ use crate::loss::LossKind;
 use crate::online::OnlineTrainer;
 use crate::online::initial_step;
 use crate::read::{Block, ReadOptions};
-use crate::recipe::{Recipe, RecipeError};
+use crate::param::names;
+use crate::recipe::Recipe;
 use crate::trainer::{BufferPlan, Checkpoint, FitOptions, Position, TrainError, checkpoint_bytes};
 
 /// What is to be predicted.
@@ -98,7 +99,7 @@ impl Training {
         let mut checkpoint = Checkpoint::from_bytes(bytes, Path::new("a saved training"))?;
         checkpoint.recipe().check()?;
         let recipe = checkpoint.recipe().clone();
-        if !recipe.method.stays_open() {
+        if !recipe.method.info().partial_fit {
             return Err(check_incremental(&recipe).expect_err("it cannot be incremental"));
         }
         let targets = checkpoint.targets();
@@ -154,18 +155,20 @@ impl Training {
 
 /// Rows that come one by one cannot be passed over twice, nor be looked at before they are learned.
 fn check_incremental(recipe: &Recipe) -> Result<(), TrainError> {
-    let clash = |text: String| Err(RecipeError::Clash(text).into());
-    let method = recipe.method.name();
-    if !recipe.method.stays_open() {
-        return clash(format!("{method} needs all rows at once: it cannot learn them as they come"));
+    if !recipe.method.info().partial_fit {
+        return Err(TrainError::NotIncremental { method: recipe.method.name() });
     }
-    if recipe.passes.is_some_and(|passes| passes > 1) {
-        return clash("rows that come one by one are passed over once: leave --passes out".into());
+    let scaling = recipe.scaling();
+    let needs_all = [
+        (recipe.passes.is_some_and(|passes| passes > 1), names::PASSES.with(recipe.passes.unwrap_or(1))),
+        (recipe.refit, names::REFIT.into()),
+        (recipe.shuffle == Some(true), names::SHUFFLE.into()),
+        (matches!(scaling, ScaleKind::UnitVariance | ScaleKind::SqrtStd), names::SCALE.with(scaling.name())),
+    ];
+    match needs_all.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, param)) => Err(TrainError::NeedsAllRows { param }),
+        None => Ok(()),
     }
-    if BufferPlan::incremental(recipe, true).rows == u64::MAX {
-        return clash("--refit, --shuffle and --scale unit-variance or half need all rows before learning".into());
-    }
-    Ok(())
 }
 
 fn put_rows(state: &mut State, rows: &Batch) {

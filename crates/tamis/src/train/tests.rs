@@ -5,7 +5,6 @@ use crate::recipe::Recipe;
 use crate::random::mix;
 use crate::read::{Block, Dense, Labels, MatrixRows, RowSource};
 use crate::recipe::Method;
-use crate::stabilized::published::Settings;
 
 const COLUMNS: usize = 12;
 
@@ -98,7 +97,7 @@ fn steps_that_hang_on_the_first_rows_are_those_of_a_fit() {
     for method in [Method::Fobos, Method::Rda, Method::Tsgd, Method::Fofs, Method::Sadmm] {
         for (rows, scale) in [(300, ScaleKind::None), (6000, ScaleKind::None), (6000, ScaleKind::Auto)] {
             let (cells, labels) = data(rows, 0);
-            let k = method.keeps_k().then_some(6);
+            let k = method.info().keeps_k.then_some(6);
             let recipe = Recipe { scale, k, ..Recipe::new(method) };
             let expected = fitted(&recipe, &cells, &labels, 0);
             let mut training = Training::incremental(&recipe, spec(0), 1).unwrap();
@@ -182,9 +181,11 @@ fn complaints_say_what_to_do() {
     let ftrl = || Recipe::new(Method::Ftrl);
     assert!(told(Recipe::default()).contains("stabilized needs all rows at once"));
     assert!(told(Recipe::new(Method::TwoStage)).contains("two-stage needs all rows at once"));
-    assert!(told(Recipe { paper: Some(Settings::default()), ..Recipe::default() }).contains("all rows at once"));
-    assert!(told(Recipe { passes: Some(2), ..ftrl() }).contains("leave --passes out"));
-    assert!(told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).contains("need all rows before learning"));
+    assert!(told(Recipe::new(Method::StabilizedPublished)).contains("all rows at once"));
+    assert!(told(Recipe { passes: Some(2), ..ftrl() }).starts_with("`passes = 2` needs all rows before learning"));
+    assert!(
+        told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).starts_with("`scale = unit-variance` needs all rows")
+    );
     let one = Training::incremental(&ftrl(), TargetSpec::Classes(vec![Label::Number(1.0)]), 1).unwrap_err();
     assert!(one.to_string().contains("two are needed"));
     let mut training = Training::incremental(&ftrl(), spec(2), 1).unwrap();

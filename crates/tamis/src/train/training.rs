@@ -9,6 +9,7 @@ use std::fmt;
 use crate::data::{ColumnScale, Dictionary, ParsedRows, RowStoreOptions, TargetEncoder};
 use crate::model::{Model, Predictor};
 use crate::online::OnlineTrainer;
+use crate::param::names;
 use crate::parse::columns::KnownColumns;
 use crate::read::{Block, ReadError};
 use crate::recipe::{Method, Recipe, RecipeError};
@@ -46,9 +47,9 @@ impl Training {
     /// A training from the start.
     pub fn new(recipe: &Recipe, options: &FitOptions) -> Result<Self, TrainError> {
         recipe.check()?;
-        if recipe.paper.is_some() && options.checkpoint.is_some() {
-            let reason = "--preset paper cannot be saved half-way: leave --checkpoint out";
-            return Err(RecipeError::Clash(reason.into()).into());
+        if recipe.method.kind() == Method::StabilizedPublished && options.checkpoint.is_some() {
+            let (method, param) = (recipe.method.name(), names::CHECKPOINT.into());
+            return Err(RecipeError::Unsupported { method, param, reason: "its state is not saved" }.into());
         }
         Ok(Self::with_plan(recipe, options, BufferPlan::for_fit(recipe), None))
     }
@@ -87,7 +88,7 @@ impl Training {
             fingerprint: (0, 0),
             skipped: 0,
         };
-        let order = options.order.filter(|_| recipe.follows_order()).unwrap_or(recipe.seed);
+        let order = options.order.filter(|_| recipe.method.info().follows_order).unwrap_or(recipe.seed);
         let store = RowStoreOptions {
             memory: options.memory,
             folder: options.cache_folder.clone(),
@@ -185,7 +186,7 @@ impl Training {
     fn prepare(&mut self) -> Result<(), TrainError> {
         let Training { data, rows, resume, declared, .. } = self;
         rows.store.finish()?;
-        if rows.is_shuffled() && !data.recipe.follows_order() {
+        if rows.is_shuffled() && !data.recipe.method.info().follows_order {
             let known = resume.as_ref().map_or(0, |checkpoint| checkpoint.dictionary.span());
             rows.put_in_canonical_order(data, known)?;
         }
@@ -258,9 +259,8 @@ fn learn_buffered(
     rows: &mut BufferedRows,
     resume: Option<Checkpoint>,
 ) -> Result<Box<dyn Trainer>, TrainError> {
-    let recipe = &session.data.recipe;
-    let mut trainer: Box<dyn Trainer> = match recipe.method {
-        Method::Stabilized if recipe.paper.is_some() => Box::new(PublishedTrainer::default()),
+    let mut trainer: Box<dyn Trainer> = match session.data.recipe.method.kind() {
+        Method::StabilizedPublished => Box::new(PublishedTrainer::default()),
         Method::Stabilized => Box::new(StabilizedTrainer::start(session, rows, resume)?),
         Method::TwoStage => Box::new(TwoStageTrainer::start(session, rows, resume)?),
         _ => Box::new(OnlineTrainer::start(session, rows, resume)?),

@@ -6,7 +6,7 @@ use crate::data::{
     TargetEncoder,
 };
 use crate::read::Block;
-use crate::recipe::{ROW_NUMBER, Recipe};
+use crate::recipe::{Family, ROW_NUMBER, Recipe};
 
 /// Rows that are enough for one pass: smaller data is passed over until this many rows are learned, at most 20 times.
 const ENOUGH_ROWS: u64 = 200_000;
@@ -33,13 +33,13 @@ impl BufferPlan {
     /// The plan of a fit, which may read rows several times.
     pub(crate) fn for_fit(recipe: &Recipe) -> Self {
         let everything = recipe.passes.is_some_and(|passes| passes > 1)
-            || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::Half)
+            || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::SqrtStd)
             || recipe.refit
-            || !recipe.method.is_online()
+            || recipe.method.info().family == Family::Staged
             || recipe.shuffle == Some(true);
         let rows = match recipe.passes {
             _ if everything => u64::MAX,
-            Some(_) if recipe.method.stays_open() => FIRST_ROWS,
+            Some(_) if recipe.method.info().partial_fit => FIRST_ROWS,
             // The number of passes is open, or the method surveys rows and assumes that they are independent draws.
             _ => ENOUGH_ROWS,
         };
@@ -47,7 +47,7 @@ impl BufferPlan {
             rows,
             max_rows: u64::MAX,
             shuffle: recipe.shuffle.unwrap_or(rows > FIRST_ROWS),
-            is_numbered: recipe.key.as_deref() == Some(ROW_NUMBER),
+            is_numbered: recipe.row_id() == Some(ROW_NUMBER),
         }
     }
 

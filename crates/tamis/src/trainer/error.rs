@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::data::tensor_file::TensorFileError;
 use crate::data::{DuplicateFeature, RowStoreError, StateError, TargetError};
 use crate::model::ModelError;
+use crate::param::{Mention, Message, names};
 use crate::read::ReadError;
 use crate::recipe::RecipeError;
 
@@ -30,29 +31,38 @@ pub enum TrainError {
     Duplicate(#[from] DuplicateFeature),
     #[error(transparent)]
     RowStore(#[from] RowStoreError),
-    #[error("row {row}: the weight of {feature} is no longer a finite number; lower --learning-rate or scale the data")]
+    #[error(
+        "row {row}: the weight of {feature} is no longer a finite number; lower {} or scale the data",
+        names::LEARNING_RATE
+    )]
     Diverged { row: u64, feature: String },
     #[error(
-        "{features} features need {} for the paths of the stabilized learner, and {} are allowed; give fewer --paths, \
-         more --memory, --hash-bits, or --method ftrl",
+        "{features} features need {} for the paths of the stabilized learner, and {} are allowed; lower {}, raise {}, \
+         or use {} or {}",
         size(*needed),
-        size(*memory)
+        size(*memory),
+        names::N_PATHS,
+        names::MEMORY,
+        names::HASH_BITS,
+        names::METHOD.with("ftrl")
     )]
     TooManyFeatures { features: usize, needed: u64, memory: u64 },
     #[error(
-        "a label lies {largest} standard deviations ({}) from the mean, and two-stage needs --radius to be as much; it \
-         is {radius}. Leave --radius out",
-        largest * spread
+        "a label lies {largest} standard deviations ({}) from the mean, and two-stage needs {} to be as much; it is \
+         {radius}. Leave it out",
+        largest * spread,
+        names::RADIUS
     )]
     BeyondRadius { largest: f64, spread: f64, radius: f64 },
     #[error(
-        "{rows} rows are fewer than the first epoch of two-stage, {first}; give --first-epoch {rows} or less, or more \
-         --passes"
+        "{rows} rows are fewer than the first epoch of two-stage, {first}; give {} or less, or more {}",
+        names::FIRST_EPOCH_STEPS.with(rows),
+        names::PASSES
     )]
     NoEpoch { rows: u64, first: u64 },
     #[error("after {rows} rows all weights are zero: there is nothing to draw features from")]
     NothingLearned { rows: u64 },
-    #[error("stopped after {rows} rows{}", match saved { Some(path) => format!("; go on with --resume {}", path.display()), None => String::new() })]
+    #[error("stopped after {rows} rows{}", match saved { Some(path) => format!("; continue with {}", names::RESUME.with(path.display())), None => String::new() })]
     Interrupted { rows: u64, saved: Option<PathBuf> },
     #[error("{}: {source}", path.display())]
     CheckpointRead { path: PathBuf, source: io::Error },
@@ -64,6 +74,10 @@ pub enum TrainError {
     CheckpointFile { path: PathBuf, source: TensorFileError },
     #[error("{}: {source}", path.display())]
     CheckpointState { path: PathBuf, source: StateError },
+    #[error("{method} needs all rows at once: it cannot learn them as they come")]
+    NotIncremental { method: &'static str },
+    #[error("{param} needs all rows before learning: it cannot be used with rows that come one by one")]
+    NeedsAllRows { param: Mention },
     #[error("{}: made with {was}, asked to go on with {now}; leave the option out", path.display())]
     OtherRecipe { path: PathBuf, was: String, now: String },
     #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]

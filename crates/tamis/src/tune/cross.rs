@@ -235,7 +235,7 @@ mod tests {
     fn the_curve_tells_settings_apart_and_threads_change_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let options = data(90, &folder);
-        let axes = [Axis::new("penalty", ["0.01", "100"])];
+        let axes = [Axis::new("l1", ["0.01", "100"])];
         let one = curve(&options, &axes, 1).unwrap();
         assert_eq!((one.rows, one.features, one.measure), (90, 10, Measure::Error));
         assert_eq!((one.points[0].mean, one.points[1].size), (0.0, 0.0), "a strong pull leaves nothing");

@@ -3,7 +3,9 @@
 use thiserror::Error;
 
 use crate::eval::JudgeError;
+use crate::param::names;
 use crate::read::ReadError;
+use crate::recipe::RecipeError;
 use crate::train::TrainError;
 
 /// Tuning or repeating stopped.
@@ -19,8 +21,10 @@ pub enum TuneError {
     Judge(#[from] JudgeError),
     #[error("{name}={value}: {reason}")]
     Setting { name: String, value: String, reason: String },
+    #[error("{name}={value}: {reason}")]
+    Value { name: String, value: String, reason: Box<RecipeError> },
     #[error("{setting}: {reason}")]
-    Clash { setting: String, reason: String },
+    Clash { setting: String, reason: Box<RecipeError> },
     #[error("{name} is given twice: put all its values into one list")]
     AxisTwice { name: String },
     #[error("{settings} settings are more than {most}; shorten the lists")]
@@ -35,7 +39,7 @@ pub enum TuneError {
     EmptyShare { run: u64, where_: &'static str },
     #[error("{measure} cannot be measured here: {reason}")]
     NotMeasured { measure: &'static str, reason: &'static str },
-    #[error("labels look like classes in some folds and like numbers in others: say which with --task")]
+    #[error("labels look like classes in some folds and like numbers in others: say which with {}", names::TASK)]
     MixedTasks,
     #[error("no setting could be learned: the weights of each grew beyond all bounds; lower the learning rate")]
     AllDiverged,

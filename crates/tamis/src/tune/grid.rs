@@ -2,49 +2,67 @@
 //!
 //! | method | axes | where the values come from |
 //! |---|---|---|
-//! | `ftrl` | penalty 0.1 … 100, learning rate 0.1, 0.5 | λ₁ is compared with sums of slopes: half-decades around 3 |
-//! | `truncated-gradient` `fobos` `sadmm` | penalty 1e-5 … 0.1, learning rate a fifth and the whole default | λ is compared with mean slopes, which scaled columns keep below 1 |
-//! | `rda` | penalty 1e-5 … 0.1, γ 2, 10 | as above |
+//! | `ftrl` | λ₁ 0.1 … 100, learning rate 0.1, 0.5 | λ₁ is compared with sums of slopes: half-decades around 3 |
+//! | `truncated-gradient` `fobos` `sadmm` | λ₁ 1e-5 … 0.1, learning rate a fifth and the whole default | λ is compared with mean slopes, which scaled columns keep below 1 |
+//! | `rda` | λ₁ 1e-5 … 0.1, γ 2, 10 | as above |
 //! | `sgd` | learning rate 1/25 … 5 of the default | nothing else to choose |
 //! | `rounding` | threshold 0.001 … 0.3 | weights of scaled columns |
 //! | `single-stage` | radius 0.3 … 1000 | ‖w‖₁ of scaled columns |
 //! | `two-stage` | learning rate 0.001 … 10 | tuned as in Li et al. 2017, section 5; columns are scaled |
+//! | `stabilized-published` | annealing, cutoff | the grid of Ma & Zheng 2016, section 6.2 |
 //! | all others | k: p, p/2, p/4, … | the halving ladder of the features seen |
 //!
-//! What the user fixed or listed is not tried again, `--k` takes the penalty's place, and a user who lists any number
+//! What the user fixed or listed is not tried again, `k` takes the place of λ₁, and a user who lists any number
 //! gets no other numbers varied: three values mean three settings.
 
 use super::Axis;
-use crate::recipe::{Method, PARAMETERS, Recipe};
+use crate::param::{ParamName, names};
+use crate::recipe::table::{Kind, Params};
+use crate::recipe::{Method, Recipe};
 
 /// The axes to try beside those `given`, for data with so many features.
 pub fn default_axes(recipe: &Recipe, given: &[Axis], features: u64) -> Vec<Axis> {
-    let is_number = |axis: &&Axis| axis.name == "k" || PARAMETERS.iter().any(|one| one.name == axis.name);
-    if given.iter().any(|axis| is_number(&axis)) {
+    if given.iter().any(|axis| is_number(&axis.name)) {
         return Vec::new();
     }
+    let is_set = |name: &str| {
+        let entries = recipe.entries().into_iter().chain(recipe.method.params().entries());
+        entries.filter(|entry| entry.param.name.name == name).any(|entry| !entry.is_default)
+    };
+    let sizes = [names::K.name, names::L1.name];
+    let is_free = |name: &str| if sizes.contains(&name) { !sizes.into_iter().any(is_set) } else { !is_set(name) };
     let mut axes = of_method(recipe, features);
-    axes.retain(|axis| match axis.name.as_str() {
-        "k" => recipe.k.is_none() && !recipe.numbers.contains_key("penalty"),
-        "penalty" => recipe.k.is_none() && !recipe.numbers.contains_key("penalty"),
-        name => !recipe.numbers.contains_key(name),
-    });
+    axes.retain(|axis| is_free(&axis.name));
     axes
 }
 
+/// Whether an axis varies a number of the learner.
+fn is_number(name: &str) -> bool {
+    let params = Method::all_params().into_iter().filter(|param| matches!(param.kind, Kind::Number | Kind::Count));
+    let learning = params.map(|param| param.name).filter(|param| *param != names::PASSES);
+    learning.chain([names::K, names::HUBER_DELTA]).any(|param| param.name == name)
+}
+
 fn of_method(recipe: &Recipe, features: u64) -> Vec<Axis> {
-    let rate = recipe.number("learning-rate");
-    let rates = Axis::new("learning-rate", [rate / 5.0, rate]);
-    let strengths = || Axis::new("penalty", ["0.00001", "0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1"]);
-    match recipe.method {
-        Method::Sgd => vec![Axis::new("learning-rate", [rate / 25.0, rate / 5.0, rate, 5.0 * rate])],
-        Method::Rounding => vec![Axis::new("threshold", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3])],
-        Method::SingleStage => vec![Axis::new("radius", [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])],
-        Method::TwoStage => vec![Axis::new("learning-rate", [1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])],
-        Method::Ftrl => vec![rates, Axis::new("penalty", [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])],
+    let axis = |param: ParamName, values: &[f64]| Axis::new(param.name, values.iter().copied());
+    let rate = recipe.method.steps().map_or(0.5, |steps| steps.learning_rate);
+    let rates = axis(names::LEARNING_RATE, &[rate / 5.0, rate]);
+    let strengths =
+        || Axis::new(names::L1.name, ["0.00001", "0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1"]);
+    match recipe.method.kind() {
+        Method::Sgd => vec![axis(names::LEARNING_RATE, &[rate / 25.0, rate / 5.0, rate, 5.0 * rate])],
+        Method::Rounding => vec![axis(names::THRESHOLD, &[0.001, 0.003, 0.01, 0.03, 0.1, 0.3])],
+        Method::SingleStage => vec![axis(names::RADIUS, &[0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])],
+        Method::TwoStage => vec![axis(names::LEARNING_RATE, &[1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])],
+        Method::Ftrl => vec![rates, axis(names::L1, &[0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])],
         Method::TruncatedGradient | Method::Fobos | Method::Sadmm => vec![rates, strengths()],
-        Method::Rda => vec![Axis::new("gamma", [2.0, 10.0]), strengths()],
-        _ => vec![Axis::new("k", ladder(features))],
+        Method::Rda => vec![axis(names::GAMMA, &[2.0, 10.0]), strengths()],
+        Method::StabilizedPublished => {
+            vec![axis(names::ANNEALING, &[-7.0, -3.0, -1.0, 0.0, 3.0]), axis(names::CUTOFF, &[0.5, 0.7, 0.9])]
+        }
+        Method::Stabilized | Method::Tsgd | Method::Fofs | Method::Sofs => {
+            vec![Axis::new(names::K.name, ladder(features))]
+        }
     }
 }
 
@@ -78,11 +96,11 @@ mod tests {
             default_axes(recipe, given, 1000).into_iter().map(|axis| axis.name).collect()
         };
         let ftrl = Recipe::new(Method::Ftrl);
-        assert_eq!(names(&ftrl, &[]), ["learning-rate", "penalty"]);
-        assert_eq!(names(&ftrl, &[Axis::new("loss", ["hinge"])]), ["learning-rate", "penalty"]);
-        assert_eq!(names(&ftrl.clone().set("learning-rate", 1.0), &[]), ["penalty"]);
+        assert_eq!(names(&ftrl, &[]), ["learning-rate", "l1"]);
+        assert_eq!(names(&ftrl, &[Axis::new("loss", ["hinge"])]), ["learning-rate", "l1"]);
+        assert_eq!(names(&ftrl.clone().with("learning-rate", 1.0), &[]), ["l1"]);
         assert_eq!(names(&Recipe { k: Some(9), ..ftrl.clone() }, &[]), ["learning-rate"]);
-        assert!(names(&ftrl, &[Axis::new("penalty", [1.0, 2.0])]).is_empty());
+        assert!(names(&ftrl, &[Axis::new("l1", [1.0, 2.0])]).is_empty());
         assert!(names(&ftrl, &[Axis::new("k", [10, 20])]).is_empty());
         assert!(names(&Recipe { k: Some(9), ..Recipe::new(Method::Fofs) }, &[]).is_empty());
     }

@@ -1,13 +1,14 @@
 //! Settings: a recipe with some of its fields changed, named by what was changed.
 //!
-//! A field is called as in the recipe and on the command line (`penalty`, `k`, `loss`, `scale` …) and its value is
-//! written as there. The recipe itself knows its fields and what they may hold, so a new field can be tuned at once.
+//! A parameter is called as in the recipe (`l1`, `k`, `loss`, `scale` …) and its value is written as there. The tables of
+//! the recipe know the parameters and what they may hold, so a new one can be tuned at once.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::TuneError;
-use crate::recipe::{PARAMETERS, Recipe};
+use crate::param::names;
+use crate::recipe::{Recipe, RecipeError};
 
 /// A field of the recipe and the values to be tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,10 +33,10 @@ impl Axis {
         };
         let (name, values) = text.split_once('=').ok_or_else(|| wrong("expected name=value,value,…"))?;
         let axis = Axis::new(name.trim(), values.split(',').map(str::trim));
-        match axis.name.is_empty() || axis.values.iter().any(String::is_empty) {
-            true => Err(wrong("expected name=value,value,…")),
-            false => Ok(axis),
+        if axis.name.is_empty() || axis.values.iter().any(String::is_empty) {
+            return Err(wrong("expected name=value,value,…"));
         }
+        Ok(axis)
     }
 }
 
@@ -93,54 +94,31 @@ pub fn settings(base: &Recipe, axes: &[Axis]) -> Result<Vec<Setting>, TuneError>
         all = longer;
     }
     for setting in &all {
-        let clash = |error| TuneError::Clash { setting: setting.name(), reason: format!("{error}") };
+        let clash = |reason: RecipeError| TuneError::Clash { setting: setting.name(), reason: reason.into() };
         setting.recipe.check().map_err(clash)?;
     }
     Ok(all)
 }
 
-/// The recipe with one field changed.
+/// The recipe with one parameter changed.
 fn with(recipe: &Recipe, name: &str, value: &str) -> Result<Recipe, TuneError> {
-    let wrong = |reason: String| TuneError::Setting { name: name.into(), value: value.into(), reason };
-    if PARAMETERS.iter().any(|parameter| parameter.name == name) {
-        let number = value.parse().map_err(|_| wrong("not a number".into()))?;
-        return Ok(recipe.clone().set(name, number));
-    }
-    overlay(recipe, [(name.to_string(), json_of(value))]).map_err(wrong)
-}
-
-/// The recipe with fields changed, given as data: numbers of the table of parameters by their name, others as fields.
-/// `Err` says what does not fit.
-pub fn overlay(recipe: &Recipe, fields: impl IntoIterator<Item = (String, Value)>) -> Result<Recipe, String> {
     let mut changed = recipe.clone();
-    for (name, value) in fields {
-        match PARAMETERS.iter().any(|parameter| parameter.name == name) {
-            true => {
-                let number = value.as_f64().ok_or_else(|| format!("{name} = {value}: not a number"))?;
-                changed = changed.set(&name, number);
-            }
-            false => changed = with_field(&changed, &name, value)?,
-        }
-    }
+    let wrong =
+        |reason: RecipeError| TuneError::Value { name: name.into(), value: value.into(), reason: reason.into() };
+    changed.set(name, value).map_err(wrong)?;
     Ok(changed)
 }
 
-/// The recipe itself knows its fields. A point leads into a field that has fields of its own: `paper.cutoff`.
-fn with_field(recipe: &Recipe, name: &str, value: Value) -> Result<Recipe, String> {
-    let mut fields = serde_json::to_value(recipe).expect("plain data becomes JSON");
-    let mut place = &mut fields;
-    for part in name.split('.') {
-        if place.is_null() {
-            *place = Map::new().into();
-        }
-        place = place
-            .as_object_mut()
-            .ok_or_else(|| format!("{name}: no field has a part {part}"))?
-            .entry(part)
-            .or_insert(Value::Null);
+/// The recipe with parameters changed, given as data. The method comes first, whatever its place: it has parameters of
+/// its own.
+pub fn overlay(recipe: &Recipe, fields: impl IntoIterator<Item = (String, Value)>) -> Result<Recipe, RecipeError> {
+    let mut changed = recipe.clone();
+    let (method, others): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(name, _)| name == names::METHOD.name);
+    for (name, value) in method.into_iter().chain(others).filter(|(_, value)| !value.is_null()) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        changed.set(&name, &text)?;
     }
-    *place = value;
-    serde_json::from_value(fields).map_err(|error| error.to_string())
+    Ok(changed)
 }
 
 /// Text as the JSON value it looks like.
@@ -163,20 +141,12 @@ mod tests {
 
     #[test]
     fn axes_are_multiplied_in_order() {
-        let axes = [Axis::parse("loss=hinge,logistic").unwrap(), Axis::new("penalty", [0.5, 2.0])];
+        let axes = [Axis::parse("loss=hinge,logistic").unwrap(), Axis::new("l1", [0.5, 2.0])];
         let all = settings(&Recipe::new(Method::Rda), &axes).unwrap();
         let names: Vec<String> = all.iter().map(Setting::name).collect();
-        assert_eq!(
-            names,
-            [
-                "loss hinge, penalty 0.5",
-                "loss hinge, penalty 2",
-                "loss logistic, penalty 0.5",
-                "loss logistic, penalty 2"
-            ]
-        );
-        assert_eq!((all[1].recipe.loss, all[1].recipe.number("penalty")), (Some(LossKind::Hinge), 2.0));
-        assert_eq!(all[1].as_json(), serde_json::json!({"loss": "hinge", "penalty": 2}));
+        assert_eq!(names, ["loss hinge, l1 0.5", "loss hinge, l1 2", "loss logistic, l1 0.5", "loss logistic, l1 2"]);
+        assert_eq!((all[1].recipe.loss, all[1].recipe.l1()), (Some(LossKind::Hinge), Some(2.0)));
+        assert_eq!(all[1].as_json(), serde_json::json!({"loss": "hinge", "l1": 2}));
     }
 
     #[test]
@@ -188,11 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn a_point_leads_into_a_field() {
-        let axes = ["paper.cutoff=0.6,0.9", "paper.annealing=-5"].map(|text| Axis::parse(text).unwrap());
-        let all = settings(&Recipe::new(Method::Stabilized), &axes).unwrap();
-        let last = all[1].recipe.paper.as_ref().unwrap();
-        assert_eq!((last.cutoff, last.annealing, last.burst), (0.9, -5.0, 5), "what is not named is the default");
+    fn data_change_a_recipe() {
+        let fields =
+            serde_json::json!({"annealing": -5, "k": null, "count": "present", "method": "stabilized-published"});
+        let changed = overlay(&Recipe::default(), fields.as_object().unwrap().clone()).unwrap();
+        let expected = Recipe::new(Method::StabilizedPublished).with("annealing", -5.0).with("count", "present");
+        assert_eq!(changed, expected);
     }
 
     #[test]
@@ -210,24 +181,24 @@ mod tests {
             };
             settings(&Recipe::new(Method::Ftrl), &[axis]).unwrap_err().to_string()
         };
-        assert_eq!(told("penalty=1,x"), "penalty=x: not a number");
-        assert_eq!(told("penalty=-1"), "penalty -1: penalty must be a number of at least 0, got -1");
-        assert_eq!(told("penalty"), "penalty=: expected name=value,value,…");
-        assert_eq!(told("penalty=1,,2"), "penalty=1,,2: expected name=value,value,…");
-        assert!(told("penaltyy=1").starts_with("penaltyy=1: unknown field `penaltyy`, expected one of `method`"));
-        assert!(told("seed.part=1").contains("seed.part: no field has a part part"), "{}", told("seed.part=1"));
-        assert!(told("loss=fun").contains("loss=fun: unknown variant `fun`"), "{}", told("loss=fun"));
-        assert!(told("k=0").contains("k 0: --k must be at least 1"));
+        assert_eq!(told("l1=1,x"), "l1=x: `l1` must be a number of at least 0, got \"x\"");
+        assert_eq!(told("l1=-1"), "l1 -1: `l1` must be a number of at least 0, got -1");
+        assert_eq!(told("l1"), "l1=: expected name=value,value,…");
+        assert_eq!(told("l1=1,,2"), "l1=1,,2: expected name=value,value,…");
+        assert_eq!(told("l3=1"), "l3=1: there is no parameter \"l3\"");
+        assert_eq!(told("gamma=1"), "gamma=1: ftrl has no parameter `gamma`; rda has");
+        assert!(told("loss=fun").starts_with("loss=fun: `loss` must be one of logistic, "), "{}", told("loss=fun"));
+        assert_eq!(told("k=0"), "k 0: `k` must be a whole number of at least 1, got 0");
     }
 
     #[test]
     fn too_much_is_refused_before_it_is_made() {
         let axis = |name: &str| Axis::new(name, 1..=1000);
-        let told = settings(&Recipe::default(), &[axis("penalty"), axis("gamma"), axis("l2")]).unwrap_err();
+        let told = settings(&Recipe::new(Method::Rda), &[axis("l1"), axis("gamma"), axis("l2")]).unwrap_err();
         assert_eq!(told.to_string(), "1000000000 settings are more than 10000; shorten the lists");
-        let twice = settings(&Recipe::default(), &[axis("penalty"), axis("penalty")]).unwrap_err().to_string();
+        let twice = settings(&Recipe::default(), &[axis("l1"), axis("l1")]).unwrap_err().to_string();
         assert!(twice.contains("given twice"), "{twice}");
-        let none = settings(&Recipe::default(), &[Axis::new("penalty", [0.0; 0])]).unwrap_err().to_string();
-        assert_eq!(none, "penalty=: expected at least one value to try");
+        let none = settings(&Recipe::default(), &[Axis::new("l1", [0.0; 0])]).unwrap_err().to_string();
+        assert_eq!(none, "l1=: expected at least one value to try");
     }
 }

@@ -11,7 +11,7 @@ use super::epoch_sgd::EpochSgd;
 use super::sampled_loss::{estimate, sampled_losses, with_replacement};
 use super::sampled_model::{FeatureSubset, SampledModel, gather, refinements};
 use super::sampling::{FeatureSampler, Size, expected_support};
-use super::size::{SizeFacts, feature_scores, given_size};
+use super::size::{SizeFacts, feature_scores, given_size, params_of};
 use crate::data::{Batch, Example};
 use crate::random::{Purpose, generator};
 use crate::select::{Estimate, smallest_within_se};
@@ -79,7 +79,7 @@ impl CandidateTable {
         loss: f64,
         holdout: &Batch,
     ) {
-        let scores = feature_scores(learners, data.recipe.law.unwrap_or_default());
+        let scores = feature_scores(learners, params_of(&data.recipe).sampling);
         let facts = SizeFacts { scores: &scores, outputs: learners.len(), loss };
         let given = given_size(&data.recipe, &data.targets, facts);
         for (number, (size, losses)) in self.sizes.iter().zip(&mut self.losses[finalist]).enumerate() {

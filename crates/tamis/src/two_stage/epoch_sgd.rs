@@ -26,6 +26,7 @@
 //! ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is not reached.
 //! Memory: 32 bytes a feature seen, some 40 a non-zero.
 
+use super::size::params_of;
 use crate::data::{Example, FeatureId, Packed, Row, State, StateError, prefetch};
 use crate::learn::{Learner, Step};
 use crate::loss::{AnyLoss, Loss};
@@ -120,8 +121,9 @@ impl EpochSgd {
 
     /// The learner of a recipe whose parameters are all known.
     pub fn for_recipe(recipe: &Recipe, loss: AnyLoss) -> Self {
-        let length = recipe.number("first-epoch") as u64;
-        EpochSgd::new(loss, recipe.number("radius"), recipe.number("learning-rate"), length, recipe.intercept)
+        let params = params_of(recipe);
+        let length = params.first_epoch_steps.unwrap_or(0);
+        EpochSgd::new(loss, params.radius(), params.learning_rate(), length, recipe.intercept)
     }
 
     /// Whole epochs learned.

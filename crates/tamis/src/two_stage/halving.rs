@@ -21,7 +21,7 @@
 use super::epoch_sgd::EpochSgd;
 use super::sampled_loss::{estimate, sampled_losses, with_replacement};
 use super::sampling::Size;
-use super::size::{SizeFacts, feature_scores, given_size};
+use super::size::{SizeFacts, feature_scores, given_size, params_of};
 use crate::data::{Batch, Example, TargetEncoder};
 use crate::learn::Learner;
 use crate::recipe::Recipe;
@@ -127,7 +127,7 @@ impl<R: Fn(HyperParams, f64) -> Recipe> Halving<'_, R> {
             evaluated.push_mapped(rows.example(judge * JUDGES + JUDGES - 1), |_, value| value);
         }
         let learners = [learner];
-        let scores = feature_scores(&learners, recipe.law.unwrap_or_default());
+        let scores = feature_scores(&learners, params_of(&recipe).sampling);
         let facts = SizeFacts { scores: &scores, outputs: 1, loss: seen };
         let given = if is_sampled { given_size(&recipe, targets, facts) } else { None };
         let size = given.map_or(Size::Draws(u64::MAX), with_replacement);

@@ -5,7 +5,7 @@
 //! | number | default | from |
 //! |---|---|---|
 //! | B, `radius` | m·B₀; B₀ the largest \|y\|, in standard deviations, or 16 for classes | section 5, m by trial |
-//! | T₁, `first-epoch` | (8R + 64R√(2 ln(1/δ̃)))², if so many leave room for three epochs; else T/7 | Theorem 1, c = 1 |
+//! | T₁, `first-epoch-steps` | (8R + 64R√(2 ln(1/δ̃)))², if so many leave room for three epochs; else T/7 | Theorem 1, c = 1 |
 //! | η₁, `learning-rate` | m'·B₀/(G√T₁) | Lemma 2, least for ‖w₁ − w*‖ ≤ B₀; m' by trial |
 //! | τ, `refine` | the best of 0, 10⁻², …, 10² | ours, by the last trial: see `sampled.rs` |
 //!
@@ -28,9 +28,10 @@ use super::halving::{Halving, HyperParams};
 use super::row_sample::RowSample;
 use super::sampled_model::refinements;
 use super::sampling::Size;
-use super::size::{SizeFacts, given_size};
+use super::size::{SizeFacts, given_size, params_of};
 use crate::data::TargetKind;
 use crate::loss::Loss;
+use crate::param::names;
 use crate::recipe::Recipe;
 use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
 
@@ -83,7 +84,7 @@ pub(super) fn find_hyperparams(session: &Session<'_>, rows: &mut BufferedRows) -
     let data = &*session.data;
     let mut survey = survey(data, rows)?;
     survey.steps = rows.is_all.then(|| rows.rows as f64 * f64::from(data.passes));
-    if let (TargetKind::Numbers { spread, .. }, Some(&radius)) = (&data.targets.kind, data.recipe.numbers.get("radius"))
+    if let (TargetKind::Numbers { spread, .. }, Some(radius)) = (&data.targets.kind, params_of(&data.recipe).radius)
         && survey.largest > radius
     {
         return Err(TrainError::BeyondRadius { largest: survey.largest, spread: *spread, radius });
@@ -96,8 +97,14 @@ pub(super) fn find_hyperparams(session: &Session<'_>, rows: &mut BufferedRows) -
     let first = Selected { params: finalists[0], size: None, refinement: refinements[0] };
     let Selected { params, size, refinement } = selected.unwrap_or(first);
     let recipe = recipe(params, 1.0);
-    let learned = ["radius", "learning-rate", "first-epoch"].map(|name| (name.into(), recipe.number(name)));
-    let settings = learned.into_iter().chain([("polish".into(), refinement)]).collect();
+    let params = params_of(&recipe);
+    let settings = [
+        (names::RADIUS, params.radius()),
+        (names::LEARNING_RATE, params.learning_rate()),
+        (names::FIRST_EPOCH_STEPS, params.first_epoch_steps.unwrap_or(0) as f64),
+        (names::REFINE, refinement),
+    ];
+    let settings = settings.into_iter().map(|(param, value)| (param.name.into(), value)).collect();
     Ok(Found { recipe, size, settings })
 }
 
@@ -121,7 +128,7 @@ fn survey(data: &TrainingData, rows: &mut BufferedRows) -> Result<Survey, TrainE
 /// radius. One alone where nothing is open.
 fn finalists(session: &Session<'_>, survey: &mut Survey) -> Result<Vec<HyperParams>, TrainError> {
     let data = &*session.data;
-    let given = |name: &str| data.recipe.numbers.contains_key(name);
+    let given = params_of(&data.recipe);
     let careful = grid(data, survey, true);
     let steps = survey.steps.unwrap_or(survey.rows);
     let halving = Halving {
@@ -134,9 +141,9 @@ fn finalists(session: &Session<'_>, survey: &mut Survey) -> Result<Vec<HyperPara
     if careful.len() == 1 || !halving.can_evaluate() {
         return Ok(careful[..1].to_vec());
     }
-    let best = halving.run(&grid(data, survey, false), given("learning-rate"))?;
+    let best = halving.run(&grid(data, survey, false), given.learning_rate.is_some())?;
     let mut finalists = vec![halving.one_round(&careful)?, best];
-    if given_size(&data.recipe, &data.targets, SizeFacts::NONE).is_none() && !given("radius") {
+    if given_size(&data.recipe, &data.targets, SizeFacts::NONE).is_none() && given.radius.is_none() {
         finalists.push(HyperParams { radius: best.radius / TIGHTER, ..best });
     }
     Ok(finalists)
@@ -144,7 +151,7 @@ fn finalists(session: &Session<'_>, survey: &mut Survey) -> Result<Vec<HyperPara
 
 /// Radii and rates to try; a single one of those that are given.
 fn grid(data: &TrainingData, survey: &Survey, is_careful: bool) -> Vec<HyperParams> {
-    let given = |name: &str| data.recipe.numbers.contains_key(name);
+    let given = params_of(&data.recipe);
     let (radii, rates, class_radius, epochs) = if is_careful {
         (&CAREFUL_RADII[..], &CAREFUL_RATES[..], CAREFUL_CLASS_RADIUS, CAREFUL_EPOCHS)
     } else {
@@ -157,8 +164,8 @@ fn grid(data: &TrainingData, survey: &Survey, is_careful: bool) -> Vec<HyperPara
         let slopes = ends.map(|target| loss.slope(radius, target).abs().max(loss.slope(-radius, target).abs()));
         faster * radius / (slopes[0].max(slopes[1]).max(f64::MIN_POSITIVE) * survey.max_squared_norm.sqrt())
     };
-    let radii = if given("radius") { &radii[..1] } else { radii };
-    let rates = if given("learning-rate") { &rates[..1] } else { rates };
+    let radii = if given.radius.is_some() { &radii[..1] } else { radii };
+    let rates = if given.learning_rate.is_some() { &rates[..1] } else { rates };
     let params = |wider: f64, faster: f64| {
         let inside = if is_careful { base * wider } else { base };
         HyperParams { radius: base * wider, scaled_rate: scaled_rate(inside, faster), epochs }
@@ -169,16 +176,16 @@ fn grid(data: &TrainingData, survey: &Survey, is_careful: bool) -> Vec<HyperPara
 /// The recipe with these parameters, for a share of the steps of the training.
 fn with_params(recipe: &Recipe, survey: &Survey, params: HyperParams, share: f64) -> Recipe {
     let steps = survey.steps.map(|steps| steps * share);
-    let length = match recipe.number("first-epoch") {
-        0.0 => first_epoch(survey.max_squared_norm, params.epochs, steps, survey.rows * share),
+    let mut found = params_of(recipe).clone();
+    let length = match found.first_epoch_steps {
+        None => first_epoch(survey.max_squared_norm, params.epochs, steps, survey.rows * share),
         // As many epochs as the whole training has.
-        given => (given * share).floor().max(1.0),
+        Some(given) => (given as f64 * share).floor().max(1.0),
     };
-    let mut recipe = recipe.clone();
-    recipe.numbers.entry("radius".into()).or_insert(params.radius);
-    let rate = (params.scaled_rate / length.sqrt()).max(f64::MIN_POSITIVE);
-    recipe.numbers.entry("learning-rate".into()).or_insert(rate);
-    recipe.set("first-epoch", length)
+    found.radius.get_or_insert(params.radius);
+    found.learning_rate.get_or_insert((params.scaled_rate / length.sqrt()).max(f64::MIN_POSITIVE));
+    found.first_epoch_steps = Some(length as u64);
+    Recipe { method: found.into(), ..recipe.clone() }
 }
 
 /// T₁ for rows of squared norm R² at most and `epochs` epochs, in `steps` steps if known, of at least `surveyed` rows.

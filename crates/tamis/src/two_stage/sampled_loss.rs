@@ -128,9 +128,9 @@ mod tests {
 
     /// Weights ¼ on features 0 and 1, and rows that have one of them each.
     fn learned() -> (EpochSgd, TargetEncoder, Batch) {
-        let numbers = [("radius", 100.0), ("learning-rate", 0.25), ("first-epoch", 2.0)];
+        let numbers = [("radius", 100.0), ("learning-rate", 0.25), ("first-epoch-steps", 2.0)];
         let recipe = Recipe { intercept: false, ..Recipe::new(Method::TwoStage) };
-        let recipe = numbers.into_iter().fold(recipe, |recipe, (name, number)| recipe.set(name, number));
+        let recipe = numbers.into_iter().fold(recipe, |recipe, (name, number)| recipe.with(name, number));
         let loss = LossKind::Squared.build(1.0);
         let mut learner = EpochSgd::for_recipe(&recipe, loss);
         let both = Row { ids: &[0, 1], values: &[1.0, 1.0] };

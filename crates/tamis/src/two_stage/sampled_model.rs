@@ -23,6 +23,7 @@
 use super::epoch_sgd::EpochSgd;
 use super::row_sample::RowSample;
 use super::sampling::SampledFeature;
+use super::size::params_of;
 use crate::data::{Batch, Example, FeatureId, Row, TargetEncoder};
 use crate::learn::Learner;
 use crate::loss::Loss;
@@ -40,9 +41,9 @@ const ENTRIES_TO_TRY: usize = 1 << 18;
 
 /// The values of τ to try: that which is given, or all. Weights that are learned again in the end need none.
 pub(super) fn refinements(recipe: &Recipe) -> Vec<f64> {
-    match recipe.numbers.get("refine") {
+    match params_of(recipe).refine {
         _ if recipe.refit => vec![0.0],
-        Some(&given) => vec![given],
+        Some(given) => vec![given],
         None => REFINEMENTS.to_vec(),
     }
 }
@@ -308,7 +309,7 @@ mod tests {
     fn what_is_given_is_not_tried() {
         let recipe = Recipe::new(crate::recipe::Method::TwoStage);
         assert_eq!(refinements(&recipe), REFINEMENTS);
-        assert_eq!(refinements(&recipe.clone().set("refine", 0.5)), [0.5]);
+        assert_eq!(refinements(&recipe.clone().with("refine", 0.5)), [0.5]);
         assert_eq!(refinements(&Recipe { refit: true, k: Some(3), ..recipe }), [0.0]);
     }
 }

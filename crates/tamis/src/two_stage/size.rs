@@ -4,13 +4,21 @@ use super::epoch_sgd::EpochSgd;
 use super::sampling::{Size, draws_for};
 use crate::data::{FeatureId, TargetEncoder};
 use crate::learn::Learner;
-use crate::recipe::{Law, Recipe};
+use crate::recipe::{MethodParams, Recipe, SamplingLaw, TwoStageParams};
 
 /// The share of the progressive loss that sampling may add, if nothing is set and nothing was tried.
 const LOSS_SHARE: f64 = 0.05;
 
+/// The parameters of the method.
+pub(super) fn params_of(recipe: &Recipe) -> &TwoStageParams {
+    let MethodParams::TwoStage(params) = &recipe.method else {
+        unreachable!("{} is not two-stage", recipe.method.name())
+    };
+    params
+}
+
 /// The score of each feature, with the sign of its weight; over several outputs their norm.
-pub(super) fn feature_scores(learners: &[EpochSgd], law: Law) -> Vec<f64> {
+pub(super) fn feature_scores(learners: &[EpochSgd], law: SamplingLaw) -> Vec<f64> {
     let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
     let weight = |id: FeatureId| match learners {
         [learner] => learner.weight(id),
@@ -18,8 +26,8 @@ pub(super) fn feature_scores(learners: &[EpochSgd], law: Law) -> Vec<f64> {
     };
     // The first learner has seen every row; that of a class that came late has not.
     let part = |id: FeatureId| match law {
-        Law::Magnitude => 1.0,
-        Law::Distribution => learners[0].mean_square(id).sqrt(),
+        SamplingLaw::Weight => 1.0,
+        SamplingLaw::Contribution => learners[0].mean_square(id).sqrt(),
     };
     (0..span).map(|id| weight(id) * part(id)).collect()
 }
@@ -40,20 +48,22 @@ impl SizeFacts<'_> {
 
 /// The size that the user has set.
 pub(super) fn given_size(recipe: &Recipe, targets: &TargetEncoder, facts: SizeFacts<'_>) -> Option<Size> {
-    let (draws, epsilon) = (recipe.number("draws"), recipe.number("epsilon"));
-    match recipe.k {
-        Some(k) => Some(Size::Exactly(k)),
-        None if draws > 0.0 => Some(Size::Draws(draws as u64)),
-        None if epsilon > 0.0 || recipe.numbers.contains_key("delta") => Some(size_by_theorem(recipe, targets, facts)),
-        None => None,
+    let params = params_of(recipe);
+    match (recipe.k, params.n_draws) {
+        (Some(k), _) => Some(Size::Exactly(k)),
+        (None, Some(draws)) => Some(Size::Draws(draws)),
+        (None, None) if params.epsilon.is_some() || params.delta.is_some() => {
+            Some(size_by_theorem(recipe, targets, facts))
+        }
+        _ => None,
     }
 }
 
 /// K of Theorems 2 and 3.
 pub(super) fn size_by_theorem(recipe: &Recipe, targets: &TargetEncoder, facts: SizeFacts<'_>) -> Size {
-    let given = recipe.number("epsilon") / targets.loss_unit();
-    let epsilon = if given > 0.0 { given } else { LOSS_SHARE * facts.loss };
+    let params = params_of(recipe);
+    let epsilon = params.epsilon.map_or(LOSS_SHARE * facts.loss, |epsilon| epsilon / targets.loss_unit());
     let sum: f64 = facts.scores.iter().map(|score| score.abs()).sum();
     let spread = targets.loss.half_curvature() * sum.powi(2) / facts.outputs as f64;
-    Size::Draws(draws_for(spread, epsilon, recipe.number("delta")))
+    Size::Draws(draws_for(spread, epsilon, params.delta()))
 }

@@ -6,10 +6,11 @@ use super::epoch_sgd::EpochSgd;
 use super::hyperparams::{Found, find_hyperparams};
 use super::sampled_model::{FeatureSubset, SampledModel, gather};
 use super::sampling::{Size, draw, expected_support};
-use super::size::{SizeFacts, feature_scores, given_size, size_by_theorem};
+use super::size::{SizeFacts, feature_scores, given_size, params_of, size_by_theorem};
 use crate::data::State;
 use crate::model::{Model, Sampling};
 use crate::online::{LearnerTrainer, Support, linear_output, refit};
+use crate::param::names;
 use crate::random::{Purpose, generator};
 use crate::read::Block;
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, TrainError, Trainer, TrainingData};
@@ -47,7 +48,7 @@ impl TwoStageTrainer {
 
     /// How far the sampled weights are refined (τ).
     fn refinement(&self) -> f64 {
-        self.settings.get("polish").copied().unwrap_or(0.0)
+        self.settings.get(names::REFINE.name).copied().unwrap_or(0.0)
     }
 
     /// How many features to sample.
@@ -66,7 +67,7 @@ impl TwoStageTrainer {
         if epochs == 0 {
             return Err(TrainError::NoEpoch { rows, first: learners[0].epoch_length() });
         }
-        let law = recipe.law.unwrap_or_default();
+        let law = params_of(recipe).sampling;
         let scores = feature_scores(learners, law);
         let candidates = scores.iter().filter(|score| **score != 0.0).count();
         if candidates == 0 {

@@ -20,10 +20,10 @@ pub(super) fn at_rest(old: &(Vec<f64>, f64), new: &(Vec<f64>, f64), tolerance: f
 #[cfg(test)]
 mod tests {
     use super::super::path::{Plan, Rule};
-    use super::super::settings::Count;
     use super::*;
     use crate::data::{Batch, Example, Row};
     use crate::loss::LossKind;
+    use crate::recipe::Count;
 
     #[test]
     fn the_model_is_the_mean_of_the_paths() {

@@ -11,7 +11,7 @@ use super::gravity::base_gravity;
 use super::path::{Cost, Path, Plan, Rule};
 use super::schedule::{burst_size, rejection_rate};
 use super::votes::Votes;
-use super::{Outcome, PaperError, Settings, Stage};
+use super::{Outcome, PaperError, PublishedParams, Stage};
 use crate::data::{Batch, FeatureId};
 use crate::loss::AnyLoss;
 
@@ -20,7 +20,7 @@ const WORTH_SHARING: f64 = 20_000.0;
 
 /// A run between two stages.
 pub(super) struct Engine<'a> {
-    settings: &'a Settings,
+    settings: &'a PublishedParams,
     rule: Rule,
     threads: rayon::ThreadPool,
     paths: Vec<Path>,
@@ -48,15 +48,15 @@ struct Rest {
 
 impl<'a> Engine<'a> {
     /// All paths at zero, before the pilot.
-    pub fn new(rows: &'a Batch, loss: AnyLoss, settings: &'a Settings, seed: u64, threads: usize) -> Self {
+    pub fn new(rows: &'a Batch, loss: AnyLoss, settings: &'a PublishedParams, seed: u64, threads: usize) -> Self {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build().expect("threads can be made");
-        let active = Active::new(rows, settings.columns);
+        let active = Active::new(rows, settings.total_columns);
         let span = active.span();
         let path = |number| Path::new(seed, number, rows.len() as u32, span);
-        let &Settings { rate, intercept, count, .. } = settings;
+        let &PublishedParams { learning_rate: rate, intercept, count, .. } = settings;
         Engine {
             rule: Rule { loss, rate, intercept, count },
-            paths: (0..u64::from(settings.paths)).map(path).collect(),
+            paths: (0..u64::from(settings.n_paths)).map(path).collect(),
             votes: Votes::new(span, settings.evidence_in),
             plan: Plan { gravity: 0.0, burst: u64::from(settings.burst), bursts: settings.bursts },
             rejection: 0.0,
@@ -141,7 +141,7 @@ impl<'a> Engine<'a> {
     fn purge(&mut self) {
         let verdicts = || self.paths.iter().flat_map(|path| &path.verdicts);
         verdicts().for_each(|verdict| self.votes.count(verdict));
-        let &Settings { cutoff, evidence, .. } = self.settings;
+        let &PublishedParams { cutoff, evidence, .. } = self.settings;
         // A feature comes once for every burst that saw it; judged the first time, its evidence is then used up.
         let mut lost: Vec<FeatureId> = Vec::new();
         for verdict in verdicts() {
@@ -180,7 +180,7 @@ impl<'a> Engine<'a> {
     }
 
     fn diverged(&self) -> PaperError {
-        PaperError::Diverged { stage: self.history.len() as u64 - 1, rate: self.settings.rate }
+        PaperError::Diverged { stage: self.history.len() as u64 - 1, rate: self.settings.learning_rate }
     }
 
     /// The aggregated weights and intercept now.

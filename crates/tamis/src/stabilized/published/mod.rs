@@ -1,4 +1,4 @@
-//! `preset = "paper"`: stabilized truncated SGD as it was published, so that the paper can be checked.
+//! `stabilized-published`: stabilized truncated SGD as it was published, so that the paper can be checked.
 //!
 //! Source: Ma & Zheng 2016, *Stabilized Sparse Online Learning for Sparse Data*, Algorithms 2–4, eq. (5)–(12),
 //! (16) and section 5; Ma 2017, chapter 3, where its words decide what the formulas leave open.
@@ -22,29 +22,31 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | M | `paths` | 16 | section 6.2 |
+//! | M | `n_paths` | 16 | section 6.2 |
 //! | K₀ | `burst` | 5 | section 6.2 |
 //! | n_K | `bursts` | 5 | section 6.2 |
 //! | β₀ | `rejection` | 0.7 | section 6.2 |
 //! | γ | `annealing` | −1 | the middle of the grid of section 6.2, {−7, −5, −3, −1, 0, 1, 3} |
 //! | π₀ | `cutoff` | 0.7 | the middle of the grid, 0.5 … 0.9 |
-//! | η | `rate` | 0.1 | the low end of "0.1 to 0.5", said there of plain SGD; none is given for this method (E38) |
+//! | η | `learning_rate` | 0.1 | the low end of "0.1 to 0.5", said there of plain SGD; none is given for this method (E38) |
 //! | passes | `passes` | 30 | the middle of the grid, {5, 10, 20, 30, 40, 50, 60} |
 //! | δ_K | `evidence` | 0 | none is given; 0 makes (16) equal to (8) |
 //! | α | `growth` | off | section 6.2 keeps K at 5 |
-//! | p | `columns` | features that occur | see below |
+//! | p | `total_columns` | features that occur | see below |
 //!
 //! Departures from the paper, each where the paper cannot be followed or contradicts itself:
-//! - g₀ is the quantile of what is *rejected* (E1), φ the right way up (E2; [`Curve::Printed`] is the letter).
+//! - g₀ is the quantile of what is *rejected* (E1), φ the right way up (E2;
+//!   [`Curve::Printed`](crate::recipe::Curve::Printed) is the letter).
 //! - Stage 0 is a pilot without truncation or purge (E3): it shows the first g₀. Its weights stay, its votes do not
 //!   count.
-//! - κ counts bursts (E4; [`Evidence::Updates`] is the letter) and evidence waits while κ ≤ δ_K. The paper carries
-//!   it over only while κ < δ_K and judges it only when κ > δ_K: evidence of exactly δ_K would be dropped unused (E34).
+//! - κ counts bursts (E4; [`Evidence::Updates`](crate::recipe::Evidence::Updates) is the letter) and evidence waits while
+//!   κ ≤ δ_K. The paper carries it over only while κ < δ_K and judges it only when κ > δ_K: evidence of exactly δ_K would be dropped unused (E34).
 //! - K_s never falls below K₀ (E5).
-//! - An update is informative if the slope is not zero (E6; [`Count::Present`] is the letter).
+//! - An update is informative if the slope is not zero (E6; [`Count::Present`](crate::recipe::Count::Present) is the
+//!   letter).
 //! - By (8) a column that never occurs has Π = 1 and stays in Ω for ever. With p as in E7 that keeps d above the
 //!   share of such columns (dexter: 0.61), so that β hardly anneals (E35). By default p counts the features that occur;
-//!   `columns` gives the letter.
+//!   `total_columns` gives the letter.
 //! - Δw is the change from the *truncated* weight a burst began with ("the amount of updates during the burst"),
 //!   and v is pooled over the last stage, though one sentence speaks of the previous stages, and over who survived
 //!   its purge. Where few of those a stage updated survive, g₀ rests on few values and may be 0 for a stage (E36).
@@ -62,9 +64,9 @@ mod aggregate;
 mod engine;
 mod error;
 mod gravity;
+mod memory;
 mod path;
 mod schedule;
-mod settings;
 mod trainer;
 mod votes;
 
@@ -73,8 +75,8 @@ mod tests;
 
 pub use error::PaperError;
 pub use gravity::base_gravity;
+pub use memory::bytes;
 pub use schedule::{burst_size, rejection_rate};
-pub use settings::{Count, Curve, Evidence, Settings};
 pub(crate) use trainer::PublishedTrainer;
 
 use std::ops::ControlFlow;
@@ -83,6 +85,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Batch;
 use crate::loss::AnyLoss;
+use crate::recipe::{Params, PublishedParams};
 
 /// What one stage did.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,7 +143,13 @@ impl Snapshot<'_> {
 
 /// Learns from rows whose targets are already coded for the loss. Same rows, settings and seed: same bits, for any
 /// number of threads. No rows give an empty outcome; with a single class it learns what there is to learn.
-pub fn run(rows: &Batch, loss: AnyLoss, settings: &Settings, seed: u64, threads: usize) -> Result<Outcome, PaperError> {
+pub fn run(
+    rows: &Batch,
+    loss: AnyLoss,
+    settings: &PublishedParams,
+    seed: u64,
+    threads: usize,
+) -> Result<Outcome, PaperError> {
     run_watched(rows, loss, settings, seed, threads, &mut |_| ControlFlow::Continue(()))
 }
 
@@ -148,12 +157,12 @@ pub fn run(rows: &Batch, loss: AnyLoss, settings: &Settings, seed: u64, threads:
 pub fn run_watched(
     rows: &Batch,
     loss: AnyLoss,
-    settings: &Settings,
+    settings: &PublishedParams,
     seed: u64,
     threads: usize,
     watch: &mut dyn FnMut(&Snapshot<'_>) -> ControlFlow<()>,
 ) -> Result<Outcome, PaperError> {
-    settings.check()?;
+    settings.check_ranges()?;
     if rows.len() > u32::MAX as usize {
         return Err(PaperError::TooManyRows { rows: rows.len() });
     }

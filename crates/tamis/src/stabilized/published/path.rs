@@ -9,10 +9,10 @@
 //!
 //! Cost: O(non-zeros) a row, O(features touched) a burst.
 
-use super::settings::Count;
 use crate::data::{Batch, Example, FeatureId};
 use crate::loss::{AnyLoss, Loss};
 use crate::random::{Purpose, generator, shuffle};
+use crate::recipe::Count;
 use crate::shrink::soft_threshold;
 
 /// What is the same for all paths and stages.

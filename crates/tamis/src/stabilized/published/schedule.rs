@@ -8,7 +8,7 @@
 //! ```
 //! The printed curve has d where 1 − d stands here, and the other way round.
 
-use super::settings::Curve;
+use crate::recipe::Curve;
 
 /// φ(d; β₀, γ): the rejection rate of the next stage.
 pub fn rejection_rate(share_active: f64, highest: f64, annealing: f64, curve: Curve) -> f64 {

@@ -4,6 +4,7 @@ use super::*;
 use crate::data::{Example, Row};
 use crate::loss::LossKind;
 use crate::random::{Purpose, below, generator};
+use crate::recipe::{Count, Curve, Evidence};
 
 fn hinge() -> AnyLoss {
     LossKind::Hinge.build(1.0)
@@ -34,17 +35,17 @@ fn planted(rows: usize, features: u32) -> Batch {
 }
 
 /// One path, bursts of one row, two bursts a stage, steps of 1/16.
-fn small() -> Settings {
-    Settings {
-        paths: 1,
+fn small() -> PublishedParams {
+    PublishedParams {
+        n_paths: 1,
         burst: 1,
         bursts: 2,
         rejection: 1.0,
         annealing: 0.0,
         cutoff: 0.6,
-        rate: 0.0625,
+        learning_rate: 0.0625,
         passes: 6,
-        ..Settings::default()
+        ..PublishedParams::default()
     }
 }
 
@@ -82,7 +83,7 @@ fn evidence_is_carried_until_it_is_enough() {
     // As above, but κ must exceed 2: stage 1 shows b/κ = 1/2 and is not judged. Stage 2 has g₀ = 1/8 again (β = 1) and
     // begins at (0, 1/4): f = 1/2, (1/16, 3/8) → (0, 1/4), twice: b/κ = 1/4.
     let rows = batch(&[(&[0, 1], &[1.0, 2.0], 1.0)]);
-    let outcome = run(&rows, hinge(), &Settings { evidence: 2, ..small() }, 0, 1).unwrap();
+    let outcome = run(&rows, hinge(), &PublishedParams { evidence: 2, ..small() }, 0, 1).unwrap();
     assert_eq!(outcome.history.iter().map(|stage| stage.active).collect::<Vec<_>>(), [2, 2, 1]);
     assert_eq!(outcome.history.iter().map(|stage| stage.nonzeros).collect::<Vec<_>>(), [2, 1, 1]);
     assert_eq!(outcome.frequency, [0.25, 1.0]);
@@ -93,7 +94,7 @@ fn evidence_is_carried_until_it_is_enough() {
 fn bursts_grow_when_features_go() {
     // Stage 1 leaves d = 1/2; with α = 1/4 that is ⌈ln 8⌉ = 3 rows a burst, and before it ⌈ln 4⌉ = 2.
     let rows = batch(&[(&[0, 1], &[1.0, 2.0], 1.0)]);
-    let settings = Settings { growth: Some(0.25), passes: 20, cutoff: 1.0, ..small() };
+    let settings = PublishedParams { growth: Some(0.25), passes: 20, cutoff: 1.0, ..small() };
     let outcome = run(&rows, hinge(), &settings, 0, 1).unwrap();
     let bursts: Vec<_> = outcome.history.iter().take(2).map(|stage| stage.burst).collect();
     assert_eq!(bursts, [1, 2]);
@@ -104,7 +105,8 @@ fn bursts_grow_when_features_go() {
 #[test]
 fn threads_change_no_bit_and_the_seed_does() {
     let rows = planted(200, 400);
-    let settings = Settings { passes: 20, paths: 8, intercept: true, burst: 200, ..Settings::default() };
+    let settings =
+        PublishedParams { passes: 20, n_paths: 8, intercept: true, burst: 200, ..PublishedParams::default() };
     let one = run(&rows, hinge(), &settings, 7, 1).unwrap();
     for threads in [2, 3, 8] {
         assert_eq!(run(&rows, hinge(), &settings, 7, threads).unwrap(), one);
@@ -117,7 +119,7 @@ fn threads_change_no_bit_and_the_seed_does() {
 fn what_decides_the_class_stays_and_most_noise_goes() {
     let rows = planted(400, 200);
     for kind in [LossKind::Hinge, LossKind::Logistic] {
-        let outcome = run(&rows, kind.build(1.0), &Settings::default(), 1, 2).unwrap();
+        let outcome = run(&rows, kind.build(1.0), &PublishedParams::default(), 1, 2).unwrap();
         assert!(outcome.weights[0] < -0.1 && outcome.weights[1] > 0.1, "{kind:?} {:?}", &outcome.weights[..2]);
         assert!(outcome.active[0] && outcome.active[1]);
         let last = outcome.history.last().unwrap();
@@ -130,9 +132,9 @@ fn what_decides_the_class_stays_and_most_noise_goes() {
 #[test]
 fn the_printed_curve_rejects_nothing_while_nothing_is_purged() {
     let rows = planted(100, 50);
-    let settings = Settings { cutoff: 0.0, passes: 4, ..Settings::default() };
+    let settings = PublishedParams { cutoff: 0.0, passes: 4, ..PublishedParams::default() };
     let rates = |curve| {
-        let outcome = run(&rows, hinge(), &Settings { curve, ..settings.clone() }, 1, 1).unwrap();
+        let outcome = run(&rows, hinge(), &PublishedParams { curve, ..settings.clone() }, 1, 1).unwrap();
         assert!(outcome.history.iter().all(|stage| stage.active == 50));
         outcome.history[1..].iter().map(|stage| (stage.rejection, stage.gravity)).collect::<Vec<_>>()
     };
@@ -146,11 +148,11 @@ fn the_printed_curve_rejects_nothing_while_nothing_is_purged() {
 fn counting_presence_with_hinge_loss_purges_what_is_right() {
     // The pilot takes both weights to the margin, ±1, in its first burst; its second teaches nothing. g₀ = ½.
     let rows = batch(&[(&[0], &[1.0], 1.0), (&[1], &[1.0], -1.0)]);
-    let settings = Settings { rate: 0.5, burst: 4, passes: 40, ..small() };
+    let settings = PublishedParams { learning_rate: 0.5, burst: 4, passes: 40, ..small() };
     let ours = run(&rows, hinge(), &settings, 0, 1).unwrap();
     assert_eq!((ours.weights, ours.active), (vec![1.0, -1.0], vec![true, true]), "nothing to learn, nothing to pull");
     // The letter pulls by 2·½ after two rows that changed nothing, and again what the next burst has learned (E6).
-    let letter = run(&rows, hinge(), &Settings { count: Count::Present, ..settings }, 0, 1).unwrap();
+    let letter = run(&rows, hinge(), &PublishedParams { count: Count::Present, ..settings }, 0, 1).unwrap();
     assert_eq!((letter.weights, letter.active), (vec![0.0, 0.0], vec![false, false]));
     assert_eq!(letter.frequency, [0.0, 0.0]);
 }
@@ -159,39 +161,41 @@ fn counting_presence_with_hinge_loss_purges_what_is_right() {
 fn counting_updates_purges_what_is_in_every_row() {
     // Π ≤ 1/5 for a feature updated five times a burst: below any cut-off of the paper.
     let rows = batch(&[(&[0], &[1.0], 1.0)]);
-    let settings = Settings { rate: 0.001, rejection: 0.0, passes: 50, ..Settings::default() };
+    let settings = PublishedParams { learning_rate: 0.001, rejection: 0.0, passes: 50, ..PublishedParams::default() };
     assert!(run(&rows, hinge(), &settings, 0, 1).unwrap().active[0]);
-    let letter = Settings { evidence_in: Evidence::Updates, ..settings };
+    let letter = PublishedParams { evidence_in: Evidence::Updates, ..settings };
     assert!(!run(&rows, hinge(), &letter, 0, 1).unwrap().active[0]);
 }
 
 #[test]
 fn absent_columns_keep_the_rejection_rate_up() {
     let rows = planted(400, 200);
-    let settings = Settings { annealing: 0.0, ..Settings::default() };
-    let letter = Settings { columns: Some(1000), ..settings.clone() };
+    let settings = PublishedParams { annealing: 0.0, ..PublishedParams::default() };
+    let letter = PublishedParams { total_columns: Some(1000), ..settings.clone() };
     let rate = |settings| run(&rows, hinge(), settings, 1, 1).unwrap().history.last().unwrap().rejection;
     assert!(rate(&letter) > 0.7 * 0.8 && rate(&settings) < 0.35);
 }
 
 #[test]
 fn no_rows_give_an_empty_outcome() {
-    assert_eq!(run(&Batch::new(), hinge(), &Settings::default(), 0, 2).unwrap(), Outcome::default());
-    let error = run(&Batch::new(), hinge(), &Settings { paths: 0, ..Settings::default() }, 0, 2).unwrap_err();
-    assert_eq!(error.to_string(), "preset paper: paths must be a whole number from 1 to 4096, got 0");
+    assert_eq!(run(&Batch::new(), hinge(), &PublishedParams::default(), 0, 2).unwrap(), Outcome::default());
+    let error =
+        run(&Batch::new(), hinge(), &PublishedParams { n_paths: 0, ..PublishedParams::default() }, 0, 2).unwrap_err();
+    assert_eq!(error.to_string(), "`n-paths` must be a whole number of at least 1 and at most 4096, got 0");
 }
 
 #[test]
 fn empty_rows_teach_the_intercept_alone() {
     let rows = batch(&[(&[], &[], 1.0), (&[], &[], 1.0)]);
-    let outcome = run(&rows, hinge(), &Settings { intercept: true, ..Settings::default() }, 0, 1).unwrap();
+    let outcome =
+        run(&rows, hinge(), &PublishedParams { intercept: true, ..PublishedParams::default() }, 0, 1).unwrap();
     assert!(outcome.weights.is_empty() && outcome.bias >= 1.0 && outcome.bias < 1.2);
 }
 
 #[test]
 fn fewer_rows_than_paths_and_one_class_are_learned() {
     let rows = batch(&[(&[0, 3], &[1.0, 1.0], 1.0)]);
-    let settings = Settings { passes: 1, intercept: true, ..Settings::default() };
+    let settings = PublishedParams { passes: 1, intercept: true, ..PublishedParams::default() };
     let outcome = run(&rows, hinge(), &settings, 0, 3).unwrap();
     assert_eq!(outcome.history.len(), 2, "the pilot and one stage, though the pilot alone is 25 passes");
     assert_eq!(outcome.examples, 2 * 25 * 16);
@@ -207,7 +211,8 @@ fn fewer_rows_than_paths_and_one_class_are_learned() {
 fn all_features_may_be_purged() {
     // The two rows contradict each other: whatever is learned is rejected.
     let rows = batch(&[(&[0, 1], &[1.0, 1.0], 1.0), (&[0, 1], &[1.0, 1.0], -1.0)]);
-    let settings = Settings { rejection: 1.0, cutoff: 1.0, passes: 50, intercept: true, ..Settings::default() };
+    let settings =
+        PublishedParams { rejection: 1.0, cutoff: 1.0, passes: 50, intercept: true, ..PublishedParams::default() };
     let outcome = run(&rows, hinge(), &settings, 0, 1).unwrap();
     assert_eq!(outcome.weights, [0.0, 0.0]);
     let last = outcome.history.last().unwrap();
@@ -223,7 +228,7 @@ fn a_constant_column_is_a_column_like_any_other() {
         let values: Vec<f64> = example.row.values.iter().copied().chain([1.0]).collect();
         rows.push(Example { row: Row { ids: &ids, values: &values }, ..example });
     }
-    let outcome = run(&rows, hinge(), &Settings::default(), 2, 1).unwrap();
+    let outcome = run(&rows, hinge(), &PublishedParams::default(), 2, 1).unwrap();
     assert!(outcome.weights.iter().all(|weight| weight.is_finite()) && outcome.frequency[50] <= 1.0);
     assert!(outcome.weights[0] < 0.0 && outcome.weights[1] > 0.0);
 }
@@ -232,7 +237,7 @@ fn a_constant_column_is_a_column_like_any_other() {
 fn weightless_rows_change_nothing() {
     let mut rows = Batch::new();
     rows.push(Example { row: Row { ids: &[0], values: &[1.0] }, target: 1.0, weight: 0.0 });
-    let outcome = run(&rows, hinge(), &Settings::default(), 0, 1).unwrap();
+    let outcome = run(&rows, hinge(), &PublishedParams::default(), 0, 1).unwrap();
     assert_eq!((outcome.weights[0], outcome.frequency[0], outcome.active[0]), (0.0, 1.0, true));
     assert!(outcome.history.iter().all(|stage| stage.loss == 0.0));
 }
@@ -240,26 +245,30 @@ fn weightless_rows_change_nothing() {
 #[test]
 fn a_rate_that_is_too_high_is_told() {
     let rows = batch(&[(&[0], &[100.0], 1.0)]);
-    let error = run(&rows, LossKind::Squared.build(1.0), &Settings::default(), 0, 1).unwrap_err();
+    let error = run(&rows, LossKind::Squared.build(1.0), &PublishedParams::default(), 0, 1).unwrap_err();
     assert!(matches!(error, PaperError::Diverged { rate: 0.1, .. }));
-    assert!(error.to_string().ends_with("the weights are no longer finite; lower rate (now 0.1) or scale the data"));
+    assert!(
+        error
+            .to_string()
+            .ends_with("the weights are no longer finite; lower `learning-rate` (now 0.1) or scale the data")
+    );
 }
 
 #[test]
 fn a_tolerance_ends_the_run_when_weights_rest() {
     // Once the margin is met nothing moves, and nothing is counted or pulled.
     let rows = batch(&[(&[0], &[1.0], 1.0)]);
-    let settings = Settings { tolerance: 1e-6, rejection: 0.0, passes: 1000, ..Settings::default() };
+    let settings = PublishedParams { tolerance: 1e-6, rejection: 0.0, passes: 1000, ..PublishedParams::default() };
     let outcome = run(&rows, hinge(), &settings, 0, 1).unwrap();
     assert!(outcome.converged && outcome.history.len() < 10, "{}", outcome.history.len());
-    assert!(!run(&rows, hinge(), &Settings { tolerance: 0.0, ..settings }, 0, 1).unwrap().converged);
+    assert!(!run(&rows, hinge(), &PublishedParams { tolerance: 0.0, ..settings }, 0, 1).unwrap().converged);
 }
 
 #[test]
 fn a_run_can_be_watched_and_ended() {
     let rows = planted(100, 30);
     let mut seen = Vec::new();
-    let outcome = run_watched(&rows, hinge(), &Settings::default(), 3, 1, &mut |snapshot| {
+    let outcome = run_watched(&rows, hinge(), &PublishedParams::default(), 3, 1, &mut |snapshot| {
         let (weights, bias) = snapshot.model();
         seen.push((snapshot.stage, weights, bias));
         if seen.len() == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

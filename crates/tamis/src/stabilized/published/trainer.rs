@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::{Outcome, Settings, run_watched};
+use super::{Outcome, bytes, run_watched};
 use crate::data::{Batch, Example, FeatureId, State};
 use crate::model::{Model, Seen};
 use crate::read::Block;
+use crate::recipe::{MethodParams, PublishedParams};
 use crate::stabilized::row_transform::RowTransform;
 use crate::stabilized::subsamples::HashedRows;
 use crate::stabilized::trainer::check_bytes;
@@ -28,16 +29,16 @@ impl PublishedTrainer {
         session: &mut Session<'_>,
         number: usize,
         rows: &Batch,
-        settings: &Settings,
+        params: &PublishedParams,
     ) -> Result<Outcome, TrainError> {
         let (data, options) = (&*session.data, session.options);
         let (observer, threads) = (&mut *session.observer, session.threads);
         let outputs = data.targets.outputs();
-        let one = rows.len() as u64 * u64::from(settings.passes);
+        let one = rows.len() as u64 * u64::from(params.passes);
         let all = one * outputs as u64;
         let mut stopped_at = None;
         let (loss, seed) = (data.targets.loss_fn, data.recipe.seed);
-        let outcome = run_watched(rows, loss, settings, seed, threads.count(), &mut |now| {
+        let outcome = run_watched(rows, loss, params, seed, threads.count(), &mut |now| {
             let steps = now.stage.steps;
             observer.tick((number as u64 * one + steps).min(all), Some(all), 0);
             if observer.wants_models() && outputs == 1 {
@@ -101,20 +102,22 @@ impl Trainer for PublishedTrainer {
         transform.set_active(&active);
         let rows = scaled_rows(rows, &mut transform)?;
         self.active = active.into_iter().map(|id| (id, transform.column(id))).collect();
-        let settings = data.recipe.paper.clone().unwrap_or_default();
-        let settings = Settings {
-            intercept: data.recipe.intercept && settings.intercept,
-            passes: data.recipe.passes.unwrap_or(settings.passes),
-            ..settings
+        let MethodParams::StabilizedPublished(params) = &data.recipe.method else {
+            unreachable!("{} is not stabilized-published", data.recipe.method.name())
         };
-        self.passes = settings.passes;
-        self.bytes = settings.bytes(rows.len(), self.active.len(), rows.entries());
+        let params = PublishedParams {
+            intercept: data.recipe.intercept && params.intercept,
+            passes: data.recipe.passes.unwrap_or(params.passes),
+            ..params.clone()
+        };
+        self.passes = params.passes;
+        self.bytes = bytes(&params, rows.len(), self.active.len(), rows.entries());
         check_bytes(session, self.active.len(), self.bytes)?;
         for number in 0..session.data.targets.outputs() {
             let coding = session.data.targets.coding(number);
             let mut coded = Batch::new();
             rows.examples().for_each(|row| coded.push(Example { target: coding.code(row.target), ..row }));
-            let outcome = self.run_output(session, number, &coded, &settings)?;
+            let outcome = self.run_output(session, number, &coded, &params)?;
             self.outcomes.push(outcome);
         }
         Ok(())

@@ -12,8 +12,8 @@
 //! Cost: O(verdicts) a stage.
 
 use super::path::Verdict;
-use super::settings::Evidence;
 use crate::data::FeatureId;
+use crate::recipe::Evidence;
 
 /// Evidence not used yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
