@@ -35,10 +35,10 @@ pub use weights::{
 
 use std::collections::BTreeMap;
 
+use crate::learner::TestLearner;
 use tamis::data::State;
 use tamis::data::{Batch, FeatureId};
 use tamis::learn::Learner;
-use crate::learner::TestLearner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
 

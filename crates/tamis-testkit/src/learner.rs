@@ -19,7 +19,7 @@ pub enum TestLearner {
 impl TestLearner {
     /// The learner of a recipe.
     pub fn new(recipe: &Recipe, loss: AnyLoss) -> Self {
-        match recipe.method {
+        match recipe.method.kind() {
             Method::TwoStage => TestLearner::Epochs(EpochSgd::for_recipe(recipe, loss)),
             _ => TestLearner::Online(AnyLearner::new(recipe, loss)),
         }

@@ -2,10 +2,10 @@
 
 use tamis::data::{Example, Row};
 use tamis::learn::Learner;
-use tamis_testkit::learner::TestLearner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Family, Method, Recipe, ScheduleKind};
 use tamis_testkit::contract::fresh;
+use tamis_testkit::learner::TestLearner;
 
 fn learn(learner: &mut TestLearner, ids: &[u32], values: &[f64], target: f64) {
     learner.learn(Example { row: Row { ids, values }, target, weight: 1.0 });

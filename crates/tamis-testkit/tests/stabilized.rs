@@ -1,10 +1,10 @@
 //! The ensemble of the stabilized learner beside its literal version, and the laws that hold of it to the last bit.
 
 use tamis::data::State;
-use tamis::data::{Batch, Example, Row, OutputCoding};
+use tamis::data::{Batch, Example, OutputCoding, Row};
 use tamis::loss::{AnyLoss, LossKind};
 use tamis::random::mix;
-use tamis::stabilized::{ClassCoding, Ensemble, PathMeans, Subsamples, HashedRows, Settings};
+use tamis::stabilized::{ClassCoding, Ensemble, HashedRows, PathMeans, Settings, Subsamples};
 use tamis_testkit::naive::stabilized::{Known, LiteralMeans, Stabilized};
 use tamis_testkit::streams::{HUBER, Shape, stream};
 
@@ -30,10 +30,18 @@ impl Case {
     fn codings(&self) -> Vec<ClassCoding> {
         let class_weights = |class: usize| [0.75 + 0.25 * class as f64, 1.5];
         match (self.kind.needs_classes(), self.outputs) {
-            (false, _) => vec![ClassCoding { output: OutputCoding { class: None, codes: [-1.0, 1.0] }, class_weights: [1.0; 2] }],
-            (true, 1) => vec![ClassCoding { output: OutputCoding { class: Some(1.0), codes: [-1.0, 1.0] }, class_weights: class_weights(0) }],
+            (false, _) => {
+                vec![ClassCoding { output: OutputCoding { class: None, codes: [-1.0, 1.0] }, class_weights: [1.0; 2] }]
+            }
+            (true, 1) => vec![ClassCoding {
+                output: OutputCoding { class: Some(1.0), codes: [-1.0, 1.0] },
+                class_weights: class_weights(0),
+            }],
             (true, outputs) => (0..outputs)
-                .map(|class| ClassCoding { output: OutputCoding { class: Some(class as f64), codes: [-1.0, 1.0] }, class_weights: class_weights(class) })
+                .map(|class| ClassCoding {
+                    output: OutputCoding { class: Some(class as f64), codes: [-1.0, 1.0] },
+                    class_weights: class_weights(class),
+                })
                 .collect(),
         }
     }

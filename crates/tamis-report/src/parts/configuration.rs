@@ -2,7 +2,7 @@
 
 use tamis::model::summary::count;
 use tamis::model::{Model, Task};
-use tamis::recipe::{Origin, PARAMETERS, Recipe, SolveRecipe};
+use tamis::recipe::{Origin, Recipe, SolveRecipe};
 use tamis::tune::Survey;
 
 use crate::context::ReportContext;
@@ -46,36 +46,37 @@ pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
 
 fn of_fit(recipe: &Recipe, model: &Model) -> Vec<Setting> {
     let mut list = vec![
-        setting("method", recipe.method.name(), recipe.method.about()),
+        setting("method", recipe.method.name(), recipe.method.info().about),
         setting("loss", model.loss.name(), "the loss that training minimises"),
         match recipe.k {
             Some(k) => setting("k", count(k as u64), "the requested number of features"),
             None => setting("k", "not set", "the method chose the number of features"),
         },
     ];
-    for parameter in &PARAMETERS {
-        if let Some(&value) = recipe.numbers.get(parameter.name) {
-            list.push(setting(parameter.name, short_number(value), parameter.help));
-        }
-    }
+    list.extend(given(recipe));
     let scaling = "the scaling of columns during training; reported weights apply to raw values";
     list.push(setting("scale", recipe.scale.name(), scaling));
     list.push(setting("passes", model.seen.passes, "the number of passes over the rows"));
     let flags = [
         (recipe.refit, "refit", "the weights of the selected features were refitted without penalty"),
-        (recipe.average, "average", "weights are averages over all steps"),
         (!recipe.intercept, "no intercept", "the score is 0 where all features are 0"),
-        (recipe.paper.is_some(), "preset paper", "the algorithm as published, to check the paper"),
     ];
     list.extend(flags.iter().filter(|flag| flag.0).map(|flag| setting(flag.1, "yes", flag.2)));
     if let Some(bits) = recipe.hash_bits {
         list.push(setting("hash-bits", bits, "names were hashed into 2^bits features"));
     }
-    if let Some(key) = &recipe.key {
-        list.push(setting("key", clipped(key, 60), "the column used as row id"));
-    }
     list.push(setting("seed", recipe.seed, "the random seed: the same seed and rows give the same model"));
     list
+}
+
+/// The parameters of the method that are not at their defaults.
+fn given(recipe: &Recipe) -> Vec<Setting> {
+    let set = recipe.method.params().entries().into_iter().filter(|entry| !entry.is_default);
+    let described = set.filter_map(|entry| {
+        let value = entry.number.map(short_number).or(entry.value.map(|text| clipped(&text, 60)))?;
+        Some(setting(entry.param.name.name, value, entry.param.help()))
+    });
+    described.collect()
 }
 
 fn of_solve(recipe: &SolveRecipe) -> Vec<Setting> {
@@ -83,9 +84,9 @@ fn of_solve(recipe: &SolveRecipe) -> Vec<Setting> {
     let number = |value: f64| short_number(value);
     let given = [
         recipe.k.map(|k| setting("k", count(k as u64), "the requested number of features")),
-        recipe.choose.map(|criterion| setting("choose", criterion.name(), "the criterion that chose the model size")),
-        recipe.penalty.map(|value| setting("penalty", number(value), "the strength λ of the penalty")),
-        recipe.found_penalty.map(|value| setting("penalty found", number(value), "λ of the chosen model")),
+        recipe.criterion.map(|criterion| setting("criterion", criterion.name(), "the criterion that chose the model size")),
+        recipe.lambda.map(|value| setting("lambda", number(value), "the strength λ of the penalty")),
+        recipe.found_lambda.map(|value| setting("lambda found", number(value), "λ of the chosen model")),
         recipe.target.as_ref().map(|name| setting("target", clipped(name, 60), "the predicted column")),
         recipe.forget.map(|rate| setting("forget", number(rate), "the weight of the newest row in the averages")),
         recipe.refit.then(|| setting("refit", "yes", "the selected features were refitted without penalty")),
@@ -126,8 +127,8 @@ fn of_data(model: &Model, data: &[String]) -> Vec<Setting> {
 
 /// The section of repeated fits.
 pub fn of_runs(recipe: &Recipe, about: &Survey, context: &ReportContext<'_>) -> Section {
-    let mut list = vec![setting("method", recipe.method.name(), recipe.method.about())];
-    list.extend(recipe.numbers.iter().map(|(name, value)| setting(name, short_number(*value), "as given")));
+    let mut list = vec![setting("method", recipe.method.name(), recipe.method.info().about)];
+    list.extend(given(recipe));
     list.extend(recipe.k.map(|k| setting("k", count(k as u64), "the requested number of features")));
     list.push(setting("files", clipped(&context.data.join(", "), 400), "the source of the rows"));
     list.push(setting("rows", count(about.rows), "examples"));

@@ -49,7 +49,7 @@ fn of_model(model: &Model, context: &ReportContext<'_>) -> Vec<Suggestion> {
     let mut list = Vec::new();
     if context.unsaved {
         let criterion = context.solved.and_then(|(_, criterion)| criterion).unwrap_or(Criterion::Bic).name();
-        let command = format!("tamis solve {data} --method {method} --choose {criterion} --out {file}");
+        let command = format!("tamis solve {data} --method {method} --criterion {criterion} --out {file}");
         list.push(Suggestion::new("Save this model.", command));
     }
     list.extend(other_models(model, context));
@@ -97,7 +97,7 @@ fn other_penalty(recipe: &SolveRecipe, data: &str) -> Suggestion {
     let files = format!("--out {other}.json --report {other}.html");
     Suggestion::new(
         "Try another penalty on the same moments, without reading the data again.",
-        format!("tamis solve {data} --method {other} --choose bic --path {files}"),
+        format!("tamis solve {data} --method {other} --criterion bic --path {files}"),
     )
 }
 
@@ -109,7 +109,7 @@ pub fn of_runs(recipe: &Recipe, context: &ReportContext<'_>) -> Option<Section> 
         "Fit one model on all rows.",
         format!("tamis fit {data}{flags} --method {method} --out model.json --report model.html"),
     )];
-    if recipe.method != Method::Stabilized {
+    if recipe.method.kind() != Method::Stabilized {
         suggestions.push(Suggestion::new(
             "Compare with the default method, which is built for a stable selection.",
             format!("tamis stability {data}{flags} --report stable.html"),

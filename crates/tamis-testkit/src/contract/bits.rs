@@ -1,9 +1,9 @@
 //! Laws 1, 4, 5 and 6: the same stream gives the same bits, however it is fed.
 
+use crate::learner::TestLearner;
 use tamis::data::State;
 use tamis::data::{Batch, Row};
 use tamis::learn::Learner;
-use crate::learner::TestLearner;
 use tamis::loss::LossKind;
 
 use super::{Case, SHORT, Verdict, bits, ensure, fresh, learn};

@@ -1,8 +1,8 @@
 //! Laws 8, 9 and 10: what the weights are.
 
+use crate::learner::TestLearner;
 use tamis::data::{Example, FeatureId};
 use tamis::learn::Learner;
-use crate::learner::TestLearner;
 use tamis::loss::{Loss, LossKind};
 use tamis::recipe::{MethodParams, Recipe};
 

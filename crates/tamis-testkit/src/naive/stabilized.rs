@@ -16,7 +16,7 @@
 use super::dense;
 use tamis::data::Example;
 use tamis::loss::{AnyLoss, Loss};
-use tamis::stabilized::{ClassCoding, Subsamples, Settings};
+use tamis::stabilized::{ClassCoding, Settings, Subsamples};
 
 /// A row and what it is known by.
 pub type Known<'a> = (Example<'a>, u64);

@@ -9,10 +9,13 @@ const ALL_ONES: u8 = 0;
 const SINGLES: u8 = 1;
 const DOUBLES: u8 = 2;
 
-/// Rows whose targets are label codes: numbers, or numbers of texts.
+/// Rows with their label codes, and with targets once these are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StoredRows {
+    /// The rows. Their targets are the codes until targets are known.
     pub(super) rows: Batch,
+    /// The codes, where the rows have targets.
+    codes: Vec<f64>,
     /// Which labels are texts; empty if none are.
     is_text: Vec<bool>,
 }
@@ -31,9 +34,9 @@ impl StoredRows {
     }
 
     pub(super) fn label(&self, row: usize) -> LabelCode {
-        let target = self.rows.example(row).target;
+        let code = self.codes.get(row).copied().unwrap_or_else(|| self.rows.example(row).target);
         let is_text = self.is_text.get(row).copied().unwrap_or(false);
-        if is_text { LabelCode::Text(target as u32) } else { LabelCode::Number(target) }
+        if is_text { LabelCode::Text(code as u32) } else { LabelCode::Number(code) }
     }
 
     pub(super) fn clear(&mut self) {
@@ -44,12 +47,13 @@ impl StoredRows {
     /// The rows with targets for label codes.
     pub(super) fn with_targets(self, targets: &TargetMap) -> Self {
         let encoded = (0..self.rows.len()).map(|row| targets.target(self.label(row))).collect();
-        StoredRows { rows: self.rows.with_targets(encoded), is_text: Vec::new() }
+        let codes = self.rows.parts().targets.to_vec();
+        StoredRows { rows: self.rows.with_targets(encoded), codes, is_text: self.is_text }
     }
 }
 
 /// Rows as bytes: counts, row lengths, ids, values in the narrowest exact form, label codes, weights, checksum.
-pub(super) fn pack(StoredRows { rows, is_text }: &StoredRows) -> Vec<u8> {
+pub(super) fn pack(StoredRows { rows, is_text, .. }: &StoredRows) -> Vec<u8> {
     let Parts { offsets, ids, values, targets, weights } = rows.parts();
     let kind = if values.iter().all(|&value| value == 1.0) {
         ALL_ONES
@@ -111,7 +115,8 @@ pub(super) fn unpack(packed: &[u8]) -> Option<StoredRows> {
     let targets = doubles(take(8 * rows)?);
     let weights = if flags[1] == 1 { doubles(take(8 * rows)?) } else { vec![1.0; rows] };
     let is_text = if flags[2] == 1 { take(rows)?.iter().map(|&flag| flag == 1).collect() } else { Vec::new() };
-    Some(StoredRows { rows: Batch::from_parts(offsets, ids, values, targets, weights), is_text })
+    let rows = Batch::from_parts(offsets, ids, values, targets, weights);
+    Some(StoredRows { rows, codes: Vec::new(), is_text })
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {

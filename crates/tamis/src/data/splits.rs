@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::Example;
+use super::{LabelCode, Row};
 use crate::random::mix;
 
 /// A choice of rows.
@@ -83,16 +83,20 @@ fn hash(key: u64, row: u64) -> u64 {
 
 /// A number from 0 up to 1 by which rows are held out: a hash of the content of a row and its label, so that equal rows are
 /// on one side.
-pub fn unit_hash(example: &Example<'_>) -> f64 {
+pub fn unit_hash(row: Row<'_>, label: LabelCode) -> f64 {
     let entry = |(id, value): (u32, f64)| mix(u64::from(id) ^ mix(value.to_bits()));
-    let content = example.row.iter().map(entry).fold(mix(example.target.to_bits()), u64::wrapping_add);
+    let label = match label {
+        LabelCode::Number(number) => number.to_bits(),
+        // The bits of a quiet NaN: no number has them.
+        LabelCode::Text(text) => 0xfff8_0000_0000_0000 | u64::from(text),
+    };
+    let content = row.iter().map(entry).fold(mix(label), u64::wrapping_add);
     (mix(content) >> 11) as f64 * 0.5f64.powi(53)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Row;
     use crate::read::{ReadOptions, RowStream, expand};
 
     fn fold(number: u32, inside: bool) -> RowChoice {
@@ -184,9 +188,8 @@ mod tests {
 
     #[test]
     fn equal_rows_are_on_one_side_and_others_spread() {
-        let of = |ids: &[u32], target: f64| {
-            unit_hash(&Example { row: Row { ids, values: &vec![1.0; ids.len()] }, target, weight: 1.0 })
-        };
+        let of =
+            |ids: &[u32], target: f64| unit_hash(Row { ids, values: &vec![1.0; ids.len()] }, LabelCode::Number(target));
         assert_eq!(of(&[1, 5], 1.0), of(&[1, 5], 1.0));
         let held_out = (0..4000).filter(|&id| of(&[id, id + 7], f64::from(id % 2)) < 0.25).count();
         assert!((900..1100).contains(&held_out), "{held_out}");

@@ -352,7 +352,10 @@ mod tests {
             TargetKind::Classes { classes: numbers(&[-1.0, 1.0]), single: true, may_grow: true }
         );
         assert_eq!(auto(&[0.0, 1.0, 2.0, 9.0, 5.0]).outputs(), 5, "digits are classes");
-        assert!(matches!(auto(&[0.0, 10.0, 20.0, 100.0]).kind, TargetKind::Numbers { .. }), "spaced numbers are a quantity");
+        assert!(
+            matches!(auto(&[0.0, 10.0, 20.0, 100.0]).kind, TargetKind::Numbers { .. }),
+            "spaced numbers are a quantity"
+        );
         assert!(matches!(auto(&[0.5, 1.0, 2.0]).kind, TargetKind::Numbers { .. }));
         let texts = [Label::Text("b".into()), Label::Text("a".into()), Label::Number(3.0)];
         let targets = decide(&texts, &OPTIONS, TaskKind::Auto).unwrap();
@@ -365,7 +368,10 @@ mod tests {
     #[test]
     fn a_loss_may_tell_the_task() {
         let squared = TargetOptions { loss: Some(LossKind::Squared), ..OPTIONS };
-        assert!(matches!(decide(&numbers(&[0.0, 1.0]), &squared, TaskKind::Auto).unwrap().kind, TargetKind::Numbers { .. }));
+        assert!(matches!(
+            decide(&numbers(&[0.0, 1.0]), &squared, TaskKind::Auto).unwrap().kind,
+            TargetKind::Numbers { .. }
+        ));
         let hinge = TargetOptions { loss: Some(LossKind::Hinge), ..OPTIONS };
         assert_eq!(decide(&numbers(&[0.5, 7.0]), &hinge, TaskKind::Auto).unwrap().outputs(), 1);
     }

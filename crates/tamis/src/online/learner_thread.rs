@@ -3,9 +3,9 @@
 //! The learners live on that thread while chunks arrive, and return when they are needed, so nothing is locked. They see
 //! the rows in their order: threads change no bit. With one thread, rows are learned at once.
 
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 
 use super::one_vs_rest::OneVsRest;
 use crate::data::{Batch, TargetEncoder};

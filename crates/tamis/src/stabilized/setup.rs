@@ -153,7 +153,7 @@ fn path_loss(data: &TrainingData) -> AnyLoss {
 }
 
 /// Paths of each output: many classes share the work.
-fn number_of_paths(given: Option<u64>, outputs: usize) -> usize {
+fn number_of_paths(given: Option<u32>, outputs: usize) -> usize {
     match (given, outputs) {
         (Some(paths), _) => paths as usize,
         (None, 1 | 2) => 32,

@@ -92,7 +92,8 @@ fn restore(
 ) -> Result<(), TrainError> {
     let invalid = saved.invalid_state();
     if saved.header.is_complete {
-        checkpoint::warm_start(ensembles, &mut saved.state, params_of(&data.recipe).warm_start_decay).map_err(invalid)?;
+        checkpoint::warm_start(ensembles, &mut saved.state, params_of(&data.recipe).warm_start_decay)
+            .map_err(invalid)?;
         ensembles.begin();
         return Ok(());
     }

@@ -12,8 +12,8 @@ use crate::data::{Batch, Example, FeatureId, Label, LabelCode, Parts, ScaleKind,
 use crate::loss::LossKind;
 use crate::online::OnlineTrainer;
 use crate::online::initial_step;
-use crate::read::{Block, ReadOptions};
 use crate::param::names;
+use crate::read::{Block, ReadOptions};
 use crate::recipe::Recipe;
 use crate::trainer::{BufferPlan, Checkpoint, FitOptions, Position, TrainError, checkpoint_bytes};
 

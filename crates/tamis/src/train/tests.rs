@@ -1,10 +1,10 @@
 use super::*;
 use crate::data::{Label, ParsedRows, ScaleKind, TaskKind};
 use crate::model::Model;
-use crate::recipe::Recipe;
 use crate::random::mix;
 use crate::read::{Block, Dense, Labels, MatrixRows, RowSource};
 use crate::recipe::Method;
+use crate::recipe::Recipe;
 
 const COLUMNS: usize = 12;
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::data::tensor_file::TensorFileError;
 use crate::data::{DuplicateFeature, RowStoreError, StateError, TargetError};
 use crate::model::ModelError;
-use crate::param::{Mention, Message, names};
+use crate::param::{Mention, names};
 use crate::read::ReadError;
 use crate::recipe::RecipeError;
 

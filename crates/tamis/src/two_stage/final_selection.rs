@@ -63,7 +63,7 @@ pub(super) fn select_candidate(
             let (learners, seen) = learn(session, rows, &recipe, &range, keep)?;
             table.score(session.data, number, learners.learners(), seen.mean_loss(), &holdout);
         }
-        table.end_fold(session, rows, &holdout, |example| range.contains(&unit_hash(example)))?;
+        table.end_fold(session, rows, &holdout, |row, label| range.contains(&unit_hash(row, label)))?;
     }
     let Some(Candidate { finalist, size, refinement, .. }) = choose(&table.candidates(), table.is_given) else {
         return Ok(None);
@@ -86,8 +86,9 @@ fn learn(
     let (mut seen, mut batch) = (ProgressiveValidation::default(), Batch::new());
     for pass in 0..u64::from(data.passes) {
         for chunk in rows.store.chunks(pass) {
-            for example in chunk?.examples() {
-                if range.contains(&unit_hash(&example)) {
+            let chunk = chunk?;
+            for (example, label) in chunk.examples().zip(chunk.labels()) {
+                if range.contains(&unit_hash(example.row, label)) {
                     if let (Some(holdout), 0) = (&mut holdout, pass) {
                         scaler.push(example, holdout);
                     }

@@ -24,7 +24,7 @@ use super::epoch_sgd::EpochSgd;
 use super::row_sample::RowSample;
 use super::sampling::SampledFeature;
 use super::size::params_of;
-use crate::data::{Batch, Example, FeatureId, Row, TargetEncoder};
+use crate::data::{Batch, Example, FeatureId, LabelCode, Row, TargetEncoder};
 use crate::learn::Learner;
 use crate::loss::Loss;
 use crate::recipe::Recipe;
@@ -120,12 +120,15 @@ pub(super) fn gather(
     data: &TrainingData,
     rows: &mut BufferedRows,
     subset: &FeatureSubset,
-    is_taken: impl Fn(&Example<'_>) -> bool,
+    is_taken: impl Fn(Row<'_>, LabelCode) -> bool,
 ) -> Result<Batch, TrainError> {
     let (scaler, mut scratch) = (data.scaler(), Scratch::default());
     let mut sample = RowSample::of(MOST_ROWS, MOST_ENTRIES);
     for chunk in rows.store.chunks(0) {
-        for example in chunk?.examples().filter(&is_taken) {
+        let chunk = chunk?;
+        for (example, _) in
+            chunk.examples().zip(chunk.labels()).filter(|(example, label)| is_taken(example.row, *label))
+        {
             let row =
                 scratch.row(scaler.entries(example.row).filter_map(|(id, value)| Some((subset.number(id)?, value))));
             sample.offer(Example { row, ..example }, |_, value| value);

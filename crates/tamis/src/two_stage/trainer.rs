@@ -121,7 +121,7 @@ impl Trainer for TwoStageTrainer {
         } else {
             let linear = if self.refinement() > 0.0 {
                 let subset = FeatureSubset::of(ids.iter().copied(), data.dictionary.span());
-                let rows = gather(data, rows, &subset, |_| true)?;
+                let rows = gather(data, rows, &subset, |_, _| true)?;
                 sampled.refined(&rows, &data.targets, data.recipe.intercept, self.refinement())
             } else {
                 sampled.outputs
