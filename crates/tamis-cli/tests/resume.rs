@@ -180,7 +180,7 @@ fn stops_and_goes_on(folder: &Folder, signal: &str) -> bool {
         assert_eq!(output.status.code(), Some(130));
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(
-            told.contains("\ntamis: stopped after ") && told.ends_with("; go on with --resume c.tamis\n"),
+            told.contains("\ntamis: stopped after ") && told.ends_with("; continue with --resume c.tamis\n"),
             "{told}"
         );
         assert!(!folder.path("i.json").exists(), "no model was written");
