@@ -15,9 +15,6 @@ TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
 # The profile of the checks: dependencies are compiled once, as for a release. The file explains it.
 CHECK := $(CARGO) --config .ci/checks.toml
-# The Python module uses the stable interface, so no interpreter is needed to compile it. Without this variable PyO3 would
-# be compiled again for each interpreter that cargo and maturin find.
-export PYO3_NO_PYTHON := 1
 PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
@@ -43,6 +40,9 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 	$(CARGO) build --release --locked --package tamis --examples
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+# The Python module uses the stable interface of Python, so cargo needs no interpreter to compile it.
+clippy rust-tests docs release-all: export PYO3_NO_PYTHON := 1
 
 lint: format clippy no-features ## check formatting and clippy's lints
 
@@ -70,7 +70,7 @@ docs: c-compiler ## build the documentation; warnings are errors
 release: c-compiler ## build the program
 	$(CARGO) build --release --locked --package tamis-cli
 
-# The program, with the features that its dependencies have in the Python package, so that both share them.
+# Only the program is built, but dependencies get the features they have in the Python package, so that `wheel` shares them.
 release-all: c-compiler
 	$(CARGO) build --release --locked --package tamis-cli --package tamis-python --bin tamis
 
@@ -80,7 +80,7 @@ python-tests: release-all .venv/ready ## compare the program with scikit-learn, 
 # The tests import the installed wheel, as users do: the source folder is not on Python's path.
 python-package: release-all wheel ## test the Python package from its wheel
 	.venv/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
-	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) --import-mode=append python/tests
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) --numprocesses=2 --import-mode=append python/tests
 
 # Reports are opened in a real browser. If none can be installed, a notice says that this was not checked;
 # BROWSER_TESTS=required makes it an error.
