@@ -1,4 +1,4 @@
-//! Coefficients over time: one model for each period.
+//! Coefficients over time: one model for each period (Sun et al. 2018, Figure 5).
 
 use crate::chart::Chart;
 use crate::html::{clipped, paragraph};
