@@ -133,7 +133,7 @@ pub fn of_runs(recipe: &Recipe, about: &Survey, context: &ReportContext<'_>) -> 
     list.push(setting("files", clipped(&context.data.join(", "), 400), "the source of the rows"));
     list.push(setting("rows", count(about.rows), "examples"));
     list.push(setting("features", count(about.features), "distinct features"));
-    Section::new(ID, TITLE, table(TITLE, &list))
+    Section::new(ID, TITLE, table("Configuration", &list))
 }
 
 /// The section of several periods.

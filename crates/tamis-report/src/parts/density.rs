@@ -1,4 +1,4 @@
-//! Feature density: how often the selected features occur, compared with all features.
+//! Feature density: how often the selected features occur, compared with all features (Ma & Zheng 2016, Figure 3).
 
 use tamis::model::Model;
 use tamis::model::summary::count;

@@ -1,4 +1,4 @@
-//! Coefficients over time: one model for each period.
+//! Coefficients over time: one model for each period (Sun et al. 2018, Figure 5).
 
 use crate::chart::Chart;
 use crate::html::{clipped, paragraph};
@@ -48,7 +48,7 @@ pub fn section(periods: &[String], mut traces: Vec<Trace>) -> Option<Section> {
     let mut columns = vec!["features".to_string(), "range".to_string()];
     columns.extend(periods.iter().map(|period| clipped(period, 40)));
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut table = Table::new("Coefficients over time", &columns).searchable();
+    let mut table = Table::new("Coefficients by period", &columns).searchable();
     for trace in traces.iter().take(1000) {
         let mut cells = vec![Cell::Text(trace.name.clone()), Cell::Number(trace.range())];
         cells.extend(trace.weights.iter().map(|&weight| Cell::Number(weight)));

@@ -51,7 +51,7 @@ fn table(history: &[Moment]) -> Table {
     let errors = history.iter().any(|point| point.error.is_some());
     let mut columns = vec!["rows learned", "features", "loss"];
     columns.extend(errors.then_some("error"));
-    let mut table = Table::new("Learning curve", &columns);
+    let mut table = Table::new("Points of the learning curve", &columns);
     for point in history {
         let whole = |number: u64| Cell::Shown(number as f64, count(number));
         let mut cells = vec![whole(point.rows), whole(point.nonzeros), Cell::Number(point.loss)];

@@ -1,4 +1,5 @@
-//! A learned metric: the distributions of the classes on its first direction, and the variables it uses.
+//! A learned metric: the distributions of the classes on its first direction, and the variables it uses (Ma 2017,
+//! Figures 4.2 and 4.3).
 //!
 //! The functions take plain data: this crate does not depend on metric learning.
 

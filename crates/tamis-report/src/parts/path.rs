@@ -118,7 +118,7 @@ fn table(solved: &Solved, criterion: Criterion) -> Table {
     let mut columns = Vec::new();
     columns.extend(penalised.then_some("penalty"));
     columns.extend(["features", "R²", title(criterion), "added", "removed", "chosen"]);
-    let mut table = Table::new("Solution path", &columns);
+    let mut table = Table::new("Models of the path", &columns);
     let names = |list: &[String]| {
         let shown: Vec<String> = list.iter().take(8).map(|name| clipped(name, 30)).collect();
         match list.len().saturating_sub(8) {

@@ -1,4 +1,4 @@
-//! Selected pixels on the grid of the image, for features that are numbered pixels.
+//! Selected pixels on the grid of the image, for features that are numbered pixels (Ma 2017, Figure 4.3).
 
 use std::fmt::Write as _;
 
