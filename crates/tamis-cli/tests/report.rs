@@ -68,14 +68,16 @@ fn a_stream_remembers_how_it_went() {
     let history = told["seen"]["history"].as_array().unwrap();
     let rows: Vec<u64> = history.iter().map(|moment| moment["rows"].as_u64().unwrap()).collect();
     assert!(rows.is_sorted() && rows.len() < 40 && rows.last() > Some(&600), "{rows:?}");
-    assert!(folder.ok("inspect m.json").contains("over the stream"));
+    assert!(folder.ok("inspect m.json").contains("learning curve"));
 }
 
 #[test]
 fn history_is_the_same_however_the_stream_is_cut() {
     let folder = folder();
     let whole = folder.model("d.svm --method fobos --passes 3");
-    folder.ok("fit d.svm --method fobos --passes 3 --quiet --out x.json --checkpoint s.st --every 700 --threads 1");
+    folder.ok(
+        "fit d.svm --method fobos --passes 3 --quiet --out x.json --checkpoint s.st --checkpoint-every 700 --threads 1",
+    );
     assert!(whole == folder.read("x.json"), "saves and threads leave no trace");
 }
 
@@ -84,15 +86,12 @@ fn a_checkpoint_shows_where_the_training_stands() {
     let folder = folder();
     folder.write("more.svm", svm(&rows(5000, 60, 6, 2, 3)) + "broken line\n");
     // A bad line ends the stream: what was saved before it is what there is.
-    folder.run("fit more.svm --method ftrl --passes 1 --checkpoint s.st --every 1000 --quiet --threads 1");
+    folder.run("fit more.svm --method ftrl --passes 1 --checkpoint s.st --checkpoint-every 1000 --quiet --threads 1");
     folder.ok("report s.st -o r.html");
     let page = checked(&folder, "r.html");
     assert!(page.contains("Training so far: s.st") && page.contains("--resume s.st"), "{:?}", titles(&page));
     folder.ok("fit d.svm --checkpoint over.st --quiet --out m.json");
-    assert_eq!(
-        folder.run("report over.st").complaint(),
-        "over.st: the training is over, and what it found is in the model: report that file"
-    );
+    assert_eq!(folder.run("report over.st").complaint(), "over.st: the training is complete; report its model file");
 }
 
 #[test]
@@ -161,9 +160,14 @@ fn names_are_text_wherever_they_come() {
 fn complaints_say_what_a_report_needs() {
     let folder = folder();
     folder.ok("fit d.svm --out m.json --quiet");
-    assert!(folder.run("report d.svm").complaint().starts_with("d.svm: neither a model (.json), nor moments"));
+    assert!(
+        folder
+            .run("report d.svm")
+            .complaint()
+            .starts_with("d.svm: not a model, moments, metric or checkpoint file of tamis")
+    );
     assert!(folder.run("report none.json").complaint().starts_with("none.json: No such file"));
-    assert!(folder.run("report m.json m.json").complaint().contains("several files must all be moments"));
+    assert!(folder.run("report m.json m.json").complaint().contains("a report of several files takes only moments"));
     let told = folder.run("fit d.svm --out m2.json --report no/where.html");
     assert_eq!(told.complaint(), "no/where.html: cannot be written: there is no directory no");
     assert!(!folder.path("m2.json").exists(), "said before the work, not after it");

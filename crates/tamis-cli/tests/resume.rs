@@ -33,14 +33,14 @@ fn wait_for_saves(folder: &Folder, child: &mut Child, times: usize) -> bool {
     true
 }
 
-/// Runs a training, killing it with SIGKILL several times at different moments, each time going on from the
+/// Runs a training, killing it with SIGKILL several times at different moments, each time resuming from the
 /// checkpoint. Returns the model, and how often it was really killed.
 fn killed_and_resumed(folder: &Folder, flags: &str, every: u64) -> (Vec<u8>, usize) {
     let _ = std::fs::remove_file(folder.path("c.tamis"));
     let mut kills = 0;
     for round in 0..3 {
         let resume = if folder.path("c.tamis").exists() { "--resume c.tamis" } else { "" };
-        let line = format!("{flags} --quiet --out k.json --checkpoint c.tamis --every {every} {resume}");
+        let line = format!("{flags} --quiet --out k.json --checkpoint c.tamis --checkpoint-every {every} {resume}");
         let mut child = start(folder, &line);
         let in_time = wait_for_saves(folder, &mut child, 1 + round);
         // Somewhere between two saves, or within one.
@@ -169,7 +169,8 @@ fn stops_and_goes_on(folder: &Folder, signal: &str) -> bool {
     for passes in [40, 200, 1000] {
         let flags = format!("d.svm --method ftrl --passes {passes}");
         let _ = ["i.json", "c.tamis"].map(|name| std::fs::remove_file(folder.path(name)));
-        let mut child = start(folder, &format!("{flags} --quiet --out i.json --checkpoint c.tamis --every 5000"));
+        let mut child =
+            start(folder, &format!("{flags} --quiet --out i.json --checkpoint c.tamis --checkpoint-every 5000"));
         wait_for_saves(folder, &mut child, 1);
         folder.shell(&format!("kill -{signal} {}", child.id()));
         let output = child.wait_with_output().unwrap();
@@ -215,7 +216,8 @@ fn interrupted(flags: &str) -> Folder {
     let mut text = folder.text("cut.svm");
     text.push_str("1 broken\n");
     folder.write("cut.svm", text);
-    let run = folder.run(&format!("fit cut.svm {flags} --quiet --out m.json --checkpoint c.tamis --every 1500"));
+    let run =
+        folder.run(&format!("fit cut.svm {flags} --quiet --out m.json --checkpoint c.tamis --checkpoint-every 1500"));
     assert!(run.complaint().starts_with("cut.svm:6401:3: "), "{}", run.err);
     folder
 }
@@ -224,7 +226,7 @@ fn interrupted(flags: &str) -> Folder {
 fn a_bad_line_can_be_mended_and_the_training_resumed() {
     let folder = interrupted("--method ftrl --passes 1");
     let run = folder.run("fit d.svm --resume c.tamis --out m.json");
-    assert!(run.err.starts_with("going on from c.tamis after 6000 rows\n"), "{}", run.err);
+    assert!(run.err.starts_with("resuming from c.tamis after 6000 rows\n"), "{}", run.err);
     assert_eq!(folder.read("m.json"), folder.model("d.svm --method ftrl --passes 1"));
 }
 
@@ -234,7 +236,8 @@ fn rows_beyond_those_passed_over_twice_are_resumed_too() {
     let text = svm(&rows(270_000, 20, 2, 2, 5));
     let at = text.match_indices('\n').nth(265_000).unwrap().0 + 1;
     folder.write("d.svm", &text).write("cut.svm", format!("{}1 broken\n", &text[..at]));
-    let run = folder.run("fit cut.svm --method ftrl --quiet --out m.json --checkpoint c.tamis --every 203000");
+    let run =
+        folder.run("fit cut.svm --method ftrl --quiet --out m.json --checkpoint c.tamis --checkpoint-every 203000");
     assert!(run.complaint().starts_with("cut.svm:265002:3: "), "{}", run.err);
     folder.ok("fit d.svm --quiet --resume c.tamis --out m.json");
     assert_eq!(folder.read("m.json"), folder.model("d.svm --method ftrl"));
@@ -271,7 +274,7 @@ fn the_recipe_may_not_change_half_way() {
         let run = told(flags);
         let flag = flags.split(' ').next().unwrap();
         let expected =
-            format!("{flag}: a checkpoint brings its own recipe; leave it out, or begin anew without --resume");
+            format!("{flag} cannot change what a checkpoint trains; omit it, or train anew without --resume");
         assert_eq!(run.complaint(), expected);
     }
     assert_eq!(told("--passes 1 --method fobos --penalty 0.001").code, Some(0), "the same flags are fine");
@@ -321,7 +324,7 @@ fn a_finished_training_goes_on_with_new_data() {
         let flags = format!("--passes 1 --scale none --method {method}");
         folder.ok(&format!("fit a.svm {flags} --quiet --out a.json --checkpoint c.tamis"));
         let run = folder.run("fit b.svm --resume c.tamis --checkpoint c2.tamis --out b.json");
-        assert!(run.err.starts_with("going on from c.tamis with new data\n"), "{method}: {}", run.err);
+        assert!(run.err.starts_with("resuming from c.tamis with new data\n"), "{method}: {}", run.err);
         let whole = folder.model(&format!("all.svm {flags}"));
         assert_eq!(outputs(&folder.read("b.json")), outputs(&whole), "{method}");
         assert_eq!(folder.json("inspect b.json --json")["seen"]["rows"], 9000, "{method}");
@@ -344,7 +347,7 @@ fn going_on_with_new_data_survives_kill_9_too() {
         folder.ok("fit b.svm --quiet --resume first.tamis --out whole.json");
         let mut killed = false;
         for every in [1500, 400, 100] {
-            let saving = format!("--quiet --out k.json --checkpoint c.tamis --every {every}");
+            let saving = format!("--quiet --out k.json --checkpoint c.tamis --checkpoint-every {every}");
             let _ = ["k.json", "c.tamis"].map(|name| std::fs::remove_file(folder.path(name)));
             let mut child = start(&folder, &format!("b.svm --resume first.tamis {saving}"));
             wait_for_saves(&folder, &mut child, 2);

@@ -49,9 +49,9 @@ fn the_seed_draws_and_nothing_else_does() {
 fn what_was_expected_is_told_before_and_kept_in_the_model() {
     let folder = text();
     let run = folder.run("fit t.svm --method two-stage --draws 50 --out m.json");
-    assert!(run.err.contains("50 draws by distribution were to keep "), "{}", run.err);
+    assert!(run.err.contains("50 draws by distribution from "), "{}", run.err);
     let shown = folder.ok("inspect m.json").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("50 draws by distribution were to keep "), "{shown}");
+    assert!(shown.contains("50 draws by distribution from "), "{shown}");
     assert_eq!(folder.json("inspect m.json --json")["sampling"]["draws"], 50);
     let test = folder.json("eval m.json t.test.svm --json");
     assert_eq!((test["n"].as_u64(), test["nonzeros"].as_u64().is_some_and(|kept| kept <= 50)), (Some(500), true));

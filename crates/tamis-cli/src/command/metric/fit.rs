@@ -1,38 +1,39 @@
 //! `tamis metric fit`: candidates compete, the winner is learned from all rows and shown.
 
-use std::io::IsTerminal;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use tamis::metric::{Candidate, FittedMetric, Judged, MetricError, MetricOptions, Settings, Stop, Table, Watcher, fit};
+use tamis::metric::{Candidate, FittedMetric, Judged, MetricError, MetricOptions, Settings, Stop, Table, fit};
 use tamis::read::{RowStream, memory_of_this_machine};
 use tamis::report::MetricTold;
 
-use super::super::fit::{can_be_written, stop_on_signal};
-use super::super::report::{page_of_metric, write};
-use super::super::{Failure, warn_of_skipped};
+use super::super::report::page_of_metric;
 use super::{FitArgs, NumberArgs, show};
-use crate::output::progress::Screen;
-use crate::output::{print_line, table, tell};
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
+use crate::output::warn_skipped;
+use crate::output::{note, print_line, table};
+use crate::output_file::check_writable;
+use crate::report_file::write_report;
+use crate::signals::stop_on_signal;
 
-pub fn run(args: &FitArgs) -> Result<(), Failure> {
+pub fn run(args: &FitArgs) -> Result<(), CliError> {
     let started = Instant::now();
-    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
+    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let options = options(args)?;
-    let sources = args.data.reading.sources(&args.data.data)?;
-    let mut screen = Screen::new(args.quiet, &sources);
-    let mut stream = RowStream::open(sources, args.data.reading.options(true));
+    let sources = args.data.input.sources(&args.data.data)?;
+    let mut screen = ProgressDisplay::of_rows(args.quiet, &sources);
+    let mut stream = RowStream::open(sources, args.data.input.options(true));
     let rows = Table::read(&mut stream, args.task, options.memory, &mut screen)?;
     screen.finish();
-    let bar = Bar::new(args.quiet);
+    let steps = ProgressDisplay::of_steps(args.quiet);
     let read = started.elapsed().as_secs_f64();
-    let fitted = fit(&rows, &options, &bar)?;
-    bar.0.finish_and_clear();
+    let fitted = fit(&rows, &options, &steps)?;
+    steps.finish();
     fitted.metric.save(&args.out)?;
     if !args.quiet {
-        warn_of_skipped(rows.skipped, stream.first_skipped());
-        fitted.notes.iter().for_each(|note| tell!("note: {note}"));
+        warn_skipped(rows.skipped, stream.first_skipped());
+        fitted.notes.iter().for_each(|text| note!("note: {text}"));
     }
     let seconds = started.elapsed().as_secs_f64();
     match args.json {
@@ -42,34 +43,12 @@ pub fn run(args: &FitArgs) -> Result<(), Failure> {
     }
     match &args.report {
         Some(path) => {
-            let (file, flags) = (args.out.display().to_string(), args.data.reading.typed());
+            let (file, flags) = (args.out.display().to_string(), args.data.input.command_line());
             let told = MetricTold { file: &file, data: &args.data.data, flags: &flags, ..MetricTold::default() };
             let page = page_of_metric(&fitted.metric, args.image_width.map(usize::from), &told);
-            write(path, &page, args.quiet || args.json)
+            write_report(path, &page, args.quiet || args.json)
         }
         None => Ok(()),
-    }
-}
-
-/// A bar on a terminal.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new(quiet: bool) -> Self {
-        let bar = match !quiet && std::io::stderr().is_terminal() {
-            true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
-            false => ProgressBar::hidden(),
-        };
-        let style = ProgressStyle::with_template("{bar:32} {percent:>3} % steps {pos}/{len} {elapsed}");
-        bar.set_style(style.expect("the template is right").progress_chars("█▉▊▋▌▍▎▏ "));
-        Bar(bar)
-    }
-}
-
-impl Watcher for Bar {
-    fn tick(&self, done: u64, total: u64) {
-        self.0.set_length(total);
-        self.0.set_position(done);
     }
 }
 
@@ -98,7 +77,7 @@ fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
         steps: args.numbers.steps,
         voters: choice.voters,
         seed: choice.seed,
-        threads: args.data.reading.threads(),
+        threads: args.data.input.threads(),
         memory: args.memory.unwrap_or_else(memory_of_this_machine),
         interrupt: stop_on_signal(),
         ..MetricOptions::default()

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Failure;
-use crate::args::{DataArgs, bytes_parser, task_parser};
+use crate::args::input::DataArgs;
+use crate::args::training::{bytes_parser, task_parser};
+use crate::error::CliError;
 use tamis::metric::Candidate;
 use tamis::train::TaskKind;
 
@@ -189,7 +190,7 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
-pub fn run(args: MetricArgs) -> Result<(), Failure> {
+pub fn run(args: MetricArgs) -> Result<(), CliError> {
     match args.command {
         MetricCommand::Fit(args) => fit::run(&args),
         MetricCommand::Transform(args) => apply::transform(&args),

@@ -18,8 +18,8 @@ use tamis::tune::{
 use super::draws::{Chosen, Wholes};
 use super::load;
 use super::plan::{Cell, DataSet, Experiment, Fields, Protocol, ProtocolName, RowPlan, RunPlan, TablePlan};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
 
 /// Where things are and how they run.
 pub struct Lab<'a> {
@@ -76,7 +76,7 @@ impl Lab<'_> {
     }
 
     /// A cell, or why it is missing. It is measured once: tables and figures share it.
-    pub fn measured(&self, table: &TablePlan, row: &RowPlan, column: &str) -> Result<Result<Cell, String>, Failure> {
+    pub fn measured(&self, table: &TablePlan, row: &RowPlan, column: &str) -> Result<Result<Cell, String>, CliError> {
         let (protocol, key) = (self.protocol_of(table), self.key(table, row, column));
         if let Some(reason) = row.not_run.get(column) {
             return Ok(Err(format!("not run: {reason}")));
@@ -104,7 +104,7 @@ impl Lab<'_> {
     }
 
     /// Measures all cells of a row together: of all tables that ask for it, since they share its rows.
-    fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
+    fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, CliError> {
         let data = &self.experiment.data[&row.data];
         let what = row.title.as_deref().unwrap_or(&data.title);
         let of_table = |table: &&TablePlan| {
@@ -114,7 +114,7 @@ impl Lab<'_> {
         let columns: BTreeSet<&str> = tables.flat_map(|table| table.columns.iter().map(String::as_str)).collect();
         let columns: Vec<&str> = columns.into_iter().collect();
         let rows =
-            data.generated.as_ref().ok_or_else(|| Failure::Text(format!("{what}: these rows are not generated")));
+            data.generated.as_ref().ok_or_else(|| CliError::Message(format!("{what}: these rows are not generated")));
         match name {
             ProtocolName::Detection => self.detection(what, row, &columns, rows?),
             ProtocolName::Drift => self.drift(what, row, &columns, rows?),
@@ -124,14 +124,14 @@ impl Lab<'_> {
     }
 
     /// Measures a cell. What goes wrong is the cell's answer; only an interruption ends the table.
-    fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
+    fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, CliError> {
         match self.try_cell(name, row, column) {
             Err(failure) if failure.exit_code() == 2 => Ok(Outcome::Missing(failure.to_string())),
             outcome => outcome,
         }
     }
 
-    fn try_cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
+    fn try_cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, CliError> {
         if name == ProtocolName::Metric {
             return self.metric(row, column);
         }
@@ -182,7 +182,7 @@ impl Lab<'_> {
         rows: &Rows,
         run: &RunPlan,
         recipe: &Recipe,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, CliError> {
         let setting = self.tuned(what, rows, run, recipe)?;
         let columns = data.columns.unwrap_or(rows.about.features);
         let plan = RepeatOptions {
@@ -193,8 +193,8 @@ impl Lab<'_> {
             measure: None,
             validation: Some(rows.test.clone()),
         };
-        let screen = Fits::new(self.quiet, &format!("{what}: orderings"));
-        let found = repeat(&setting.recipe, &rows.about, &rows.fit, &plan, &|done, of| screen.watch(done, of))?;
+        let screen = ProgressDisplay::of_fits(self.quiet, &format!("{what}: orderings"));
+        let found = repeat(&setting.recipe, &rows.about, &rows.fit, &plan, &|done, of| screen.advance(done, of))?;
         screen.finish();
         let per_cent = |(mean, deviation): (f64, f64), of: f64| vec![100.0 * mean / of, 100.0 * deviation / of];
         let error = match found.measure {
@@ -217,7 +217,7 @@ impl Lab<'_> {
         run: &RunPlan,
         recipe: &Recipe,
         row: &RowPlan,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, CliError> {
         let (base, within) = (self.baseline(rows, row)?, self.protocol().within);
         let limit = match base.measure {
             Measure::Error => 1.0 - (1.0 - within) * (1.0 - base.least),
@@ -240,7 +240,7 @@ impl Lab<'_> {
     }
 
     /// The best the baseline can do on a row's data.
-    fn baseline(&self, rows: &Rows, row: &RowPlan) -> Result<Baseline, Failure> {
+    fn baseline(&self, rows: &Rows, row: &RowPlan) -> Result<Baseline, CliError> {
         let name = self.protocol().baseline.as_ref().ok_or_else(|| "sparsest-within needs a baseline".to_string())?;
         let key = row.key(name);
         if let Some(&known) = shared(&self.baselines).get(&key) {
@@ -257,7 +257,7 @@ impl Lab<'_> {
     }
 
     /// What the files hold.
-    fn describe(&self, data: &DataSet, rows: &Rows) -> Result<Cell, Failure> {
+    fn describe(&self, data: &DataSet, rows: &Rows) -> Result<Cell, CliError> {
         let (sources, choices) = &rows.test;
         let read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
         let test = survey(sources, &read, None)?;
@@ -274,7 +274,7 @@ impl Lab<'_> {
     }
 
     /// The setting that cross-validation chooses; with a single one there is nothing to choose.
-    pub fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
+    pub fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, CliError> {
         let mut all = self.settings(rows, run, recipe)?;
         if all.len() == 1 {
             return Ok(all.remove(0));
@@ -284,30 +284,30 @@ impl Lab<'_> {
         Ok(all.remove(chosen))
     }
 
-    fn settings(&self, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Vec<Setting>, Failure> {
+    fn settings(&self, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Vec<Setting>, CliError> {
         let axes = run.axes().unwrap_or_else(|| default_axes(recipe, &[], rows.about.features));
         Ok(settings(recipe, &axes)?)
     }
 
-    fn curve(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Curve, Failure> {
+    fn curve(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Curve, CliError> {
         let protocol = self.protocol();
         let cross = CrossOptions { folds: protocol.folds, seed: protocol.seed, measure: None };
-        let screen = Fits::new(self.quiet, &format!("{what}: tuning"));
+        let screen = ProgressDisplay::of_fits(self.quiet, &format!("{what}: tuning"));
         let all = self.settings(rows, run, recipe)?;
-        let curve = cross_validate(&all, &rows.about, &rows.fit, &cross, &|done, of| screen.watch(done, of))?;
+        let curve = cross_validate(&all, &rows.about, &rows.fit, &cross, &|done, of| screen.advance(done, of))?;
         screen.finish();
         Ok(curve)
     }
 
     /// The model of a recipe, learned from all training rows, and its error (%) or RMSE on the test rows.
-    pub fn learn_and_test(&self, rows: &Rows, recipe: &Recipe) -> Result<(Model, f64), Failure> {
+    pub fn learn_and_test(&self, rows: &Rows, recipe: &Recipe) -> Result<(Model, f64), CliError> {
         let model = fit(recipe, &rows.fit, None, &mut ())?.model;
         let value = self.test(rows, &model)?;
         Ok((model, value))
     }
 
     /// The error (%) or RMSE of a model on the test rows.
-    pub fn test(&self, rows: &Rows, model: &Model) -> Result<f64, Failure> {
+    pub fn test(&self, rows: &Rows, model: &Model) -> Result<f64, CliError> {
         let (sources, choices) = &rows.test;
         let mut read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
         read.columns.known = model.columns.clone();
@@ -316,21 +316,21 @@ impl Lab<'_> {
     }
 
     /// The rows of a data set that a figure needs.
-    pub fn data(&self, name: &str) -> Result<Rows, Failure> {
+    pub fn data(&self, name: &str) -> Result<Rows, CliError> {
         let data = &self.experiment.data[name];
         let missing = || data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());
         Ok(self.rows(data)?.ok_or_else(missing)?)
     }
 
     /// The recipe of a run with the setting that cross-validation on the training rows chooses.
-    pub fn chosen_recipe(&self, data: &str, rows: &Rows, run: &RunPlan, set: &Fields) -> Result<Recipe, Failure> {
+    pub fn chosen_recipe(&self, data: &str, rows: &Rows, run: &RunPlan, set: &Fields) -> Result<Recipe, CliError> {
         let recipe = self.recipe(run, set)?;
         let what = format!("{}, {}", self.experiment.data[data].title, run.title);
         Ok(self.tuned(&what, rows, run, &recipe)?.recipe)
     }
 
     /// The rows of a data set; nothing if a file is not there.
-    fn rows(&self, data: &DataSet) -> Result<Option<Rows>, Failure> {
+    fn rows(&self, data: &DataSet) -> Result<Option<Rows>, CliError> {
         let generated = match (&data.generate, find(&self.folder, &data.train)) {
             (Some(plan), None) => Some(plan.folder(&data.train)?),
             _ => None,

@@ -22,8 +22,8 @@ use tamis::tune::{Setting, side_by_side};
 use super::cell::{Done, Lab};
 use super::plan::{Cell, Generated, RowPlan};
 use super::simulate::{BLOCK, Entrant, Linear, Pupil, summary};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
 
 /// What a run says of an entrant.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ struct Class<'a> {
 
 impl Lab<'_> {
     /// All columns of a row.
-    pub fn detection(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
+    pub fn detection(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, CliError> {
         let runs = self.runs_of(rows);
         let place = |&column: &&str| {
             let run = &self.experiment.runs[column];
@@ -61,8 +61,8 @@ impl Lab<'_> {
             Place { entrant, runs: run.runs.unwrap_or(runs).min(runs) }
         };
         let places: Vec<Place> = columns.iter().map(place).collect();
-        let screen = Fits::new(self.quiet, &format!("{what}: runs"));
-        let found = side_by_side(runs as usize, self.threads, &|done, of| screen.watch(done, of), |run| {
+        let screen = ProgressDisplay::of_fits(self.quiet, &format!("{what}: runs"));
+        let found = side_by_side(runs as usize, self.threads, &|done, of| screen.advance(done, of), |run| {
             self.detection_run(rows, &places, run as u64)
         })?;
         screen.finish();
@@ -75,7 +75,7 @@ impl Lab<'_> {
     }
 
     /// One run: rows, averages, pupils, models, tests. Nothing for those who sit this run out.
-    fn detection_run(&self, rows: &Generated, places: &[Place], run: u64) -> Result<Vec<Option<Score>>, Failure> {
+    fn detection_run(&self, rows: &Generated, places: &[Place], run: u64) -> Result<Vec<Option<Score>>, CliError> {
         let plan = rows.plan(self.protocol().seed.wrapping_add(run));
         let (truth, stream) = generate(&plan).map_err(|error| error.to_string())?;
         let taking_part = |place: &&Place| run < place.runs;
@@ -90,7 +90,7 @@ impl Lab<'_> {
             let detected = Some(100.0 * hits as f64 / true_columns.len() as f64);
             Score { detected, quality: quality(line, &test, &plan), seconds, setting }
         };
-        let score = |(place, class): (&Place, Option<Class<'_>>)| -> Result<Option<Score>, Failure> {
+        let score = |(place, class): (&Place, Option<Class<'_>>)| -> Result<Option<Score>, CliError> {
             Ok(match &place.entrant {
                 Ok(Entrant::Averages) if run < place.runs => Some(Score { seconds: gathering, ..Score::default() }),
                 Ok(Entrant::Solver(recipe, _)) if run < place.runs => {
@@ -108,7 +108,7 @@ impl Lab<'_> {
     }
 
     /// Makes all rows once, shows them to everyone, and returns the averages with the seconds they took.
-    fn pass(&self, plan: &Plan, stream: &Rows, classes: &mut [Option<Class<'_>>]) -> Result<(Sums, f64), Failure> {
+    fn pass(&self, plan: &Plan, stream: &Rows, classes: &mut [Option<Class<'_>>]) -> Result<(Sums, f64), CliError> {
         let width = plan.p + 1;
         let (mut sums, mut seconds) = (Sums::new(width), 0.0);
         let mut buffer = vec![0.0; BLOCK.min(plan.n) * width];

@@ -21,7 +21,7 @@ use tamis::tune::Setting;
 
 use super::cell::{Lab, Outcome, Rows, shared};
 use super::plan::{Cell, RowPlan, RunPlan};
-use crate::command::Failure;
+use crate::error::CliError;
 
 /// Shares of rows are drawn row by row, so that they are a little more or less: epochs are this much shorter than their share.
 const ROOM: f64 = 0.9;
@@ -83,7 +83,7 @@ impl Lab<'_> {
         rows: &Rows,
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, CliError> {
         let (epoch, epochs) = (row.at()?, self.protocol().epochs);
         let setting = self.setting_once(what, rows, run, (recipe, row))?;
         let share = (epoch.exp2() - 1.0) / (f64::from(epochs).exp2() - 1.0);
@@ -105,7 +105,7 @@ impl Lab<'_> {
         rows: &Rows,
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, CliError> {
         let size = Size::Draws(row.at()? as u64);
         let whole = self.whole(what, rows, run, (recipe, row), size)?;
         let found = self.drawn(&whole, rows, recipe, size)?;
@@ -121,7 +121,7 @@ impl Lab<'_> {
         rows: &Rows,
         (run, single): (&RunPlan, &RunPlan),
         (recipe, row): (&Recipe, &RowPlan),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, CliError> {
         let other = self.recipe(single, &row.set)?.set("radius", row.at()?);
         let setting = self.setting_once(what, rows, single, (&other, row))?;
         let (model, rmse) = self.learn_and_test(rows, &setting.recipe)?;
@@ -140,7 +140,7 @@ impl Lab<'_> {
 
     /// Mean and standard deviation of the RMSE over drawings from the whole model, or over trainings where their weights do
     /// not stay as drawn.
-    fn drawn(&self, whole: &Whole, rows: &Rows, recipe: &Recipe, size: Size) -> Result<Vec<f64>, Failure> {
+    fn drawn(&self, whole: &Whole, rows: &Rows, recipe: &Recipe, size: Size) -> Result<Vec<f64>, CliError> {
         let seed = self.protocol().seed;
         if recipe.numbers.get("polish") == Some(&0.0) {
             return Ok(whole.drawn(recipe.law.unwrap_or_default(), size, (seed, self.protocol().runs)));
@@ -149,7 +149,7 @@ impl Lab<'_> {
             let given = given(sized(recipe, size), &whole.found);
             Ok(self.learn_and_test(rows, &Recipe { seed: seed + training, ..given })?.1)
         };
-        Ok(mean_and_deviation(&(0..TRAININGS).map(one).collect::<Result<Vec<f64>, Failure>>()?))
+        Ok(mean_and_deviation(&(0..TRAININGS).map(one).collect::<Result<Vec<f64>, CliError>>()?))
     }
 
     /// The setting that cross-validation chooses, found once for a data set and a recipe.
@@ -159,7 +159,7 @@ impl Lab<'_> {
         rows: &Rows,
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
-    ) -> Result<Setting, Failure> {
+    ) -> Result<Setting, CliError> {
         let key = format!("{} {}", row.data, serde_json::to_string(recipe).expect("plain data becomes JSON"));
         if let Some(known) = shared(&self.chosen).get(&key) {
             return Ok(known.clone());
@@ -177,7 +177,7 @@ impl Lab<'_> {
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
         size: Size,
-    ) -> Result<Arc<Whole>, Failure> {
+    ) -> Result<Arc<Whole>, CliError> {
         let recipe = sized(&Recipe { law: None, ..recipe.clone() }, size);
         let setting = self.setting_once(what, rows, run, (&recipe, row))?;
         let key = format!("{} {}", row.data, serde_json::to_string(&setting.recipe).expect("plain data becomes JSON"));
@@ -210,7 +210,7 @@ fn given(recipe: Recipe, found: &BTreeMap<String, f64>) -> Recipe {
 }
 
 /// Scores and test rows of a model.
-fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, Failure> {
+fn whole(model: &Model, rows: &Rows, setting: String) -> Result<Whole, CliError> {
     let [output] = &model.outputs[..] else { return Err("a number must be predicted".to_string().into()) };
     let places: HashMap<&str, FeatureId> = output.features.iter().map(|one| one.name.as_str()).zip(0..).collect();
     let (mut squares, mut total) = (vec![0.0; output.features.len()], 0.0);
@@ -245,7 +245,7 @@ fn each_row(
     read: ReadOptions,
     places: &HashMap<&str, FeatureId>,
     mut take: impl FnMut(&[(FeatureId, f64)], f64),
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let (mut dictionary, mut known) = (Dictionary::new(None), Vec::new());
     let mut stream = RowStream::open(sources.to_vec(), read);
     while let Some(block) = stream.next_block()? {

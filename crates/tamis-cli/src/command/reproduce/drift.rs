@@ -13,8 +13,8 @@ use tamis::tune::side_by_side;
 use super::cell::{Done, Lab};
 use super::plan::{Cell, Generated, RowPlan};
 use super::simulate::{Entrant, Linear, summary};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
 
 /// A solver, and averages that forget at each of its rates.
 struct Follower<'a> {
@@ -32,12 +32,12 @@ struct Way {
 
 impl Lab<'_> {
     /// All columns of a row.
-    pub fn drift(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
+    pub fn drift(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, CliError> {
         let entrants: Vec<Result<Entrant, String>> =
             columns.iter().map(|column| self.entrant(row, column, rows)).collect();
-        let screen = Fits::new(self.quiet, &format!("{what}: runs"));
+        let screen = ProgressDisplay::of_fits(self.quiet, &format!("{what}: runs"));
         let runs = self.runs_of(rows) as usize;
-        let found = side_by_side(runs, self.threads, &|done, of| screen.watch(done, of), |run| {
+        let found = side_by_side(runs, self.threads, &|done, of| screen.advance(done, of), |run| {
             self.drift_run(rows, &entrants, run as u64)
         })?;
         screen.finish();
@@ -63,7 +63,7 @@ impl Lab<'_> {
         rows: &Generated,
         entrants: &[Result<Entrant, String>],
         run: u64,
-    ) -> Result<Vec<(f64, Option<f64>)>, Failure> {
+    ) -> Result<Vec<(f64, Option<f64>)>, CliError> {
         let plan = rows.plan(self.protocol().seed.wrapping_add(run));
         let (_, stream) = generate(&plan).map_err(|error| error.to_string())?;
         let (width, length) = (plan.p + 1, plan.period_rows.max(1));
@@ -96,7 +96,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Predicts the rows of a period that counts, or of one that chooses where there is a choice.
-    fn predict(&mut self, cells: &[f64], width: usize, counts: bool, chooses: bool) -> Result<(), Failure> {
+    fn predict(&mut self, cells: &[f64], width: usize, counts: bool, chooses: bool) -> Result<(), CliError> {
         if !(counts || chooses && self.ways.len() > 1) {
             return Ok(());
         }

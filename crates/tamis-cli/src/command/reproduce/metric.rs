@@ -24,8 +24,8 @@ use tamis::tune::side_by_side;
 use super::cell::{Lab, Outcome, find};
 use super::plan::{Cell, DataSet, Fields, Generated, RowPlan, RunPlan};
 use super::simulate::summary;
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
 
 /// A column whose models are metrics.
 #[derive(Clone, Debug, Deserialize)]
@@ -62,7 +62,7 @@ enum Origin<'a> {
 
 impl Lab<'_> {
     /// A cell: the mean over all runs.
-    pub fn metric(&self, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
+    pub fn metric(&self, row: &RowPlan, column: &str) -> Result<Outcome, CliError> {
         let data = &self.experiment.data[&row.data];
         let run = &self.experiment.runs[column];
         let plan = run.metric.as_ref().ok_or_else(|| format!("run {column:?} says nothing of a metric"))?;
@@ -71,8 +71,11 @@ impl Lab<'_> {
             let text = data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into());
             return Ok(Outcome::Missing(text));
         };
-        let screen = Fits::new(self.quiet, &format!("{}, {}", row.title.as_deref().unwrap_or(&data.title), run.title));
-        let found = side_by_side(runs as usize, self.threads, &|done, of| screen.watch(done, of), |number| {
+        let screen = ProgressDisplay::of_fits(
+            self.quiet,
+            &format!("{}, {}", row.title.as_deref().unwrap_or(&data.title), run.title),
+        );
+        let found = side_by_side(runs as usize, self.threads, &|done, of| screen.advance(done, of), |number| {
             self.go_on(0)?;
             let seed = self.protocol().seed.wrapping_add(number as u64);
             self.learn_metric(data, &MetricOptions { seed, ..options.clone() }, number as u64).map(|(_, found)| found)
@@ -119,7 +122,7 @@ impl Lab<'_> {
     }
 
     /// Learns and tests once.
-    fn learn_metric(&self, data: &DataSet, options: &MetricOptions, number: u64) -> Result<(Metric, Found), Failure> {
+    fn learn_metric(&self, data: &DataSet, options: &MetricOptions, number: u64) -> Result<(Metric, Found), CliError> {
         let origin = self.origin(data, number)?;
         let task = data.task()?;
         let table =
@@ -140,17 +143,17 @@ impl Lab<'_> {
     }
 
     /// The metric of a column for a data set, from the first split.
-    pub fn one_metric(&self, data: &str, column: &str) -> Result<Metric, Failure> {
+    pub fn one_metric(&self, data: &str, column: &str) -> Result<Metric, CliError> {
         let run = &self.experiment.runs[column];
         let plan = run.metric.as_ref().ok_or("the run says nothing of a metric".to_string())?;
         let (options, data) = (self.metric_options(plan, &Fields::new())?, &self.experiment.data[data]);
         if self.metric_runs(data, run).is_none() {
-            return Err(Failure::Text(data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into())));
+            return Err(CliError::Message(data.unavailable.clone().unwrap_or_else(|| "data unavailable here".into())));
         }
         Ok(self.learn_metric(data, &MetricOptions { threads: self.threads, ..options }, 0)?.0)
     }
 
-    fn origin<'a>(&self, data: &'a DataSet, number: u64) -> Result<Origin<'a>, Failure> {
+    fn origin<'a>(&self, data: &'a DataSet, number: u64) -> Result<Origin<'a>, CliError> {
         let seed = self.protocol().seed;
         if let Some(rows) = &data.generated {
             return Ok(Origin::Made(rows, seed.wrapping_add(number)));
@@ -177,8 +180,8 @@ impl Origin<'_> {
         learning: bool,
         data: &DataSet,
         known: Option<KnownColumns>,
-        work: impl FnOnce(&mut dyn RowSource) -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
+        work: impl FnOnce(&mut dyn RowSource) -> Result<R, CliError>,
+    ) -> Result<R, CliError> {
         match self {
             Origin::Files { train, test, part, split } => {
                 let split = split.map(|split| split.turned(learning));
@@ -202,7 +205,7 @@ impl Origin<'_> {
 }
 
 /// Generated rows from number `from` on: their cells, and their labels.
-fn made(plan: &Plan, from: usize, count: usize) -> Result<(Vec<f64>, Vec<f64>), Failure> {
+fn made(plan: &Plan, from: usize, count: usize) -> Result<(Vec<f64>, Vec<f64>), CliError> {
     let (_, rows) = generate(plan).map_err(|error| error.to_string())?;
     let mut all = vec![0.0; count * (plan.p + 1)];
     rows.fill(from as u64, &mut all);

@@ -23,10 +23,10 @@ use tamis::model::replace_file;
 use self::cell::{Lab, shared};
 use self::page::Line;
 use self::plan::{Experiment, ProtocolName, Recorded, RowPlan, TablePlan};
-use super::Failure;
-use super::fit::stop_on_signal;
-use crate::args::threads_parser;
-use crate::output::{print_line, tell};
+use crate::args::input::threads_parser;
+use crate::error::CliError;
+use crate::output::{note, print_line};
+use crate::signals::stop_on_signal;
 
 #[derive(Args)]
 pub struct ReproduceArgs {
@@ -62,7 +62,7 @@ pub struct ReproduceArgs {
     pub quiet: bool,
 }
 
-pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
+pub fn run(args: ReproduceArgs) -> Result<(), CliError> {
     let (paper, part) = match args.what.split_once('/') {
         Some((paper, part)) => (paper, Some(part)),
         None => (args.what.as_str(), None),
@@ -77,7 +77,7 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
     }
     if let Some(name) = args.only.iter().find(|name| !experiment.data.contains_key(*name)) {
         let names: Vec<&str> = experiment.data.keys().map(String::as_str).collect();
-        return Err(Failure::Text(format!("--only {name}: the data sets are {}", names.join(", "))));
+        return Err(CliError::Message(format!("--only {name}: the data sets are {}", names.join(", "))));
     }
     let (tables, figures) = parts(&experiment, part)?;
     let mut known = load::recorded(&folder.join("recorded.toml"))?;
@@ -120,19 +120,19 @@ pub fn run(args: ReproduceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write(file: &Path, content: &str, quiet: bool) -> Result<(), Failure> {
+fn write(file: &Path, content: &str, quiet: bool) -> Result<(), CliError> {
     let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", file.display());
     let folder = file.parent().expect("a file in a folder");
     std::fs::create_dir_all(folder).map_err(failed)?;
     replace_file(file, content.as_bytes()).map_err(failed)?;
     if !quiet {
-        tell!("written: {}", file.display());
+        note!("written: {}", file.display());
     }
     Ok(())
 }
 
 /// The folder of a paper, by its name or the beginning of it.
-fn find_paper(experiments: &Path, paper: &str) -> Result<PathBuf, Failure> {
+fn find_paper(experiments: &Path, paper: &str) -> Result<PathBuf, CliError> {
     let entries = std::fs::read_dir(experiments).map_err(|error| {
         format!("{}: {error}; --experiments names the folder with the experiments", experiments.display())
     })?;
@@ -145,7 +145,7 @@ fn find_paper(experiments: &Path, paper: &str) -> Result<PathBuf, Failure> {
         Some(path) => Ok(path.to_path_buf()),
         None => {
             let all: Vec<String> = folders.iter().map(name).collect();
-            Err(Failure::Text(format!("{paper}: expected one of {}", all.join(", "))))
+            Err(CliError::Message(format!("{paper}: expected one of {}", all.join(", "))))
         }
     }
 }
@@ -156,7 +156,7 @@ fn data_folder(asked: Option<&Path>) -> PathBuf {
 }
 
 /// The tables and figures meant: all of them; `2` and `table2` are table 2 with its parts, `2-rmse` is one of them; `figure1`.
-fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<&'a str>, Vec<&'a str>), Failure> {
+fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<&'a str>, Vec<&'a str>), CliError> {
     let tables: Vec<&str> = experiment.tables.keys().map(String::as_str).collect();
     let figures: Vec<&str> = experiment.figures.keys().map(String::as_str).collect();
     let Some(asked) = asked else { return Ok((tables, figures)) };
@@ -175,11 +175,11 @@ fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<
         return Ok((Vec::new(), found));
     }
     let all = tables.iter().map(|name| name.to_string()).chain(figures.iter().map(|name| format!("figure{name}")));
-    Err(Failure::Text(format!("{asked}: expected one of {}", all.collect::<Vec<_>>().join(", "))))
+    Err(CliError::Message(format!("{asked}: expected one of {}", all.collect::<Vec<_>>().join(", "))))
 }
 
 /// Draws a figure and writes it; returns what machines are told.
-fn show_figure(lab: &Lab<'_>, args: &ReproduceArgs, folder: &Path, name: &str) -> Result<Option<Value>, Failure> {
+fn show_figure(lab: &Lab<'_>, args: &ReproduceArgs, folder: &Path, name: &str) -> Result<Option<Value>, CliError> {
     let plan = &lab.experiment.figures[name];
     let table = plan.draw.table().and_then(|table| lab.experiment.tables.get(table));
     let of_table = table.into_iter().flat_map(|table| table.rows.iter().map(|row| &row.data));
@@ -204,7 +204,7 @@ fn show_figure(lab: &Lab<'_>, args: &ReproduceArgs, folder: &Path, name: &str) -
 }
 
 /// All cells of a table.
-fn lines(lab: &Lab<'_>, args: &ReproduceArgs, table: &TablePlan, known: &Recorded) -> Result<Vec<Line>, Failure> {
+fn lines(lab: &Lab<'_>, args: &ReproduceArgs, table: &TablePlan, known: &Recorded) -> Result<Vec<Line>, CliError> {
     let mut lines = Vec::new();
     for row in table.rows.iter().filter(|row| args.only.is_empty() || args.only.contains(&row.data)) {
         for column in &table.columns {
@@ -214,7 +214,7 @@ fn lines(lab: &Lab<'_>, args: &ReproduceArgs, table: &TablePlan, known: &Recorde
     Ok(lines)
 }
 
-fn line(lab: &Lab<'_>, table: &TablePlan, row: &RowPlan, column: &str, known: &Recorded) -> Result<Line, Failure> {
+fn line(lab: &Lab<'_>, table: &TablePlan, row: &RowPlan, column: &str, known: &Recorded) -> Result<Line, CliError> {
     let describes = lab.protocol_of(table) == ProtocolName::Describe;
     let measure = if describes { column } else { table.measure.as_str() };
     let run = lab.experiment.runs.get(column).filter(|_| !describes);

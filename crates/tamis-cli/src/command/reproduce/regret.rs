@@ -20,8 +20,8 @@ use tamis::tune::side_by_side;
 use super::cell::{Done, Lab};
 use super::plan::{Cell, Generated, RowPlan};
 use super::simulate::{BLOCK, Entrant, Linear, Pupil, summary};
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
 
 /// The first model is made of so many rows.
 const FIRST: usize = 100;
@@ -38,12 +38,12 @@ enum Player {
 
 impl Lab<'_> {
     /// All columns of a row.
-    pub fn regret(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
+    pub fn regret(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, CliError> {
         let entrants: Vec<Result<Entrant, String>> =
             columns.iter().map(|column| self.entrant(row, column, rows)).collect();
-        let screen = Fits::new(self.quiet, &format!("{what}: runs"));
+        let screen = ProgressDisplay::of_fits(self.quiet, &format!("{what}: runs"));
         let runs = self.runs_of(rows) as usize;
-        let found = side_by_side(runs, self.threads, &|done, of| screen.watch(done, of), |run| {
+        let found = side_by_side(runs, self.threads, &|done, of| screen.advance(done, of), |run| {
             self.regret_run(rows, &entrants, run as u64)
         })?;
         screen.finish();
@@ -66,7 +66,7 @@ impl Lab<'_> {
         rows: &Generated,
         entrants: &[Result<Entrant, String>],
         run: u64,
-    ) -> Result<Vec<(usize, Vec<f64>)>, Failure> {
+    ) -> Result<Vec<(usize, Vec<f64>)>, CliError> {
         let plan = rows.plan(self.protocol().seed.wrapping_add(run));
         let (truth, stream) = generate(&plan).map_err(|error| error.to_string())?;
         let true_columns: Vec<usize> = truth.features.iter().map(|feature| feature.id as usize).collect();
@@ -130,7 +130,7 @@ impl Player {
     }
 
     /// Makes a new model of the averages.
-    fn look(&mut self, sums: &Sums) -> Result<(), Failure> {
+    fn look(&mut self, sums: &Sums) -> Result<(), CliError> {
         if let Player::Solver(recipe, line, _) = self {
             *line = Linear::solved(sums.clone(), recipe)?;
         }

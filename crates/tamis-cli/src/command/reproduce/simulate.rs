@@ -13,7 +13,7 @@ use tamis::tune::{Setting, settings};
 
 use super::cell::Lab;
 use super::plan::{Fields, Generated, RowPlan};
-use crate::command::Failure;
+use crate::error::CliError;
 
 /// Rows made, seen and forgotten in one go.
 pub const BLOCK: usize = 2048;
@@ -56,9 +56,9 @@ impl Lab<'_> {
     }
 
     /// An error once the user has asked for an end.
-    pub fn go_on(&self, rows: u64) -> Result<(), Failure> {
+    pub fn go_on(&self, rows: u64) -> Result<(), CliError> {
         match self.stop.load(Ordering::Relaxed) {
-            true => Err(Failure::Moments(MomentsError::Interrupted { rows })),
+            true => Err(CliError::Moments(MomentsError::Interrupted { rows })),
             false => Ok(()),
         }
     }
@@ -81,7 +81,7 @@ pub struct Linear {
 
 impl Linear {
     /// The model of moments whose target is in the first place.
-    pub fn solved(sums: Sums, recipe: &SolveRecipe) -> Result<Linear, Failure> {
+    pub fn solved(sums: Sums, recipe: &SolveRecipe) -> Result<Linear, CliError> {
         let features = (1..sums.size()).map(|column| Column::Feature(column.to_string()));
         let columns = [Column::Target("y".into())].into_iter().chain(features).collect();
         let moments = Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds: vec![sums] };

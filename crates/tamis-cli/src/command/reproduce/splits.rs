@@ -18,15 +18,15 @@ use tamis::tune::side_by_side;
 use super::cell::{Done, Lab, find};
 use super::plan::{Cell, DataSet, Fields, RowPlan};
 use super::simulate::summary;
-use crate::command::Failure;
-use crate::output::fits::Fits;
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
 
 /// What a split says of a solver: R² or AUC, and the features used.
 type Score = Result<(&'static str, f64, usize), String>;
 
 impl Lab<'_> {
     /// All columns of a row.
-    pub fn random_splits(&self, what: &str, row: &RowPlan, columns: &[&str]) -> Result<Done, Failure> {
+    pub fn random_splits(&self, what: &str, row: &RowPlan, columns: &[&str]) -> Result<Done, CliError> {
         let data = &self.experiment.data[&row.data];
         let files = [Some(&data.train), data.test.as_ref()].into_iter().flatten();
         let Some(files) = files.map(|name| find(&self.folder, name)).collect::<Option<Vec<PathBuf>>>() else {
@@ -36,9 +36,9 @@ impl Lab<'_> {
         let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
         let sources = expand(&names, None)?;
         let recipes: Vec<Result<SolveRecipe, String>> = columns.iter().map(|column| self.chosen(column)).collect();
-        let screen = Fits::new(self.quiet, &format!("{what}: splits"));
+        let screen = ProgressDisplay::of_fits(self.quiet, &format!("{what}: splits"));
         let runs = self.protocol().runs as usize;
-        let found = side_by_side(runs, self.threads, &|done, of| screen.watch(done, of), |run| {
+        let found = side_by_side(runs, self.threads, &|done, of| screen.advance(done, of), |run| {
             self.split(&sources, data, row, &recipes, run as u64)
         })?;
         screen.finish();
@@ -64,7 +64,7 @@ impl Lab<'_> {
         row: &RowPlan,
         recipes: &[Result<SolveRecipe, String>],
         run: u64,
-    ) -> Result<Vec<Score>, Failure> {
+    ) -> Result<Vec<Score>, CliError> {
         self.go_on(0)?;
         let held = RowChoice::held_out(data.hold_out.unwrap_or(5), self.protocol().seed.wrapping_add(run));
         let flag = |name: &str| row.set.get(name).and_then(serde_json::Value::as_bool).unwrap_or(false);
@@ -80,7 +80,7 @@ impl Lab<'_> {
             ..CollectOptions::default()
         };
         let moments = collect(&options, &mut ())?;
-        let score = |recipe: &Result<SolveRecipe, String>| -> Result<Score, Failure> {
+        let score = |recipe: &Result<SolveRecipe, String>| -> Result<Score, CliError> {
             let Ok(recipe) = recipe else { return Ok(Err(recipe.as_ref().unwrap_err().clone())) };
             let model = match solve(&moments, recipe, SolveOptions { path: false, threads: 1 }) {
                 Ok(solved) => solved.model,

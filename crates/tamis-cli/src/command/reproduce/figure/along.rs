@@ -4,9 +4,9 @@
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;
 use crate::command::reproduce::plan::{Cell, RowPlan, TablePlan};
+use crate::error::CliError;
 
 /// Which table has the cells, and how the measures begin.
 #[derive(Debug, Deserialize)]
@@ -20,19 +20,19 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, CliError> {
         let named = || format!("there is no table {:?}", self.table);
         let table = lab.experiment.tables.get(&self.table).ok_or_else(named)?;
         table.rows.iter().map(|row| self.chart(lab, title, table, row)).collect()
     }
 
-    fn chart(&self, lab: &Lab<'_>, title: &str, table: &TablePlan, row: &RowPlan) -> Result<Chart, Failure> {
+    fn chart(&self, lab: &Lab<'_>, title: &str, table: &TablePlan, row: &RowPlan) -> Result<Chart, CliError> {
         let title = format!("{title}: {}", lab.experiment.data[&row.data].title);
         let logarithmic = AxisKind::Logarithmic;
         let mut chart =
             Chart::new(&title).x(&self.x_title).x_kind(logarithmic).y(&self.y_title).y_kind(AxisKind::Logarithmic);
         for column in &table.columns {
-            let cell = lab.measured(table, row, column)?.map_err(Failure::Text)?;
+            let cell = lab.measured(table, row, column)?.map_err(CliError::Message)?;
             chart = chart.line(&lab.experiment.runs[column].title, self.points(&cell));
         }
         Ok(chart)

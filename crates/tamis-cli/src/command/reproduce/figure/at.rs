@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;
 use crate::command::reproduce::plan::{RowPlan, TablePlan};
+use crate::error::CliError;
 
 /// Which table, and how its numbers are laid out.
 #[derive(Debug, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, CliError> {
         let named = || format!("there is no table {:?}", self.table);
         let table = lab.experiment.tables.get(&self.table).ok_or_else(named)?;
         let mut names: Vec<&str> = table.rows.iter().map(|row| row.data.as_str()).collect();
@@ -29,7 +29,7 @@ impl Plan {
         names.into_iter().map(|data| self.chart(lab, title, table, data)).collect()
     }
 
-    fn chart(&self, lab: &Lab<'_>, title: &str, table: &TablePlan, data: &str) -> Result<Chart, Failure> {
+    fn chart(&self, lab: &Lab<'_>, title: &str, table: &TablePlan, data: &str) -> Result<Chart, CliError> {
         let kind = if self.logarithmic { AxisKind::Logarithmic } else { AxisKind::Linear };
         let title = format!("{title}: {}", lab.experiment.data[data].title);
         let mut chart = Chart::new(&title).x(&self.x_title).x_kind(kind).y(&self.y_title);
@@ -37,7 +37,7 @@ impl Plan {
         for column in &table.columns {
             let (mut line, mut band) = (Vec::new(), Vec::new());
             for row in &rows {
-                let cell = lab.measured(table, row, column)?.map_err(Failure::Text)?;
+                let cell = lab.measured(table, row, column)?.map_err(CliError::Message)?;
                 let first = |measure: &str| cell.values.get(measure).and_then(|values| values.first().copied());
                 let x = if self.x == "at" { row.at } else { first(&self.x) };
                 let (Some(x), Some(values)) = (x, cell.values.get(&table.measure)) else { continue };

@@ -8,9 +8,9 @@ use tamis::model::Model;
 use tamis::read::RowStream;
 use tamis::report::{AxisKind, Chart};
 
-use crate::command::Failure;
 use crate::command::reproduce::cell::{Lab, Rows};
 use crate::command::reproduce::plan::Fields;
+use crate::error::CliError;
 
 /// What is shown.
 #[derive(Debug, Deserialize)]
@@ -26,7 +26,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, CliError> {
         let rows = lab.data(&self.data)?;
         let densities = densities(&rows)?;
         let mut chart = Chart::new(title)
@@ -68,7 +68,7 @@ impl Plan {
 }
 
 /// The share of the training rows in which each feature occurs.
-fn densities(rows: &Rows) -> Result<BTreeMap<String, f64>, Failure> {
+fn densities(rows: &Rows) -> Result<BTreeMap<String, f64>, CliError> {
     let mut stream = RowStream::open(rows.fit.sources.clone(), rows.fit.read.clone());
     let (mut dictionary, mut counts, mut total) = (Dictionary::new(None), Vec::new(), 0.0);
     while let Some(block) = stream.next_block()? {

@@ -25,7 +25,7 @@ use tamis::report::Chart;
 
 use super::cell::Lab;
 use super::plan::Experiment;
-use crate::command::Failure;
+use crate::error::CliError;
 
 /// A figure.
 #[derive(Debug, Deserialize)]
@@ -82,7 +82,7 @@ impl Drawing {
 }
 
 /// The charts of a figure, or why there are none. Only an interruption ends the run.
-pub fn draw(lab: &Lab<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, String>, Failure> {
+pub fn draw(lab: &Lab<'_>, plan: &FigurePlan) -> Result<Result<Vec<Chart>, String>, CliError> {
     let drawn = match &plan.draw {
         Drawing::Along(stream) => stream.draw(lab, &plan.title),
         Drawing::Annealing(curves) => Ok(curves.draw(&plan.title)),

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use tamis::metric::{Metric, Share};
 use tamis::report::Chart;
 
-use crate::command::Failure;
 use crate::command::reproduce::cell::Lab;
+use crate::error::CliError;
 
 /// Rows that are pictures of two classes, pixel by pixel from the upper left, columns numbered from 1.
 #[derive(Debug, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, CliError> {
         let mut charts = Vec::new();
         for column in &self.series {
             let metric = lab.one_metric(&self.data, column)?;
@@ -31,7 +31,7 @@ impl Plan {
     }
 
     /// Each pixel as large as its share of the trace.
-    fn pixels(&self, title: &str, metric: &Metric) -> Result<Chart, Failure> {
+    fn pixels(&self, title: &str, metric: &Metric) -> Result<Chart, CliError> {
         let shares = metric.variable_shares();
         let largest = shares.first().map_or(1.0, |one| one.share);
         let point = |one: &Share| -> Result<(f64, f64, f64), String> {

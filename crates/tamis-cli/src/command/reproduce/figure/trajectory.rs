@@ -8,9 +8,9 @@ use tamis::model::Model;
 use tamis::report::Chart;
 use tamis::train::{Observer, fit};
 
-use crate::command::Failure;
 use crate::command::reproduce::cell::{Lab, Rows};
 use crate::command::reproduce::plan::Fields;
+use crate::error::CliError;
 
 /// What is shown.
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ enum Shown {
 }
 
 impl Plan {
-    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, Failure> {
+    pub fn draw(&self, lab: &Lab<'_>, title: &str) -> Result<Vec<Chart>, CliError> {
         let rows = lab.data(&self.data)?;
         let (x, y) = match (self.last, self.measure) {
             (Some(_), Shown::Nonzero) => ("rows before the end of the run", "weights that are not zero (% of columns)"),
@@ -59,7 +59,7 @@ impl Plan {
         Ok(vec![chart])
     }
 
-    fn path(&self, lab: &Lab<'_>, rows: &Rows, name: &str) -> Result<Vec<(f64, f64)>, Failure> {
+    fn path(&self, lab: &Lab<'_>, rows: &Rows, name: &str) -> Result<Vec<(f64, f64)>, CliError> {
         let recipe = lab.chosen_recipe(&self.data, rows, &lab.experiment.runs[name], &self.set)?;
         let end = u64::from(recipe.passes.unwrap_or(1)) * rows.about.rows;
         let columns = lab.experiment.data[&self.data].columns.unwrap_or(rows.about.features) as f64;
@@ -98,10 +98,10 @@ struct Watcher<F> {
     step: u64,
     end: u64,
     value: F,
-    found: Result<Vec<(f64, f64)>, Failure>,
+    found: Result<Vec<(f64, f64)>, CliError>,
 }
 
-impl<F: Fn(&Model) -> Result<f64, Failure>> Observer for Watcher<F> {
+impl<F: Fn(&Model) -> Result<f64, CliError>> Observer for Watcher<F> {
     fn next_report(&self, rows: u64) -> u64 {
         match rows < self.first {
             true => self.first,
