@@ -38,7 +38,7 @@ def test_plain_descent_is_scikit_learn_s():
     peer = SGDRegressor(loss="squared_error", **{**plain, "eta0": 0.01}).fit(X, target)
     ours = SparseRegressor("sgd", schedule="constant", learning_rate=0.01, max_iter=1, scale="none", shuffle=False)
     factor = np.abs(ours.fit(X, target).coef_).max() / np.abs(peer.coef_).max()
-    # The loss of 001 is (p − y)², whose slope is twice that of scikit-learn's half square.
+    # The loss of Langford et al. 2009 is (p − y)², whose slope is twice that of scikit-learn's half square.
     if not np.isclose(factor, 1, rtol=1e-6):
         ours = ours.set_params(learning_rate=0.005).fit(X, target)
     np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=1e-9, atol=1e-12)

@@ -1,4 +1,4 @@
-//! How fast moments are gathered and solved, on the simulated data of Sun, Guo & Barbu (section 5.1).
+//! How fast moments are gathered and solved, on the simulated data of Sun et al. 2018 (section 5.1).
 //!
 //! ```text
 //! moments_speed gather ROWS COLUMNS            seconds to gather dense rows from memory

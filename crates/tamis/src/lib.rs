@@ -7,8 +7,10 @@
 //! [`read`] opens files and cuts them into blocks, [`parse`] and [`columnar`] turn blocks into rows, [`data`] holds rows,
 //! names and scaling, [`loss`], [`rate`], [`shrink`] and [`project`] are the parts of the learners in [`learn`],
 //! [`train`] drives a learner over the stream, [`model`] is what remains, [`eval`] judges it, [`tune`] chooses settings
-//! and says how stable the choice of features is, [`synth`] makes data whose truth is known. A [`recipe`] says what to do,
-//! as plain data. Nothing here prints.
+//! and says how stable the choice of features is, [`synth`] makes data whose truth is known. [`moments`] gathers means and
+//! co-moments in one pass, from which [`solve`] makes models; [`metric`] learns distances; [`sparsify`] samples features;
+//! [`report`] draws pages; [`random`] is the one source of randomness. A [`recipe`] says what to do, as plain data. Nothing
+//! here prints.
 //!
 //! From a file to 25 features and their predictions:
 //! ```no_run

@@ -1,7 +1,7 @@
 //! Few features drawn at random, their weights raised so that the expected model is the whole one: the second stage of
 //! `two-stage`.
 //!
-//! Source: Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
+//! Source: Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
 //! 2017), Algorithm 2, Theorems 2 and 3; Theorem 2 after Shalev-Shwartz, Srebro & Zhang (SIAM J. Optim. 20, 2010).
 //!
 //! ```text
@@ -18,17 +18,18 @@
 //! | k | [`Size::Exactly`] | ours |
 //! | p_j | `effects`, up to sign and sum | Theorems 2 and 3 |
 //! | ε, δ | [`draws_for`] | Theorems 2 and 3 |
-//! | h | [`half_curvature`] | half of the largest ℓ'': 1 for (f − y)², ⅛ for logistic; the paper has squared loss only |
+//! | h | [`half_curvature`] | half of the largest ℓ'': 1 for (f − y)², ⅛ for logistic; the paper has squared loss only (E54) |
 //!
 //! Departures: the paper's draws are independent. Ours are stratified, each having a K-th of the probability to itself: E[w̃] =
 //! w still, and no linear function of w̃ varies more than with independent draws (it is the textbook inequality of
 //! stratification), so the theorems hold as they stand; a feature of p_j ≥ 2/K is certain to be drawn, and m_j is off K p_j by
 //! less than 2. Features that share a part of the line mostly pull the same way, and in the order in which a stream brings them
-//! they are about as frequent: it matters less which of them is drawn. The paper has no way to *exactly* k features. Ours takes features without replacement, in systematic order
-//! (Madow, Ann. Math. Stat. 20, 1949, on a shuffled list): exactly k, E[w̃] = w still, and features of large score are
-//! certain and keep their weight, so that its variance is below that of k draws. Where no more features have a weight than
-//! draws are asked for, all are kept as they are: at most K features, and nothing is added to the loss. With several
-//! outputs a feature is drawn for all of them, its score being the Euclidean norm of theirs.
+//! they are about as frequent: it matters less which of them is drawn. The paper has no way to *exactly* k features
+//! (E55). Ours takes features without replacement, in systematic order (Madow, Ann. Math. Stat. 20, 1949, on a shuffled
+//! list): exactly k, E[w̃] = w still, and features of large score are certain and keep their weight, so that its
+//! variance is below that of k draws. Where no more features have a weight than draws are asked for, all are kept as
+//! they are: at most K features, and nothing is added to the loss. With several outputs a feature is drawn for all of
+//! them, its score being the Euclidean norm of theirs.
 //!
 //! What is drawn here is right on average. `train::two_stage` goes on from there, and moves the drawn weights towards the fit on
 //! the rows unless `polish` is 0.

@@ -1,5 +1,5 @@
 //! Forward-backward splitting (Duchi & Singer 2009): a step, then the minimiser of ½(v − w)² + η(λ₁|v| + ½λ₂v²), which is
-//! v = sign(w)·max(|w| − ηλ₁, 0)/(1 + ηλ₂). With λ₂ = 0 it is the soft threshold of Ma & Zheng, eq. (19).
+//! v = sign(w)·max(|w| − ηλ₁, 0)/(1 + ηλ₂). With λ₂ = 0 it is the soft threshold of Ma & Zheng 2016, eq. (19).
 
 use super::Task;
 use super::sgd::Sgd;

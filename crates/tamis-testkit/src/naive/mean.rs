@@ -1,4 +1,4 @@
-//! The mean of all models so far: ŵ = (w₀ + w₁ + … + w_T)/(T + 1), w₀ = 0 (Langford, Li & Zhang 2009, Theorem 1.2).
+//! The mean of all models so far: ŵ = (w₀ + w₁ + … + w_T)/(T + 1), w₀ = 0 (Langford et al. 2009, Theorem 1.2).
 
 use super::{Oracle, dense, margin};
 use tamis::data::Example;

@@ -1,5 +1,5 @@
-//! Stabilized truncated SGD (000, Algorithm 4 and section 5, read with E1–E6): every burst of every path keeps its
-//! whole weight vector and counters, and each formula is evaluated over all features, as it is written.
+//! Stabilized truncated SGD (Ma & Zheng 2016, Algorithm 4 and section 5, read with E1–E6): every burst of every path
+//! keeps its whole weight vector and counters, and each formula is evaluated over all features, as it is written.
 
 use super::{dense, margin, soft};
 use tamis::data::Batch;
@@ -198,7 +198,7 @@ fn phi(d: f64, settings: &Settings) -> f64 {
     }
 }
 
-/// (3.12)–(3.13) of 002: all |Δw/k| of Ω in one vector, sorted, the ⌊β·length⌋-th (E1).
+/// (3.12)–(3.13) of Ma 2017: all |Δw/k| of Ω in one vector, sorted, the ⌊β·length⌋-th (E1).
 fn order_statistic(bursts: &[Burst], omega: &[bool], rejection: f64) -> f64 {
     let mut pulls: Vec<f64> = Vec::new();
     for burst in bursts {

@@ -1,4 +1,4 @@
-//! Regularised dual averaging (Xiao 2010; Ma & Zheng, eq. 18 with E10): ḡ_t = (t−1)/t·ḡ_{t−1} + g_t/t and
+//! Regularised dual averaging (Xiao 2010; Ma & Zheng 2016, eq. 18 with E10): ḡ_t = (t−1)/t·ḡ_{t−1} + g_t/t and
 //! w_{t+1} = argmin ḡ_t·w + λ₁‖w‖₁ + (λ₂/2)‖w‖² + (γ/√t)(½‖w‖² + ρ‖w‖₁), solved coordinate by coordinate. The intercept
 //! takes part with λ₁ = λ₂ = ρ = 0.
 

@@ -1,4 +1,4 @@
-//! Simple rounding (Langford, Li & Zhang 2009, eq. 2, as corrected by E13): a step, and every K steps w ← w·1(|w| ≥ θ).
+//! Simple rounding (Langford et al. 2009, eq. 2, as corrected by E13): a step, and every K steps w ← w·1(|w| ≥ θ).
 
 use super::Oracle;
 use super::Task;

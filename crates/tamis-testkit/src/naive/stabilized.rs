@@ -9,9 +9,9 @@
 //! n_K times in the second half of the stage's L rows: note u, w, whether w ≠ 0, and b
 //! after the stage: means over paths and notes; A ← the k' of largest |ū| in any output;  g₀ ← the least of these
 //! ```
-//! Departures from the pseudo-code of the study, which the engine makes too: all paths walk over one order of the rows and
-//! pick those they own, so notes are taken by the count of rows and not of rows owned; c is the importance of the row
-//! times the weight of its class; several outputs share one active set.
+//! Details that the engine shares: all paths walk over one order of the rows and pick those they own, so notes are
+//! taken by the count of rows and not of rows owned; c is the importance of the row times the weight of its class;
+//! several outputs share one active set.
 
 use super::dense;
 use tamis::data::Example;

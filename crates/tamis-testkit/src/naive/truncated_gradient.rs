@@ -1,4 +1,4 @@
-//! Truncated gradient (Langford, Li & Zhang 2009, eq. 3): a step, and every K steps w ← T₁(w, g·Ση, θ), where the sum
+//! Truncated gradient (Langford et al. 2009, eq. 3): a step, and every K steps w ← T₁(w, g·Ση, θ), where the sum
 //! runs over those K steps (E11) and a rate of the weight's own counts as it stands at the event.
 //! T₁(v, a, θ) is max(v − a, 0) on [0, θ], min(v + a, 0) on [−θ, 0], and v elsewhere.
 

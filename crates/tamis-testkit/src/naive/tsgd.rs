@@ -1,4 +1,4 @@
-//! Truncated stochastic gradient descent (Sun, Guo & Barbu, section 5.1): w ← Truncate(w − η g x, k).
+//! Truncated stochastic gradient descent (Sun et al. 2018, section 5.1): w ← Truncate(w − η g x, k).
 
 use super::sgd::Sgd;
 use super::{Oracle, Task, keep_largest};

@@ -1,4 +1,4 @@
-//! Epochs inside two balls (Li, Yang, Zhang & Jin 2017, Algorithm 1), every weight at every step; the projection is
+//! Epochs inside two balls (Li et al. 2017, Algorithm 1), every weight at every step; the projection is
 //! Algorithm 3 by its letter: bisection for α, the ℓ₁ ball by sorting.
 
 use super::single_stage::into_l1_ball;

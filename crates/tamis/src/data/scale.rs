@@ -1,8 +1,9 @@
 //! Columns brought to one size, and back: learners see scaled values, models hold weights for raw ones.
 //!
-//! Values are divided by one number a column and never shifted, so zeros stay zeros. The number is known before
-//! learning when rows are held (the whole data is surveyed first); when a stream is learned as it comes, it is the
-//! largest absolute value *so far*, which settles quickly.
+//! Values are divided by one number per column. They are not shifted, so that zeros stay zeros, except for the dense
+//! columns of [`ScaleKind::Half`], which are centred. The number is known before learning when rows are held (the whole
+//! data is surveyed first); when a stream is learned as it comes, it is the largest absolute value *so far*, which
+//! settles quickly.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! How much sets of selected features agree: Cohen's κ, over and above what chance gives sets of their sizes.
 //!
-//! Source: Ma & Zheng, *Stabilized sparse online learning for sparse data*, section 6.1, equation 17. For two sets over
-//! p columns, with p₁₁ columns in both, p₁₂ in the first only, p₂₁ in the second only and p₂₂ in neither,
+//! Source: Ma & Zheng 2016, *Stabilized sparse online learning for sparse data*, section 6.1, equation 17. For two sets
+//! over p columns, with p₁₁ columns in both, p₁₂ in the first only, p₂₁ in the second only and p₂₂ in neither,
 //! ```text
 //! κ = (q_o − q_e)/(1 − q_e)    q_o = (p₁₁ + p₂₂)/p
 //!                              q_e = (p₁₁ + p₁₂)(p₁₁ + p₂₁)/p² + (p₁₂ + p₂₂)(p₂₁ + p₂₂)/p²

@@ -1,7 +1,7 @@
 //! `sadmm`: stochastic alternating direction method of multipliers for L1.
 //!
 //! Source: Ouyang, He, Tran & Gray, *Stochastic Alternating Direction Method of Multipliers* (ICML 2013), Algorithm 1, for
-//! min E ℓ(w) + λ‖z‖₁ subject to w = z; a baseline of Sun, Guo & Barbu.
+//! min E ℓ(w) + λ‖z‖₁ subject to w = z; a baseline of Sun et al. 2018.
 //!
 //! Step t, η = c/√t, for every coordinate (u is the scaled multiplier):
 //! ```text

@@ -1,6 +1,6 @@
 //! `single-stage`: gradient descent projected on an ℓ₁ ball after every step.
 //!
-//! Source: Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
+//! Source: Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
 //! 2017), the rival of Figure 2. The projection: Duchi, Shalev-Shwartz, Singer & Chandra (ICML 2008), section 5.
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | B | `radius` | 10 | ours, on scaled rows and targets; 004 tries several |
-//! | η | `rate` | c/√t | 004 Figure 1 |
+//! | B | `radius` | 10 | ours, on scaled rows and targets; Li et al. 2017 try several |
+//! | η | `rate` | c/√t | Li et al. 2017, Figure 1 |
 //!
 //! Departures: none. The intercept is outside the ball.
 //!

@@ -1,8 +1,9 @@
 //! Stochastic gradient descent with shrinkage: the engine of `sgd`, `truncated-gradient`, `rounding` and `fobos`.
 //!
-//! Sources: Langford, Li & Zhang, *Sparse Online Learning via Truncated Gradient* (JMLR 10, 2009), eq. (1)–(3) and
-//! section 3; Ma & Zheng, *Stabilized Sparse Online Learning for Sparse Data* (JMLR 18, 2017), Algorithm 1; Duchi &
-//! Singer, *Efficient Online and Batch Learning Using Forward Backward Splitting* (JMLR 10, 2009), eq. (19) of Ma & Zheng.
+//! Sources: Langford et al. 2009, *Sparse Online Learning via Truncated Gradient* (JMLR 10), eq. (1)–(3) and
+//! section 3; Ma & Zheng 2016, *Stabilized Sparse Online Learning for Sparse Data* (JMLR 18), Algorithm 1; Duchi &
+//! Singer, *Efficient Online and Batch Learning Using Forward Backward Splitting* (JMLR 10, 2009), eq. (19) of Ma &
+//! Zheng 2016.
 //!
 //! Step t on (x, y) with weight c:
 //! ```text
@@ -14,16 +15,17 @@
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | η | [`Rate`] | `auto` from 0.5; `inverse-sqrt` from 1 for `fobos`, shorter for numbers (`train::steps`) | ours; Duchi & Singer as in 000 section 6.2 |
+//! | η | [`Rate`] | `auto` from 0.5; `inverse-sqrt` from 1 for `fobos`, shorter for numbers (`train::steps`) | ours; Duchi & Singer 2009 as in Ma & Zheng 2016, section 6.2 |
 //! | g | [`crate::shrink::Gravity::gravity`] | 1e-4 | ours, on scaled rows |
-//! | θ | [`crate::shrink::Gravity::threshold`] | ∞; 0.01 for `rounding` | 001: the L1 limit; ours |
-//! | K | [`crate::shrink::Gravity::period`] | 1 | ours: smooth, and free when lazy; 000 uses 5, 001 leaves it open |
+//! | θ | [`crate::shrink::Gravity::threshold`] | ∞; 0.01 for `rounding` | Langford et al. 2009: the L1 limit; ours |
+//! | K | [`crate::shrink::Gravity::period`] | 1 | ours: smooth, and free when lazy; 5 in Ma & Zheng 2016, open in Langford et al. 2009 |
 //! | λ₁, λ₂ | [`crate::shrink::Elastic`] | 1e-4, 0 | ours |
 //!
 //! Departures. The shrink amount is g times the *sum* of the rates since the last event (E11), so a falling rate shrinks
-//! less later. E13 and E14 correct signs. Algorithm 1 of 001 shrinks before it predicts, eq. (3) after the step; we
-//! follow eq. (3). Section 3 of 001 applies ⌊(i−τ)/K⌋ events at a touch, counted from the feature's own first
-//! appearance; ours are the events of the global clock, which is exactly eq. (3) on all weights (E15).
+//! less later. E13 and E14 correct signs. Algorithm 1 of Langford et al. 2009 shrinks before it predicts, eq. (3) after
+//! the step (E40); we follow eq. (3). Section 3 of Langford et al. 2009 applies ⌊(i−τ)/K⌋ events at a touch, counted
+//! from the feature's own first appearance; ours are the events of the global clock, which is exactly eq. (3) on all
+//! weights (E15, E41).
 //!
 //! Cost: O(non-zeros) a step; absent features are not touched, what they owe is settled when they return. Memory:
 //! 8 bytes a weight, 8 to 24 for the mark, 16 for an adaptive rate.

@@ -1,7 +1,7 @@
 //! `rda`: regularised dual averaging.
 //!
 //! Source: Xiao, *Dual Averaging Methods for Regularized Stochastic Learning and Online Optimization* (JMLR 11, 2010), as
-//! stated in Ma & Zheng (2017), eq. (18) and below; elastic-net form as in Sun, Guo & Barbu, section 5.1.
+//! stated in Ma & Zheng 2016, eq. (18) and below; elastic-net form as in Sun et al. 2018, section 5.1.
 //!
 //! After t steps with gradient sum G_t, per weight:
 //! ```text
@@ -13,9 +13,9 @@
 //! | symbol | field | default | from |
 //! |---|---|---|---|
 //! | λ₁ | `l1` | 1e-4 | ours |
-//! | λ₂ | `l2` | 0 | 000: plain L1 |
-//! | γ | `gamma` | 2, more for numbers (`train::steps`) | ours, on scaled rows; 000 uses 5000 on columns of unit variance |
-//! | ρ | `rho` | 0 | ours; 000 uses 0.005 |
+//! | λ₂ | `l2` | 0 | Ma & Zheng 2016: plain L1 |
+//! | γ | `gamma` | 2, more for numbers (`train::steps`) | ours, on scaled rows; 5000 in Ma & Zheng 2016, on columns of unit variance |
+//! | ρ | `rho` | 0 | ours; 0.005 in Ma & Zheng 2016 |
 //!
 //! Departures: the printed average ḡ_t = (t−1)/t·g_{t−1} + g_t/t must read ḡ_{t−1}, and the printed "equivalent"
 //! T(ḡ, λ) drops the factor √t/γ (E10). The intercept takes part without λ.

@@ -1,6 +1,6 @@
 //! `two-stage`, its first stage: gradient descent in epochs, inside an ℓ₁ ball and an ℓ₂ ball that tightens.
 //!
-//! Source: Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
+//! Source: Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
 //! 2017), Algorithm 1; the second stage is [`crate::sparsify`].
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | B, ρ₁ | `radius`, `reach` | B: the largest \|y\|, or 10 for classes; ρ₁ = B | 004 section 5, Theorem 1 |
+//! | B, ρ₁ | `radius`, `reach` | B: a multiple of the largest \|y\|, or of 16 for classes; ρ₁ = B | Li et al. 2017, section 5, Theorem 1; see `train::two_stage` |
 //! | T₁ | `length` | from ‖x‖² and the number of rows | Theorem 1, see `train::two_stage` |
 //! | η₁ | `rate` | from ‖x‖² and T₁ | Theorem 1, see `train::two_stage` |
 //! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
@@ -19,7 +19,7 @@
 //! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as if
 //! they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly (E33); in
 //! the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss has twice the
-//! paper's slope. The intercept is averaged with the weights and outside both balls.
+//! paper's slope (E52). The intercept is averaged with the weights and outside both balls.
 //!
 //! Cost: O(non-zeros) a step, amortised, for any number of features (E31). All weights share one threshold
 //! ([`Lowered`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a few numbers. A step that leaves the

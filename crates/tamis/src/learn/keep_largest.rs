@@ -1,6 +1,6 @@
 //! `tsgd` and `fofs`: a gradient step, then only the k largest weights stay.
 //!
-//! Sources. `tsgd`: Sun, Guo & Barbu, *A Novel Framework for Online Supervised Learning with Feature Selection*,
+//! Sources. `tsgd`: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature Selection*,
 //! section 5.1 (after Fan et al. 2018). `fofs`: Wang, Zhao, Hoi & Jin, *Online Feature Selection and Its Applications*
 //! (TKDE 26, 2014), Algorithm 2; the first-order baseline of Wu et al. (2017).
 //!
@@ -11,7 +11,7 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | k | `k` | all | 003: told |
+//! | k | `k` | all | given, as in Sun et al. 2018 |
 //! | η | `rate` | 0.2 for `fofs`, c/√t for `tsgd`; shorter for numbers (`train::steps`) | 0.2: Wang et al. section 5 |
 //! | λ | `decay` | 0.01 | Wang et al. section 5 |
 //!

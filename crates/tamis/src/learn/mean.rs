@@ -1,6 +1,6 @@
 //! The mean of a learner's weights over all steps, kept lazily.
 //!
-//! Source: Langford, Li & Zhang (2009), Theorem 1.2: ŵ = (w₀ + w₁ + … + w_T)/(T + 1), w₀ = 0. A weight that rests adds
+//! Source: Langford et al. 2009, Theorem 1.2: ŵ = (w₀ + w₁ + … + w_T)/(T + 1), w₀ = 0. A weight that rests adds
 //! the sum of its path in one go; for a shrinking weight that sum needs the clock at each step, so the clock's last
 //! readings are kept ([`History`]) and every [`EPOCH`] steps all weights are brought up to date and the readings
 //! dropped: memory stays bounded and the cost per step is O(non-zeros) plus weights/EPOCH.

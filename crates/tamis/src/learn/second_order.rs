@@ -1,7 +1,7 @@
 //! `sofs`: second-order online feature selection. A weight is kept for how *certain* it is, not for its size.
 //!
 //! Source: Wu, Hoi, Mei & Yu, *Large-Scale Online Feature Selection for Ultra-High Dimensional Sparse Data* (TKDD 11,
-//! 2017), the second-order baseline of Sun, Guo & Barbu. It rests on adaptive regularisation of weight vectors (AROW).
+//! 2017), the second-order baseline of Sun et al. 2018. It rests on adaptive regularisation of weight vectors (AROW).
 //!
 //! With a diagonal confidence Σ (starting at 1), on an example of hinge loss ℓ > 0:
 //! ```text
@@ -10,7 +10,7 @@
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
-//! | k | `k` | all | 003: told |
+//! | k | `k` | all | given, as in Sun et al. 2018 |
 //! | r | `spread` | 1 | Wu et al. |
 //!
 //! Departures: any loss serves; with slope s the update is w ← w − β·d·sign(s)·Σx, where d is how far the margin is

@@ -1,6 +1,6 @@
 //! Squared loss of a prediction clipped to [0, 1], y ∈ {0, 1}.
 //!
-//! Source: Langford, Li & Zhang, *Sparse Online Learning via Truncated Gradient*, section 3, caveat 2 (E16): outside
+//! Source: Langford et al. 2009, *Sparse Online Learning via Truncated Gradient*, section 3, caveat 2 (E16): outside
 //! [0, 1] the loss goes on as its tangent, so the slope there is the constant 2(clip(f) − y). Caveat 1, the division of
 //! the prediction by √(number of non-zeros), is a scaling of the row: see [`crate::recipe::RowScale`].
 

@@ -1,4 +1,4 @@
-//! Squared loss (f − y)², without the half (Langford, Li & Zhang, section 1; Vowpal Wabbit): slope 2(f − y).
+//! Squared loss (f − y)², without the half (Langford et al. 2009, section 1; Vowpal Wabbit): slope 2(f − y).
 
 use super::Loss;
 

@@ -1,6 +1,6 @@
 //! The next direction: a unit vector ξ of at most κ entries for which ξ′Aξ is large, found without making A.
 //!
-//! Source: 002, (2.15) and Algorithm 2.1 (the truncated power method of Yuan & Zhang 2013).
+//! Source: Ma 2017, (2.15) and Algorithm 2.1 (the truncated power method of Yuan & Zhang 2013).
 //! ```text
 //! repeat   v = Aξ + λξ,  Aξ = Φ(Λ(Φ′ξ));   keep the κ largest |v|, normalise
 //! until    the support stays and ξ′Aξ grows by less than 1e-4 of itself

@@ -1,6 +1,6 @@
 //! What chance decides in a step: the candidates and the rows it looks at, each from a stream of its own.
 //!
-//! Source: 002, section 2.6: bags of a share η of the rows, and √p of the candidates, as random forests have them.
+//! Source: Ma 2017, section 2.6: bags of a share η of the rows, and √p of the candidates, as random forests have them.
 
 use super::settings::Settings;
 use crate::random::{Purpose, below, generator, uniform};

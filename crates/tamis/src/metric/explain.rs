@@ -1,7 +1,8 @@
 //! What counts in a metric: the share of each term and variable in the trace of W, and the first axis class by class.
 //!
-//! Source: 002, sections 2.7 and 4.1.1 (Figures 4.2 and 4.3). tr W = Σ w, since directions have length one; a term's part is
-//! Σ w ξⱼ². A product's part is dealt in equal parts to the variables it multiplies, a square's to the one.
+//! Source: Ma 2017, sections 2.7 and 4.1.1 (Figures 4.2 and 4.3). tr W = Σ w, since directions have length one; a
+//! term's part is Σ w ξⱼ². A product's part is dealt in equal parts to the variables it multiplies, a square's to the
+//! one.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Who is near whom, as an operator: the k nearest rows of the own class and of the others, for every row.
 //!
-//! Source: 002, (2.3) to (2.5), (2.12) and section 2.8. For a row i with own neighbours S(i) and others O(i), and a vector z
-//! with one number a row:
+//! Source: Ma 2017, (2.3) to (2.5), (2.12) and section 2.8. For a row i with own neighbours S(i) and others O(i), and a
+//! vector z with one number a row:
 //! ```text
 //! margin:     gᵢ(z) = 1/k [ Σ_{j∈O(i)} (zᵢ − zⱼ)² − Σ_{j∈S(i)} (zᵢ − zⱼ)² ] = ξ′Dᵢξ yᵢ      for z = Φ′ξ
 //! operator:   Λz    = Σᵢ ρᵢ/k [ Σ_{O(i)} (zᵢ − zⱼ)(eᵢ − eⱼ) − Σ_{S(i)} (zᵢ − zⱼ)(eᵢ − eⱼ) ],   A = Φ Λ Φ′

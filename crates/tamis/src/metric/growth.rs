@@ -1,8 +1,8 @@
 //! Products join the candidates: of what a step chose with what has carried most weight so far.
 //!
-//! Source: 002, (2.20): C_m = C_{m−1} ∪ (S_m ⊗ A_m). Departures: only the T terms of largest diag W are multiplied (`pool`),
-//! and none before `burn_in` steps, since products of variables found in Euclidean neighbourhoods are noise; a product is
-//! a multiset of variables, so that x₁·(x₁x₂) and x₁²·x₂ are one.
+//! Source: Ma 2017, (2.20): C_m = C_{m−1} ∪ (S_m ⊗ A_m). Departures: only the T terms of largest diag W are multiplied
+//! (`pool`), and none before `burn_in` steps, since products of variables found in Euclidean neighbourhoods are noise;
+//! a product is a multiset of variables, so that x₁·(x₁x₂) and x₁²·x₂ are one.
 
 use super::number::Real;
 use super::settings::Settings;

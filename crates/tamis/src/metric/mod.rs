@@ -1,7 +1,8 @@
 //! Distances that suit the classes: a sparse, nonlinear metric, and nearest neighbours under it (sDist).
 //!
-//! Source: Ma, *Flexible Sparse Learning of Feature Subspaces*, chapter 2. A metric is a sum of few sparse directions over
-//! variables and products of variables, found by boosting so that every row is nearer to its own class than to others.
+//! Source: Ma 2017, *Flexible Sparse Learning of Feature Subspaces*, chapter 2. A metric is a sum of few sparse
+//! directions over variables and products of variables, found by boosting so that every row is nearer to its own class
+//! than to others.
 //! ```text
 //! Table ─► Sample ─► Boost: neighbours ─► direction ─► step ─► growth ─┐
 //!                      ▲────────────────── every few steps ◄──────────┘

@@ -2,9 +2,10 @@
 //!
 //! Every Dᵢ is an explicit matrix, A is their sum, the truncated power method multiplies by it, the support is refitted by
 //! a full eigen-decomposition, the weight comes from bisection, distances are (φ − φ′)′W(φ − φ′) from an explicit W, and
-//! neighbours from sorting. Labels are ±1 and neighbours positive and negative, as in the study: that the fast version
-//! speaks of the own class and others must make no difference. The form of the thesis is here too: an even start, A + λI
-//! with λ from all eigenvalues of A, bags and drawn candidates (drawn by the same dice), products to any order, (2.17).
+//! neighbours from sorting. Labels are ±1 and neighbours positive and negative, in the reading of E17: that the fast
+//! version speaks of the own class and others must make no difference. The form of the thesis is here too: an even
+//! start, A + λI with λ from all eigenvalues of A, bags and drawn candidates (drawn by the same dice), products to any
+//! order, (2.17).
 
 use faer::{Mat, Side};
 

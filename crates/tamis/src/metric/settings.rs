@@ -78,7 +78,7 @@ pub enum Engine {
 }
 
 impl Default for Settings {
-    /// The settings that are safe on all data of the study.
+    /// The settings that are safe on all data sets that were compared.
     fn default() -> Self {
         Settings {
             steps: 100,

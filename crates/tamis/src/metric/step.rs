@@ -1,7 +1,7 @@
 //! How far to go along a direction: the weight w ≥ 0 that makes the exponential loss least.
 //!
-//! Source: 002, (2.13): w solves h(w) = −Σ ρᵢgᵢ exp(−w gᵢ) = 0. h rises, so a Newton step that leaves the bracket is
-//! replaced by bisection. Departures (E21): there may be no root (all margins positive), so w is at most 5/mean|g|;
+//! Source: Ma 2017, (2.13): w solves h(w) = −Σ ρᵢgᵢ exp(−w gᵢ) = 0. h rises, so a Newton step that leaves the bracket
+//! is replaced by bisection. Departures (E21): there may be no root (all margins positive), so w is at most 5/mean|g|;
 //! exponents are clipped at ±30.
 
 /// Exponents beyond this are clipped.

@@ -1,10 +1,10 @@
 //! When to stop: three rules that say how many steps of a run are kept.
 //!
-//! Source: 002, (2.17) for [`Stop::Complexity`]; the study found no rule to matter for the error, so the default is the
-//! error on rows held out, and without those the leave-one-out rule, which is free: the smallest number of steps whose
-//! leave-one-out error is within one standard error of the least.
+//! Source: Ma 2017, (2.17) for [`Stop::Complexity`]; no stopping rule we compared matters much for the error (E45), so
+//! the default is the error on rows held out, and without those the leave-one-out rule, which is free: the smallest
+//! number of steps whose leave-one-out error is within one standard error of the least.
 //! Departure (E22): C_m = tr(L) is not defined for a stack of rows; the number of variables stands for it, as the thesis
-//! means it to. The loss is a sum over rows and keeps falling, so the rule is inert for λ up to about 1.
+//! means it to. The loss is a sum over rows and keeps falling, so the rule is inert for λ up to about 1 (E45).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! From the nearest rows of each class to a class: by vote, and by the base classifier f_W.
 //!
-//! Source: 002, section 2.7 (k-NN with k = 3) and (2.3). f_W puts a row in the class whose k nearest rows are nearest on
-//! average; for two classes that is the sign of d⁻ − d⁺.
+//! Source: Ma 2017, section 2.7 (k-NN with k = 3) and (2.3). f_W puts a row in the class whose k nearest rows are
+//! nearest on average; for two classes that is the sign of d⁻ − d⁺.
 
 use super::MetricError;
 use super::nearest::Nearest;

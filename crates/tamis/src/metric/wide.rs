@@ -1,11 +1,11 @@
 //! The support of a direction from the stabilized learner: for very wide, sparse rows.
 //!
-//! Source: 002, section 4.1.2, where the stabilized truncated stochastic gradient takes the place of step (c) of
-//! Algorithm 2.2, without a formula. Ours: the stabilized learner tells the classes apart on the rows weighted by their
-//! residuals ρ, and its κ features are the support; on the support the direction is the leading eigenvector of A, as for
-//! the power method. So features are chosen by stability on rows that are hard by now, and entries by the metric's own
-//! objective. Rows are given as they were, not centred, so that zeros stay absent: O(non-zeros) a step for the choice.
-//! Products are not looked at: `order` is 1.
+//! Source: Ma 2017, section 4.1.2, where the stabilized truncated stochastic gradient takes the place of step (c) of
+//! Algorithm 2.2, without a formula (E47). Ours: the stabilized learner tells the classes apart on the rows weighted by
+//! their residuals ρ, and its κ features are the support; on the support the direction is the leading eigenvector of A,
+//! as for the power method. So features are chosen by stability on rows that are hard by now, and entries by the
+//! metric's own objective. Rows are given as they were, not centred, so that zeros stay absent: O(non-zeros) a step for
+//! the choice. Products are not looked at: `order` is 1.
 
 use super::number::{Real, double};
 use super::sample::Sample;

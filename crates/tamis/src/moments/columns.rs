@@ -47,7 +47,7 @@ pub enum Products {
     /// None.
     #[default]
     None,
-    /// Every pair of features, squares too (003 section 5.4).
+    /// Every pair of features, squares too (Sun et al. 2018, section 5.4).
     All,
     /// These pairs of names.
     Listed(Vec<[String; 2]>),

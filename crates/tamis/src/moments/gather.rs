@@ -11,9 +11,9 @@
 //! is at most twice its variance (Cauchy–Schwarz). Columns with more entries are centred from the start of a period, and
 //! a new period begins when a column becomes dense.
 //!
-//! Forgetting (003 section 3.8, equation (13)): the average gives a new row the share α_n = max(A, 1/(n+1)), that is, old
-//! weights are scaled down so that the total never exceeds 1/A. In a chunk each row is scaled by what the later ones of
-//! the same chunk make it lose, so chunks give what row by row would.
+//! Forgetting (Sun et al. 2018, section 3.8, equation (13)): the average gives a new row the share α_n = max(A,
+//! 1/(n+1)), that is, old weights are scaled down so that the total never exceeds 1/A. In a chunk each row is scaled by
+//! what the later ones of the same chunk make it lose, so chunks give what row by row would.
 
 use super::packed::{Packed, SparseRows};
 use super::sums::{CHUNK, Sums};

@@ -1,7 +1,7 @@
 //! Running averages: one pass over the rows, then a model of any sparsity without seeing them again.
 //!
-//! Source: Sun, Guo & Barbu, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 2 and 3.8.
-//! [`Sums`] holds count, means and centred co-moments of numbered columns; they add, subtract, decay and merge.
+//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 2 and
+//! 3.8. [`Sums`] holds count, means and centred co-moments of numbered columns; they add, subtract, decay and merge.
 //! [`Gatherer`] turns rows into them, dense or sparse, on all threads. [`Moments`] adds names and folds, and has a file.
 //! [`collect`] does it for a stream of data, [`Gathering`] for rows that come now and then; [`crate::solve`] makes models of the result.
 //!

@@ -1,6 +1,6 @@
 //! Count, weight, means and centred co-moments of columns: what all solvers need, in one pass and in bounded memory.
 //!
-//! Source: Sun, Guo & Barbu, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 2.1
+//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 2.1
 //! (running averages), 2.2 (standardisation), 3.8 equation (13) (forgetting). For a block b of rows with weight W_b:
 //! ```text
 //! δ = μ_b − μ,   μ ← μ + δ·W_b/(W + W_b),   C ← C + C_b + δδᵀ·W·W_b/(W + W_b),   W ← W + W_b
@@ -16,7 +16,7 @@
 //! | μ | `means` | mean of each column |
 //! | C | `comoments` | Σ w (x − μ)(x − μ)ᵀ, half of it stored |
 //!
-//! Departure (errata E25): the paper keeps S = Σxxᵀ/n and subtracts μμᵀ at the end, which loses all digits when means are
+//! Departure (E25): the paper keeps S = Σxxᵀ/n and subtracts μμᵀ at the end, which loses all digits when means are
 //! large. Cost: a dense row p²/2, a merge p²/2.
 
 use rayon::prelude::*;

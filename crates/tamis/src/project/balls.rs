@@ -1,7 +1,7 @@
 //! The nearest point of an ℓ₁ ball, and of the intersection of an ℓ₁ and an ℓ₂ ball.
 //!
 //! Sources: Duchi, Shalev-Shwartz, Singer & Chandra, *Efficient Projections onto the l1-Ball for Learning in High
-//! Dimensions* (ICML 2008), Figure 2; Li, Yang, Zhang & Jin, *A Two-Stage Approach for Learning a Sparse Model with Sharp
+//! Dimensions* (ICML 2008), Figure 2; Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp
 //! Excess Risk Analysis* (AAAI 2017), equations 4 and 5, Algorithm 3.
 //!
 //! ```text
@@ -11,10 +11,10 @@
 //!
 //! | symbol | argument | from |
 //! |---|---|---|
-//! | ŵ | `weights` | 004 equation 4 |
+//! | ŵ | `weights` | Li et al. 2017, equation 4 |
 //! | B | `radius` | ‖w‖₁ at most |
 //! | c, r | `centre`, `reach` | ‖w − c‖₂ at most; c is inside the ℓ₁ ball |
-//! | τ | [`l1_threshold`] | 001's soft threshold |
+//! | τ | [`l1_threshold`] | the soft threshold of Langford et al. 2009 |
 //!
 //! Departures: the pivot of the ℓ₁ search is the median of what is left, so that its time is linear and not only expected
 //! to be; the search for α is by false position with the Illinois rule, inside the bracket that the paper bisects: some

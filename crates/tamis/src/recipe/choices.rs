@@ -171,7 +171,7 @@ pub enum RowScale {
     /// Nothing.
     #[default]
     None,
-    /// Values are divided by √(number of non-zeros) (001 section 3, caveat 1).
+    /// Values are divided by √(number of non-zeros) (Langford et al. 2009, section 3, caveat 1).
     SqrtCount,
 }
 
@@ -189,10 +189,10 @@ impl RowScale {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
-    /// Its part in predictions: |w_j|·√(E x_j²) (004 Theorem 3).
+    /// Its part in predictions: |w_j|·√(E x_j²) (Li et al. 2017, Theorem 3).
     #[default]
     Distribution,
-    /// The size of its weight: |w_j| (004 Theorem 2).
+    /// The size of its weight: |w_j| (Li et al. 2017, Theorem 2).
     Magnitude,
 }
 

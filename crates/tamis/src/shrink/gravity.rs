@@ -1,6 +1,6 @@
 //! Gravity: the L1 pull of the truncated gradient, only on weights within ±θ.
 //!
-//! Source: Langford, Li & Zhang, *Sparse Online Learning via Truncated Gradient* (JMLR 10, 2009), eq. (3): every K
+//! Source: Langford et al. 2009, *Sparse Online Learning via Truncated Gradient* (JMLR 10), eq. (3): every K
 //! steps w ← T₁(w, g·Σ η over those steps, θ). With K = 1 and θ = ∞ it is the proximal step of L1.
 //!
 //! Law: a weight within ±θ shrinks and stays within, one outside is left alone, so amounts add up.

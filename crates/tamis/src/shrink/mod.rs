@@ -24,7 +24,7 @@ pub use rounding::Rounding;
 
 use crate::learn::Packed;
 
-/// sign(w)·max(|w| − amount, 0): the soft threshold every sparse learner is built on (000 eq. 5).
+/// sign(w)·max(|w| − amount, 0): the soft threshold every sparse learner is built on (Ma & Zheng 2016, eq. 5).
 ///
 /// Without branches: which weights are zero is not to be guessed, and a wrong guess costs more than the sum.
 #[inline]

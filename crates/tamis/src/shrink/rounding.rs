@@ -1,6 +1,6 @@
 //! Rounding: every K steps, weights smaller than θ become zero.
 //!
-//! Source: Langford, Li & Zhang (2009), eq. (2). Departure (E13): the printed operator keeps the small weights and
+//! Source: Langford et al. 2009, eq. (2). Departure (E13): the printed operator keeps the small weights and
 //! kills the large ones; meant is v·1(|v| ≥ θ). Law: rounding twice is rounding once, so only the number of events since
 //! a weight was last touched matters, and only whether it is zero.
 

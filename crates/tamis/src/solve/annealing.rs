@@ -1,6 +1,6 @@
 //! Feature selection with annealing (`ofsa`): features leave while their weights are still being found.
 //!
-//! Source: Sun, Guo & Barbu, section 3.4, Algorithm 2, equation (10); the schedule is of Barbu, She, Ding & Gramajo 2017:
+//! Source: Sun et al. 2018, section 3.4, Algorithm 2, equation (10); the schedule is of Barbu et al. 2017:
 //! ```text
 //! t = 1 … N:  a few descent steps on ½βᵀ(S + ρI)β − sᵀβ;  keep the M_t largest |β_j|,
 //!             M_t = k + (p − k)·max(0, (N − 2t)/(2tμ + N))
@@ -13,7 +13,7 @@
 //! | – | `STEPS` | 3 | ours |
 //! | ρ | λ_max(S)/`PATIENCE` | 1000 | ours: what so many steps of plain descent leave undone |
 //!
-//! Departures (errata E27): plain gradient descent with a step below 2/λ_max(S) is slow when predictors are correlated
+//! Departures (E27): plain gradient descent with a step below 2/λ_max(S) is slow when predictors are correlated
 //! (λ_max ≈ p/2 in the paper's own simulation), so the steps are conjugate gradient steps, which take one large eigenvalue
 //! in one step and need no step size. Descent that is fast and nothing else does *worse* where the signal is weak: it finds
 //! the k features of least error, and error on the rows seen rewards noise. Plain descent, stopped after t steps of 1/λ_max,

@@ -1,6 +1,6 @@
 //! Coordinate descent on standardised moments, over a working set that grows until no condition is violated.
 //!
-//! Source: Sun, Guo & Barbu, Algorithm 3, solved by coordinates (errata E26) in the manner of Friedman, Hastie & Tibshirani
+//! Source: Sun et al. 2018, Algorithm 3, solved by coordinates (E26) in the manner of Friedman, Hastie & Tibshirani
 //! 2010 ("covariance updates") with the sequential strong rule of Tibshirani et al. 2012:
 //! ```text
 //! g = s − Sβ                                     the gradient of the fit, of all features

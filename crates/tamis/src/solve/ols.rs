@@ -1,6 +1,6 @@
 //! Least squares by Cholesky: `ols`, `ridge`, `ols-th`, and refitting on chosen features.
 //!
-//! Source: Sun, Guo & Barbu, sections 3.2 and 3.3, equation (8), Algorithm 1:
+//! Source: Sun et al. 2018, sections 3.2 and 3.3, equation (8), Algorithm 1:
 //! ```text
 //! ols     (S + ε·I) β = s
 //! ols-th  β by ols;  keep the k largest |β_j|;  ols on these alone
@@ -8,7 +8,7 @@
 //! With the features in the order of falling |β_j|, one Cholesky factor S = LLᵀ holds the refits of *every* k: for z = L⁻¹s
 //! the error with the first k is S_yy − (z₁² + … + z_k²), and Lᵀβ = z on the leading block has the coefficients.
 //!
-//! Departures (errata E28): with no more rows than features, or columns that depend on each other, S has no inverse. Then
+//! Departures (E28): with no more rows than features, or columns that depend on each other, S has no inverse. Then
 //! a small ridge is added: ε = 1e-3 for too few rows (standardised units), 1e-8 for dependent columns, which shares the
 //! weight evenly among copies. Several outputs rank features by √(Σ β²). Cost: p³/3, and k³/3 for the refit.
 

@@ -1,7 +1,8 @@
 //! Penalties on one standardised coefficient, and the minimiser each has in one dimension.
 //!
-//! Source: Sun, Guo & Barbu, section 3.5, equations (11) and (12); MCP: Zhang 2010; SCAD: Fan & Li 2001; elastic net: Zou &
-//! Hastie 2005. On standardised moments the curvature of the loss in one coordinate is 1, so coordinate descent needs
+//! Source: Sun et al. 2018, section 3.5, equations (11) and (12); MCP: Zhang 2010; SCAD: Fan & Li 2001; elastic net:
+//! Zou & Hastie 2005. On standardised moments the curvature of the loss in one coordinate is 1, so coordinate descent
+//! needs
 //! ```text
 //! Θ(t; λ) = argmin_β  ½β² − tβ + P(β; λ)
 //! lasso        S(t, λ)                     S(t, a) = sign(t)·max(|t| − a, 0)
@@ -19,7 +20,7 @@
 //! The ridge part of the elastic net depends on the unit of the target, as in scikit-learn: where the target varies much, a
 //! share near 1 or `--refit` keeps it from shrinking everything.
 //!
-//! Departure (errata E26): the paper takes gradient steps with Θ(·; ηλ), which is not the proximal map of ηP for MCP; with
+//! Departure (E26): the paper takes gradient steps with Θ(·; ηλ), which is not the proximal map of ηP for MCP; with
 //! coordinate descent the curvature is 1 and (12) is exact.
 
 /// A penalty; λ is given with each question.

@@ -1,9 +1,9 @@
 //! From moments to a least-squares problem on standardised columns, and coefficients back in the units of the data.
 //!
-//! Source: Sun, Guo & Barbu, section 2.2, equations (4), (5), and Proposition 1, equation (7):
+//! Source: Sun et al. 2018, section 2.2, equations (4), (5), and Proposition 1, equation (7):
 //! ```text
 //! S = Π (C_xx/W) Π,   s = Π C_xy/W,   Π = diag(σ)⁻¹:   minimise ½βᵀSβ − sᵀβ + P(β; λ)
-//! weight = β/σ,   intercept = μ_y − Σ weight·μ_x                                        (errata E29)
+//! weight = β/σ,   intercept = μ_y − Σ weight·μ_x                                        (E29)
 //! ```
 //! Columns are centred and scaled, the target is centred. A column that does not vary cannot be used and is left out, and so
 //! is a copy of an earlier one in other units (the square of a column of zeros and ones): it could only share a weight.

@@ -7,9 +7,9 @@
 //! columns 1 … k:  k = 2: u itself;  k > 2: copies of u₁ and u₂ in turn, each plus 0.3 N(0, 1)
 //! the other columns: N(0, 1)
 //! ```
-//! Source: Y. Ma, *Flexible Sparse Learning of Feature Subspaces*, PhD thesis, Columbia University, 2017, tables 2.1
-//! and 2.2. The thesis shows the scenarios without formulas; those above are ours, with σ such that the Bayes error is
-//! 0.144 and 0.150, near the rates it reports. Values are rounded to 0.0001.
+//! Source: Ma 2017, *Flexible Sparse Learning of Feature Subspaces*, tables 2.1 and 2.2. The thesis shows the scenarios
+//! without formulas (E48); those above are ours, with σ such that the Bayes error is 0.144 and 0.150, near the rates it
+//! reports. Values are rounded to 0.0001.
 
 use std::f64::consts::PI;
 

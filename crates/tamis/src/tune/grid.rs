@@ -8,7 +8,7 @@
 //! | `sgd` | learning rate 1/25 … 5 of the default | nothing else to choose |
 //! | `rounding` | threshold 0.001 … 0.3 | weights of scaled columns |
 //! | `single-stage` | radius 0.3 … 1000 | ‖w‖₁ of scaled columns |
-//! | `two-stage` | learning rate 0.0001 … 0.1 | 004 section 5 |
+//! | `two-stage` | learning rate 0.001 … 10 | tuned as in Li et al. 2017, section 5; columns are scaled |
 //! | all others | k: p, p/2, p/4, … | the halving ladder of the features seen |
 //!
 //! What the user fixed or listed is not tried again, `--k` takes the penalty's place, and a user who lists any number

@@ -1,7 +1,8 @@
 //! One recipe learned many times, on the same rows in other orders or on other shares of the rows: what stays the same?
 //!
-//! Source: Ma & Zheng, section 6.1. The paper permutes the rows (`order`). Once a method has converged, the order is no
-//! hard test; leaving out a tenth of the rows (`subsample`) is, and it says what other data of the same kind would do.
+//! Source: Ma & Zheng 2016, section 6.1. The paper permutes the rows (`order`). Once a method has converged, the order
+//! is no hard test; leaving out a tenth of the rows (`subsample`) is, and it says what other data of the same kind
+//! would do.
 //!
 //! | measured | how |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Which setting of a curve to take.
 //!
 //! Sources: Breiman, Friedman, Olshen & Stone, *Classification and Regression Trees*, 1984, section 3.4.3 (the
-//! one-standard-error rule); 000 tunes by the least error.
+//! one-standard-error rule); Ma & Zheng 2016 tune by the least error.
 //!
 //! The least error is an estimate, and so are its neighbours: settings within one standard error of it cannot be told
 //! from the best by these folds. Of those, `one-se` takes the one with the fewest features, `min` insists on the least

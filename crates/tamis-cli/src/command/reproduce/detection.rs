@@ -1,6 +1,6 @@
 //! `detection`: rows are made of a known truth, and it is seen who finds it.
 //!
-//! Source: Sun, Guo & Barbu, section 5.1, tables 2, 3 and 6. For each run the rows are made block by block, never held,
+//! Source: Sun et al. 2018, section 5.1, tables 2, 3 and 6. For each run the rows are made block by block, never held,
 //! and each block is seen by the running averages and by all settings of all learners; then models are made and tested
 //! on rows that follow:
 //! ```text

@@ -1,4 +1,5 @@
-//! The cells of 004: one learned model, its features drawn many times; and a learner after each of its epochs.
+//! The cells of Li et al. 2017: one learned model, its features drawn many times; and a learner after each of its
+//! epochs.
 //!
 //! What is drawn from is learned for the size it will have: its radius and rate are those that a training with this size
 //! finds from the training rows, and with these it is learned once more and kept whole. Where weights do not stay as drawn

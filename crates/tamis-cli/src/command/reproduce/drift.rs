@@ -1,6 +1,6 @@
 //! `drift`: the truth moves while rows come, and averages that forget follow it.
 //!
-//! Source: Sun, Guo & Barbu, section 5.3, equation (17), table 4. Each period's rows are predicted by the model of all
+//! Source: Sun et al. 2018, section 5.3, equation (17), table 4. Each period's rows are predicted by the model of all
 //! rows before it, then seen; the root mean squared error is over the last periods. The rate at which averages forget is
 //! α of equation (13), row by row. Where there are several to choose from, the error of as many periods before the last ones
 //! chooses, as a user could who watches the stream.

@@ -1,10 +1,11 @@
 //! `metric`: nearest neighbours under a learned metric, tested on rows that had no part in learning or choosing it.
 //!
-//! Source: 002, section 2.7, tables 2.1, 2.2 and 2.4. Files with a test file are tested on it once, unless `pooled` says
-//! that the two are to be put together; all others are split at random, `train-share` of the rows for learning, `runs`
-//! times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every run. Which
-//! candidate, and how many of its steps, is decided on training rows alone. The fields of a row's `set` go into the settings
-//! of every candidate; `voters` is how many rows vote. A column's `runs` are the most it takes of generated rows.
+//! Source: Ma 2017, section 2.7, tables 2.1, 2.2 and 2.4. Files with a test file are tested on it once, unless `pooled`
+//! says that the two are to be put together; all others are split at random, `train-share` of the rows for learning,
+//! `runs` times, or the data set's `runs`; `part` takes a share of the rows. Generated rows are made anew for every
+//! run. Which candidate, and how many of its steps, is decided on training rows alone. The fields of a row's `set` go
+//! into the settings of every candidate; `voters` is how many rows vote. A column's `runs` are the most it takes of
+//! generated rows.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! `regret`: what is lost on the way, against the best model of k features in hindsight.
 //!
-//! Source: Sun, Guo & Barbu, equation (14), section 5.2, figures 3 and 4:
+//! Source: Sun et al. 2018, equation (14), section 5.2, figures 3 and 4:
 //! ```text
 //! R_n = (1/n) Σ_{i ≤ n} (y_i − ŷ_i)² − min_{‖β‖₀ ≤ k} (1/n) Σ_{i ≤ n} (y_i − x_iᵀβ)²
 //! ```

@@ -1,6 +1,6 @@
 //! `random-splits`: models from running averages on real rows, tested on rows that had no part in them.
 //!
-//! Source: Sun, Guo & Barbu, section 5.4, table 5. For each run one row in `hold_out`, by hash, is for testing; of the
+//! Source: Sun et al. 2018, section 5.4, table 5. For each run one row in `hold_out`, by hash, is for testing; of the
 //! others, averages are gathered in folds, the size of the model (or λ) is chosen by cross-validation from these, and the
 //! model is tested once. The paper reports the best size by the mean *test* R² over the splits, which ours never sees.
 //! `set = { interactions = true }` in a row adds all products of pairs, `set = { screen = 2000 }` keeps as many features,

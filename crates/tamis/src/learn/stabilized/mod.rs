@@ -1,6 +1,6 @@
 //! Stabilized sparse learning: many paths over halves of the rows agree on which features stay.
 //!
-//! Sources: Ma & Zheng, *Stabilized Sparse Online Learning for Sparse Data* (JMLR 18, 2017): informative truncation
+//! Sources: Ma & Zheng 2016, *Stabilized Sparse Online Learning for Sparse Data* (JMLR 18): informative truncation
 //! (Algorithm 2), stability selection over M paths (Algorithm 3, eq. 8), annealed rejection (eq. 11–12); Meinshausen &
 //! Bühlmann, *Stability Selection* (JRSS B 72, 2010): halves of the data; Xiao, *Dual Averaging Methods for Regularized
 //! Stochastic Learning* (JMLR 11, 2010) and Duchi, Hazan & Singer (JMLR 12, 2011): the paths. To the letter of the first

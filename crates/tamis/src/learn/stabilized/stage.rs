@@ -1,7 +1,8 @@
 //! One stage of one block of paths, and the one reduction that ends it.
 //!
-//! [`run`] is a function of a plan, a block and rows; [`reduce`] of the tallies of all blocks. Neither knows of threads or
-//! of the other blocks, and every sum has a fixed order: the same bits on one core, on many, or on many machines.
+//! [`Block::learn`] is a function of a plan, a block and rows; [`reduce`] of the tallies of all blocks. Neither knows of
+//! threads or of the other blocks, and every sum has a fixed order: the same bits on one core, on many, or on many
+//! machines.
 
 use super::lanes::{LANES, Lane, Paths, Pull, evidence};
 use super::rows::{Owners, Rows};

@@ -1,6 +1,6 @@
 //! The boosting loop: direction, weight, products, and new neighbours every few steps.
 //!
-//! Source: 002, Algorithm 2.2 with the remarks of section 2.6.
+//! Source: Ma 2017, Algorithm 2.2 with the remarks of section 2.6.
 //! ```text
 //! margins u = 0, residuals ρ = c
 //! repeat   ξ from the truncated power method on A = Φ Λ(ρ) Φ′;  z = Φ′ξ;  g = margins of z

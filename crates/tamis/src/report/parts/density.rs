@@ -1,4 +1,4 @@
-//! Rare and common: how often the selected features occur, beside all features (000 Figure 3).
+//! Rare and common: how often the selected features occur, beside all features (Ma & Zheng 2016, Figure 3).
 
 use crate::eval::Densities;
 use crate::model::Model;

@@ -1,4 +1,4 @@
-//! Coefficients over time: one model a period, the same features in all (003 Figure 5).
+//! Coefficients over time: one model a period, the same features in all (Sun et al. 2018, Figure 5).
 
 use crate::report::chart::Chart;
 use crate::report::html::{clipped, paragraph};

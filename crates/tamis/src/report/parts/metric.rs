@@ -1,4 +1,5 @@
-//! A learned metric: where the classes lie on its first direction, and which variables it uses (002 Figures 4.2, 4.3).
+//! A learned metric: where the classes lie on its first direction, and which variables it uses (Ma 2017, Figures 4.2,
+//! 4.3).
 //!
 //! Takes plain data, so that whoever learns a metric can show it.
 

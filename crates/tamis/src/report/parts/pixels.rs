@@ -1,4 +1,4 @@
-//! Selected pixels on the grid of the image, where features are the numbered pixels of one (002 Figure 4.3).
+//! Selected pixels on the grid of the image, where features are the numbered pixels of one (Ma 2017, Figure 4.3).
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! What a learned model is worth once its features are drawn, on rows it has not learned.
 //!
-//! Source: Li, Yang, Zhang & Jin (AAAI 2017), section 5: the paper draws a hundred times and shows the mean. One drawing of
+//! Source: Li et al. 2017, section 5: the paper draws a hundred times and shows the mean (E56). One drawing of
 //! few features says little of the weights it was drawn from; a handful say enough.
 //!
 //! Cost: O(entries of the judges) for every four drawings. Memory: 4 bytes a feature, and 36 for each that was drawn.

@@ -1,7 +1,7 @@
 //! `two-stage` as it is driven: its numbers come from the data (`settle.rs`), its features are drawn at the end, and their
 //! weights moved towards the fit on the rows (`sketch.rs`).
 //!
-//! Source: Li, Yang, Zhang & Jin (AAAI 2017), Theorems 2 and 3. The mathematics is in [`crate::sparsify`].
+//! Source: Li et al. 2017, Theorems 2 and 3. The mathematics is in [`crate::sparsify`].
 
 mod court;
 mod duel;

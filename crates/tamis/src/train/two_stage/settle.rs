@@ -1,6 +1,6 @@
 //! The numbers of `two-stage` that nobody set, from the rows read first.
 //!
-//! Source: Li, Yang, Zhang & Jin (AAAI 2017), Theorem 1, Lemma 2 and section 5.
+//! Source: Li et al. 2017, Theorem 1, Lemma 2 and section 5.
 //!
 //! | number | default | from |
 //! |---|---|---|

@@ -1,5 +1,5 @@
 //! A measure told at several points of a stream (`regret-1000`, `regret-3000`, …), drawn against them: a chart a data set,
-//! a line a method. 003, Figures 3 and 4.
+//! a line a method. Sun et al. 2018, Figures 3 and 4.
 
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};

@@ -1,4 +1,5 @@
-//! The rejection rate of `stabilized`, preset `paper`, against the share of features still active: 000, Figure 2, eq. (12).
+//! The rejection rate of `stabilized`, preset `paper`, against the share of features still active: Ma & Zheng 2016,
+//! Figure 2, eq. (12).
 
 use serde::Deserialize;
 use tamis::learn::stabilized::paper::{Curve, rejection_rate};

@@ -1,4 +1,5 @@
-//! A table drawn: what each column measures against the number its rows are about, a chart a data set. 004, Figures 1 and 2.
+//! A table drawn: what each column measures against the number its rows are about, a chart a data set. Li et al. 2017,
+//! Figures 1 and 2.
 
 use serde::Deserialize;
 use tamis::report::{AxisKind, Chart};

@@ -1,4 +1,4 @@
-//! How often features are selected, by how often they occur: 000, Figure 3.
+//! How often features are selected, by how often they occur: Ma & Zheng 2016, Figure 3.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What counts in pictures: the pixels of a metric, and its first axis class by class. 002, Figures 4.2 and 4.3.
+//! What counts in pictures: the pixels of a metric, and its first axis class by class. Ma 2017, Figures 4.2 and 4.3.
 
 use serde::Deserialize;
 use tamis::metric::{Metric, Share};

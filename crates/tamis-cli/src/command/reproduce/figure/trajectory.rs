@@ -1,4 +1,4 @@
-//! A number over the rows of a run: 000, Figure 1; 002, Figures 3.4 and 3.5.
+//! A number over the rows of a run: Ma & Zheng 2016, Figure 1; Ma 2017, Figures 3.4 and 3.5.
 //!
 //! Learners that take rows one by one are looked at after single rows; those with stages at the end of each. Test errors are
 //! shown and nothing is chosen by them.

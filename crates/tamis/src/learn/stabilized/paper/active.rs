@@ -1,8 +1,8 @@
 //! Ω, the features not yet purged, and the rows without the others.
 //!
-//! Source: 000 eq. (9), (10) and d = |Ω|/p. Rows are copied without purged features whenever fewer than half of the
-//! stored entries are alive: each copy is paid by the entries that died, and a visit to a row costs at most twice its
-//! active non-zeros.
+//! Source: Ma & Zheng 2016, eq. (9), (10) and d = |Ω|/p. Rows are copied without purged features whenever fewer than
+//! half of the stored entries are alive: each copy is paid by the entries that died, and a visit to a row costs at most
+//! twice its active non-zeros.
 
 use std::borrow::Cow;
 

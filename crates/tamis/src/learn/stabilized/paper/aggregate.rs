@@ -1,4 +1,5 @@
-//! The model of many paths: the mean of their weights (000 Algorithm 4, aggregation), summed in the order of the paths.
+//! The model of many paths: the mean of their weights (Ma & Zheng 2016, Algorithm 4, aggregation), summed in the order
+//! of the paths.
 
 use super::path::Path;
 

@@ -1,8 +1,8 @@
 //! The base gravity g₀: how much pull an informative update must overcome.
 //!
-//! Source: 000 eq. (11) in the reading of 002 (3.12)–(3.13) and E1: g₀ is the ⌊β·n⌋-th smallest of the n values
-//! |Δw_{j,τ}/k_{j,τ}| of the last stage, over all paths, bursts and features of Ω with k > 0; none if ⌊β·n⌋ = 0.
-//! As printed, (11) counts what *survives*; its supremum is infinite.
+//! Source: Ma & Zheng 2016, eq. (11) in the reading of Ma 2017, (3.12)–(3.13) and E1: g₀ is the ⌊β·n⌋-th smallest of
+//! the n values |Δw_{j,τ}/k_{j,τ}| of the last stage, over all paths, bursts and features of Ω with k > 0; none if
+//! ⌊β·n⌋ = 0. As printed, (11) counts what *survives*; its supremum is infinite.
 //!
 //! Cost: O(n), by selection.
 

@@ -1,7 +1,7 @@
 //! `preset = "paper"`: stabilized truncated SGD as it was published, so that the paper can be checked.
 //!
-//! Source: Ma & Zheng, *Stabilized Sparse Online Learning for Sparse Data* (000), Algorithms 2–4, eq. (5)–(12),
-//! (16) and section 5; Ma's thesis (002), chapter 3, where its words decide what the formulas leave open.
+//! Source: Ma & Zheng 2016, *Stabilized Sparse Online Learning for Sparse Data*, Algorithms 2–4, eq. (5)–(12),
+//! (16) and section 5; Ma 2017, chapter 3, where its words decide what the formulas leave open.
 //!
 //! **When not to use it: to get a model.** The paper scales columns to variance 1, which makes the values of rare
 //! columns large; |Δw/k| then measures how rare a feature is, not how much it matters, and common informative
@@ -28,7 +28,7 @@
 //! | β₀ | `rejection` | 0.7 | section 6.2 |
 //! | γ | `annealing` | −1 | the middle of the grid of section 6.2, {−7, −5, −3, −1, 0, 1, 3} |
 //! | π₀ | `cutoff` | 0.7 | the middle of the grid, 0.5 … 0.9 |
-//! | η | `rate` | 0.1 | the low end of "0.1 to 0.5", said there of plain SGD; none is given for this method |
+//! | η | `rate` | 0.1 | the low end of "0.1 to 0.5", said there of plain SGD; none is given for this method (E38) |
 //! | passes | `passes` | 30 | the middle of the grid, {5, 10, 20, 30, 40, 50, 60} |
 //! | δ_K | `evidence` | 0 | none is given; 0 makes (16) equal to (8) |
 //! | α | `growth` | off | section 6.2 keeps K at 5 |
@@ -39,19 +39,20 @@
 //! - Stage 0 is a pilot without truncation or purge (E3): it shows the first g₀. Its weights stay, its votes do not
 //!   count.
 //! - κ counts bursts (E4; [`Evidence::Updates`] is the letter) and evidence waits while κ ≤ δ_K. The paper carries
-//!   it over only while κ < δ_K and judges it only when κ > δ_K: evidence of exactly δ_K would be dropped unused.
+//!   it over only while κ < δ_K and judges it only when κ > δ_K: evidence of exactly δ_K would be dropped unused (E34).
 //! - K_s never falls below K₀ (E5).
 //! - An update is informative if the slope is not zero (E6; [`Count::Present`] is the letter).
 //! - By (8) a column that never occurs has Π = 1 and stays in Ω for ever. With p as in E7 that keeps d above the
-//!   share of such columns (dexter: 0.61), so that β hardly anneals. By default p counts the features that occur;
+//!   share of such columns (dexter: 0.61), so that β hardly anneals (E35). By default p counts the features that occur;
 //!   `columns` gives the letter.
 //! - Δw is the change from the *truncated* weight a burst began with ("the amount of updates during the burst"),
 //!   and v is pooled over the last stage, though one sentence speaks of the previous stages, and over who survived
-//!   its purge. Where few of those a stage updated survive, g₀ rests on few values and may be 0 for a stage.
-//! - "Until w converges" is not defined, and with constant η the weights never rest: `passes` ends a run, at the
+//!   its purge. Where few of those a stage updated survive, g₀ rests on few values and may be 0 for a stage (E36).
+//! - "Until w converges" is not defined (E37), and with constant η the weights never rest: `passes` ends a run, at the
 //!   end of the stage that reaches them; `tolerance` may end it earlier.
 //! - Importance weights multiply slopes. An intercept, off as in the paper, is never counted, shrunk or purged.
-//! - g₀ is in units of weights, the g of 001 times η (E11). Scaling columns to variance 1 is the caller's business.
+//! - g₀ is in units of weights, the g of Langford et al. 2009 times η (E11). Scaling columns to variance 1 is the
+//!   caller's business.
 //!
 //! Cost: O(active non-zeros) a row and path: rows are copied without purged features whenever half their entries
 //! are dead. Memory: 16 bytes a path and feature, 4 a path and row, 24 a path and (burst, feature) of one stage.

@@ -1,6 +1,6 @@
 //! One path: plain SGD over its own permutation of the rows, with informative truncation after each burst.
 //!
-//! Source: 000 Algorithms 2 and 3, eq. (2) and (5); what counts as an update is E6.
+//! Source: Ma & Zheng 2016, Algorithms 2 and 3, eq. (2) and (5); what counts as an update is E6.
 //! ```text
 //! f = b + Σ_{j in Ω} w_j·x_j;   w_j ← w_j − η·ℓ'(f, y)·x_j;   k_j ← k_j + 1        K times
 //! pull_j = |w_j − w_j at the start of the burst|/k_j;   w_j ← T(w_j, g₀·k_j)        for k_j > 0

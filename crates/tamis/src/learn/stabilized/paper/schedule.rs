@@ -1,6 +1,6 @@
 //! How the rejection rate β and the burst size K follow the share d of features still active.
 //!
-//! Source: 000 eq. (12) and Figure 2, turned the right way up (E2); section 5 for K, never below K₀ (E5).
+//! Source: Ma & Zheng 2016, eq. (12) and Figure 2, turned the right way up (E2); section 5 for K, never below K₀ (E5).
 //! ```text
 //! γ ≥ 0   β = β₀·[e^{−γ(1−d)} − (1−d)·e^{−γ}]        γ = 0 gives β₀·d
 //! γ < 0   β = β₀·ln(1 − γd)/ln(1 − γ)

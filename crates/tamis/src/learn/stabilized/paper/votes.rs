@@ -1,6 +1,6 @@
 //! Selection frequencies Π, and who falls below the cut.
 //!
-//! Source: 000 eq. (8) and (16), in the reading of E4.
+//! Source: Ma & Zheng 2016, eq. (8) and (16), in the reading of E4.
 //! ```text
 //! κ_j ← κ_j + 1,  b_j ← b_j + 1(w_j ≠ 0 after the burst)       every burst with a counted update of j
 //! κ_j > δ_K       Π_j = b_j/κ_j; purged if Π_j < π₀; κ_j, b_j ← 0       at the end of a stage
