@@ -341,8 +341,8 @@ fn predictions_go_to_a_file_or_are_json_lines() {
     assert_eq!(json.lines().count(), 500);
     for (line, json) in lines.lines().zip(json.lines()) {
         let value: Value = serde_json::from_str(json).unwrap();
-        let label = value["label"].as_str().unwrap();
-        assert_eq!(line, format!("{label} {} {}", value["probability"], value["margins"][0]));
+        let [probability, margin] = [&value["probability"], &value["margins"][0]].map(|one| one.as_f64().unwrap());
+        assert_eq!(line, format!("{} {probability} {margin}", value["label"].as_str().unwrap()));
     }
 }
 
@@ -362,7 +362,7 @@ fn every_result_can_be_json() {
     assert_eq!(run.complaint(), "--json needs an output file: standard output holds the data");
     assert_eq!(folder.json("report m.json -o r.html --json")["report"], "r.html");
     for line in
-        ["synth zipf -o q --n 100 --p 50 --quiet", "convert z.svm q.vw --quiet", "report m.json -o q.html --quiet"]
+        ["synth zipf -o q --n 100 --p 200 --quiet", "convert z.svm q.vw --quiet", "report m.json -o q.html --quiet"]
     {
         let run = folder.run(line);
         assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""), "{line}");

@@ -183,7 +183,7 @@ fn a_model_can_be_resized_to_every_smaller_size() {
         match kept.iter().find(|step| step["size"] == size) {
             Some(step) => {
                 assert_eq!(
-                    (&told["size"], &told["heldout_error"], &told["between"]),
+                    (&told["size"], &told["error"], &told["between"]),
                     (&step["size"], &step["error"], &Value::Null)
                 );
                 assert_eq!(chosen(&after)["size"], size);
@@ -192,7 +192,7 @@ fn a_model_can_be_resized_to_every_smaller_size() {
                 let larger = kept.iter().rfind(|step| number(&step["size"]) > size as f64).unwrap();
                 let smaller = kept.iter().find(|step| number(&step["size"]) < size as f64).map(|step| &step["size"]);
                 assert_eq!(told["between"], serde_json::json!([larger["size"], smaller]));
-                assert!(told["heldout_error"].is_null(), "it has no estimate");
+                assert!(told["error"].is_null(), "it has no estimate");
             }
         }
     }

@@ -161,5 +161,5 @@ fn numbers_that_were_found_can_be_given() {
     assert_eq!(settings.len(), 4, "{told}");
     assert_eq!((&found["outputs"], &found["sampling"]), (&given["outputs"], &given["sampling"]));
     let shown = folder.ok("inspect found.json").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("learned with --first-epoch "), "{shown}");
+    assert!(shown.contains("; hyper-parameters --first-epoch "), "{shown}");
 }

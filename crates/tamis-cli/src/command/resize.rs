@@ -79,8 +79,8 @@ fn as_json(args: &ResizeArgs, before: &Model, after: &Model) -> Value {
         "nonzeros_before": before.nonzeros(),
         "size": step.map(|step| step.size),
         "between": sizes::neighbours(after).map(|(larger, smaller)| json!([larger, smaller])),
-        "heldout_error": step.and_then(|step| step.error),
-        "heldout_loss": step.map(|step| step.loss),
+        "error": step.and_then(|step| step.error),
+        "loss": step.map(|step| step.loss),
         "standard_error": step.map(|step| step.standard_error),
         "false_selections": false_selections(args, after),
     })
