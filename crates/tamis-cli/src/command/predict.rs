@@ -18,14 +18,14 @@ use crate::output_file::OutputFile;
 pub struct PredictArgs {
     /// Model file
     pub model: PathBuf,
-    #[command(flatten)]
-    pub data: DataArgs,
     /// What to print for each row: label (or number), probability, margin or all
     #[arg(long, default_value = "label", value_parser = ["label", "probability", "margin", "all"])]
     pub output: String,
     /// File to write; - for standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub out: String,
+    #[command(flatten)]
+    pub data: DataArgs,
     #[command(flatten)]
     pub printed: OutputArgs,
 }
