@@ -39,7 +39,7 @@ fn a_fit_can_end_with_a_page() {
     for title in ["Which features?", "How sure is each?", "What if you want fewer?", "How good is it on other data?"] {
         assert!(found.contains(&title), "{title}: {found:?}");
     }
-    assert!(page.contains("tamis recut m.json --k ") && page.contains("tamis recut m.json --cutoff 0.9"));
+    assert!(page.contains("tamis resize m.json --k ") && page.contains("tamis resize m.json --frequency 0.9"));
     assert!(page.contains("on the 300 rows of <code>t.svm</code>"), "the lead names the data");
     let again = folder.ok("report m.json --data t.svm -o again.html");
     assert!(again.contains("report: again.html"));

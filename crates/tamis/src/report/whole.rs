@@ -186,11 +186,11 @@ fn ideas(model: &Model, told: &Told<'_>) -> Vec<Idea> {
         (_, Some(_)) => {
             list.push(idea(
                 prose("Half as many features, at once and without the data.", &[]),
-                format!("tamis recut {file} --k {half} --out smaller.json"),
+                format!("tamis resize {file} --k {half} --out smaller.json"),
             ));
             list.push(idea(
                 prose("Only the surest.", &[]),
-                format!("tamis recut {file} --cutoff 0.9 --out surest.json"),
+                format!("tamis resize {file} --frequency 0.9 --out surest.json"),
             ));
         }
         (Origin::Fit(_), None) => list.push(idea(

@@ -29,7 +29,7 @@ pub fn section(model: &Model, file: &str, fit: &str) -> Option<Section> {
 }
 
 fn ladder(model: &Model, selection: &Selection, file: &str) -> Html {
-    let recut = format!("tamis recut {} --k {{}} --out smaller.json", shell(file));
+    let recut = format!("tamis resize {} --k {{}} --out smaller.json", shell(file));
     let half = half(model, selection, &recut);
     let chart =
         figure(picture(model, selection), prose("Models of falling size from one training (the [ladder])", &[]));

@@ -50,7 +50,7 @@ pub fn section(model: &Model, file: &str) -> Option<Section> {
         None => paragraph("*{} of {} features were selected at least 75 % of the time.*", &[&stay, &all]),
     };
     let chance = model.selection.as_ref().map_or(Html::new(), |selection| chance(selection, at_least(&shares, CUTOFF)));
-    let recut = format!("tamis recut {} --cutoff {{}} --out surer.json", shell(file));
+    let recut = format!("tamis resize {} --frequency {{}} --out surer.json", shell(file));
     let recut = model.selection.as_ref().map(|_| recut.as_str());
     let picture = figure(picture(&shares), prose("Features by how often they were selected ([stability])", &[]));
     let body = body.with(chance).with(row([picture, slider(&shares, recut)]));
