@@ -187,7 +187,7 @@ def test_report(tmp_path):
     model = StabilizedClassifier(n_features_to_select=4).fit(X, y)
     model.report(tmp_path / "report.html", file="mine.json")
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert page.startswith("<!DOCTYPE html>") and "tamis recut mine.json --k 2" in page
+    assert page.startswith("<!DOCTYPE html>") and "tamis resize mine.json --k 2" in page
 
 
 def test_progress(capsys):

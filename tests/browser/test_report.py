@@ -117,13 +117,13 @@ def test_what_if_tells_the_truth(opened, reports):
     page = opened("stabilized", viewport=DESK).page
     told = list(csv.DictReader(io.StringIO(reports.run("inspect", "zipf.json", "--top", 0, "--csv"))))
     page.locator("#cutoff").fill("0.9")
-    stay = sum(float(row["stability"]) >= 0.9 for row in told)
+    stay = sum(float(row["frequency"]) >= 0.9 for row in told)
     box = page.locator("[data-cut]")
     assert box.locator("output").inner_text().startswith(f"At 90 %: {stay} of {len(told)} features kept")
-    assert box.locator("code").inner_text() == "tamis recut zipf.json --cutoff 0.9 --out stable.json"
+    assert box.locator("code").inner_text() == "tamis resize zipf.json --frequency 0.9 --out stable.json"
     page.locator("#size").fill("3")
     command = page.locator("[data-sizes] code").inner_text()
-    assert command == "tamis recut zipf.json --k 3 --out smaller.json"
+    assert command == "tamis resize zipf.json --k 3 --out smaller.json"
     reports.run(*command.split()[1:])
     cut = list(csv.DictReader(io.StringIO(reports.run("inspect", "smaller.json", "--top", 0, "--csv"))))
     assert len(cut) == 3

@@ -86,7 +86,7 @@ def test_stability_is_what_it_says(tamis, lines):
     runs, share, seed, columns = 4, 0.8, 5, 20_000
     arguments = ["--method", "ftrl", "--l1", 10, "--seed", seed]
     said = json.loads(tamis.run("stability", "data.svm", *arguments, "--runs", runs, "--share", share,
-                                "--columns", columns, "--top", 0, "--quiet", "--json"))
+                                "--total-features", columns, "--top", 0, "--quiet", "--json"))
     errors, sets = [], []
     for run in range(runs):
         measured, used = by_hand(tamis, lines, lambda row: in_share(row, share, seed, run), arguments)
@@ -101,5 +101,5 @@ def test_stability_is_what_it_says(tamis, lines):
     assert said["sd_error"] == pytest.approx(np.std(errors, ddof=1), abs=1e-12)
     assert said["mean_nonzeros"] == pytest.approx(np.mean([len(used) for used in sets]), abs=1e-12)
     assert said["sd_nonzeros"] == pytest.approx(np.std([len(used) for used in sets], ddof=1), abs=1e-12)
-    counts = {feature["name"]: feature["share"] * runs for feature in said["features"]}
+    counts = {feature["name"]: feature["frequency"] * runs for feature in said["features"]}
     assert counts == pytest.approx({name: sum(name in used for used in sets) for name in set.union(*sets)})

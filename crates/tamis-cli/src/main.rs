@@ -1,21 +1,28 @@
-//! `tamis`: press a stream of wide data through a sieve, keep the few features that matter.
+//! `tamis`: learn sparse models from streams of wide data.
 
 mod args;
+mod cli;
 mod command;
+mod error;
+mod flag;
+mod metric_error;
+mod model_input;
 mod output;
+mod output_file;
+mod report_file;
+mod signals;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
-    match command::run(arguments) {
+    match cli::run(cli::Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => {
-            output::tell!("tamis: {}", failure.text());
-            ExitCode::from(failure.exit_code())
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            output::note!("tamis: {}", error.text());
+            ExitCode::from(error.exit_code())
         }
     }
 }

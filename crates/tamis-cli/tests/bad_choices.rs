@@ -28,7 +28,7 @@ fn more_threads_than_any_machine_has_are_refused() {
     let folder = folder();
     for line in ["--threads 100000", "--threads some"] {
         let told = refused(&folder, line);
-        assert!(told.contains("--threads <N>") && told.contains("a whole number of at most 1024"), "{told}");
+        assert!(told.contains("--threads <N>") && told.contains("expected a whole number up to 1024"), "{told}");
     }
     folder.ok("fit d.svm --quiet --threads 100 --out many.json");
     assert_eq!(folder.read("many.json"), folder.read("model.json"));
@@ -82,16 +82,17 @@ fn words_that_are_not_known_are_told_with_those_that_are() {
         ("--task magic", "one of auto, binary, multiclass, regression"),
         ("--format magic", "one of svm, vw, csv"),
         ("--missing magic", "one of error, zero, skip-row"),
-        ("--memory much", "a number of bytes like 500M or 2G"),
+        ("--memory much", "expected a number of bytes such as 500M or 2G"),
         ("--shuffle --no-shuffle", "cannot be used with"),
-        ("--checkpoint-every 5", "--checkpoint"),
+        ("--memory 5MG", "expected a number of bytes such as 500M or 2G"),
+        ("--checkpoint-every 5", "--checkpoint-every requires --checkpoint FILE"),
         ("--no-such-flag", "--no-such-flag"),
     ] {
         let told = refused(&folder, flags);
         assert!(told.contains(complaint), "{flags}: {told}");
     }
     let told = folder.run("synth magic -o x");
-    assert!(told.err.contains("unknown kind \"magic\"; there are") && told.err.contains("double-ring"));
+    assert!(told.err.contains("unknown kind \"magic\"; expected one of") && told.err.contains("double-ring"));
 }
 
 #[test]

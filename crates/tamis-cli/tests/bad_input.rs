@@ -256,15 +256,15 @@ fn skipping_counts_and_reports() {
     text.push_str("1 x:1\n0 3:1 2:1\nnan 1:1\n");
     folder.write("d.svm", &text);
     let run = folder.run("fit d.svm --on-error skip --json --out m.json");
-    assert!(run.err.contains("tamis: 3 bad lines left out, the first of them:\n  d.svm:101:3: feature index"));
+    assert!(run.err.contains("warning: 3 malformed lines skipped; the first ones:\n  d.svm:101:3: feature index"));
     assert!(run.err.contains("  d.svm:102:7: feature index 2 after 3"));
     let told = common::one_json_line(&run.ok("fit"));
     assert_eq!((&told["skipped"], &told["n_examples"]), (&3.into(), &100.into()));
     assert_eq!(folder.json("inspect m.json --json")["seen"]["skipped"], 3);
-    assert!(folder.ok("inspect m.json").contains("3 bad lines were left out"));
+    assert!(folder.ok("inspect m.json").contains("3 malformed lines skipped"));
     for command in ["predict", "eval"] {
         let run = folder.run(&format!("{command} m.json d.svm --on-error skip"));
-        assert!(run.err.contains("3 bad lines left out"), "{command}");
+        assert!(run.err.contains("3 malformed lines skipped"), "{command}");
     }
     let clean = folder.write("clean.svm", &text[..text.find("1 x:1").unwrap()]).model("clean.svm");
     let skipped = folder.text("m.json").replace("\"skipped\":3", "\"skipped\":0");

@@ -87,7 +87,7 @@ fn inspecting_shows_the_same_features_three_ways() {
     folder.ok("fit train.csv --target buys --method ftrl --quiet --out shop.json");
     let json = folder.json("inspect shop.json --top 0 --json");
     let weights = weights_of(&json);
-    for key in ["name", "weight", "stability"] {
+    for key in ["name", "weight", "frequency"] {
         assert!(json["features"][0].get(key).is_some(), "{key}");
     }
     assert!(json["intercept"].is_f64());
@@ -95,12 +95,12 @@ fn inspecting_shows_the_same_features_three_ways() {
     assert_eq!(json["classes"], serde_json::json!(["no", "yes"]));
     let csv = folder.ok("inspect shop.json --top 0 --csv");
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!((lines[0], lines.len()), ("name,weight,scale,stability,evidence,evidence_spread", weights.len() + 1));
+    assert_eq!((lines[0], lines.len()), ("name,weight,scale,frequency,evidence,evidence_sd", weights.len() + 1));
     if weights.contains_key("town=St. John's, NL") {
         assert!(csv.contains("\"town=St. John's, NL\","), "quoted: {csv}");
     }
     let table = folder.ok("inspect shop.json");
-    assert!(table.starts_with("2 classes (no, yes) by ftrl with logistic loss\nlearned from 1,000 rows"), "{table}");
+    assert!(table.starts_with("2 classes (no, yes), method ftrl, logistic loss\n1,000 rows, "), "{table}");
     assert!(weights.keys().all(|name| table.contains(name.as_str())), "{table}");
     assert_eq!(folder.ok("inspect shop.json --top 1 --csv").lines().count(), 2);
     folder.ok("convert shop.json features.csv");
@@ -114,6 +114,9 @@ fn fitting_tells_scripts_what_was_promised() {
     for key in ["model", "method", "n_examples", "n_features", "nonzeros", "seconds", "progressive_loss", "skipped"] {
         assert!(told.get(key).is_some(), "{key}: {told}");
     }
+    let [error, loss] = ["error", "log_loss"].map(|key| &told["validation"][key]);
+    assert!(error.is_f64() && loss.is_f64(), "{told}");
+    assert_eq!((&told["heldout_error"], &told["heldout_loss"]), (error, loss), "those of --validate");
     assert_eq!(
         (&told["model"], &told["n_examples"], &told["method"]),
         (&"shop.json".into(), &1000.into(), &"stabilized".into())
@@ -122,7 +125,7 @@ fn fitting_tells_scripts_what_was_promised() {
     let mut measured = folder.json("eval shop.json test.csv --json");
     measured.as_object_mut().unwrap().remove("nonzeros");
     assert_eq!(told["validation"], measured, "validating is evaluating");
-    assert!(folder.ok("fit train.csv --target buys --validate test.csv").contains("on test.csv: 500 rows, error"));
+    assert!(folder.ok("fit train.csv --target buys --validate test.csv").contains("test.csv: 500 rows, error"));
 }
 
 #[test]
@@ -224,7 +227,7 @@ fn many_classes_have_a_model_each() {
     let labels: BTreeSet<String> = folder.ok("predict m.json b.svm").lines().map(String::from).collect();
     assert_eq!(labels, ["0", "1", "2", "3"].map(String::from).into());
     assert!(
-        folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,stability,evidence,evidence_spread\n0,")
+        folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,frequency,evidence,evidence_sd\n0,")
     );
     let two =
         folder.write("two.svm", svm(&rows(500, 60, 12, 2, 3))).json("fit two.svm --task multiclass --quiet --json");
@@ -324,5 +327,44 @@ fn synthetic_data_come_with_their_truth() {
         assert_eq!((&truth["kind"], &truth["n"]), (&kind.into(), &500.into()));
         folder.ok(&format!("fit {kind}.svm --quiet --out m.json"));
         folder.ok(&format!("eval m.json {kind}.test.svm"));
+    }
+}
+
+#[test]
+fn predictions_go_to_a_file_or_are_json_lines() {
+    let folder = shop();
+    folder.ok("fit train.csv --target buys --quiet --out shop.json");
+    let lines = folder.ok("predict shop.json test.csv --output all");
+    folder.ok("predict shop.json test.csv --output all -o p.txt");
+    assert_eq!(folder.text("p.txt"), lines);
+    let json = folder.ok("predict shop.json test.csv --json");
+    assert_eq!(json.lines().count(), 500);
+    for (line, json) in lines.lines().zip(json.lines()) {
+        let value: Value = serde_json::from_str(json).unwrap();
+        let [probability, margin] = [&value["probability"], &value["margins"][0]].map(|one| one.as_f64().unwrap());
+        assert_eq!(line, format!("{} {probability} {margin}", value["label"].as_str().unwrap()));
+    }
+}
+
+#[test]
+fn every_result_can_be_json() {
+    let folder = Folder::new();
+    let told = folder.json("synth zipf -o z --n 300 --test-rows 100 --p 50 --nonzeros 5 --k 30 --json");
+    assert_eq!((&told["data"], &told["n_examples"]), (&"z.svm".into(), &300.into()));
+    assert_eq!((&told["test_data"], &told["relevant_features"]), (&"z.test.svm".into(), &30.into()));
+    folder.ok("fit z.svm --method ftrl --quiet --out m.json");
+    let weights = folder.json("inspect m.json --json")["features"].as_array().unwrap().len();
+    assert!(weights > 20 && folder.json("inspect m.json --json")["nonzeros"] == weights, "all of them: {weights}");
+    assert_eq!(folder.ok("inspect m.json --csv").lines().count(), weights + 1);
+    let told = folder.json("convert z.svm z.vw --json");
+    assert_eq!((&told["file"], &told["format"], &told["skipped"]), (&"z.vw".into(), &"vw".into(), &0.into()));
+    let run = folder.run("convert z.svm - --to vw --json");
+    assert_eq!(run.complaint(), "--json needs an output file: standard output holds the data");
+    assert_eq!(folder.json("report m.json -o r.html --json")["report"], "r.html");
+    for line in
+        ["synth zipf -o q --n 100 --p 200 --quiet", "convert z.svm q.vw --quiet", "report m.json -o q.html --quiet"]
+    {
+        let run = folder.run(line);
+        assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""), "{line}");
     }
 }

@@ -53,7 +53,7 @@ fn the_path_tells_who_enters_when() {
     folder.write("line.csv", line_csv(500));
     folder.ok("moments line.csv -o m --folds 4 --quiet");
     let told = folder.ok("solve m --method lasso --criterion cv --path --out l.json");
-    assert!(told.contains("cross-validated error") && told.contains("+a") && told.contains("→"), "{told}");
+    assert!(told.contains("cross-validation error") && told.contains("+a") && told.contains("→"), "{told}");
     let path = folder.json("solve m --method ols-th --k 3 --path --out l.json --json");
     let points = path["path"].as_array().unwrap();
     let sizes: Vec<u64> = points.iter().map(|point| point["size"].as_u64().unwrap()).collect();
@@ -191,7 +191,7 @@ fn forgetting_follows_a_change() {
     }
     folder.write("d.csv", text);
     folder.ok("moments d.csv -o plain.m --quiet");
-    folder.ok("moments d.csv -o f.m --forget 0.01 --quiet");
+    folder.ok("moments d.csv -o f.m --decay 0.01 --quiet");
     let slope = |moments: &str| {
         folder.ok(&format!("solve {moments} --method ols --out m.json --quiet"));
         folder.weights("m.json").get("x").copied().unwrap_or(0.0)
@@ -200,9 +200,9 @@ fn forgetting_follows_a_change() {
     let told = folder.run("moments merge f.m plain.m -o x.m");
     assert!(told.complaint().contains("forgets at the rate 0.01 and the other counts all rows alike"), "{}", told.err);
     assert!(
-        folder.run("moments d.csv --forget 0.01 --folds 5").complaint().contains("--forget and --folds are exclusive")
+        folder.run("moments d.csv --decay 0.01 --folds 5").complaint().contains("--decay and --folds are exclusive")
     );
-    assert!(folder.run("moments d.csv --forget 1.5").complaint().contains("below 1"));
+    assert!(folder.run("moments d.csv --decay 1.5").complaint().contains("below 1"));
 }
 
 #[test]

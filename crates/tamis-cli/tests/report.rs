@@ -39,7 +39,7 @@ fn a_fit_can_end_with_a_page() {
     for title in ["Selected features", "Selection frequency", "Error against model size", "Evaluation"] {
         assert!(found.contains(&title), "{title}: {found:?}");
     }
-    assert!(page.contains("tamis recut m.json --k ") && page.contains("tamis recut m.json --cutoff 0.9"));
+    assert!(page.contains("tamis resize m.json --k ") && page.contains("tamis resize m.json --frequency 0.9"));
     assert!(page.contains("on the 300 rows of <code>t.svm</code>"), "the lead names the data");
     let again = folder.ok("report m.json --data t.svm -o again.html");
     assert!(again.contains("report: again.html"));
@@ -68,7 +68,7 @@ fn a_stream_remembers_how_it_went() {
     let history = told["seen"]["history"].as_array().unwrap();
     let rows: Vec<u64> = history.iter().map(|moment| moment["rows"].as_u64().unwrap()).collect();
     assert!(rows.is_sorted() && rows.len() < 40 && rows.last() > Some(&600), "{rows:?}");
-    assert!(folder.ok("inspect m.json").contains("over the stream"));
+    assert!(folder.ok("inspect m.json").contains("learning curve"));
 }
 
 #[test]
@@ -91,10 +91,7 @@ fn a_checkpoint_shows_where_the_training_stands() {
     let page = checked(&folder, "r.html");
     assert!(page.contains("Unfinished training: s.st") && page.contains("--resume s.st"), "{:?}", titles(&page));
     folder.ok("fit d.svm --checkpoint over.st --quiet --out m.json");
-    assert_eq!(
-        folder.run("report over.st").complaint(),
-        "over.st: the training is over, and what it found is in the model: report that file"
-    );
+    assert_eq!(folder.run("report over.st").complaint(), "over.st: the training is complete; report its model file");
 }
 
 #[test]
@@ -163,9 +160,14 @@ fn names_are_text_wherever_they_come() {
 fn complaints_say_what_a_report_needs() {
     let folder = folder();
     folder.ok("fit d.svm --out m.json --quiet");
-    assert!(folder.run("report d.svm").complaint().starts_with("d.svm: neither a model (.json), nor moments"));
+    assert!(
+        folder
+            .run("report d.svm")
+            .complaint()
+            .starts_with("d.svm: not a model, moments, metric or checkpoint file of tamis")
+    );
     assert!(folder.run("report none.json").complaint().starts_with("none.json: No such file"));
-    assert!(folder.run("report m.json m.json").complaint().contains("several files must all be moments"));
+    assert!(folder.run("report m.json m.json").complaint().contains("a report of several files takes only moments"));
     let told = folder.run("fit d.svm --out m2.json --report no/where.html");
     assert_eq!(told.complaint(), "no/where.html: cannot be written: there is no directory no");
     assert!(!folder.path("m2.json").exists(), "said before the work, not after it");

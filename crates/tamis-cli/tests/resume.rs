@@ -33,7 +33,7 @@ fn wait_for_saves(folder: &Folder, child: &mut Child, times: usize) -> bool {
     true
 }
 
-/// Runs a training, killing it with SIGKILL several times at different moments, each time going on from the
+/// Runs a training, killing it with SIGKILL several times at different moments, each time resuming from the
 /// checkpoint. Returns the model, and how often it was really killed.
 fn killed_and_resumed(folder: &Folder, flags: &str, every: u64) -> (Vec<u8>, usize) {
     let _ = std::fs::remove_file(folder.path("c.tamis"));
@@ -226,7 +226,7 @@ fn interrupted(flags: &str) -> Folder {
 fn a_bad_line_can_be_mended_and_the_training_resumed() {
     let folder = interrupted("--method ftrl --passes 1");
     let run = folder.run("fit d.svm --resume c.tamis --out m.json");
-    assert!(run.err.starts_with("going on from c.tamis after 6000 rows\n"), "{}", run.err);
+    assert!(run.err.starts_with("resuming from c.tamis after 6000 rows\n"), "{}", run.err);
     assert_eq!(folder.read("m.json"), folder.model("d.svm --method ftrl --passes 1"));
 }
 
@@ -274,7 +274,7 @@ fn the_recipe_may_not_change_half_way() {
         let run = told(flags);
         let flag = flags.split(' ').next().unwrap();
         let expected =
-            format!("{flag}: a checkpoint brings its own recipe; leave it out, or begin anew without --resume");
+            format!("{flag} cannot change what a checkpoint trains; omit it, or train anew without --resume");
         assert_eq!(run.complaint(), expected);
     }
     assert_eq!(told("--passes 1 --method fobos --l1 0.001").code, Some(0), "the same flags are fine");
@@ -324,7 +324,7 @@ fn a_finished_training_goes_on_with_new_data() {
         let flags = format!("--passes 1 --scale none --method {method}");
         folder.ok(&format!("fit a.svm {flags} --quiet --out a.json --checkpoint c.tamis"));
         let run = folder.run("fit b.svm --resume c.tamis --checkpoint c2.tamis --out b.json");
-        assert!(run.err.starts_with("going on from c.tamis with new data\n"), "{method}: {}", run.err);
+        assert!(run.err.starts_with("resuming from c.tamis with new data\n"), "{method}: {}", run.err);
         let whole = folder.model(&format!("all.svm {flags}"));
         assert_eq!(outputs(&folder.read("b.json")), outputs(&whole), "{method}");
         assert_eq!(folder.json("inspect b.json --json")["seen"]["rows"], 9000, "{method}");

@@ -32,7 +32,7 @@ fn the_summary_is_that_of_the_runs() {
     close("sd_nonzeros", deviation(&sizes));
     let kappa = told["kappa"].as_f64().unwrap();
     assert!(kappa > 0.2 && kappa < 1.0, "{kappa}");
-    let shares = numbers(&told["features"], "share");
+    let shares = numbers(&told["features"], "frequency");
     assert!(shares.is_sorted_by(|a, b| a >= b) && shares[0] == 1.0);
     assert!((6.0 * shares.iter().sum::<f64>() - sizes.iter().sum::<f64>()).abs() < 1e-9, "each use is counted once");
     let rows = numbers(&told["runs"], "rows");
@@ -71,13 +71,16 @@ fn orderings_leave_a_method_alone_that_does_not_care() {
 }
 
 #[test]
-fn columns_that_never_occur_may_be_counted() {
+fn features_that_never_occur_may_be_counted() {
     let folder = folder();
     let line = "stability d.svm --method ftrl --l1 3 --runs 4 --json --quiet";
-    let [seen, all] = ["", "--columns 100000"].map(|flag| folder.json(&format!("{line} {flag}")));
-    assert_eq!((seen["columns"].as_u64(), all["columns"].as_u64()), (seen["n_features"].as_u64(), Some(100_000)));
+    let [seen, all] = ["", "--total-features 100000"].map(|flag| folder.json(&format!("{line} {flag}")));
+    assert_eq!(
+        (seen["total_features"].as_u64(), all["total_features"].as_u64()),
+        (seen["n_features"].as_u64(), Some(100_000))
+    );
     assert!(seen["kappa"].as_f64() < all["kappa"].as_f64());
-    let told = folder.run("stability d.svm --method ftrl --columns 3 --runs 4");
+    let told = folder.run("stability d.svm --method ftrl --total-features 3 --runs 4");
     assert!(told.complaint().contains("the number of columns must lie between"), "{}", told.err);
 }
 
@@ -86,7 +89,7 @@ fn features_as_csv() {
     let folder = folder();
     let table = folder.ok("stability d.svm --method ftrl --l1 3 --runs 4 --csv --quiet");
     let mut lines = table.lines();
-    assert_eq!(lines.next(), Some("name,share,weight"));
+    assert_eq!(lines.next(), Some("name,frequency,weight"));
     assert!(lines.next().unwrap().split(',').nth(1) == Some("1"), "{table}");
 }
 

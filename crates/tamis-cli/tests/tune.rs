@@ -19,7 +19,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn the_whole_curve_is_told_and_one_setting_is_taken() {
     let folder = folder();
-    let line = "tune d.svm --method ftrl --l1 0.3,3,30,300 --json --quiet --model m.json --out c.json";
+    let line = "tune d.svm --method ftrl --l1 0.3,3,30,300 --json --quiet --out m.json --curve c.json";
     let told = folder.json(line);
     let settings = told["settings"].as_array().unwrap();
     let penalties: Vec<f64> = settings.iter().map(|one| number(&one["setting"]["l1"])).collect();
@@ -53,7 +53,7 @@ fn threads_and_files_change_nothing() {
     let text = folder.text("d.svm");
     let half = text.match_indices('\n').nth(123).unwrap().0 + 1;
     folder.write("parts/a.svm", &text[..half]).write("parts/b.svm", &text[half..]);
-    let line = "--method rda --loss hinge,logistic --folds 4 --quiet --model m.json --out c.csv";
+    let line = "--method rda --loss hinge,logistic --folds 4 --quiet --out m.json --curve c.csv";
     let outcomes = ["d.svm --threads 1", "d.svm --threads 2", "d.svm --threads 5", "parts --threads 2"].map(|data| {
         let shown = folder.ok(&format!("tune {data} {line}"));
         (shown, folder.text("c.csv"), folder.read("m.json"))
@@ -79,7 +79,7 @@ fn a_seed_deals_other_folds() {
 #[test]
 fn k_is_a_list_like_any_other() {
     let folder = folder();
-    let told = folder.json("tune d.svm --method fofs --k 2,5 --rule min --json --quiet --model m.json");
+    let told = folder.json("tune d.svm --method fofs --k 2,5 --rule min --json --quiet --out m.json");
     let k = number(&told["chosen"]["setting"]["k"]);
     assert_eq!(told["settings"].as_array().unwrap().len(), 2);
     assert_eq!(number(&told["nonzeros"]), k);
@@ -116,7 +116,7 @@ fn complaints_say_what_to_do() {
     assert!(
         told("tune d.svm --method ftrl --folds 1").contains("the number of folds must lie between 2 and 300, got 1")
     );
-    assert!(told("tune d.svm --out curve.txt").contains("curve.txt: a curve is written as .json or .csv"));
+    assert!(told("tune d.svm --curve curve.txt").contains("curve.txt: the curve is written as .json or .csv"));
     assert!(
         told("tune d.svm --method ftrl --loss hinge --l1 1 --measure log-loss")
             .contains("log-loss cannot be measured here")
@@ -133,7 +133,7 @@ fn a_setting_that_diverges_is_shown_and_not_taken() {
     folder.write("d.csv", line_csv(100));
     let line = "tune d.csv --method sgd --schedule constant --scale none --learning-rate 0.1,1e200 --quiet --no-fit --rule min";
     let shown = folder.ok(line);
-    assert!(shown.contains("diverged") && shown.contains("chosen (min): learning-rate 0.1"), "{shown}");
+    assert!(shown.contains("diverged") && shown.contains("selected by min: learning-rate 0.1"), "{shown}");
     let told = folder.run("tune d.csv --method sgd --schedule constant --scale none --learning-rate 1e200 --no-fit");
     assert!(told.complaint().contains("no setting could be learned"), "{}", told.err);
 }

@@ -49,9 +49,9 @@ fn the_seed_draws_and_nothing_else_does() {
 fn what_was_expected_is_told_before_and_kept_in_the_model() {
     let folder = text();
     let run = folder.run("fit t.svm --method two-stage --n-draws 50 --out m.json");
-    assert!(run.err.contains("50 draws by contribution were to keep "), "{}", run.err);
+    assert!(run.err.contains("50 draws by contribution from "), "{}", run.err);
     let shown = folder.ok("inspect m.json").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("50 draws by contribution were to keep "), "{shown}");
+    assert!(shown.contains("50 draws by contribution from "), "{shown}");
     assert_eq!(folder.json("inspect m.json --json")["sampling"]["draws"], 50);
     let test = folder.json("eval m.json t.test.svm --json");
     assert_eq!((test["n"].as_u64(), test["nonzeros"].as_u64().is_some_and(|kept| kept <= 50)), (Some(500), true));
@@ -162,5 +162,5 @@ fn numbers_that_were_found_can_be_given() {
     assert_eq!(settings.len(), 4, "{told}");
     assert_eq!((&found["outputs"], &found["sampling"]), (&given["outputs"], &given["sampling"]));
     let shown = folder.ok("inspect found.json").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("learned with --first-epoch-steps "), "{shown}");
+    assert!(shown.contains("; hyper-parameters --first-epoch-steps "), "{shown}");
 }

@@ -1,7 +1,7 @@
 //! The recipe as flags, made of the library's tables: help and checks cannot drift apart.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use tamis::param::{ParamName, names};
+use tamis::param::names;
 use tamis::recipe::{Kind, Method, Param, Recipe, RecipeError};
 use tamis::tune::Axis;
 
@@ -18,11 +18,6 @@ impl RecipeArgs {
     pub fn checked(&self) -> Result<&Recipe, RecipeError> {
         self.error.clone().map_or(Ok(&self.recipe), Err)
     }
-}
-
-/// A parameter as the program calls it.
-pub fn flag(name: ParamName, value: Option<&str>) -> String {
-    value.map_or_else(|| format!("--{}", name.flag), |value| format!("--{} {value}", name.flag))
 }
 
 /// Parameters of methods that all methods do not have.

@@ -1,8 +1,11 @@
-//! `tamis demo`: a stream of a million features, a few of which matter; are they found?
+//! `tamis demo`: fits a model to generated data and compares its features with the true ones.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::Args;
+use serde_json::json;
 use tamis::eval::judge;
 use tamis::model::Model;
 use tamis::read::{RowStream, expand, memory_of_this_machine};
@@ -11,35 +14,52 @@ use tamis::synth::{Kind, Plan, Truth, generate};
 use tamis::train::{FitOptions, fit};
 use tamis_report::{ReportContext, of_model};
 
-use super::fit::{can_be_written, stop_on_signal};
-use super::{Failure, report, synth};
-use crate::args::{DemoArgs, ReadingArgs};
-use crate::output::progress::Screen;
-use crate::output::{print_line, table};
+use super::synth::write_files;
+use crate::args::input::InputArgs;
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
+use crate::output::format::{bytes, count, percent};
+use crate::output::progress::ProgressDisplay;
+use crate::output::{model, print_line};
+use crate::output_file::check_writable;
+use crate::report_file::write_report;
+use crate::signals::stop_on_signal;
 
 const TEST_ROWS: usize = 20_000;
 
-pub fn run(args: DemoArgs) -> Result<(), Failure> {
+#[derive(Args)]
+pub struct DemoArgs {
+    /// Number of training rows
+    #[arg(long, default_value_t = 300_000)]
+    pub n: usize,
+    /// HTML report to write
+    #[arg(long, value_name = "HTML", default_value = "report.html")]
+    pub report: PathBuf,
+    /// Keep data and model in this folder [default: a temporary folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub fn run(args: DemoArgs) -> Result<(), CliError> {
     let temporary = tempfile::tempdir()?;
-    let folder = match &args.keep {
-        Some(folder) => {
-            std::fs::create_dir_all(folder)?;
-            folder.as_path()
-        }
-        None => temporary.path(),
-    };
-    can_be_written(&args.report)?;
-    let (prefix, truth) = make_data(folder, args.n)?;
-    let model = learn(&prefix, folder)?;
-    compare(&truth, &model)?;
-    let reading = ReadingArgs::default();
-    let mut test = RowStream::open(expand(&[format!("{prefix}.test.svm")], None)?, reading.options(true));
+    let folder = args.keep.as_deref().unwrap_or(temporary.path());
+    std::fs::create_dir_all(folder)?;
+    check_writable(&args.report)?;
+    let (prefix, truth) = generate_data(&args, folder)?;
+    let model = learn(&args, &prefix, folder)?;
+    let comparison = Comparison::new(&truth, &model);
+    let input = InputArgs::default();
+    let mut test = RowStream::open(expand(&[format!("{prefix}.test.svm")], None)?, input.options(true));
     let judged = judge(&model, &mut test)?;
-    let measures = &judged.measures;
-    let best = truth.bayes_error.map(|error| format!("; no model can beat {:.2} %", 100.0 * error)).unwrap_or_default();
-    print_line!("on {TEST_ROWS} new rows: {}{best}", table::measures(measures))?;
-    if args.keep.is_some() {
-        print_line!("data and model are in {}", folder.display())?;
+    if args.output.is_text() {
+        print_line!("{}", comparison.table(&truth))?;
+        let best = truth.bayes_error.map(|error| format!("; Bayes error {}", percent(error))).unwrap_or_default();
+        print_line!("test data: {}{best}", model::measures(&judged.measures))?;
+        if args.keep.is_some() {
+            print_line!("data and model: {}", folder.display())?;
+        }
     }
     let (file, data) = (folder.join("model.json").display().to_string(), [format!("{prefix}.svm")]);
     let context = ReportContext {
@@ -48,73 +68,105 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
         evaluation: Some(("stream.test.svm", &judged)),
         ..ReportContext::default()
     };
-    report::write(&args.report, &of_model(&model, &context), false)
+    write_report(&args.report, &of_model(&model, &context), !args.output.is_text())?;
+    if args.output.json {
+        let mut value = json!(judged.measures);
+        value["nonzeros"] = json!(model.nonzeros());
+        value["relevant_features"] = json!(truth.features.len());
+        value["found"] = json!(comparison.found());
+        value["bayes_error"] = json!(truth.bayes_error);
+        value["report"] = json!(args.report);
+        print_line!("{value}")?;
+    }
+    Ok(())
 }
 
-fn make_data(folder: &Path, n: usize) -> Result<(String, Truth), Failure> {
+fn generate_data(args: &DemoArgs, folder: &Path) -> Result<(String, Truth), CliError> {
     let started = Instant::now();
     let mut plan = Plan::new(Kind::Zipf);
-    plan.rarest = 200.0 / n.max(1) as f64;
-    plan.n = n + TEST_ROWS;
+    plan.rarest = 200.0 / args.n.max(1) as f64;
+    plan.n = args.n + TEST_ROWS;
     let (truth, rows) = generate(&plan).map_err(|error| error.to_string())?;
     let prefix = folder.join("stream").display().to_string();
-    synth::write_all(&prefix, &truth, rows, n, TEST_ROWS)?;
-    print_line!(
-        "made {} rows of {} possible features, {} of which matter ({:.1} s)",
-        table::count(n as u64),
-        table::count(plan.p as u64),
-        plan.k,
-        started.elapsed().as_secs_f64()
-    )?;
+    write_files(&prefix, &truth, rows, args.n, TEST_ROWS)?;
+    if args.output.is_text() {
+        print_line!(
+            "generated {} rows with {} possible features, {} of them relevant ({:.1} s)",
+            count(args.n as u64),
+            count(plan.p as u64),
+            plan.k,
+            started.elapsed().as_secs_f64()
+        )?;
+    }
     Ok((prefix, truth))
 }
 
-fn learn(prefix: &str, folder: &Path) -> Result<Model, Failure> {
+fn learn(args: &DemoArgs, prefix: &str, folder: &Path) -> Result<Model, CliError> {
     let file = format!("{prefix}.svm");
     let size = std::fs::metadata(&file)?.len();
-    let recipe = Recipe::default();
     let options = FitOptions {
         sources: expand(&[file], None)?,
-        read: ReadingArgs::default().options(true),
+        read: InputArgs::default().options(true),
         memory: memory_of_this_machine(),
         stop: stop_on_signal(),
         ..FitOptions::default()
     };
-    print_line!("$ tamis fit {prefix}.svm")?;
+    if args.output.is_text() {
+        print_line!("$ tamis fit {prefix}.svm")?;
+    }
     let started = Instant::now();
-    let mut screen = Screen::new(false, &options.sources);
-    let fitted = fit(&recipe, &options, None, &mut screen)?;
-    screen.finish();
+    let mut progress = ProgressDisplay::of_rows(args.output.quiet, &options.sources);
+    let fitted = fit(&Recipe::default(), &options, None, &mut progress)?;
+    progress.finish();
     let seconds = started.elapsed().as_secs_f64();
     let path = folder.join("model.json");
     fitted.model.save(&path)?;
-    print_line!(
-        "learned in {seconds:.2} s: {} rows/s, {:.0} MB/s of text; {} features seen, {} of memory; the model is {}",
-        table::count((fitted.rows_learned as f64 / seconds) as u64),
-        size as f64 / 1e6 / seconds,
-        table::count(fitted.model.seen.features),
-        table::bytes(fitted.memory as u64),
-        table::bytes(std::fs::metadata(&path)?.len()),
-    )?;
+    if args.output.is_text() {
+        print_line!(
+            "fitted in {seconds:.2} s: {} rows/s, {:.0} MB/s of text; {} features seen, {} of memory, model file {}",
+            count((fitted.rows_learned as f64 / seconds) as u64),
+            size as f64 / 1e6 / seconds,
+            count(fitted.model.seen.features),
+            bytes(fitted.memory as u64),
+            bytes(std::fs::metadata(&path)?.len()),
+        )?;
+    }
     Ok(fitted.model)
 }
 
-/// Planted features beside found ones.
-fn compare(truth: &Truth, model: &Model) -> Result<(), Failure> {
-    let found: std::collections::BTreeMap<&str, f64> =
-        model.outputs[0].features.iter().map(|feature| (feature.name.as_str(), feature.weight)).collect();
-    print_line!("\n{:<10} {:>9} {:>9} {:>11}  found", "feature", "planted", "learned", "in rows")?;
-    let mut hits = 0;
-    for feature in &truth.features {
-        let learned = found.get(feature.id.to_string().as_str());
-        hits += usize::from(learned.is_some());
-        let (text, mark) = match learned {
-            Some(weight) if weight * feature.weight > 0.0 => (format!("{weight:.3}"), "yes"),
-            Some(weight) => (format!("{weight:.3}"), "wrong sign"),
-            None => (String::new(), "missed"),
-        };
-        print_line!("{:<10} {:>9.3} {text:>9} {:>10.3} %  {mark}", feature.id, feature.weight, 100.0 * feature.share)?;
+/// The true features beside those of the model.
+struct Comparison {
+    /// The fitted weight of each true feature, in their order.
+    weights: Vec<Option<f64>>,
+    /// Features of the model that are not true.
+    others: usize,
+}
+
+impl Comparison {
+    fn new(truth: &Truth, model: &Model) -> Self {
+        let fitted: BTreeMap<&str, f64> =
+            model.outputs[0].features.iter().map(|feature| (feature.name.as_str(), feature.weight)).collect();
+        let weights: Vec<Option<f64>> =
+            truth.features.iter().map(|feature| fitted.get(feature.id.to_string().as_str()).copied()).collect();
+        let found = weights.iter().flatten().count();
+        Comparison { weights, others: fitted.len() - found }
     }
-    print_line!("\nfound {hits} of {} planted features, {} others", truth.features.len(), found.len() - hits)?;
-    Ok(())
+
+    fn found(&self) -> usize {
+        self.weights.iter().flatten().count()
+    }
+
+    fn table(&self, truth: &Truth) -> String {
+        let mut text = format!("\n{:<10} {:>9} {:>9} {:>11}  found\n", "feature", "true", "fitted", "in rows");
+        for (feature, weight) in truth.features.iter().zip(&self.weights) {
+            let (fitted, mark) = match weight {
+                Some(weight) if weight * feature.weight > 0.0 => (format!("{weight:.3}"), "yes"),
+                Some(weight) => (format!("{weight:.3}"), "wrong sign"),
+                None => (String::new(), "no"),
+            };
+            let share = 100.0 * feature.share;
+            text += &format!("{:<10} {:>9.3} {fitted:>9} {share:>10.3} %  {mark}\n", feature.id, feature.weight);
+        }
+        text + &format!("\nfound {} of {} true features, {} others", self.found(), self.weights.len(), self.others)
+    }
 }

@@ -1,29 +1,39 @@
-//! `tamis eval`: how good a model is on labelled data.
+//! `tamis eval`: evaluates a model on labelled data.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::json;
-use tamis::eval::{Measures, Strangers};
-use tamis::model::Model;
-use tamis::read::RowStream;
+use tamis::eval::{Strangers, measure};
 
-use super::{Failure, model_and_data, warn_of_skipped};
-use crate::args::EvalArgs;
-use crate::output::{print_line, table};
+use crate::args::input::DataArgs;
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
+use crate::model_input::load_model_and_data;
+use crate::output::{model, print_line, warn_skipped};
 
-pub fn run(args: EvalArgs) -> Result<(), Failure> {
-    let (model, mut stream) = model_and_data(&args.model, &args.data, true)?;
-    let measures = measure(&model, &mut stream)?;
-    warn_of_skipped(stream.skipped(), stream.first_skipped());
-    if args.json {
+#[derive(Args)]
+pub struct EvalArgs {
+    /// Model file
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub fn run(args: EvalArgs) -> Result<(), CliError> {
+    let (model, mut rows) = load_model_and_data(&args.model, &args.data, true)?;
+    let measures = measure(&model, &mut rows, Strangers::Refused)?;
+    if !args.output.quiet {
+        warn_skipped(rows.skipped(), rows.first_skipped());
+    }
+    if args.output.json {
         let mut value = json!(measures);
         value["nonzeros"] = json!(model.nonzeros());
         print_line!("{value}")?;
     } else {
-        print_line!("{}, {} features", table::measures(&measures), model.nonzeros())?;
+        print_line!("{}, {} features", model::measures(&measures), model.nonzeros())?;
     }
     Ok(())
-}
-
-/// Measures a model on a stream of labelled rows.
-pub fn measure(model: &Model, stream: &mut RowStream) -> Result<Measures, Failure> {
-    Ok(tamis::eval::measure(model, stream, Strangers::Refused)?)
 }

@@ -1,191 +1,217 @@
-//! `tamis fit`: data in, model out.
+//! `tamis fit`: fits a sparse model to data.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde_json::json;
-use tamis::eval::{Judged, Measures, judge};
+use clap::Args;
+use serde_json::{Value, json};
+use tamis::eval::{Judged, Measures, Strangers, judge, measure};
+use tamis::loss::LossKind;
 use tamis::model::Model;
-use tamis::read::{Source, memory_of_this_machine};
+use tamis::read::Source;
 use tamis::recipe::Recipe;
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
 use tamis_report::{ReportContext, of_model};
 
-use super::{Failure, eval, open_for, report, warn_of_skipped};
-use crate::args::{DataArgs, FitArgs, HoldingArgs};
-use crate::output::progress::Screen;
-use crate::output::{ladder, print_line, table, tell};
+use crate::args::input::DataArgs;
+use crate::args::output::OutputArgs;
+use crate::args::recipe::RecipeArgs;
+use crate::args::training::TrainingDataArgs;
+use crate::error::CliError;
+use crate::model_input::open_for;
+use crate::output::format::{bytes, count, passes};
+use crate::output::progress::ProgressDisplay;
+use crate::output::{model, note, print_line, sizes, warn_skipped};
+use crate::output_file::check_writable;
+use crate::report_file::{feature_frequencies, write_report};
 
-pub fn run(args: FitArgs) -> Result<(), Failure> {
+#[derive(Args)]
+pub struct FitArgs {
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Options of the run that do not change the model.
+#[derive(Args)]
+#[command(next_help_heading = "Run")]
+pub struct RunArgs {
+    /// Model file to write
+    #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
+    pub out: PathBuf,
+    /// Labelled data to evaluate the model on
+    #[arg(long, value_name = "FILE")]
+    pub validate: Option<String>,
+    /// Write an HTML report: features, stability, accuracy of smaller models; with --validate, the evaluation
+    #[arg(long, value_name = "HTML")]
+    pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub training: TrainingDataArgs,
+    /// Folder for rows that do not fit in memory [default: the system's temporary folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub cache_dir: Option<PathBuf>,
+    /// Checkpoint file, written at the end, on Ctrl-C, and as often as --checkpoint-every says
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Number of rows between two checkpoints
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: Option<u64>,
+    /// Resume from a checkpoint (same data if interrupted, new data if complete)
+    #[arg(long, value_name = "CHECKPOINT")]
+    pub resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub fn run(args: FitArgs) -> Result<(), CliError> {
     let started = Instant::now();
-    let (recipe, resume) = recipe_or_resume(&args)?;
-    let outputs = [Some(&args.running.out), args.running.checkpoint.as_ref(), args.running.report.as_ref()];
-    outputs.into_iter().flatten().try_for_each(|path| can_be_written(path))?;
-    let options = fit_options(&args.data, &args.running.holding)?;
-    let validation =
-        args.running.validate.as_ref().map(|file| args.data.reading.sources(std::slice::from_ref(file))).transpose()?;
-    let options = FitOptions {
-        cache_folder: args.running.cache_dir.clone(),
-        model: Some(args.running.out.clone()),
-        checkpoint: args
-            .running
-            .checkpoint
-            .clone()
-            .or(args.running.resume.clone().filter(|_| args.running.checkpoint_every.is_some()))
-            .map(|path| CheckpointPlan { path, every: args.running.checkpoint_every }),
-        ..options
-    };
-    let mut screen = Screen::new(args.running.quiet, &options.sources).with_loss(recipe.loss);
-    let fitted = fit(&recipe, &options, resume, &mut screen)?;
-    screen.finish();
+    let FitArgs { data, run, .. } = &args;
+    let (recipe, resume) = recipe_or_checkpoint(&args)?;
+    let outputs = [Some(&run.out), run.checkpoint.as_ref(), run.report.as_ref()];
+    outputs.into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    let options = fit_options(&args)?;
+    let validation = run.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
+    let mut progress = ProgressDisplay::of_rows(run.output.quiet, &options.sources).with_loss(recipe.loss);
+    let fitted = fit(&recipe, &options, resume, &mut progress)?;
+    progress.finish();
     let (mut measures, mut judged) = (None, None);
     if let Some(sources) = validation {
-        let mut stream = open_for(&fitted.model, sources, args.data.reading.options(true));
-        judged = args.running.report.as_ref().map(|_| judge(&fitted.model, &mut stream)).transpose()?;
+        let mut rows = open_for(&fitted.model, sources, data.input.options(true));
+        judged = run.report.as_ref().map(|_| judge(&fitted.model, &mut rows)).transpose()?;
         measures = Some(match &judged {
             Some(judged) => judged.measures.clone(),
-            None => eval::measure(&fitted.model, &mut stream)?,
+            None => measure(&fitted.model, &mut rows, Strangers::Refused)?,
         });
     }
-    tell(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())?;
-    match &args.running.report {
-        Some(path) => write_report(&args, path, &fitted.model, judged.as_ref(), &options.sources),
+    show(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())?;
+    match &run.report {
+        Some(path) => report(&args, path, &fitted.model, judged.as_ref(), &options.sources),
         None => Ok(()),
     }
 }
 
-fn write_report(
-    args: &FitArgs,
-    path: &Path,
-    model: &Model,
-    judged: Option<&Judged>,
-    sources: &[Source],
-) -> Result<(), Failure> {
-    let densities = report::densities(model, sources, &args.data.reading)?;
-    let (file, flags, data) = (args.running.out.display().to_string(), args.data.reading.typed(), &args.data.data);
-    let names = data.join(" ");
-    let context = ReportContext {
-        file: &file,
-        data,
-        flags: &flags,
-        evaluation: args.running.validate.as_deref().zip(judged),
-        densities: densities.as_ref().map(|found| (names.as_str(), found)),
-        ..ReportContext::default()
-    };
-    report::write(path, &of_model(model, &context), args.running.quiet || args.running.json)
-}
-
-/// What all commands that learn have in common: the data, how to read and hold it, and Ctrl-C.
-pub fn fit_options(data: &DataArgs, holding: &HoldingArgs) -> Result<FitOptions, Failure> {
-    Ok(FitOptions {
-        sources: data.reading.sources(&data.data)?,
-        read: data.reading.options(true),
-        task: holding.task,
-        memory: holding.memory.unwrap_or_else(memory_of_this_machine),
-        stop: stop_on_signal(),
-        ..FitOptions::default()
-    })
-}
-
-/// What would only show at the end of a long training is looked at first.
-pub fn can_be_written(path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (path.is_dir(), folder.is_dir()) {
-        (true, _) => Err(Failure::Text(format!("{}: cannot be written: it is a directory", path.display()))),
-        (_, false) => {
-            let text = format!("{}: cannot be written: there is no directory {}", path.display(), folder.display());
-            Err(Failure::Text(text))
-        }
-        _ => Ok(()),
+/// The recipe of the command line or of the checkpoint; the two may not differ.
+fn recipe_or_checkpoint(args: &FitArgs) -> Result<(Recipe, Option<Checkpoint>), CliError> {
+    let FitArgs { recipe, run, .. } = args;
+    if run.checkpoint_every.is_some() && run.checkpoint.is_none() && run.resume.is_none() {
+        return Err(CliError::Message("--checkpoint-every requires --checkpoint FILE".into()));
     }
-}
-
-/// The recipe typed, or the checkpoint's: what is learned may not change half-way.
-fn recipe_or_resume(args: &FitArgs) -> Result<(Recipe, Option<Checkpoint>), Failure> {
-    if args.running.checkpoint_every.is_some() && args.running.checkpoint.is_none() && args.running.resume.is_none() {
-        return Err(Failure::Text("--checkpoint-every requires --checkpoint FILE".into()));
-    }
-    let Some(path) = &args.running.resume else { return Ok((args.recipe.checked()?.clone(), None)) };
+    let Some(path) = &run.resume else { return Ok((recipe.checked()?.clone(), None)) };
     let saved = Checkpoint::load(path)?;
-    if let Some(flag) = args.recipe.given.first()
-        && args.recipe.checked() != Ok(saved.recipe())
+    if let Some(flag) = recipe.given.first()
+        && recipe.checked() != Ok(saved.recipe())
     {
-        let text =
-            format!("--{flag}: a checkpoint brings its own recipe; leave it out, or begin anew without --resume");
-        return Err(Failure::Text(text));
+        let text = format!("--{flag} cannot change what a checkpoint trains; omit it, or train anew without --resume");
+        return Err(CliError::Message(text));
     }
-    if !args.running.quiet {
-        match saved.is_complete() {
-            true => tell!("going on from {} with new data", path.display()),
-            false => tell!("going on from {} after {} rows", path.display(), saved.rows()),
+    if !run.output.quiet {
+        let path = path.display();
+        if saved.is_complete() {
+            note!("resuming from {path} with new data");
+        } else {
+            note!("resuming from {path} after {} rows", saved.rows());
         }
     }
     Ok((saved.recipe().clone(), Some(saved)))
 }
 
-/// A flag that Ctrl-C raises; a second Ctrl-C ends at once.
-pub fn stop_on_signal() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let raised = stop.clone();
-    let handler = move || {
-        if raised.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-        tell!("tamis: stopping after the rows in hand; Ctrl-C again stops at once");
-    };
-    // A handler can be set once a process; without one Ctrl-C simply ends the program.
-    ctrlc::set_handler(handler).ok();
-    stop
+fn fit_options(args: &FitArgs) -> Result<FitOptions, CliError> {
+    let run = &args.run;
+    let resumed = run.resume.clone().filter(|_| run.checkpoint_every.is_some());
+    let checkpoint = run.checkpoint.clone().or(resumed);
+    Ok(FitOptions {
+        cache_folder: run.cache_dir.clone(),
+        model: Some(run.out.clone()),
+        checkpoint: checkpoint.map(|path| CheckpointPlan { path, every: run.checkpoint_every }),
+        ..run.training.fit_options(&args.data)?
+    })
 }
 
-fn tell(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> Result<(), Failure> {
-    let model = &fitted.model;
-    if model.seen.skipped > 0 && !args.running.quiet {
-        warn_of_skipped(model.seen.skipped, &fitted.skipped);
+fn report(
+    args: &FitArgs,
+    path: &Path,
+    model: &Model,
+    judged: Option<&Judged>,
+    sources: &[Source],
+) -> Result<(), CliError> {
+    let FitArgs { data, run, .. } = args;
+    let densities = feature_frequencies(model, sources, &data.input)?;
+    let (file, flags) = (run.out.display().to_string(), data.input.command_line());
+    let names = data.data.join(" ");
+    let told = ReportContext {
+        file: &file,
+        data: &data.data,
+        flags: &flags,
+        evaluation: run.validate.as_deref().zip(judged),
+        densities: densities.as_ref().map(|found| (names.as_str(), found)),
+        ..ReportContext::default()
+    };
+    write_report(path, &of_model(model, &told), !run.output.is_text())
+}
+
+fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> Result<(), CliError> {
+    let (run, seen) = (&args.run, &fitted.model.seen);
+    if !run.output.quiet {
+        warn_skipped(seen.skipped, &fitted.skipped);
     }
-    if args.running.json {
-        print_line!("{}", summary(args, fitted, measures, seconds))?;
+    if run.output.json {
+        print_line!("{}", as_json(args, fitted, measures, seconds))?;
         return Ok(());
     }
-    if args.running.quiet {
+    if run.output.quiet {
         return Ok(());
     }
-    let seen = &model.seen;
-    let rate = fitted.rows_learned as f64 / seconds.max(1e-9);
     print_line!(
-        "{} rows, {} pass{}, {} features seen, {} kept; {:.2} s ({} rows/s), {} of memory",
-        table::count(seen.rows),
-        seen.passes,
-        if seen.passes == 1 { "" } else { "es" },
-        table::count(seen.features),
-        table::count(model.nonzeros() as u64),
-        seconds,
-        table::count(rate as u64),
-        table::bytes(fitted.memory as u64),
+        "{} rows, {}, {} features seen, {} selected; {seconds:.2} s ({} rows/s), {} of memory",
+        count(seen.rows),
+        passes(seen.passes),
+        count(seen.features),
+        count(fitted.model.nonzeros() as u64),
+        count((fitted.rows_learned as f64 / seconds.max(1e-9)) as u64),
+        bytes(fitted.memory as u64),
     )?;
-    print_line!("model: {}", args.running.out.display())?;
+    print_line!("model: {}", run.out.display())?;
     if let Some(measures) = measures {
-        print_line!("on {}: {}", args.running.validate.as_deref().unwrap_or_default(), table::measures(measures))?;
+        print_line!("{}: {}", run.validate.as_deref().unwrap_or_default(), model::measures(measures))?;
     }
-    if let Some(text) = ladder::taken(model, &args.running.out.display().to_string()) {
+    if let Some(text) = sizes::selected(&fitted.model, &run.out.display().to_string()) {
         print_line!("{text}")?;
     }
-    let top = table::features(model, 10);
-    if !top.is_empty() {
-        print_line!("\n{top}")?;
+    let features = model::features(&fitted.model, 10);
+    if !features.is_empty() {
+        print_line!("\n{features}")?;
     }
     Ok(())
 }
 
-fn summary(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> serde_json::Value {
+/// Error and mean loss on rows that the model was not fitted to: those of `--validate`, or else the estimate of the
+/// selected size.
+fn heldout(model: &Model, measures: Option<&Measures>) -> (Option<f64>, Option<f64>) {
+    match (measures, sizes::step(model)) {
+        (Some(measures), _) => {
+            let loss = match model.loss {
+                LossKind::Logistic => measures.log_loss,
+                LossKind::Squared => measures.rmse.map(|rmse| rmse * rmse),
+                _ => None,
+            };
+            (measures.error, loss)
+        }
+        (None, Some(step)) => (step.error, Some(step.loss)),
+        (None, None) => (None, None),
+    }
+}
+
+fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> Value {
     let Model { recipe, seen, loss, .. } = &fitted.model;
+    let (error, mean_loss) = heldout(&fitted.model, measures);
     let mut value = json!({
-        "model": args.running.out,
+        "model": args.run.out,
         "method": recipe.method_name(),
         "loss": loss.name(),
-        "task": table::task_name(&fitted.model),
+        "task": model::task_name(&fitted.model),
         "n_examples": seen.rows,
         "n_features": seen.features,
         "nonzeros": fitted.model.nonzeros(),
@@ -193,6 +219,8 @@ fn summary(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds
         "skipped": seen.skipped,
         "seconds": seconds,
         "memory_bytes": fitted.memory,
+        "heldout_error": error,
+        "heldout_loss": mean_loss,
         "progressive_loss": seen.progressive_loss,
     });
     if let Some(error) = seen.progressive_error {

@@ -1,82 +1,104 @@
-//! `tamis inspect`: what a model uses and which ladder it stands on, as tables, as JSON or as CSV.
+//! `tamis inspect`: shows the features of a model and its size path, as tables, JSON or CSV.
 
 use std::io::{BufWriter, Write, stdout};
+use std::path::PathBuf;
 
+use clap::Args;
 use serde_json::{Value, json};
 use tamis::data::Label;
 use tamis::model::{Feature, Model, Output};
 
-use super::Failure;
-use crate::args::InspectArgs;
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
 use crate::output::terminal::wrapped;
-use crate::output::{ladder, stream, table};
+use crate::output::{csv, history, model, sizes};
 
-pub fn run(args: InspectArgs) -> Result<(), Failure> {
+#[derive(Args)]
+pub struct InspectArgs {
+    /// Model file
+    pub model: PathBuf,
+    /// Number of features to show; 0 for all [default: 20; all with --json and --csv]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Print the features as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub fn run(args: InspectArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
-    let top = if args.top == 0 { usize::MAX } else { args.top };
+    let is_table = !args.output.json && !args.csv;
+    let top = match args.top {
+        None if is_table => 20,
+        None | Some(0) => usize::MAX,
+        Some(top) => top,
+    };
     let mut out = BufWriter::new(stdout().lock());
-    if args.json {
+    if args.output.json {
         writeln!(out, "{}", as_json(&model, top))?;
     } else if args.csv {
-        write!(out, "{}", table::features_csv(&model, top))?;
+        write!(out, "{}", csv::features(&model, top))?;
     } else {
-        writeln!(out, "{}", wrapped(&table::about(&model)))?;
-        writeln!(out, "\n{}", table::features(&model, top))?;
-        if let Some(selection) = &model.selection {
-            let path = args.model.display().to_string();
-            writeln!(out, "{}", wrapped(&table::legend(selection.paths)))?;
-            writeln!(out, "\n{}", wrapped(&ladder::table(&model, selection, &path)))?;
-            writeln!(out, "\n{}", wrapped(&ladder::chance(&model, selection)))?;
-        }
-        if let Some(text) = stream::table(&model) {
-            writeln!(out, "\n{}", wrapped(&text))?;
-        }
+        write_text(&mut out, &model, top, &args)?;
     }
     out.flush()?;
     Ok(())
 }
 
+fn write_text(out: &mut impl Write, model: &Model, top: usize, args: &InspectArgs) -> Result<(), CliError> {
+    writeln!(out, "{}", wrapped(&model::summary(model)))?;
+    writeln!(out, "\n{}", model::features(model, top))?;
+    if let Some(selection) = &model.selection {
+        let path = args.model.display().to_string();
+        writeln!(out, "{}", wrapped(&model::legend(selection.paths)))?;
+        writeln!(out, "\n{}", wrapped(&sizes::table(model, selection, &path)))?;
+        writeln!(out, "\n{}", wrapped(&sizes::stable(model, selection)))?;
+    }
+    if let Some(text) = history::table(model) {
+        writeln!(out, "\n{}", wrapped(&text))?;
+    }
+    Ok(())
+}
+
 fn as_json(model: &Model, top: usize) -> Value {
-    // With more than two classes each feature says whose it is, and there is an intercept a class.
-    let feature = |class: &Option<Label>, feature: &Feature| {
-        let mut value = json!({
-            "name": feature.name,
-            "weight": feature.weight,
-            "scale": feature.scale,
-            "stability": feature.stability,
-            "evidence": feature.evidence.map(|[mean, _]| mean),
-            "evidence_spread": feature.evidence.map(|[_, spread]| spread),
-        });
-        if class.is_some() {
-            value["class"] = json!(class);
-        }
-        value
-    };
     let of_output =
         |output: &Output| output.features.iter().take(top).map(|one| feature(&output.class, one)).collect::<Vec<_>>();
     let features: Vec<Value> = model.outputs.iter().flat_map(of_output).collect();
-    let mut value = json!({
+    let intercepts: Vec<f64> = model.outputs.iter().map(|output| output.intercept).collect();
+    json!({
         "method": model.recipe.method_name(),
         "loss": model.loss.name(),
-        "task": table::task_name(model),
+        "task": model::task_name(model),
         "classes": model.classes(),
         "nonzeros": model.nonzeros(),
         "seen": model.seen,
         "recipe": model.recipe,
+        "intercept": if let [single] = intercepts[..] { json!(single) } else { json!(intercepts) },
+        "features": features,
+        "sampling": model.sampling,
+        "sizes": model.selection.as_ref().map(sizes::as_json),
+        "stable": model.selection.as_ref().map(|selection| json!({
+            "frequency": sizes::STABLE_FREQUENCY,
+            "features": sizes::stable_features(model, sizes::STABLE_FREQUENCY),
+            "false_selections": selection.false_selections(sizes::STABLE_FREQUENCY),
+        })),
+    })
+}
+
+/// A feature; with more than two classes it names its class.
+fn feature(class: &Option<Label>, feature: &Feature) -> Value {
+    let mut value = json!({
+        "name": feature.name,
+        "weight": feature.weight,
+        "scale": feature.scale,
+        "frequency": feature.stability,
+        "evidence": feature.evidence.map(|[mean, _]| mean),
+        "evidence_sd": feature.evidence.map(|[_, deviation]| deviation),
     });
-    value["intercept"] = match &model.outputs[..] {
-        [single] => json!(single.intercept),
-        many => many.iter().map(|output| output.intercept).collect(),
-    };
-    value["features"] = json!(features);
-    value["sampling"] = json!(model.sampling);
-    value["ladder"] = json!(model.selection.as_ref().map(ladder::as_json));
-    value["stable"] = json!(model.selection.as_ref().map(|selection| {
-        json!({
-            "cutoff": ladder::CUTOFF,
-            "features": ladder::stable_features(model, ladder::CUTOFF),
-            "false_selections": selection.false_selections(ladder::CUTOFF),
-        })
-    }));
+    if class.is_some() {
+        value["class"] = json!(class);
+    }
     value
 }

@@ -1,4 +1,4 @@
-//! `tamis moments`: running averages of data, and sums and differences of them.
+//! `tamis moments`: computes co-moments of data, merges and subtracts them.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,128 +9,129 @@ use tamis::data::TaskKind;
 use tamis::moments::{CollectOptions, Column, Moments, MomentsError, Products, collect};
 use tamis::read::memory_of_this_machine;
 
-use super::Failure;
-use super::fit::{can_be_written, stop_on_signal};
-use crate::args::{ReadingArgs, bytes_parser, task_parser};
-use crate::output::progress::Screen;
-use crate::output::{print_line, table};
+use crate::args::input::InputArgs;
+use crate::args::output::OutputArgs;
+use crate::args::training::{bytes_parser, task_parser};
+use crate::error::CliError;
+use crate::output::format::count;
+use crate::output::print_line;
+use crate::output::progress::ProgressDisplay;
+use crate::output_file::check_writable;
+use crate::signals::stop_on_signal;
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct MomentsArgs {
     #[command(subcommand)]
     pub command: Option<MomentsCommand>,
-    /// Files, directories, patterns, or - for standard input
+    /// Files, directories or glob patterns; - for standard input
     #[arg(required = true, value_name = "DATA")]
     pub data: Vec<String>,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// Keep folds apart for cross-validation: row i (from 0) belongs to fold i mod N
+    /// Number of cross-validation folds; row i (from 0) belongs to fold i mod N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub folds: Option<u32>,
-    /// Forget: the newest row's share in the averages is at least A (about the last 1/A rows count)
+    /// Exponential decay: weight of the newest row, so that about the last 1/A rows count
     #[arg(long, value_name = "A")]
-    pub forget: Option<f64>,
-    /// Products of all pairs of features, squares too, as further columns
+    pub decay: Option<f64>,
+    /// Add the products of all pairs of features, squares included
     #[arg(long)]
     pub interactions: bool,
-    /// Products listed in a file, two names a line apart by a tab, as further columns
+    /// File with interactions to add, one tab-separated pair per line
     #[arg(long, value_name = "FILE", conflicts_with = "interactions")]
     pub products: Option<PathBuf>,
-    /// Keep only the N features most correlated with the target; reads the data twice
+    /// Keep the N features most correlated with the target; reads the data twice
     #[arg(long, value_name = "N")]
     pub screen: Option<usize>,
-    /// Keep only the features of other moments, so that the two can be merged
+    /// Keep the features of another moments file, so that the two can be merged
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]
     pub features_of: Option<PathBuf>,
-    /// Further columns to be predicted (with solve --target), not used as features
+    /// Further target columns, not used as features; choose one with solve --target
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub more_targets: Vec<String>,
-    /// What the labels are: auto, binary, multiclass or regression
+    /// Type of the target: auto, binary, multiclass or regression
     #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
     pub task: TaskKind,
-    /// Memory the moments may take, e.g. 500M or 2G [default: half of the machine's]
+    /// Memory limit of the moments, e.g. 500M or 2G [default: half of the machine's memory]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub memory: Option<u64>,
     #[command(flatten)]
-    pub reading: ReadingArgs,
+    pub file: FileArgs,
+    #[command(flatten)]
+    pub input: InputArgs,
 }
 
 #[derive(Args)]
-pub struct OutputArgs {
-    /// Where the moments go
+pub struct FileArgs {
+    /// Moments file to write
     #[arg(long, short, value_name = "FILE", default_value = "data.moments")]
     pub out: PathBuf,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Say nothing but the result
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 #[derive(Subcommand)]
 pub enum MomentsCommand {
-    /// Join the moments of different rows
-    Merge(JoinArgs),
-    /// Take the moments of some rows from those of all
-    Subtract(JoinArgs),
-    /// Show what moments hold
+    /// Merge the moments of different rows
+    Merge(CombineArgs),
+    /// Subtract the moments of some rows from those of all rows
+    Subtract(CombineArgs),
+    /// Show the contents of moments files
     Info(InfoArgs),
 }
 
 #[derive(Args)]
-pub struct JoinArgs {
-    /// Moments: the first, then those added to it or taken from it
+pub struct CombineArgs {
+    /// Moments files: the first one, then those to add or to subtract
     #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub file: FileArgs,
+}
+
+#[derive(Args)]
+pub struct InfoArgs {
+    /// Moments files
+    #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-#[derive(Args)]
-pub struct InfoArgs {
-    /// Moments
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Print one line of JSON a file
-    #[arg(long)]
-    pub json: bool,
-}
-
-pub fn run(args: MomentsArgs) -> Result<(), Failure> {
+pub fn run(args: MomentsArgs) -> Result<(), CliError> {
     match args.command {
-        None => gather(args),
-        Some(MomentsCommand::Merge(args)) => join(&args, Moments::merge),
-        Some(MomentsCommand::Subtract(args)) => join(&args, Moments::subtract),
-        Some(MomentsCommand::Info(args)) => {
-            for file in &args.files {
-                let moments = Moments::load(file)?;
-                match args.json {
-                    true => print_line!("{}", summary(&moments, file))?,
-                    false => print_line!("{}: {}", file.display(), about(&moments))?,
-                }
-            }
-            Ok(())
-        }
+        None => compute(&args),
+        Some(MomentsCommand::Merge(args)) => combine(&args, Moments::merge),
+        Some(MomentsCommand::Subtract(args)) => combine(&args, Moments::subtract),
+        Some(MomentsCommand::Info(args)) => info(&args),
     }
 }
 
-fn gather(args: MomentsArgs) -> Result<(), Failure> {
-    let started = Instant::now();
-    can_be_written(&args.output.out)?;
-    let options = options(&args)?;
-    let mut screen = Screen::new(args.output.quiet, &options.sources);
-    let moments = collect(&options, &mut screen)?;
-    screen.finish();
-    moments.save(&args.output.out)?;
-    tell(&args.output, &moments, started)
+fn info(args: &InfoArgs) -> Result<(), CliError> {
+    for file in &args.files {
+        let moments = Moments::load(file)?;
+        if args.output.json {
+            print_line!("{}", as_json(&moments, file))?;
+        } else {
+            print_line!("{}: {}", file.display(), summary(&moments))?;
+        }
+    }
+    Ok(())
 }
 
-fn options(args: &MomentsArgs) -> Result<CollectOptions, Failure> {
+fn compute(args: &MomentsArgs) -> Result<(), CliError> {
+    let started = Instant::now();
+    check_writable(&args.file.out)?;
+    let options = options(args)?;
+    let mut progress = ProgressDisplay::of_rows(args.file.output.quiet, &options.sources);
+    let moments = collect(&options, &mut progress)?;
+    progress.finish();
+    save(&args.file, &moments, started)
+}
+
+fn options(args: &MomentsArgs) -> Result<CollectOptions, CliError> {
     let products = match &args.products {
         Some(path) => {
-            let failed = |error: &dyn std::fmt::Display| Failure::Text(format!("{}: {error}", path.display()));
+            let failed = |error: &dyn std::fmt::Display| CliError::of_file(path.display(), error);
             let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
             Products::parse(&text).map_err(|error| failed(&error))?
         }
@@ -142,12 +143,12 @@ fn options(args: &MomentsArgs) -> Result<CollectOptions, Failure> {
         None => None,
     };
     Ok(CollectOptions {
-        sources: args.reading.sources(&args.data)?,
-        read: args.reading.options(true),
+        sources: args.input.sources(&args.data)?,
+        read: args.input.options(true),
         task: args.task,
         targets: args.more_targets.clone(),
         folds: args.folds.unwrap_or(1) as usize,
-        forget: args.forget.unwrap_or(0.0),
+        forget: args.decay.unwrap_or(0.0),
         products,
         screen: args.screen,
         only,
@@ -162,56 +163,54 @@ fn feature_names(moments: &Moments) -> Vec<String> {
 }
 
 /// Merges or subtracts file by file, so that two are in memory at a time.
-fn join(args: &JoinArgs, step: fn(&mut Moments, &Moments) -> Result<(), MomentsError>) -> Result<(), Failure> {
+fn combine(args: &CombineArgs, step: fn(&mut Moments, &Moments) -> Result<(), MomentsError>) -> Result<(), CliError> {
     let started = Instant::now();
-    can_be_written(&args.output.out)?;
+    check_writable(&args.file.out)?;
     let mut moments = Moments::load(&args.files[0])?;
     for file in &args.files[1..] {
         let other = Moments::load(file)?;
-        step(&mut moments, &other).map_err(|error| Failure::Text(format!("{}: {error}", file.display())))?;
+        step(&mut moments, &other).map_err(|error| CliError::of_file(file.display(), error))?;
     }
-    moments.save(&args.output.out)?;
-    tell(&args.output, &moments, started)
+    save(&args.file, &moments, started)
 }
 
-fn tell(output: &OutputArgs, moments: &Moments, started: Instant) -> Result<(), Failure> {
-    if output.json {
-        let mut value = summary(moments, &output.out);
-        value["seconds"] = json!(started.elapsed().as_secs_f64());
+fn save(file: &FileArgs, moments: &Moments, started: Instant) -> Result<(), CliError> {
+    moments.save(&file.out)?;
+    let seconds = started.elapsed().as_secs_f64();
+    if file.output.json {
+        let mut value = as_json(moments, &file.out);
+        value["seconds"] = json!(seconds);
         print_line!("{value}")?;
-    } else if !output.quiet {
-        print_line!("{}; {:.2} s\nmoments: {}", about(moments), started.elapsed().as_secs_f64(), output.out.display())?;
+    } else if !file.output.quiet {
+        print_line!("{}; {seconds:.2} s\nmoments: {}", summary(moments), file.out.display())?;
     }
     Ok(())
 }
 
 /// Moments in a line.
-fn about(moments: &Moments) -> String {
+fn summary(moments: &Moments) -> String {
     let targets: Vec<String> = moments.columns.iter().filter(|c| !c.is_feature()).map(Column::name).collect();
     let kind = if moments.classes().is_empty() { "target" } else { "classes" };
     let shown = targets.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     let more = if targets.len() > 8 { ", …" } else { "" };
-    let mut text = format!(
-        "{} rows, {} features, {kind} {shown}{more}",
-        table::count(moments.rows()),
-        table::count(moments.features() as u64)
-    );
+    let mut text =
+        format!("{} rows, {} features, {kind} {shown}{more}", count(moments.rows()), count(moments.features() as u64));
     if moments.folds.len() > 1 {
         text += &format!(", {} folds", moments.folds.len());
     }
     if let Some(rate) = moments.forget {
-        text += &format!(", forgets at {rate} (worth {:.0} rows)", moments.total().effective_rows());
+        text += &format!(", decay {rate} ({:.0} effective rows)", moments.total().effective_rows());
     }
     if moments.screened {
         text += ", screened";
     }
     if moments.skipped > 0 {
-        text += &format!(", {} bad lines left out", table::count(moments.skipped));
+        text += &format!(", {} malformed lines skipped", count(moments.skipped));
     }
     text
 }
 
-fn summary(moments: &Moments, file: &Path) -> Value {
+fn as_json(moments: &Moments, file: &Path) -> Value {
     let total = moments.total();
     let targets: Vec<String> = moments.columns.iter().filter(|c| !c.is_feature()).map(Column::name).collect();
     json!({
@@ -223,7 +222,7 @@ fn summary(moments: &Moments, file: &Path) -> Value {
         "targets": targets,
         "task": if moments.classes().is_empty() { "regression" } else { "classes" },
         "folds": moments.folds.len(),
-        "forget": moments.forget,
+        "decay": moments.forget,
         "screened": moments.screened,
         "skipped": moments.skipped,
     })

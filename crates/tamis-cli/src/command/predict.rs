@@ -1,31 +1,63 @@
-//! `tamis predict`: one line a row, on standard output.
+//! `tamis predict`: predicts new rows, one line each.
 
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 
-use tamis::model::{Model, Prediction, Predictor};
+use clap::Args;
+use serde_json::{Value, json};
+use tamis::model::{Model, Prediction, Predictor, Task};
 
-use super::{Failure, model_and_data, warn_of_skipped};
-use crate::args::PredictArgs;
+use crate::args::input::DataArgs;
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
+use crate::model_input::load_model_and_data;
+use crate::output::warn_skipped;
+use crate::output_file::OutputFile;
 
-pub fn run(args: PredictArgs) -> Result<(), Failure> {
-    let (model, mut stream) = model_and_data(&args.model, &args.data, false)?;
+#[derive(Args)]
+pub struct PredictArgs {
+    /// Model file
+    pub model: PathBuf,
+    /// What to print for each row: label (or number), probability, margin or all
+    #[arg(long, default_value = "label", value_parser = ["label", "probability", "margin", "all"])]
+    pub output: String,
+    /// File to write; - for standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub out: String,
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub printed: OutputArgs,
+}
+
+pub fn run(args: PredictArgs) -> Result<(), CliError> {
+    let (model, mut rows) = load_model_and_data(&args.model, &args.data, false)?;
     let predictor = Predictor::new(&model);
-    let mut out = BufWriter::new(stdout().lock());
-    while let Some(block) = stream.next_block()? {
+    let file = OutputFile::create(&args.out)?;
+    let mut out = BufWriter::new(file.file()?);
+    while let Some(block) = rows.next_block()? {
         for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
-            write_one(&mut out, &model, prediction, &args.output)?;
-            match block.rows.tags.get(row) {
-                Some(tag) if !tag.is_empty() => writeln!(out, " {tag}")?,
-                _ => writeln!(out)?,
+            let tag = block.rows.tags.get(row).filter(|tag| !tag.is_empty()).map(|tag| &**tag);
+            if args.printed.json {
+                writeln!(out, "{}", as_json(&model, prediction, tag))?;
+            } else {
+                write_text(&mut out, &model, prediction, &args.output)?;
+                match tag {
+                    Some(tag) => writeln!(out, " {tag}")?,
+                    None => writeln!(out)?,
+                }
             }
         }
     }
     out.flush()?;
-    warn_of_skipped(stream.skipped(), stream.first_skipped());
+    file.persist()?;
+    if !args.printed.quiet {
+        warn_skipped(rows.skipped(), rows.first_skipped());
+    }
     Ok(())
 }
 
-fn write_one(out: &mut impl Write, model: &Model, prediction: &Prediction, what: &str) -> std::io::Result<()> {
+fn write_text(out: &mut impl Write, model: &Model, prediction: &Prediction, what: &str) -> std::io::Result<()> {
     let label = || prediction.class.map(|class| model.classes()[class].to_string());
     let margins = || prediction.margins.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
     match (what, label()) {
@@ -34,4 +66,17 @@ fn write_one(out: &mut impl Write, model: &Model, prediction: &Prediction, what:
         ("all", Some(label)) => write!(out, "{label} {} {}", prediction.response, margins()),
         _ => write!(out, "{}", prediction.response),
     }
+}
+
+fn as_json(model: &Model, prediction: &Prediction, tag: Option<&str>) -> Value {
+    let mut value = match (&model.task, prediction.class) {
+        (Task::Classes(classes), Some(class)) => {
+            json!({"label": classes[class], "probability": prediction.response, "margins": prediction.margins})
+        }
+        _ => json!({"prediction": prediction.response, "margins": prediction.margins}),
+    };
+    if let Some(tag) = tag {
+        value["tag"] = json!(tag);
+    }
+    value
 }

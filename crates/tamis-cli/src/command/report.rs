@@ -1,52 +1,53 @@
-//! `tamis report`: a model, moments or a checkpoint as one page to look at.
+//! `tamis report`: writes an HTML report of a model, moments, a metric or a checkpoint.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tamis::data::replace_file;
-use tamis::eval::{Densities, judge};
+use serde_json::json;
+use tamis::eval::{Judged, judge};
 use tamis::model::Model;
 use tamis::moments::Moments;
-use tamis::read::{RowStream, Source};
 use tamis::recipe::SolveRecipe;
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis::train::Checkpoint;
 use tamis_metric::{Metric, Share};
 use tamis_report::{MetricContext, Report, ReportContext, of_metric, of_model, of_periods};
 
-use super::fit::can_be_written;
-use super::{Failure, open_for, warn_of_skipped};
-use crate::args::ReadingArgs;
-use crate::output::{print_line, table};
+use crate::args::input::InputArgs;
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
+use crate::model_input::open_for;
+use crate::output::{print_line, warn_skipped};
+use crate::output_file::check_writable;
+use crate::report_file::write_report;
 
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A model, moments, a metric or a checkpoint; several moments, in their order, show what changed over time
+    /// Model, moments, metric or checkpoint; several moments files, in order of time, show changes over time
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Labelled data to judge the model on: error with interval, ROC, calibration
+    /// Labelled data to evaluate the model on: error with confidence interval, ROC curve, calibration
     #[arg(long, value_name = "DATA")]
     pub data: Vec<String>,
-    /// Where the page goes
+    /// HTML file to write
     #[arg(long, short, value_name = "HTML", default_value = "report.html")]
     pub out: PathBuf,
-    /// Features are the pixels of images so many pixels wide: show them on the image
+    /// Width of the images, if features are pixels: show the weights as an image
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub image_width: Option<u16>,
-    /// Features of each model over time [default: as many as BIC chooses for the last moments]
+    /// Number of features of each model over time [default: chosen by BIC on the last moments]
     #[arg(long, value_name = "N")]
     pub k: Option<usize>,
-    /// Say nothing
-    #[arg(long, short)]
-    pub quiet: bool,
     #[command(flatten)]
-    pub reading: ReadingArgs,
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
-pub fn run(args: ReportArgs) -> Result<(), Failure> {
-    can_be_written(&args.out)?;
+pub fn run(args: ReportArgs) -> Result<(), CliError> {
+    check_writable(&args.out)?;
     let report = match &args.files[..] {
         [file] => match Kind::of(file)? {
             Kind::Model => of_one(&args, file, &Model::load(file)?, &ReportContext::default())?,
@@ -56,21 +57,14 @@ pub fn run(args: ReportArgs) -> Result<(), Failure> {
         },
         several => periods(&args, several)?,
     };
-    write(&args.out, &report, args.quiet)
-}
-
-/// Writes a page, and says where.
-pub fn write(path: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
-    let page = report.html();
-    let failed = |error| Failure::Text(format!("{}: cannot be written: {error}", path.display()));
-    replace_file(path, page.as_bytes()).map_err(failed)?;
-    if !quiet {
-        print_line!("report: {} ({})", path.display(), table::bytes(page.len() as u64))?;
+    write_report(&args.out, &report, !args.output.is_text())?;
+    if args.output.json {
+        print_line!("{}", json!({"report": args.out}))?;
     }
     Ok(())
 }
 
-/// What a file is.
+/// The kind of a file.
 enum Kind {
     Model,
     Moments,
@@ -79,9 +73,9 @@ enum Kind {
 }
 
 impl Kind {
-    /// Looks at the first bytes: a model is text, the others say what they are in their header.
-    fn of(path: &Path) -> Result<Kind, Failure> {
-        let failed = |error| Failure::Text(format!("{}: {error}", path.display()));
+    /// Reads the first bytes: a model is JSON, the other files have a header that names their kind.
+    fn of(path: &Path) -> Result<Kind, CliError> {
+        let failed = |error| CliError::of_file(path.display(), error);
         let mut head = Vec::new();
         File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut head)).map_err(failed)?;
         let holds = |text: &str| head.windows(text.len()).any(|window| window == text.as_bytes());
@@ -91,26 +85,19 @@ impl Kind {
             _ if holds("\"tamis-metric\"") => Kind::Metric,
             _ if holds("\"__metadata__\"") => Kind::Checkpoint,
             _ => {
-                let text = "neither a model (.json), nor moments, a metric or a checkpoint of tamis; to learn from data, use `tamis fit`";
-                return Err(Failure::Text(format!("{}: {text}", path.display())));
+                let text =
+                    "not a model, moments, metric or checkpoint file of tamis; `tamis fit` makes a model from data";
+                return Err(CliError::of_file(path.display(), text));
             }
         })
     }
 }
 
-/// The report of a model, judged on data if there is any.
-fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext<'_>) -> Result<Report, Failure> {
+/// The report of a model, with an evaluation if there are data.
+fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext<'_>) -> Result<Report, CliError> {
     let names = args.data.join(" ");
-    let found = match args.data.is_empty() {
-        true => None,
-        false => {
-            let mut stream = open_for(model, args.reading.sources(&args.data)?, args.reading.options(true));
-            let found = judge(model, &mut stream)?;
-            warn_of_skipped(stream.skipped(), stream.first_skipped());
-            Some(found)
-        }
-    };
-    let (file, flags) = (file.display().to_string(), args.reading.typed());
+    let found = if args.data.is_empty() { None } else { Some(evaluate(args, model)?) };
+    let (file, flags) = (file.display().to_string(), args.input.command_line());
     let file = if context.file.is_empty() { &file } else { context.file };
     Ok(of_model(
         model,
@@ -124,10 +111,19 @@ fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext
     ))
 }
 
+fn evaluate(args: &ReportArgs, model: &Model) -> Result<Judged, CliError> {
+    let mut rows = open_for(model, args.input.sources(&args.data)?, args.input.options(true));
+    let found = judge(model, &mut rows)?;
+    if !args.output.quiet {
+        warn_skipped(rows.skipped(), rows.first_skipped());
+    }
+    Ok(found)
+}
+
 /// Moments: the model that `solve` makes of them by default, on its path.
-fn moments(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
+fn moments(args: &ReportArgs, file: &Path) -> Result<Report, CliError> {
     let moments = Moments::load(file)?;
-    let recipe = SolveRecipe { k: args.k, target: args.reading.target.clone(), ..SolveRecipe::default() };
+    let recipe = SolveRecipe { k: args.k, target: args.input.target.clone(), ..SolveRecipe::default() };
     let recipe = recipe.resolved(moments.folds.len());
     let solved = solve(&moments, &recipe, options(args))?;
     let data = [file.display().to_string()];
@@ -142,30 +138,31 @@ fn moments(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
 }
 
 fn options(args: &ReportArgs) -> SolveOptions {
-    SolveOptions { path: true, threads: args.reading.threads.unwrap_or(0) }
+    SolveOptions { path: true, threads: args.input.threads.unwrap_or(0) }
 }
 
-/// A checkpoint: where the training stands.
-fn checkpoint(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
+/// A checkpoint: the model so far.
+fn checkpoint(args: &ReportArgs, file: &Path) -> Result<Report, CliError> {
     let saved = Checkpoint::load(file)?;
     let (rows, complete) = (saved.rows(), saved.is_complete());
     let Some(model) = saved.model()? else {
-        let what = match complete {
-            true => "the training is over, and what it found is in the model: report that file",
-            false => "the first rung is not finished: there is nothing to show yet",
+        let text = if complete {
+            "the training is complete; report its model file"
+        } else {
+            "the first size is not fitted yet; there is no model to report"
         };
-        return Err(Failure::Text(format!("{}: {what}", file.display())));
+        return Err(CliError::of_file(file.display(), text));
     };
     let context = ReportContext { unfinished: (!complete).then_some(rows), ..ReportContext::default() };
     of_one(args, file, &model, &context)
 }
 
-fn metric(args: &ReportArgs, file: &Path) -> Result<Report, Failure> {
+fn metric(args: &ReportArgs, file: &Path) -> Result<Report, CliError> {
     if !args.data.is_empty() {
-        let text = "--data: a metric is measured with `tamis metric eval`; its report needs no data";
-        return Err(Failure::Text(text.into()));
+        let text = "--data does not apply to a metric; evaluate it with `tamis metric eval`";
+        return Err(CliError::Message(text.into()));
     }
-    let (name, flags) = (file.display().to_string(), args.reading.typed());
+    let (name, flags) = (file.display().to_string(), args.input.command_line());
     let context = MetricContext { file: &name, flags: &flags, ..MetricContext::default() };
     Ok(page_of_metric(&Metric::load(file)?, args.image_width.map(usize::from), &context))
 }
@@ -194,17 +191,14 @@ pub fn page_of_metric(metric: &Metric, image_width: Option<usize>, context: &Met
 }
 
 /// Several moments in their order: one model each, of the same size.
-fn periods(args: &ReportArgs, files: &[PathBuf]) -> Result<Report, Failure> {
+fn periods(args: &ReportArgs, files: &[PathBuf]) -> Result<Report, CliError> {
     if !args.data.is_empty() {
-        return Err(Failure::Text("--data: name one model to judge it; several moments are compared over time".into()));
+        return Err(CliError::Message("--data needs exactly one model; several moments are compared over time".into()));
     }
-    let recipe = |k: Option<usize>| SolveRecipe { k, target: args.reading.target.clone(), ..SolveRecipe::default() };
+    let recipe = |k: Option<usize>| SolveRecipe { k, target: args.input.target.clone(), ..SolveRecipe::default() };
     let load = |file: &PathBuf| match Kind::of(file)? {
         Kind::Moments => Ok(Moments::load(file)?),
-        _ => Err(Failure::Text(format!(
-            "{}: several files must all be moments; report models one by one",
-            file.display()
-        ))),
+        _ => Err(CliError::of_file(file.display(), "not a moments file; a report of several files takes only moments")),
     };
     let options = SolveOptions { path: false, ..options(args) };
     let k = match args.k {
@@ -218,7 +212,7 @@ fn periods(args: &ReportArgs, files: &[PathBuf]) -> Result<Report, Failure> {
     for file in files {
         let period = load(file)?;
         let solved = match solve(&period, &recipe(Some(k)), options) {
-            // A quiet period may have fewer features that vary.
+            // A period may have fewer features that vary.
             Err(SolveError::TooMany { usable, .. }) => solve(&period, &recipe(Some(usable.max(1))), options)?,
             other => other?,
         };
@@ -226,13 +220,4 @@ fn periods(args: &ReportArgs, files: &[PathBuf]) -> Result<Report, Failure> {
     }
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     Ok(of_periods(&names, &models, k))
-}
-
-/// How often features occur in the data a model was learned from; nothing for data that cannot be read again.
-pub fn densities(model: &Model, sources: &[Source], reading: &ReadingArgs) -> Result<Option<Densities>, Failure> {
-    if sources.iter().any(|source| source.path.is_none()) {
-        return Ok(None);
-    }
-    let mut stream: RowStream = open_for(model, sources.to_vec(), reading.options(true));
-    Ok(Some(Densities::of(&mut stream)?))
 }

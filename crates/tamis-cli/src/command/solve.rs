@@ -1,4 +1,4 @@
-//! `tamis solve`: moments in, a model of any sparsity out.
+//! `tamis solve`: fits sparse linear models to co-moments.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,77 +11,76 @@ use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::solve::{PathPoint, SolveOptions, Solved, solve};
 use tamis_report::{ReportContext, of_model};
 
-use super::fit::can_be_written;
-use super::{Failure, report};
-use crate::args::threads_parser;
+use crate::args::input::threads_parser;
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
+use crate::output::format::count;
 use crate::output::terminal::clipped;
-use crate::output::{print_line, table, tell};
+use crate::output::{model, note, print_line};
+use crate::output_file::check_writable;
+use crate::report_file::write_report;
 
 #[derive(Args)]
 pub struct SolveArgs {
-    /// Moments, made with `tamis moments`
+    /// Moments file of `tamis moments`
     pub moments: PathBuf,
-    /// ols, ridge, ols-th, ofsa, lasso, elastic-net, mcp or scad
+    /// Method: ols, ridge, ols-th, ofsa, lasso, elastic-net, mcp or scad
     #[arg(long, value_name = "NAME", default_value = "mcp", value_parser = solver_parser, long_help = solvers())]
     pub method: Solver,
-    /// Exactly this many features
+    /// Number of features
     #[arg(long, value_name = "N")]
     pub k: Option<usize>,
-    /// Strength of the penalty (λ, in units of the target, on standardized columns)
+    /// Penalty λ, in units of the target, on standardized columns
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub lambda: Option<f64>,
-    /// Select the size by bic, aic, ebic or cv (cross-validation, needs moments made with --folds) [default: cv if the
-    /// moments have folds, else ebic]
+    /// Criterion that selects the size: bic, aic, ebic or cv (cross-validation; needs moments with --folds) [default: cv if
+    /// the moments have folds, else ebic]
     #[arg(long, value_name = "CRITERION", value_parser = criterion_parser)]
     pub criterion: Option<Criterion>,
-    /// Refit the chosen features without penalty (ols-th and ofsa always do)
+    /// Refit the selected features without penalty (ols-th and ofsa always do)
     #[arg(long)]
     pub refit: bool,
-    /// The L1 share of the elastic net (ρ) [default: 0.5]
+    /// Share of the L1 penalty in the elastic net (ρ) [default: 0.5]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub l1_ratio: Option<f64>,
-    /// γ of MCP (above 1) or a of SCAD (above 2) [default: 3, 3.7]
+    /// γ of MCP (> 1) or a of SCAD (> 2) [default: 3, 3.7]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub concavity: Option<f64>,
-    /// The column to predict, if moments were made with --more-targets
+    /// Target column, if the moments have several (--more-targets)
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// Show the whole path: sizes, criteria, cross-validated errors, which features enter when
+    /// Print the solution path: sizes, criteria, cross-validation errors, features entering and leaving
     #[arg(long)]
     pub path: bool,
-    /// Write a page to look at: the path, the features, what if fewer
+    /// Write an HTML report: path, features, accuracy of smaller models
     #[arg(long, value_name = "HTML")]
     pub report: Option<PathBuf>,
-    /// Where the model goes
+    /// Model file to write
     #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
     pub out: PathBuf,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Say nothing but the result
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Threads [default: all]; results do not depend on it
+    /// Number of threads [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 fn solver_parser(text: &str) -> Result<Solver, String> {
     let found = Solver::ALL.into_iter().find(|solver| solver.name() == text);
-    found.ok_or_else(|| format!("one of {}", Solver::ALL.map(Solver::name).join(", ")))
+    found.ok_or_else(|| format!("expected one of {}", Solver::ALL.map(Solver::name).join(", ")))
 }
 
 fn criterion_parser(text: &str) -> Result<Criterion, String> {
     let found = Criterion::ALL.into_iter().find(|criterion| criterion.name() == text);
-    found.ok_or_else(|| format!("one of {}", Criterion::ALL.map(Criterion::name).join(", ")))
+    found.ok_or_else(|| format!("expected one of {}", Criterion::ALL.map(Criterion::name).join(", ")))
 }
 
 fn solvers() -> String {
     let lines = Solver::ALL.map(|solver| format!("  {:<12} {}", solver.name(), solver.about()));
-    format!("How to solve\n{}", lines.join("\n"))
+    format!("Method\n{}", lines.join("\n"))
 }
 
-pub fn run(args: SolveArgs) -> Result<(), Failure> {
+pub fn run(args: SolveArgs) -> Result<(), CliError> {
     let started = Instant::now();
     let recipe = SolveRecipe {
         target: args.target.clone(),
@@ -94,14 +93,14 @@ pub fn run(args: SolveArgs) -> Result<(), Failure> {
         ..SolveRecipe::new(args.method)
     };
     recipe.check()?;
-    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
+    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let moments = Moments::load(&args.moments)?;
     let recipe = recipe.resolved(moments.folds.len());
     let options = SolveOptions { path: args.path || args.report.is_some(), threads: args.threads.unwrap_or(0) };
     let solved = solve(&moments, &recipe, options)?;
     solved.model.save(&args.out)?;
-    if !args.quiet {
-        solved.notes.iter().for_each(|note| tell!("note: {note}"));
+    if !args.output.quiet {
+        solved.notes.iter().for_each(|text| note!("note: {text}"));
     }
     show(&args, &recipe, &solved, started.elapsed().as_secs_f64())?;
     match &args.report {
@@ -113,21 +112,21 @@ pub fn run(args: SolveArgs) -> Result<(), Failure> {
                 solved: Some((&solved, recipe.criterion)),
                 ..ReportContext::default()
             };
-            report::write(path, &of_model(&solved.model, &context), args.quiet || args.json)
+            write_report(path, &of_model(&solved.model, &context), !args.output.is_text())
         }
         None => Ok(()),
     }
 }
 
-fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Result<(), Failure> {
-    if args.json {
-        print_line!("{}", summary(args, recipe, solved, seconds))?;
+fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Result<(), CliError> {
+    if args.output.json {
+        print_line!("{}", as_json(args, recipe, solved, seconds))?;
         return Ok(());
     }
     if args.path {
         print_line!("{}", path_table(solved, recipe.criterion))?;
     }
-    if args.quiet {
+    if args.output.quiet {
         return Ok(());
     }
     let point = &solved.path[solved.chosen];
@@ -135,17 +134,17 @@ fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -
     print_line!(
         "{}: {} of {} features{penalty}, R² {:.4} on {} rows; {seconds:.2} s",
         args.method.name(),
-        table::count(point.size as u64),
-        table::count(solved.model.seen.features),
+        count(point.size as u64),
+        count(solved.model.seen.features),
         point.r2,
-        table::count(solved.model.seen.rows),
+        count(solved.model.seen.rows),
     )?;
     print_line!("model: {}", args.out.display())?;
-    print_line!("\n{}", table::features(&solved.model, 10))?;
+    print_line!("\n{}", model::features(&solved.model, 10))?;
     Ok(())
 }
 
-fn summary(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Value {
+fn as_json(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Value {
     let point = &solved.path[solved.chosen];
     let mut value = json!({
         "model": args.out,
@@ -171,11 +170,11 @@ fn summary(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64
     value
 }
 
-/// The path as a table, an arrow at the model taken.
+/// The path as a table, with an arrow at the selected model.
 fn path_table(solved: &Solved, selected: Option<Criterion>) -> String {
     let criterion = selected.filter(|criterion| *criterion != Criterion::Cv).unwrap_or(Criterion::Bic);
     let folds = solved.path.iter().any(|point| point.cv_error.is_some());
-    let head = if folds { "  cross-validated error" } else { "" };
+    let head = if folds { "  cross-validation error" } else { "" };
     let mut text = format!("  {:>12} {:>8} {:>8} {:>14}{head}  entering", "lambda", "features", "R²", criterion.name());
     for (at, point) in solved.path.iter().enumerate() {
         let mark = if at == solved.chosen { "→" } else { " " };
@@ -190,13 +189,13 @@ fn path_table(solved: &Solved, selected: Option<Criterion>) -> String {
 
 fn folds_of(point: &PathPoint, folds: bool) -> String {
     match (point.cv_error, point.cv_deviation) {
-        (Some(error), Some(deviation)) => format!("  {:<21}", format!("{error:.5} ± {deviation:.5}")),
-        _ if folds => " ".repeat(23),
+        (Some(error), Some(deviation)) => format!("  {:<22}", format!("{error:.5} ± {deviation:.5}")),
+        _ if folds => " ".repeat(24),
         _ => String::new(),
     }
 }
 
-/// Names that enter, the first few of them, and those that leave.
+/// The first few names that enter, and those that leave.
 fn names(point: &PathPoint) -> String {
     let some = |sign: char, names: &[String]| {
         let shown: Vec<String> = names.iter().take(5).map(|name| format!("{sign}{}", clipped(name, 24))).collect();

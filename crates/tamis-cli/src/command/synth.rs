@@ -1,35 +1,91 @@
-//! `tamis synth`: data whose truth is known.
+//! `tamis synth`: generates data with known coefficients.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
+use clap::Args;
+use serde_json::json;
 use tamis::synth::{Kind, Plan, Rows, Truth, generate, write_svmlight};
 
-use super::Failure;
-use crate::args::SynthArgs;
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
+use crate::output::format::count;
 use crate::output::print_line;
 
-pub fn run(args: SynthArgs) -> Result<(), Failure> {
+#[derive(Args)]
+pub struct SynthArgs {
+    /// Kind of data: zipf, text-regression, correlated, drift, double-ring or xor
+    pub kind: String,
+    /// Prefix of the files: PREFIX.svm, PREFIX.truth.json and, with --test-rows, PREFIX.test.svm
+    #[arg(long, short, value_name = "PREFIX")]
+    pub out: String,
+    /// Number of rows
+    #[arg(long)]
+    pub n: Option<usize>,
+    /// Number of features
+    #[arg(long)]
+    pub p: Option<usize>,
+    /// Number of relevant features
+    #[arg(long)]
+    pub k: Option<usize>,
+    /// Seed of the random generator
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Number of test rows, generated after the training rows
+    #[arg(long, default_value_t = 0)]
+    pub test_rows: usize,
+    /// Two classes instead of a numeric target (correlated, drift)
+    #[arg(long)]
+    pub classes: bool,
+    /// Size of the coefficients
+    #[arg(long)]
+    pub signal: Option<f64>,
+    /// Noise; the truth file says what it means for this kind
+    #[arg(long)]
+    pub noise: Option<f64>,
+    /// Mean number of non-zero values in a row (zipf)
+    #[arg(long)]
+    pub nonzeros: Option<usize>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub fn run(args: SynthArgs) -> Result<(), CliError> {
     let plan = plan(&args)?;
-    let (rows, kept) = (plan.n - args.test_rows, args.test_rows);
-    let (truth, stream) = generate(&plan).map_err(|error| error.to_string())?;
-    let mut truth = truth;
-    truth.plan.n = rows;
-    write_all(&args.out, &truth, stream, rows, kept)?;
-    print_line!("{}.svm: {rows} rows", args.out)?;
-    if kept > 0 {
-        print_line!("{}.test.svm: {kept} rows", args.out)?;
+    let (train, test) = (plan.n - args.test_rows, args.test_rows);
+    let (mut truth, rows) = generate(&plan).map_err(|error| error.to_string())?;
+    truth.plan.n = train;
+    write_files(&args.out, &truth, rows, train, test)?;
+    let (prefix, relevant) = (&args.out, truth.features.len());
+    if args.output.json {
+        let test_file = (test > 0).then(|| format!("{prefix}.test.svm"));
+        print_line!(
+            "{}",
+            json!({
+                "data": format!("{prefix}.svm"),
+                "n_examples": train,
+                "test_data": test_file,
+                "n_test_examples": test,
+                "truth": format!("{prefix}.truth.json"),
+                "relevant_features": relevant,
+            })
+        )?;
+    } else if !args.output.quiet {
+        print_line!("{prefix}.svm: {} rows", count(train as u64))?;
+        if test > 0 {
+            print_line!("{prefix}.test.svm: {} rows", count(test as u64))?;
+        }
+        print_line!("{prefix}.truth.json: {relevant} relevant features")?;
     }
-    print_line!("{}.truth.json: {} features that matter", args.out, truth.features.len())?;
     Ok(())
 }
 
-/// The plan typed. Test rows are the ones after the training rows.
-fn plan(args: &SynthArgs) -> Result<Plan, Failure> {
+/// The plan of the command line. Test rows follow the training rows.
+fn plan(args: &SynthArgs) -> Result<Plan, CliError> {
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == args.kind).ok_or_else(|| {
         let known: Vec<String> =
             Kind::ALL.iter().map(|kind| format!("  {:<12} {}", kind.name(), kind.about())).collect();
-        format!("unknown kind {:?}; there are\n{}", args.kind, known.join("\n"))
+        format!("unknown kind {:?}; expected one of\n{}", args.kind, known.join("\n"))
     })?;
     let mut plan = Plan::new(kind);
     plan.seed = args.seed;
@@ -47,18 +103,18 @@ fn plan(args: &SynthArgs) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// Writes the three files.
-pub fn write_all(prefix: &str, truth: &Truth, mut stream: Rows, rows: usize, kept: usize) -> Result<(), Failure> {
+/// Writes training rows, test rows and coefficients.
+pub fn write_files(prefix: &str, truth: &Truth, mut rows: Rows, train: usize, test: usize) -> Result<(), CliError> {
     let create = |name: String| {
-        let file = File::create(&name).map_err(|error| Failure::Text(format!("{name}: {error}")))?;
-        Ok::<_, Failure>(BufWriter::with_capacity(1 << 20, file))
+        let file = File::create(&name).map_err(|error| CliError::of_file(&name, error))?;
+        Ok::<_, CliError>(BufWriter::with_capacity(1 << 20, file))
     };
     let mut out = create(format!("{prefix}.svm"))?;
-    write_svmlight(stream.by_ref().take(rows), &mut out)?;
+    write_svmlight(rows.by_ref().take(train), &mut out)?;
     out.flush()?;
-    if kept > 0 {
+    if test > 0 {
         let mut out = create(format!("{prefix}.test.svm"))?;
-        write_svmlight(stream.take(kept), &mut out)?;
+        write_svmlight(rows.take(test), &mut out)?;
         out.flush()?;
     }
     let mut out = create(format!("{prefix}.truth.json"))?;

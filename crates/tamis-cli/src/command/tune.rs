@@ -1,4 +1,4 @@
-//! `tamis tune`: a grid of settings, cross-validation, one choice, and the model it gives.
+//! `tamis tune`: chooses hyper-parameters from a grid by cross-validation, then fits a model with them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,15 @@ use tamis::train::{FitOptions, Fitted, fit};
 use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule};
 use tamis::tune::{choose, cross_validate, default_axes, settings, survey};
 
-use super::Failure;
-use super::fit::{can_be_written, fit_options};
-use crate::args::{DataArgs, GridArgs, HoldingArgs};
-use crate::output::fits::Fits;
-use crate::output::{print_line, table, tell};
+use crate::args::input::DataArgs;
+use crate::args::output::OutputArgs;
+use crate::args::recipe::GridArgs;
+use crate::args::training::{TrainingDataArgs, measure_parser};
+use crate::error::CliError;
+use crate::output::format::{self, count};
+use crate::output::progress::ProgressDisplay;
+use crate::output::{csv, note, print_line, table};
+use crate::output_file::check_writable;
 
 #[derive(Args)]
 pub struct TuneArgs {
@@ -27,74 +31,65 @@ pub struct TuneArgs {
     pub tuning: TuningArgs,
 }
 
-/// How settings are compared, and where results go.
+/// How settings are compared, and the files to write.
 #[derive(Args)]
 #[command(next_help_heading = "Tuning")]
 pub struct TuningArgs {
-    /// Parts of the rows: each setting is learned on all but one and measured on that one, in turn
+    /// Number of cross-validation folds
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub folds: u32,
-    /// Which setting to take: one-se (sparsest within one standard error of the best) or min (least error)
+    /// Selection rule: one-se (sparsest within one standard error of the best) or min (smallest error)
     #[arg(long, default_value = "one-se", value_parser = rule_parser)]
     pub rule: Rule,
-    /// What is compared: error, log-loss or rmse [default: error of classes, rmse of numbers]
+    /// Measure: error, log-loss or rmse [default: error for classification, rmse for regression]
     #[arg(long, value_parser = measure_parser)]
     pub measure: Option<Measure>,
-    /// Values of any parameter of the recipe, e.g. l1=0.1,1,10 or scale=auto,none; may be repeated
+    /// Values of a recipe parameter, e.g. l1=0.1,1,10 or scale=auto,none; may be repeated
     #[arg(long = "grid", value_name = "NAME=VALUES")]
     pub lists: Vec<String>,
-    /// Where the curve goes, .json or .csv
-    #[arg(long, short, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Where the model goes
-    #[arg(long, value_name = "MODEL", default_value = "model.json")]
-    pub model: PathBuf,
-    /// Only compare; learn no model from all rows
+    /// Model file to write
+    #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
+    pub out: PathBuf,
+    /// File for the cross-validation results, .json or .csv
+    #[arg(long, value_name = "FILE")]
+    pub curve: Option<PathBuf>,
+    /// Compare the settings but do not fit a model to all rows
     #[arg(long)]
     pub no_fit: bool,
     #[command(flatten)]
-    pub holding: HoldingArgs,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Say nothing but the result
-    #[arg(long, short)]
-    pub quiet: bool,
+    pub training: TrainingDataArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
-pub fn rule_parser(text: &str) -> Result<Rule, String> {
+fn rule_parser(text: &str) -> Result<Rule, String> {
     let found = Rule::ALL.into_iter().find(|rule| rule.name() == text);
-    found.ok_or_else(|| format!("one of {}", Rule::ALL.map(Rule::name).join(", ")))
+    found.ok_or_else(|| format!("expected one of {}", Rule::ALL.map(Rule::name).join(", ")))
 }
 
-pub fn measure_parser(text: &str) -> Result<Measure, String> {
-    let found = Measure::ALL.into_iter().find(|measure| measure.name() == text);
-    found.ok_or_else(|| format!("one of {}", Measure::ALL.map(Measure::name).join(", ")))
-}
-
-pub fn run(args: TuneArgs) -> Result<(), Failure> {
+pub fn run(args: TuneArgs) -> Result<(), CliError> {
     let started = Instant::now();
     let TuneArgs { data, grid, tuning } = &args;
     grid.checked()?;
-    let model = (!tuning.no_fit).then_some(&tuning.model);
-    [model, tuning.out.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
-    curve_format(tuning.out.as_deref())?;
-    let options = fit_options(data, &tuning.holding)?;
+    let model = (!tuning.no_fit).then_some(&tuning.out);
+    [model, tuning.curve.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    curve_format(tuning.curve.as_deref())?;
+    let options = tuning.training.fit_options(data)?;
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
-    settings(&grid.recipe, &axes)?; // what is wrong with the lists shows before anything is read
+    settings(&grid.recipe, &axes)?; // reports errors of the grid before the data are read
     let about = survey(&options.sources, &options.read, grid.recipe.hash_bits)?;
     axes.extend(default_axes(&grid.recipe, &axes, about.features));
     let all = settings(&grid.recipe, &axes)?;
     let cross = CrossOptions { folds: tuning.folds, seed: grid.recipe.seed, measure: tuning.measure };
-    let screen = Fits::new(tuning.quiet, "tuning");
-    let curve = cross_validate(&all, &about, &options, &cross, &|done, of| screen.watch(done, of))?;
-    screen.finish();
-    let chosen = choose(&curve, tuning.rule).expect("a curve without any value is an error");
-    if !tuning.quiet {
-        edges(&curve, &axes).iter().for_each(|text| tell!("note: {text}"));
+    let progress = ProgressDisplay::of_fits(tuning.output.quiet, "cross-validation");
+    let curve = cross_validate(&all, &about, &options, &cross, &|done, total| progress.advance(done, total))?;
+    progress.finish();
+    let chosen = choose(&curve, tuning.rule).expect("a curve has at least one value");
+    if !tuning.output.quiet {
+        edges(&curve, &axes).iter().for_each(|text| note!("note: {text}"));
     }
-    if let Some(path) = &tuning.out {
+    if let Some(path) = &tuning.curve {
         let content = match curve_format(Some(path))? {
             "csv" => as_csv(&curve, chosen),
             _ => format!("{:#}\n", as_json(&args, &curve, chosen)),
@@ -112,17 +107,17 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
     show(&args, &curve, chosen, fitted.as_ref(), started.elapsed().as_secs_f64())
 }
 
-/// The format of the curve's file by its name.
-fn curve_format(path: Option<&Path>) -> Result<&'static str, Failure> {
+/// The format of the curve, by its extension.
+fn curve_format(path: Option<&Path>) -> Result<&'static str, CliError> {
     let Some(path) = path else { return Ok("json") };
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("json") => Ok("json"),
         Some("csv") => Ok("csv"),
-        _ => Err(Failure::Text(format!("{}: a curve is written as .json or .csv", path.display()))),
+        _ => Err(CliError::of_file(path.display(), "the curve is written as .json or .csv")),
     }
 }
 
-/// A best value at the end of its list may not be the best there is.
+/// Notes about parameters whose best value lies at an end of the grid.
 fn edges(curve: &Curve, axes: &[Axis]) -> Vec<String> {
     let Some(best) = curve.best() else { return Vec::new() };
     let at_edge = |axis: &&Axis| {
@@ -135,16 +130,19 @@ fn edges(curve: &Curve, axes: &[Axis]) -> Vec<String> {
         let value = &best.setting.values.iter().find(|(name, _)| *name == axis.name).expect("an axis is set").1;
         let ends = [&axis.values[0], &axis.values[axis.values.len() - 1]];
         let [first, last] = ends;
-        format!("the least error is at {} {value}, an end of {first} … {last}: values beyond may be better", axis.name)
+        format!(
+            "the best {} is {value}, an end of its grid {first} … {last}; values beyond it may be better",
+            axis.name
+        )
     };
     axes.iter().filter(at_edge).map(text).collect()
 }
 
-fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, seconds: f64) -> Result<(), Failure> {
-    if args.tuning.json {
+fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, seconds: f64) -> Result<(), CliError> {
+    if args.tuning.output.json {
         let mut value = as_json(args, curve, chosen);
         if let Some(fitted) = fitted {
-            value["model"] = json!(args.tuning.model);
+            value["model"] = json!(args.tuning.out);
             value["nonzeros"] = json!(fitted.model.nonzeros());
         }
         value["seconds"] = json!(seconds);
@@ -153,21 +151,13 @@ fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, 
     }
     print_line!("{}", as_table(args, curve, chosen))?;
     if let Some(fitted) = fitted {
-        let kept = table::count(fitted.model.nonzeros() as u64);
-        print_line!("model: {}, learned from all rows, {kept} features", args.tuning.model.display())?;
+        let features = count(fitted.model.nonzeros() as u64);
+        print_line!("model: {} ({features} features, fitted to all rows)", args.tuning.out.display())?;
     }
-    if !args.tuning.quiet {
-        tell!("{seconds:.1} s");
+    if !args.tuning.output.quiet {
+        note!("{seconds:.1} s");
     }
     Ok(())
-}
-
-/// A measured value: a share of errors in per cent, other measures as they are.
-pub fn value(measure: Measure, number: f64) -> String {
-    match measure {
-        Measure::Error => format!("{:.2} %", 100.0 * number),
-        _ => format!("{number:.6}"),
-    }
 }
 
 fn as_table(args: &TuneArgs, curve: &Curve, chosen: usize) -> String {
@@ -179,15 +169,15 @@ fn as_table(args: &TuneArgs, curve: &Curve, chosen: usize) -> String {
         curve.points.iter().enumerate().map(|(at, point)| line(curve, at == chosen, point)).collect();
     rows.extend(texts.iter().map(|line| line.iter().map(String::as_str).collect::<Vec<_>>()));
     let mut text = format!(
-        "{} rows, {} features, {} folds, {} settings of {}\n\n",
-        table::count(curve.rows),
-        table::count(curve.features),
+        "{} rows, {} features, {} folds, {} settings of method {}\n\n",
+        count(curve.rows),
+        count(curve.features),
         args.tuning.folds,
         curve.points.len(),
         args.grid.recipe.method.name()
     );
     text.push_str(&table::aligned(&rows));
-    write!(text, "\nchosen ({}): {}", args.tuning.rule.name(), point.setting.name()).expect("text grows");
+    write!(text, "\nselected by {}: {}", args.tuning.rule.name(), point.setting.name()).expect("text grows");
     text
 }
 
@@ -199,21 +189,19 @@ fn line(curve: &Curve, is_chosen: bool, point: &Point) -> Vec<String> {
     }
     let is_best = curve.best().is_some_and(|best| best.setting == point.setting);
     let mark = match (is_chosen, is_best) {
-        (true, true) => "chosen, least",
-        (true, false) => "chosen",
-        (false, true) => "least",
+        (true, true) => "selected, best",
+        (true, false) => "selected",
+        (false, true) => "best",
         _ => "",
     };
-    let number = |number| value(curve.measure, number);
+    let number = |number| format::measure(curve.measure, number);
     line.extend([number(point.mean), number(point.standard_error), format!("{:.1}", point.size), mark.into()]);
     line
 }
 
 fn point_json(point: &Point) -> Value {
-    let (mean, error, size) = match point.folds.is_empty() {
-        true => (None, None, None),
-        false => (Some(point.mean), Some(point.standard_error), Some(point.size)),
-    };
+    let [mean, error, size] =
+        [point.mean, point.standard_error, point.size].map(|number| (!point.folds.is_empty()).then_some(number));
     let setting = point.setting.as_json();
     json!({"setting": setting, "mean": mean, "standard_error": error, "nonzeros": size, "folds": point.folds})
 }
@@ -232,24 +220,22 @@ fn as_json(args: &TuneArgs, curve: &Curve, chosen: usize) -> Value {
     })
 }
 
-/// One line a setting: its values, mean, standard error, size, the folds, and whether it was chosen.
+/// One row for each setting: its values, mean, standard error, size, the value in each fold, and whether it is chosen.
 fn as_csv(curve: &Curve, chosen: usize) -> String {
     let folds = curve.points.iter().map(|point| point.folds.len()).max().unwrap_or(0);
-    let names = curve.points[0].setting.values.iter().map(|(name, _)| table::quoted(name));
+    let names = curve.points[0].setting.values.iter().map(|(name, _)| name.clone());
     let head = names.chain(["mean", "standard_error", "nonzeros"].map(String::from));
     let head = head.chain((1..=folds).map(|fold| format!("fold{fold}"))).chain(["chosen".to_string()]);
-    let mut text = head.collect::<Vec<_>>().join(",") + "\n";
-    for (at, point) in curve.points.iter().enumerate() {
-        let mut cells: Vec<String> = point.setting.values.iter().map(|(_, value)| table::quoted(value)).collect();
-        match point.folds.is_empty() {
-            true => cells.extend(vec![String::new(); 3 + folds]),
-            false => {
-                cells.extend([point.mean, point.standard_error, point.size].map(|number| number.to_string()));
-                cells.extend(point.folds.iter().map(|fold| fold.value.to_string()));
-            }
+    let row = |(at, point): (usize, &Point)| {
+        let mut cells: Vec<String> = point.setting.values.iter().map(|(_, value)| value.clone()).collect();
+        if point.folds.is_empty() {
+            cells.extend(vec![String::new(); 3 + folds]);
+        } else {
+            cells.extend([point.mean, point.standard_error, point.size].map(|number| number.to_string()));
+            cells.extend(point.folds.iter().map(|fold| fold.value.to_string()));
         }
         cells.push(usize::from(at == chosen).to_string());
-        text.push_str(&(cells.join(",") + "\n"));
-    }
-    text
+        cells
+    };
+    csv::text(std::iter::once(head.collect::<Vec<_>>()).chain(curve.points.iter().enumerate().map(row)))
 }

@@ -1,6 +1,6 @@
-//! What is shown: tables for people, a bar while they wait.
+//! What is printed: results on standard output; progress, notes and warnings on standard error.
 
-/// A line on standard output. A reader that went away, or a full disk, is an error to be handed on.
+/// Prints a line on standard output. A closed pipe or a full disk is an error of the command.
 macro_rules! print_line {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -8,20 +8,30 @@ macro_rules! print_line {
     }};
 }
 
-/// A line on standard error. Nobody may be listening: that must not end the work.
-macro_rules! tell {
+/// Prints a line on standard error. It is no error if nobody reads it.
+macro_rules! note {
     ($($text:tt)*) => {{
         use std::io::Write as _;
         writeln!(std::io::stderr(), $($text)*).ok();
     }};
 }
 
-pub(crate) use {print_line, tell};
+pub(crate) use {note, print_line};
 
-pub mod fits;
-pub mod ladder;
+pub mod csv;
+pub mod format;
+pub mod history;
+pub mod model;
 pub mod progress;
-pub mod rows;
-pub mod stream;
+pub mod row_writer;
+pub mod sizes;
 pub mod table;
 pub mod terminal;
+
+/// Warns about malformed lines that were skipped.
+pub fn warn_skipped(count: u64, first: &[String]) {
+    if count > 0 {
+        note!("warning: {} malformed lines skipped; the first ones:", format::count(count));
+        first.iter().for_each(|line| note!("  {line}"));
+    }
+}

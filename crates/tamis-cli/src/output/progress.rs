@@ -1,4 +1,4 @@
-//! Progress on standard error: the table Vowpal Wabbit users know, with non-zeros, and a bar on a terminal.
+//! Progress on standard error: a bar on a terminal; lines elsewhere, and for the results of a training.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -9,49 +9,97 @@ use tamis::model::Sampling;
 use tamis::read::Source;
 use tamis::train::{Observer, Progress, SizeReport};
 
-use super::table::count;
+use super::format::{count, loss, percent};
+use super::model;
 
-/// Shows a training while it runs.
-pub struct Screen {
+const ROWS: &str = "{bar:32} {percent:>3} % {msg} {elapsed}";
+const FITS: &str = "{msg} {bar:32} {pos} of {len} fits {elapsed}";
+const STEPS: &str = "{bar:32} {percent:>3} % steps {pos}/{len} {elapsed}";
+
+/// The table that users of Vowpal Wabbit know, with the number of non-zero weights.
+const HEAD: &str = "\
+average   since     rows     label        prediction   row       non-      error
+loss      last      learned                            features  zeros     so far";
+
+/// Shows the progress of a training, of many fits, or of the steps of an algorithm.
+pub struct ProgressDisplay {
     quiet: bool,
-    headed: bool,
     bar: ProgressBar,
+    /// Where there is no terminal: the name of the work, printed at every tenth of it.
+    lines: Option<String>,
+    has_head: bool,
+    /// The size of all inputs, if known.
     bytes: Option<u64>,
-    /// Whether the loss of numbers is squared, so that its root is what people know.
+    /// Whether the RMSE is shown for regression.
     squared: bool,
 }
 
-const HEAD: &str = "\
-average   since     rows     label        predicted    row       non-      wrong
-loss      last      learned                            features  zeros     so far";
-
-impl Screen {
-    pub fn new(quiet: bool, sources: &[Source]) -> Self {
+impl ProgressDisplay {
+    /// The progress of a training on these sources.
+    pub fn of_rows(quiet: bool, sources: &[Source]) -> Self {
         let size = |source: &Source| Some(std::fs::metadata(source.path.as_ref()?).ok()?.len());
-        let bytes = sources.iter().map(size).sum::<Option<u64>>();
-        let bar = match !quiet && std::io::stderr().is_terminal() {
-            true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
-            false => ProgressBar::hidden(),
-        };
-        let style = ProgressStyle::with_template("{bar:32} {percent:>3} % {msg} {elapsed}");
-        bar.set_style(style.expect("the template is right").progress_chars("█▉▊▋▌▍▎▏ "));
-        bar.enable_steady_tick(Duration::from_millis(250));
-        Screen { quiet, headed: false, bar, bytes, squared: true }
+        let display = Self::new(quiet, ROWS);
+        display.bar.enable_steady_tick(Duration::from_millis(250));
+        ProgressDisplay { bytes: sources.iter().map(size).sum(), ..display }
     }
 
-    /// Says which loss was asked for.
+    /// The progress of many fits; `name` says what they are for.
+    pub fn of_fits(quiet: bool, name: &str) -> Self {
+        let display = Self::new(quiet, FITS);
+        display.bar.set_message(name.to_string());
+        let lines = !quiet && !std::io::stderr().is_terminal();
+        ProgressDisplay { lines: lines.then(|| name.to_string()), ..display }
+    }
+
+    /// The progress of an algorithm's steps.
+    pub fn of_steps(quiet: bool) -> Self {
+        Self::new(quiet, STEPS)
+    }
+
+    fn new(quiet: bool, template: &str) -> Self {
+        let bar = if !quiet && std::io::stderr().is_terminal() {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8))
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = ProgressStyle::with_template(template).expect("the template is valid");
+        bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+        ProgressDisplay { quiet, bar, lines: None, has_head: false, bytes: None, squared: true }
+    }
+
+    /// Sets the loss of the training.
     pub fn with_loss(mut self, loss: Option<LossKind>) -> Self {
         self.squared = loss.is_none_or(|loss| loss == LossKind::Squared);
         self
     }
 
+    /// Shows that `done` of `total` parts are done. Any thread may call it.
+    pub fn advance(&self, done: usize, total: usize) {
+        self.bar.set_length(total as u64);
+        self.bar.set_position(done as u64);
+        if let Some(name) = &self.lines
+            && done > 0
+            && 10 * done / total > 10 * (done - 1) / total
+        {
+            note!("{name}: {done} of {total} fits");
+        }
+    }
+
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| tell!("{text}"));
+            self.bar.suspend(|| note!("{text}"));
+        }
+    }
+
+    fn print_head(&mut self, text: &str) {
+        if !self.has_head {
+            self.print(text);
+            self.has_head = true;
         }
     }
 }
@@ -64,78 +112,56 @@ fn short(text: &str, width: usize) -> String {
     }
 }
 
-impl Observer for Screen {
+impl Observer for ProgressDisplay {
     fn report(&mut self, progress: &Progress) {
         if self.quiet {
             return;
         }
-        if !self.headed {
-            self.say(HEAD);
-            self.headed = true;
-        }
-        let wrong = progress.error.map(|error| format!("{:.2} %", 100.0 * error)).unwrap_or_default();
-        self.say(
-            format!(
-                "{:<9} {:<9} {:<8} {:<12} {:<12} {:<9} {:<9} {}",
-                number(progress.loss),
-                number(progress.recent_loss),
-                progress.rows,
-                short(&progress.label, 12),
-                short(&progress.prediction, 12),
-                progress.row_features,
-                progress.nonzeros,
-                wrong
-            )
-            .trim_end(),
+        self.print_head(HEAD);
+        let error = progress.error.map(percent).unwrap_or_default();
+        let line = format!(
+            "{:<9} {:<9} {:<8} {:<12} {:<12} {:<9} {:<9} {error}",
+            loss(progress.loss),
+            loss(progress.recent_loss),
+            progress.rows,
+            short(&progress.label, 12),
+            short(&progress.prediction, 12),
+            progress.row_features,
+            progress.nonzeros,
         );
-        self.bar.set_message(format!("loss {}, {} non-zeros", number(progress.loss), progress.nonzeros));
+        self.print(line.trim_end());
+        self.bar.set_message(format!("loss {}, {} non-zeros", loss(progress.loss), progress.nonzeros));
     }
 
     fn tick(&mut self, rows: u64, total: Option<u64>, bytes: u64) {
-        match (total, self.bytes) {
-            (Some(total), _) => {
-                self.bar.set_length(total);
-                self.bar.set_position(rows);
-            }
-            (None, Some(all)) => {
-                self.bar.set_length(all);
-                self.bar.set_position(bytes);
-            }
-            _ => {}
-        }
+        let (done, all) = match (total, self.bytes) {
+            (Some(total), _) => (rows, total),
+            (None, Some(all)) => (bytes, all),
+            (None, None) => return,
+        };
+        self.bar.set_length(all);
+        self.bar.set_position(done);
     }
 
     fn size(&mut self, report: &SizeReport) {
         if self.quiet {
             return;
         }
-        let (name, worth) = match report.error {
-            Some(error) => ("error", format!("{:.2} %", 100.0 * error)),
-            None if self.squared => ("RMSE", number(report.loss.max(0.0).sqrt())),
+        let (name, value) = match report.error {
+            Some(error) => ("error", percent(error)),
+            None if self.squared => ("RMSE", loss(report.loss.max(0.0).sqrt())),
             None => ("", String::new()),
         };
-        if !self.headed {
-            self.say(&format!("features   {name:<10} loss       (on rows the features were chosen without)"));
-            self.headed = true;
-        }
-        self.say(&format!("{:<10} {worth:<10} {}", count(report.size as u64), number(report.loss)));
-        self.bar.set_message(format!("{} features, {name} {worth}", count(report.size as u64)));
+        self.print_head(&format!("features   {name:<10} loss       (held-out estimates)"));
+        self.print(&format!("{:<10} {value:<10} {}", count(report.size as u64), loss(report.loss)));
+        self.bar.set_message(format!("{} features, {name} {value}", count(report.size as u64)));
     }
 
     fn drawing(&mut self, sampling: &Sampling) {
-        self.say(&super::table::sampling(sampling));
+        self.print(&model::sampling(sampling));
     }
 
     fn note(&mut self, text: &str) {
-        self.say(&format!("note: {text}"));
-    }
-}
-
-/// Seven characters or so of a loss of any size.
-pub fn number(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e5 || (size < 1e-4 && size > 0.0) => format!("{value:.2e}"),
-        size if size >= 100.0 => format!("{value:.2}"),
-        _ => format!("{value:.6}"),
+        self.print(&format!("note: {text}"));
     }
 }

@@ -1,44 +1,36 @@
-//! What the screen can show: how wide it is, which bars it has, where lines break.
+//! Text that fits the terminal: its width, padding, clipping and line breaks.
 
 use std::io::IsTerminal;
 
 use terminal_size::{Width, terminal_size_of};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Narrower than this, lines are left to the terminal.
-const NARROWEST: usize = 20;
+/// Lines are broken for terminals of at least this width.
+const MIN_WIDTH: usize = 20;
 
-/// The columns of the terminal: what COLUMNS says, else what the terminal says, else 80.
+/// The width of the terminal: COLUMNS if it is set, else the terminal's own, else 80.
 pub fn width() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let asked = || terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| usize::from(columns));
-    said.or_else(asked).filter(|&columns| columns > 0).unwrap_or(80)
+    let variable = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| usize::from(columns));
+    variable.or_else(terminal).filter(|&columns| columns > 0).unwrap_or(80)
 }
 
-/// The piece that bars are made of: a block on a terminal, a plain character for files and pipes.
+/// The character that bars are made of: a block on a terminal, ASCII in files and pipes.
 pub fn block() -> &'static str {
     if std::io::stdout().is_terminal() { "█" } else { "#" }
 }
 
-/// The columns that a text takes: letters of East Asia and pictures take two, marks on letters none.
+/// The columns that a text takes on a terminal.
 pub fn columns(text: &str) -> usize {
-    text.chars().map(columns_of).sum()
+    text.width()
 }
 
-fn columns_of(character: char) -> usize {
-    match u32::from(character) {
-        0x0300..=0x036f | 0x200b..=0x200f | 0x2060..=0x2064 | 0xfe00..=0xfe0f | 0x20d0..=0x20ff => 0,
-        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f => 2,
-        0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
-}
-
-/// Text filled up with blanks to so many columns.
+/// Text padded with spaces to a width.
 pub fn padded(text: &str, width: usize) -> String {
     text.to_string() + &" ".repeat(width.saturating_sub(columns(text)))
 }
 
-/// A name on one line, what could move the cursor or turn the text around made visible, cut to fit.
+/// A name clipped to a width, with control and bidirectional characters replaced by a dot.
 pub fn clipped(name: &str, width: usize) -> String {
     let strange = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let safe: String = name.chars().map(|c| if strange(c) { '·' } else { c }).collect();
@@ -47,7 +39,7 @@ pub fn clipped(name: &str, width: usize) -> String {
     }
     let (mut text, mut room) = (String::new(), width.saturating_sub(1));
     for character in safe.chars() {
-        match room.checked_sub(columns_of(character)) {
+        match room.checked_sub(character.width().unwrap_or(0)) {
             Some(rest) => room = rest,
             None => break,
         }
@@ -56,13 +48,11 @@ pub fn clipped(name: &str, width: usize) -> String {
     text + "…"
 }
 
-/// Lines broken between words where they are too long for the terminal. Lines of tables, which have two blanks in a row,
-/// stay as they are.
+/// Long lines broken between words. Lines of tables, which have two spaces in a row, stay as they are.
 pub fn wrapped(text: &str) -> String {
-    let width = width().max(NARROWEST);
-    let line = |line: &str| match columns(line) <= width || line.contains("  ") {
-        true => line.to_string(),
-        false => broken(line, width),
+    let width = width().max(MIN_WIDTH);
+    let line = |line: &str| {
+        if columns(line) <= width || line.contains("  ") { line.to_string() } else { broken(line, width) }
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -120,7 +120,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (
         "moments that forget, screened",
         &[
-            "moments numbers.svm --forget 0.01 --screen 40 -o a.moments --json --quiet",
+            "moments numbers.svm --decay 0.01 --screen 40 -o a.moments --json --quiet",
             "solve a.moments --method ofsa --k 6 --out m.json --json",
         ],
     ),
@@ -150,17 +150,17 @@ const OTHERS: &[(&str, &[&str])] = &[
             "metric predict a.metric new-table.csv --target kind --ignore id,price",
         ],
     ),
-    ("tune penalties", &["tune two.svm --method ftrl --l1 0.3,3,30 --folds 4 --json --quiet --model m.json"]),
+    ("tune penalties", &["tune two.svm --method ftrl --l1 0.3,3,30 --folds 4 --json --quiet --out m.json"]),
     (
         "tune stabilized and losses",
         &[
-            "tune two.svm --loss hinge,logistic --k 10 --passes 3 --folds 3 --rule min --measure error --json --quiet --model m.json",
+            "tune two.svm --loss hinge,logistic --k 10 --passes 3 --folds 3 --rule min --measure error --json --quiet --out m.json",
         ],
     ),
     (
         "tune numbers on a grid",
         &[
-            "tune numbers.svm --method rda --grid l1=0.01,0.1 --grid scale=none,auto --passes 3 --json --quiet --model m.json",
+            "tune numbers.svm --method rda --grid l1=0.01,0.1 --grid scale=none,auto --passes 3 --json --quiet --out m.json",
         ],
     ),
     ("stability of ftrl", &["stability two.svm --method ftrl --runs 4 --passes 3 --json --quiet --top 0"]),
@@ -176,14 +176,14 @@ const OTHERS: &[(&str, &[&str])] = &[
         "other sizes",
         &[
             "fit two.svm --quiet --out m.json",
-            "recut m.json --k 5 --out five.json --json",
-            "recut m.json --k 14 --out fourteen.json --json",
-            "recut m.json --cutoff 0.7 --out stable.json --json",
+            "resize m.json --k 5 --out five.json --json",
+            "resize m.json --k 14 --out fourteen.json --json",
+            "resize m.json --frequency 0.7 --out stable.json --json",
         ],
     ),
     (
         "other sizes, three classes",
-        &["fit three.svm --passes 3 --quiet --out m.json", "recut m.json --k 7 --out seven.json --json"],
+        &["fit three.svm --passes 3 --quiet --out m.json", "resize m.json --k 7 --out seven.json --json"],
     ),
     (
         "predictions of two classes",

@@ -6,7 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Keys of `--json` output that differ from run to run, or that hold settings instead of results.
-const NOT_RESULTS: [&str; 4] = ["seconds", "learning_seconds", "memory_bytes", "recipe"];
+const NOT_RESULTS: [&str; 6] = [
+    "seconds",
+    "learning_seconds",
+    "memory_bytes",
+    "recipe",
+    "heldout_error", // repeats a number of the model or of the validation
+    "heldout_loss",
+];
 
 /// Keys of `inspect --json` that [`Fingerprint::of_model`] covers.
 const WEIGHTS: [&str; 2] = ["intercept", "features"];

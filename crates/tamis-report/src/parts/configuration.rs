@@ -84,7 +84,9 @@ fn of_solve(recipe: &SolveRecipe) -> Vec<Setting> {
     let number = |value: f64| short_number(value);
     let given = [
         recipe.k.map(|k| setting("k", count(k as u64), "the requested number of features")),
-        recipe.criterion.map(|criterion| setting("criterion", criterion.name(), "the criterion that chose the model size")),
+        recipe
+            .criterion
+            .map(|criterion| setting("criterion", criterion.name(), "the criterion that chose the model size")),
         recipe.lambda.map(|value| setting("lambda", number(value), "the strength λ of the penalty")),
         recipe.found_lambda.map(|value| setting("lambda found", number(value), "λ of the chosen model")),
         recipe.target.as_ref().map(|name| setting("target", clipped(name, 60), "the predicted column")),

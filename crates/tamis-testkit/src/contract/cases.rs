@@ -1,7 +1,7 @@
 //! The recipes every law is tried on: every method, every rate it takes, and the corners of its numbers.
 
 use tamis::loss::{AnyLoss, LossKind};
-use tamis::recipe::{Method, Recipe, ScheduleKind, SgdParams};
+use tamis::recipe::{Method, Recipe, ScheduleKind, SgdParams, Steps};
 
 use crate::streams::HUBER;
 
@@ -57,7 +57,9 @@ impl Case {
     /// Plain descent with the rate of [`Case::without_penalty`].
     pub fn plain_descent(&self) -> Recipe {
         let recipe = self.without_penalty();
-        let steps = recipe.method.steps().expect("descent has a schedule");
+        // A method without a schedule opts out of being descent: any steps show that it must.
+        let any = Steps { schedule: ScheduleKind::Auto, learning_rate: 0.5, power: 0.5 };
+        let steps = recipe.method.steps().unwrap_or(any);
         let params = SgdParams {
             schedule: Some(steps.schedule),
             learning_rate: Some(steps.learning_rate),

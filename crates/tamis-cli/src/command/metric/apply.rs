@@ -7,49 +7,47 @@ use tamis::data::Label;
 use tamis::read::RowStream;
 use tamis_metric::{ErrorRates, Metric, Prediction};
 
-use super::super::{Failure, warn_of_skipped};
 use super::{EvalArgs, PredictArgs, TransformArgs};
-use crate::args::DataArgs;
+use crate::args::input::DataArgs;
+use crate::error::CliError;
+use crate::output::format;
 use crate::output::print_line;
-use crate::output::table::{self, quoted};
+use crate::output::warn_skipped;
 
 /// The data, opened with the columns the metric remembers.
-fn open(metric: &Metric, data: &DataArgs, needs_target: bool) -> Result<RowStream, Failure> {
-    let mut options = data.reading.options(needs_target);
+fn open(metric: &Metric, data: &DataArgs, needs_target: bool) -> Result<RowStream, CliError> {
+    let mut options = data.input.options(needs_target);
     options.columns.known = metric.columns.clone();
-    Ok(RowStream::open(data.reading.sources(&data.data)?, options))
+    Ok(RowStream::open(data.input.sources(&data.data)?, options))
 }
 
-pub fn transform(args: &TransformArgs) -> Result<(), Failure> {
+pub fn transform(args: &TransformArgs) -> Result<(), CliError> {
     let metric = Metric::load(&args.metric)?;
     let shown = args.components.unwrap_or(usize::MAX).clamp(1, metric.dimensions());
     let mut stream = open(&metric, &args.data, false)?;
     let dictionary = metric.dictionary();
-    let mut out = BufWriter::new(stdout().lock());
+    let mut out = csv::Writer::from_writer(stdout().lock());
     let mut labelled: Option<bool> = None;
     while let Some(block) = stream.next_block()? {
         let places = metric.transform(&block.rows, &dictionary);
         for (place, label) in places.iter().zip(&block.rows.labels) {
-            if labelled.is_none() {
-                let names: Vec<String> = (1..=shown).map(|axis| format!("axis{axis}")).collect();
-                let first = if *label == Label::Absent { "" } else { "y," };
-                writeln!(out, "{first}{}", names.join(","))?;
-            }
+            let is_first = labelled.is_none();
             let with_label = *labelled.get_or_insert(*label != Label::Absent);
-            let numbers: Vec<String> = place[..shown].iter().map(f64::to_string).collect();
-            match (with_label, label) {
-                (true, Label::Absent) => writeln!(out, ",{}", numbers.join(","))?,
-                (true, label) => writeln!(out, "{},{}", quoted(&label.to_string()), numbers.join(","))?,
-                (false, _) => writeln!(out, "{}", numbers.join(","))?,
+            if is_first {
+                let names = (1..=shown).map(|axis| format!("axis{axis}"));
+                out.write_record(with_label.then(|| "y".to_string()).into_iter().chain(names))?;
             }
+            let text = if *label == Label::Absent { String::new() } else { label.to_string() };
+            let numbers = place[..shown].iter().map(f64::to_string);
+            out.write_record(with_label.then_some(text).into_iter().chain(numbers))?;
         }
     }
     out.flush()?;
-    warn_of_skipped(stream.skipped(), stream.first_skipped());
+    warn_skipped(stream.skipped(), stream.first_skipped());
     Ok(())
 }
 
-pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
+pub fn predict(args: &PredictArgs) -> Result<(), CliError> {
     let metric = Metric::load(&args.metric)?;
     let mut stream = open(&metric, &args.data, false)?;
     let dictionary = metric.dictionary();
@@ -60,7 +58,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failure> {
         }
     }
     out.flush()?;
-    warn_of_skipped(stream.skipped(), stream.first_skipped());
+    warn_skipped(stream.skipped(), stream.first_skipped());
     Ok(())
 }
 
@@ -74,11 +72,11 @@ fn line(metric: &Metric, prediction: Prediction, what: &str) -> String {
     }
 }
 
-pub fn eval(args: &EvalArgs) -> Result<(), Failure> {
+pub fn eval(args: &EvalArgs) -> Result<(), CliError> {
     let metric = Metric::load(&args.metric)?;
     let mut stream = open(&metric, &args.data, true)?;
     let evaluation = metric.evaluate(&mut stream)?;
-    warn_of_skipped(stream.skipped(), stream.first_skipped());
+    warn_skipped(stream.skipped(), stream.first_skipped());
     if args.json {
         let mut value = json!(evaluation);
         value["nonzeros"] = json!(metric.variables.len());
@@ -93,7 +91,7 @@ pub fn eval(args: &EvalArgs) -> Result<(), Failure> {
     };
     print_line!(
         "{} rows, {} variables\n{}\n{}",
-        table::count(evaluation.n as u64),
+        format::count(evaluation.n as u64),
         metric.variables.len(),
         line(&format!("{}-NN", metric.n_neighbors), &evaluation.vote),
         line("base classifier", &evaluation.base)

@@ -1,41 +1,41 @@
 //! `tamis metric fit`: selects a candidate by cross-validation, learns it from all rows and shows it.
 
-use std::io::IsTerminal;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use tamis::read::{RowStream, memory_of_this_machine};
-use tamis::train::Observer;
 use tamis_metric::{
     Candidate, CvResult, Dataset, EarlyStopping, FittedMetric, MetricError, MetricOptions, Params, fit,
 };
 use tamis_report::MetricContext;
 
-use super::super::fit::{can_be_written, stop_on_signal};
-use super::super::report::{page_of_metric, write};
-use super::super::{Failure, warn_of_skipped};
+use super::super::report::page_of_metric;
 use super::{FitArgs, ParamArgs, show};
-use crate::output::progress::Screen;
-use crate::output::{print_line, table, tell};
+use crate::error::CliError;
+use crate::output::progress::ProgressDisplay;
+use crate::output::warn_skipped;
+use crate::output::{note, print_line, table};
+use crate::output_file::check_writable;
+use crate::report_file::write_report;
+use crate::signals::stop_on_signal;
 
-pub fn run(args: &FitArgs) -> Result<(), Failure> {
+pub fn run(args: &FitArgs) -> Result<(), CliError> {
     let started = Instant::now();
-    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| can_be_written(path))?;
+    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let options = options(args)?;
-    let sources = args.data.reading.sources(&args.data.data)?;
-    let mut screen = Screen::new(args.quiet, &sources);
-    let mut stream = RowStream::open(sources, args.data.reading.options(true));
+    let sources = args.data.input.sources(&args.data.data)?;
+    let mut screen = ProgressDisplay::of_rows(args.quiet, &sources);
+    let mut stream = RowStream::open(sources, args.data.input.options(true));
     let dataset = Dataset::read(&mut stream, args.task, options.memory, &mut screen)?;
     screen.finish();
-    let mut bar = Bar::new(args.quiet);
+    let mut steps = ProgressDisplay::of_steps(args.quiet);
     let read = started.elapsed().as_secs_f64();
-    let fitted = fit(&dataset, &options, &mut bar)?;
-    bar.0.finish_and_clear();
+    let fitted = fit(&dataset, &options, &mut steps)?;
+    steps.finish();
     fitted.metric.save(&args.out)?;
     if !args.quiet {
-        warn_of_skipped(dataset.skipped, stream.first_skipped());
-        fitted.notes.iter().for_each(|note| tell!("note: {note}"));
+        warn_skipped(dataset.skipped, stream.first_skipped());
+        fitted.notes.iter().for_each(|text| note!("note: {text}"));
     }
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
@@ -45,36 +45,13 @@ pub fn run(args: &FitArgs) -> Result<(), Failure> {
     }
     match &args.report {
         Some(path) => {
-            let (file, flags) = (args.out.display().to_string(), args.data.reading.typed());
+            let (file, flags) = (args.out.display().to_string(), args.data.input.command_line());
             let context =
                 MetricContext { file: &file, data: &args.data.data, flags: &flags, ..MetricContext::default() };
             let page = page_of_metric(&fitted.metric, args.image_width.map(usize::from), &context);
-            write(path, &page, args.quiet || args.json)
+            write_report(path, &page, args.quiet || args.json)
         }
         None => Ok(()),
-    }
-}
-
-/// A progress bar on a terminal.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new(quiet: bool) -> Self {
-        let bar = if !quiet && std::io::stderr().is_terminal() {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8))
-        } else {
-            ProgressBar::hidden()
-        };
-        let style = ProgressStyle::with_template("{bar:32} {percent:>3} % steps {pos}/{len} {elapsed}");
-        bar.set_style(style.expect("the template is right").progress_chars("█▉▊▋▌▍▎▏ "));
-        Bar(bar)
-    }
-}
-
-impl Observer for Bar {
-    fn tick(&mut self, done: u64, total: Option<u64>, _bytes: u64) {
-        self.0.set_length(total.unwrap_or(0));
-        self.0.set_position(done);
     }
 }
 
@@ -92,7 +69,7 @@ fn options(args: &FitArgs) -> Result<MetricOptions, MetricError> {
         max_iter: args.params.max_iter,
         n_neighbors: selection.n_neighbors,
         seed: selection.seed,
-        threads: args.data.reading.threads(),
+        threads: args.data.input.threads(),
         memory: args.memory.unwrap_or_else(memory_of_this_machine),
         interrupt: stop_on_signal(),
         ..MetricOptions::default()

@@ -1,7 +1,6 @@
 //! `tamis metric`: metric learning for k nearest neighbours.
 
 mod apply;
-mod error;
 mod fit;
 mod show;
 
@@ -11,9 +10,9 @@ use clap::{Args, Subcommand};
 use tamis::data::TaskKind;
 use tamis_metric::{Candidate, Param};
 
-pub use self::error::describe;
-use super::Failure;
-use crate::args::{DataArgs, bytes_parser, task_parser};
+use crate::args::input::DataArgs;
+use crate::args::training::{bytes_parser, task_parser};
+use crate::error::CliError;
 
 #[derive(Args)]
 pub struct MetricArgs {
@@ -180,7 +179,7 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
-pub fn run(args: MetricArgs) -> Result<(), Failure> {
+pub fn run(args: MetricArgs) -> Result<(), CliError> {
     match args.command {
         MetricCommand::Fit(args) => fit::run(&args),
         MetricCommand::Transform(args) => apply::transform(&args),

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use tamis_metric::{Metric, Share};
 
-use super::super::Failure;
 use super::ShowArgs;
+use crate::error::CliError;
 use crate::output::terminal::{clipped, width};
-use crate::output::{print_line, table};
+use crate::output::{format, print_line};
 
-pub fn run(args: &ShowArgs) -> Result<(), Failure> {
+pub fn run(args: &ShowArgs) -> Result<(), CliError> {
     let metric = Metric::load(&args.metric)?;
     let top = if args.top == 0 { usize::MAX } else { args.top };
     if args.json {
@@ -28,10 +28,10 @@ pub fn about(metric: &Metric) -> String {
     };
     format!(
         "{kind}: {} of {} variables, {interactions} interactions, {} coordinates; {} rows, {} classes\n",
-        table::count(metric.variables.len() as u64),
-        table::count(metric.n_features as u64),
+        format::count(metric.variables.len() as u64),
+        format::count(metric.n_features as u64),
         metric.dimensions(),
-        table::count(metric.rows() as u64),
+        format::count(metric.rows() as u64),
         metric.classes.len()
     )
 }
@@ -64,7 +64,7 @@ fn bars(title: &str, shares: &[Share], top: usize) -> String {
         text += &format!("{name:<widest$}  {:>6.2} %  {bar}\n", 100.0 * one.share);
     }
     if shares.len() > shown.len() {
-        text += &format!("… and {} more\n", table::count((shares.len() - shown.len()) as u64));
+        text += &format!("… and {} more\n", format::count((shares.len() - shown.len()) as u64));
     }
     text
 }

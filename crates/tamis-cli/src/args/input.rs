@@ -1,63 +1,70 @@
-//! Which data, and how it is read.
+//! Flags about the data and how it is read.
 
 use clap::Args;
 use tamis::parse::Missing;
 use tamis::parse::columns::ColumnOptions;
 use tamis::read::{Format, ReadOptions, Source, expand};
-use tamis_report::shell;
 
-use crate::command::Failure;
+use crate::error::CliError;
+use crate::output::format::shell_word;
 
-/// How data is read.
+/// Data and how it is read.
 #[derive(Args, Clone, Default)]
 pub struct DataArgs {
-    /// Files, directories, patterns, or - for standard input
+    /// Files, directories or glob patterns; - for standard input
     #[arg(required = true, value_name = "DATA")]
     pub data: Vec<String>,
     #[command(flatten)]
-    pub reading: ReadingArgs,
+    pub input: InputArgs,
 }
 
-/// How data is read, apart from which.
+impl DataArgs {
+    /// The files to read.
+    pub fn sources(&self) -> Result<Vec<Source>, CliError> {
+        self.input.sources(&self.data)
+    }
+}
+
+/// How data is read.
 #[derive(Args, Clone, Default)]
-#[command(next_help_heading = "Reading")]
-pub struct ReadingArgs {
-    /// svm, vw, csv, tsv, jsonl, parquet, arrow or npz [default: by the file's name]
+#[command(next_help_heading = "Input")]
+pub struct InputArgs {
+    /// Input format: svm, vw, csv, tsv, jsonl, parquet, arrow or npz [default: by file extension]
     #[arg(long, value_parser = format_parser)]
     pub format: Option<Format>,
-    /// The label's column of a table [default: y, label, target or class]
+    /// Column of the target [default: y, label, target or class]
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
-    /// The importance weight's column of a table
+    /// Column of the example weights
     #[arg(long, value_name = "COLUMN")]
     pub weight_column: Option<String>,
-    /// Columns not to be used
+    /// Columns to ignore
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub ignore: Vec<String>,
-    /// Columns that hold categories though they look like numbers
+    /// Numeric columns to treat as categorical
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub categorical: Vec<String>,
-    /// What a missing value is: error, zero or skip-row
-    #[arg(long, value_name = "WHAT", default_value = "error", value_parser = missing_parser)]
+    /// Missing values: error, zero (treat as 0) or skip-row
+    #[arg(long, value_name = "ACTION", default_value = "error", value_parser = missing_parser)]
     pub missing: Missing,
-    /// What to do about a bad line: stop, or skip and count
-    #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = ["stop", "skip"])]
+    /// Malformed lines: stop, or skip and count them
+    #[arg(long, value_name = "ACTION", default_value = "stop", value_parser = ["stop", "skip"])]
     pub on_error: String,
-    /// svmlight indices start at 0
+    /// Indices of svmlight files start at 0
     #[arg(long)]
     pub zero_based: bool,
-    /// Threads [default: all]; results do not depend on it
+    /// Number of threads [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
 }
 
-/// A number of threads that a machine can be asked for.
 pub fn threads_parser(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|threads| *threads <= 1024).ok_or_else(|| "a whole number of at most 1024".into())
+    let threads = text.parse().ok().filter(|threads| *threads <= 1024);
+    threads.ok_or_else(|| "expected a whole number up to 1024".into())
 }
 
 pub fn format_parser(text: &str) -> Result<Format, String> {
-    Format::from_name(text).ok_or_else(|| "one of svm, vw, csv, tsv, jsonl, parquet, arrow, npz".into())
+    Format::from_name(text).ok_or_else(|| "expected one of svm, vw, csv, tsv, jsonl, parquet, arrow, npz".into())
 }
 
 fn missing_parser(text: &str) -> Result<Missing, String> {
@@ -65,18 +72,18 @@ fn missing_parser(text: &str) -> Result<Missing, String> {
         "error" => Ok(Missing::Error),
         "zero" => Ok(Missing::Zero),
         "skip-row" => Ok(Missing::SkipRow),
-        _ => Err("one of error, zero, skip-row".into()),
+        _ => Err("expected one of error, zero, skip-row".into()),
     }
 }
 
-impl ReadingArgs {
-    /// The threads to use.
+impl InputArgs {
+    /// The number of threads to use.
     pub fn threads(&self) -> usize {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.unwrap_or(all).max(1)
     }
 
-    /// What the library needs to know.
+    /// The library's options.
     pub fn options(&self, needs_target: bool) -> ReadOptions {
         ReadOptions {
             columns: ColumnOptions {
@@ -95,8 +102,8 @@ impl ReadingArgs {
         }
     }
 
-    /// The flags as they would be typed again, each with a blank before it.
-    pub fn typed(&self) -> String {
+    /// The flags as a user would type them again, each with a space before it.
+    pub fn command_line(&self) -> String {
         let list = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
         let missing = match self.missing {
             Missing::Error => None,
@@ -112,12 +119,12 @@ impl ReadingArgs {
             ("--missing", missing),
             ("--on-error", (self.on_error == "skip").then(|| "skip".to_string())),
         ];
-        let given = flags.into_iter().filter_map(|(flag, value)| Some(format!(" {flag} {}", shell(&value?))));
+        let given = flags.into_iter().filter_map(|(flag, value)| Some(format!(" {flag} {}", shell_word(&value?))));
         given.chain(self.zero_based.then(|| " --zero-based".to_string())).collect()
     }
 
-    /// The files meant.
-    pub fn sources(&self, data: &[String]) -> Result<Vec<Source>, Failure> {
+    /// The files to read.
+    pub fn sources(&self, data: &[String]) -> Result<Vec<Source>, CliError> {
         Ok(expand(data, self.format)?)
     }
 }

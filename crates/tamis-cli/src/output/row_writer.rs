@@ -1,4 +1,4 @@
-//! Rows written back as text: svmlight, Vowpal Wabbit, JSON lines and CSV.
+//! Rows written as text: svmlight, Vowpal Wabbit, JSON lines, CSV and TSV.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -6,13 +6,11 @@ use std::io::{self, Write};
 use tamis::data::{FeatureKey, Label, ParsedRows};
 use tamis::read::Format;
 
-use super::table::quoted;
-
 /// Why rows cannot be written in a format.
 #[derive(Debug)]
 pub enum WriteError {
     Io(io::Error),
-    /// The format has no place for what the rows hold.
+    /// The format cannot represent the rows.
     NotPossible(String),
 }
 
@@ -22,11 +20,17 @@ impl From<io::Error> for WriteError {
     }
 }
 
+impl From<csv::Error> for WriteError {
+    fn from(error: csv::Error) -> Self {
+        WriteError::Io(error.into())
+    }
+}
+
 /// Writes rows in a text format.
 pub struct RowWriter<W: Write> {
     out: W,
     format: Format,
-    /// Rows of a table wait until all columns are known.
+    /// Rows of a table are stored until all columns are known.
     table: Table,
 }
 
@@ -62,12 +66,11 @@ impl<W: Write> RowWriter<W> {
 
     fn svmlight(&mut self, rows: &ParsedRows, row: usize) -> Result<(), WriteError> {
         let Label::Number(label) = rows.labels[row] else {
-            let text =
-                format!("svmlight labels are numbers, found {}: write vw, jsonl or csv instead", rows.labels[row]);
+            let text = format!("svmlight needs numeric labels, found {}; write vw, jsonl or csv", rows.labels[row]);
             return Err(WriteError::NotPossible(text));
         };
         if rows.weight(row) != 1.0 {
-            let text = "svmlight has no place for importance weights: write vw, jsonl or parquet instead";
+            let text = "svmlight cannot store example weights; write vw, jsonl or parquet";
             return Err(WriteError::NotPossible(text.into()));
         }
         let mut entries = Vec::new();
@@ -75,7 +78,8 @@ impl<W: Write> RowWriter<W> {
             match key {
                 FeatureKey::Index(index) => entries.push((index, value)),
                 FeatureKey::Name(name) => {
-                    let text = format!("svmlight features are numbers, found {name:?}: write vw, jsonl or csv instead");
+                    let text =
+                        format!("svmlight needs feature indices, found the name {name:?}; write vw, jsonl or csv");
                     return Err(WriteError::NotPossible(text));
                 }
             }
@@ -93,7 +97,7 @@ impl<W: Write> RowWriter<W> {
             Label::Number(label) => write!(self.out, "{label} ")?,
             Label::Absent => {}
             Label::Text(text) => {
-                let text = format!("Vowpal Wabbit labels are numbers, found {text:?}: write jsonl or csv instead");
+                let text = format!("Vowpal Wabbit needs numeric labels, found {text:?}; write jsonl or csv");
                 return Err(WriteError::NotPossible(text));
             }
         }
@@ -107,9 +111,8 @@ impl<W: Write> RowWriter<W> {
         for (key, value) in rows.entries(row) {
             let name = name_of(key);
             if name.contains([' ', '\t', ':', '|', '\n']) || name.is_empty() {
-                let text = format!(
-                    "a Vowpal Wabbit name has no blanks, ':' or '|', found {name:?}: write jsonl or csv instead"
-                );
+                let text =
+                    format!("Vowpal Wabbit names cannot hold spaces, ':' or '|', found {name:?}; write jsonl or csv");
                 return Err(WriteError::NotPossible(text));
             }
             match value {
@@ -151,7 +154,7 @@ impl<W: Write> RowWriter<W> {
         table.rows.push(TableRow { label: rows.labels[row].clone(), weight: rows.weight(row), cells });
     }
 
-    /// Writes what waited; returns the inner writer.
+    /// Writes the stored rows of a table and returns the inner writer.
     pub fn finish(mut self) -> Result<W, WriteError> {
         if matches!(self.format, Format::Csv | Format::Tsv) {
             self.write_table()?;
@@ -161,32 +164,25 @@ impl<W: Write> RowWriter<W> {
     }
 
     fn write_table(&mut self) -> Result<(), WriteError> {
-        let comma = if self.format == Format::Tsv { "\t" } else { "," };
+        let delimiter = if self.format == Format::Tsv { b'\t' } else { b',' };
         let table = std::mem::take(&mut self.table);
-        let weighted = table.rows.iter().any(|row| row.weight != 1.0);
+        let is_weighted = table.rows.iter().any(|row| row.weight != 1.0);
         let mut names: Vec<(&String, usize)> = table.columns.iter().map(|(name, &at)| (name, at)).collect();
         names.sort_by_key(|(name, _)| match FeatureKey::from_name(name) {
             FeatureKey::Index(index) => (index, String::new()),
             FeatureKey::Name(name) => (u32::MAX, name.to_string()),
         });
-        write!(self.out, "y{}", if weighted { format!("{comma}weight") } else { String::new() })?;
-        for (name, _) in &names {
-            write!(self.out, "{comma}{}", quoted(name))?;
-        }
-        writeln!(self.out)?;
+        let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(&mut self.out);
+        let head = std::iter::once("y").chain(is_weighted.then_some("weight"));
+        out.write_record(head.chain(names.iter().map(|(name, _)| name.as_str())))?;
         for TableRow { label, weight, cells } in &table.rows {
-            let label = if *label == Label::Absent { String::new() } else { quoted(&label.to_string()) };
-            write!(self.out, "{label}")?;
-            if weighted {
-                write!(self.out, "{comma}{weight}")?;
-            }
+            let label = if *label == Label::Absent { String::new() } else { label.to_string() };
             let cells: BTreeMap<usize, f64> = cells.iter().copied().collect();
-            for (_, at) in &names {
-                write!(self.out, "{comma}{}", cells.get(at).copied().unwrap_or(0.0))?;
-            }
-            writeln!(self.out)?;
+            let weight = is_weighted.then(|| weight.to_string());
+            let values = names.iter().map(|(_, at)| cells.get(at).copied().unwrap_or(0.0).to_string());
+            out.write_record(std::iter::once(label).chain(weight).chain(values))?;
         }
-        Ok(())
+        Ok(out.flush()?)
     }
 }
 

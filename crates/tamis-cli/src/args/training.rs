@@ -1,0 +1,71 @@
+//! Flags of the commands that train on rows.
+
+use bytesize::ByteSize;
+use clap::Args;
+use tamis::data::TaskKind;
+use tamis::read::memory_of_this_machine;
+use tamis::train::FitOptions;
+use tamis::tune::Measure;
+
+use super::input::DataArgs;
+use crate::error::CliError;
+use crate::signals::stop_on_signal;
+
+/// How training rows are interpreted and stored.
+#[derive(Args)]
+pub struct TrainingDataArgs {
+    /// Type of the target: auto, binary, multiclass or regression
+    #[arg(long, value_name = "TASK", default_value = "auto", value_parser = task_parser)]
+    pub task: TaskKind,
+    /// Memory for stored rows, e.g. 500M or 2G [default: half of the machine's memory]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub memory: Option<u64>,
+}
+
+impl TrainingDataArgs {
+    /// The options of a fit to the given data. Ctrl-C stops it.
+    pub fn fit_options(&self, data: &DataArgs) -> Result<FitOptions, CliError> {
+        Ok(FitOptions {
+            sources: data.sources()?,
+            read: data.input.options(true),
+            task: self.task,
+            memory: self.memory.unwrap_or_else(memory_of_this_machine),
+            stop: stop_on_signal(),
+            ..FitOptions::default()
+        })
+    }
+}
+
+pub fn task_parser(text: &str) -> Result<TaskKind, String> {
+    let found = TaskKind::ALL.into_iter().find(|task| task.name() == text);
+    found.ok_or_else(|| format!("expected one of {}", TaskKind::ALL.map(TaskKind::name).join(", ")))
+}
+
+pub fn measure_parser(text: &str) -> Result<Measure, String> {
+    let found = Measure::ALL.into_iter().find(|measure| measure.name() == text);
+    found.ok_or_else(|| format!("expected one of {}", Measure::ALL.map(Measure::name).join(", ")))
+}
+
+/// A number of bytes. As in GNU tools, `M` and `MiB` are 2²⁰ bytes and `MB` is 10⁶.
+pub fn bytes_parser(text: &str) -> Result<u64, String> {
+    let is_prefix = text.ends_with(['K', 'M', 'G', 'T', 'k', 'm', 'g', 't']);
+    let text = if is_prefix { format!("{text}iB") } else { text.to_string() };
+    let bytes = text.parse::<ByteSize>().ok().filter(|bytes| bytes.as_u64() < 1 << 50);
+    bytes.map(|bytes| bytes.as_u64()).ok_or_else(|| "expected a number of bytes such as 500M or 2G".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_units() {
+        assert_eq!(bytes_parser("500M"), Ok(500 << 20));
+        assert_eq!(bytes_parser("1.5GiB"), Ok(3 << 29));
+        assert_eq!(bytes_parser("2MB"), Ok(2_000_000));
+        assert_eq!(bytes_parser("77"), Ok(77));
+        assert!(bytes_parser("much").is_err() && bytes_parser("-1G").is_err());
+        assert!(bytes_parser("5MG").is_err(), "one unit, not two");
+        assert!(bytes_parser("9999999G").is_err() && bytes_parser("G").is_err() && bytes_parser("").is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! `tamis resize`: changes the number of features of a fitted model, without data.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+use serde_json::{Value, json};
+use tamis::model::{Cut, Model};
+
+use crate::args::output::OutputArgs;
+use crate::error::CliError;
+use crate::output::format::count;
+use crate::output::{print_line, sizes};
+use crate::output_file::check_writable;
+
+#[derive(Args)]
+#[command(group = ArgGroup::new("size").required(true))]
+pub struct ResizeArgs {
+    /// Model file; the method of the model must be stabilized
+    pub model: PathBuf,
+    /// Number of features; between two fitted sizes, the strongest features of the larger one
+    #[arg(long, value_name = "N", group = "size")]
+    pub k: Option<usize>,
+    /// Keep the features with at least this selection frequency
+    #[arg(long, value_name = "X", group = "size", allow_hyphen_values = true)]
+    pub frequency: Option<f64>,
+    /// Model file to write
+    #[arg(long, short, value_name = "MODEL")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub fn run(args: ResizeArgs) -> Result<(), CliError> {
+    let model = Model::load(&args.model)?;
+    check_writable(&args.out)?;
+    let size = match (args.k, args.frequency) {
+        (Some(size), _) => Cut::Size(size),
+        (None, frequency) => Cut::Stability(frequency.expect("clap requires one of the two")),
+    };
+    let resized = model.recut(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
+    resized.save(&args.out)?;
+    if args.output.json {
+        print_line!("{}", as_json(&args, &model, &resized))?;
+    } else if !args.output.quiet {
+        print_line!("{}\nmodel: {}", as_text(&args, &model, &resized), args.out.display())?;
+    }
+    Ok(())
+}
+
+/// The bound on false selections among the features with the given frequency.
+fn false_selections(args: &ResizeArgs, model: &Model) -> Option<f64> {
+    model.selection.as_ref()?.false_selections(args.frequency?)
+}
+
+/// The new and the old size with their held-out estimates.
+fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
+    let sizes = [after, before].map(|model| count(model.nonzeros() as u64));
+    let mut text = format!("{} features instead of {}", sizes[0], sizes[1]);
+    if let Some(frequency) = args.frequency {
+        text += &format!(": those with selection frequency ≥ {frequency}");
+    }
+    for (name, model) in [("\nnow:    ", after), ("\nbefore: ", before)] {
+        let estimate = model.selection.as_ref().map(|selection| sizes::estimate(model, selection));
+        text += &format!("{name}{}", estimate.unwrap_or_default());
+    }
+    if let Some(bound) = false_selections(args, after) {
+        let each = if after.outputs.len() > 1 { " for each class" } else { "" };
+        text += &format!("\nat most {} expected by chance{each} (approximate bound)", sizes::bounded(bound));
+    }
+    text
+}
+
+fn as_json(args: &ResizeArgs, before: &Model, after: &Model) -> Value {
+    let step = sizes::step(after);
+    json!({
+        "model": args.out,
+        "from": args.model,
+        "nonzeros": after.nonzeros(),
+        "nonzeros_before": before.nonzeros(),
+        "size": step.map(|step| step.size),
+        "between": sizes::neighbours(after).map(|(larger, smaller)| json!([larger, smaller])),
+        "error": step.and_then(|step| step.error),
+        "loss": step.map(|step| step.loss),
+        "standard_error": step.map(|step| step.standard_error),
+        "false_selections": false_selections(args, after),
+    })
+}

@@ -1,0 +1,44 @@
+//! Tables as CSV text.
+
+use tamis::model::{Feature, Model};
+
+/// Rows of equal length as CSV.
+pub fn text<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row.into_iter().collect::<Vec<_>>()).expect("rows of one length fit in memory");
+    }
+    String::from_utf8(writer.into_inner().expect("memory takes all bytes")).expect("cells are text")
+}
+
+/// The features of a model, output by output, at most `top` of each.
+pub fn features(model: &Model, top: usize) -> String {
+    let has_class = model.outputs.len() > 1;
+    let class = has_class.then(|| "class".to_string());
+    let names = ["name", "weight", "scale", "frequency", "evidence", "evidence_sd"].map(String::from);
+    let mut rows: Vec<Vec<String>> = vec![class.into_iter().chain(names).collect()];
+    for output in &model.outputs {
+        let class = output.class.as_ref().filter(|_| has_class).map(ToString::to_string);
+        let row = |feature: &Feature| class.clone().into_iter().chain(cells(feature)).collect();
+        rows.extend(output.features.iter().take(top).map(row));
+    }
+    text(rows)
+}
+
+fn cells(feature: &Feature) -> [String; 6] {
+    let optional = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let Feature { name, weight, scale, stability, evidence, .. } = feature;
+    let [mean, deviation] = [0, 1].map(|at| optional(evidence.map(|numbers| numbers[at])));
+    [name.clone(), weight.to_string(), scale.to_string(), optional(*stability), mean, deviation]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_needed() {
+        let row = ["say \"hi\", you", "plain"].map(String::from);
+        assert_eq!(text([row]), "\"say \"\"hi\"\", you\",plain\n");
+    }
+}

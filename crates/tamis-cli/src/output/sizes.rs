@@ -1,0 +1,225 @@
+//! The size path of a stabilized model: the sizes that were fitted, their held-out estimates, and which of them
+//! `tamis resize` can write.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tamis::loss::LossKind;
+use tamis::model::{Model, Selection, Step, Task};
+use tamis::recipe::{Origin, Recipe};
+
+use super::format::{count, loss, percent, shell_word};
+use super::table;
+
+/// The selection frequency at which the expected number of false selections is shown.
+pub const STABLE_FREQUENCY: f64 = 0.75;
+
+/// The measure shown first: the error of classes, the RMSE under squared loss, or else the loss.
+#[derive(Clone, Copy, PartialEq)]
+enum Headline {
+    Error,
+    Rmse,
+    Loss,
+}
+
+impl Headline {
+    fn of(model: &Model) -> Self {
+        match (&model.task, model.loss) {
+            (Task::Classes(_), _) => Headline::Error,
+            (Task::Regression, LossKind::Squared) => Headline::Rmse,
+            (Task::Regression, _) => Headline::Loss,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Headline::Error => "error",
+            Headline::Rmse => "RMSE",
+            Headline::Loss => "loss",
+        }
+    }
+
+    /// The estimate with its standard error.
+    fn value(self, step: &Step) -> String {
+        match (self, step.error) {
+            (Headline::Error, Some(error)) => format!("{:.2} ± {}", 100.0 * error, percent(step.standard_error)),
+            (Headline::Rmse, _) => {
+                let root = step.loss.max(0.0).sqrt();
+                // Delta method: the standard error of the mean square, divided by the slope of the square.
+                let standard_error = step.standard_error / (2.0 * root).max(f64::MIN_POSITIVE);
+                format!("{} ± {}", loss(root), loss(standard_error))
+            }
+            _ => format!("{} ± {}", loss(step.loss), loss(step.standard_error)),
+        }
+    }
+
+    fn named(self, step: &Step) -> String {
+        format!("{} {}", self.name(), self.value(step))
+    }
+}
+
+/// Where a model lies on its size path.
+enum Place<'a> {
+    /// It is this step.
+    At(&'a Step),
+    /// It was resized to a size without an estimate: the next larger and the next smaller step.
+    Between(&'a Step, Option<&'a Step>),
+}
+
+fn place<'a>(model: &Model, selection: &'a Selection) -> Place<'a> {
+    let (steps, size) = (&selection.ladder, model.nonzeros());
+    let chosen = &steps[selection.chosen];
+    if chosen.outputs == model.outputs {
+        return Place::At(chosen);
+    }
+    let larger = steps.iter().rfind(|step| step.size > size).unwrap_or(chosen);
+    Place::Between(larger, steps.iter().find(|step| step.size < size))
+}
+
+/// The step of the size path that a model is, if it is one.
+pub fn step(model: &Model) -> Option<&Step> {
+    match place(model, model.selection.as_ref()?) {
+        Place::At(step) => Some(step),
+        Place::Between(..) => None,
+    }
+}
+
+/// The sizes next to a model that is no step of the path.
+pub fn neighbours(model: &Model) -> Option<(usize, Option<usize>)> {
+    match place(model, model.selection.as_ref()?) {
+        Place::At(_) => None,
+        Place::Between(larger, smaller) => Some((larger.size, smaller.map(|step| step.size))),
+    }
+}
+
+/// The held-out estimate of a model, or those of the nearest sizes.
+pub fn estimate(model: &Model, selection: &Selection) -> String {
+    let headline = Headline::of(model);
+    let named = |step: &Step| format!("{} ({})", count(step.size as u64), headline.named(step));
+    match place(model, selection) {
+        Place::At(step) => format!("held-out {}", headline.named(step)),
+        Place::Between(larger, Some(smaller)) => {
+            format!("no held-out estimate for this size; nearest sizes: {}, {}", named(larger), named(smaller))
+        }
+        Place::Between(larger, None) => {
+            format!("no held-out estimate for this size; nearest size: {}", named(larger))
+        }
+    }
+}
+
+/// Which size a fit selected and why, and what a smaller model would cost.
+pub fn selected(model: &Model, path: &str) -> Option<String> {
+    let selection = model.selection.as_ref()?;
+    let Origin::Fit(Recipe { k: asked, .. }) = model.recipe else { return None };
+    let (steps, headline) = (&selection.ladder, Headline::of(model));
+    let chosen = steps.get(selection.chosen)?;
+    let smaller = steps.get(selection.chosen + 1);
+    let features = |step: &Step| format!("{} features ({})", count(step.size as u64), headline.named(step));
+    let first = format!("selected {}: {}", features(chosen), reason(selection, asked, features));
+    let resize = |size: usize| format!("`tamis resize {} --k {size} -o SMALLER`", shell_word(path));
+    let second = match smaller {
+        Some(step) => format!("next smaller: {}: {}", features(step), resize(step.size)),
+        None if chosen.size > 1 => {
+            let half = chosen.size / 2;
+            format!("next smaller: {half} features (no held-out estimate): {}", resize(half))
+        }
+        None => return Some(first),
+    };
+    Some(format!("{first}\n{second}"))
+}
+
+/// Why the size was selected.
+fn reason(selection: &Selection, asked: Option<usize>, features: impl Fn(&Step) -> String) -> String {
+    let steps = &selection.ladder;
+    let chosen = &steps[selection.chosen];
+    if let Some(asked) = asked {
+        return if chosen.size == asked { "set by --k".into() } else { format!("--k {asked} was requested") };
+    }
+    let value = |step: &Step| step.error.unwrap_or(step.loss);
+    let best = steps.iter().min_by(|a, b| value(a).total_cmp(&value(b))).unwrap_or(chosen);
+    if best.size > chosen.size {
+        return format!("smallest size within √2 standard errors of the best, {}", features(best));
+    }
+    match steps.get(selection.chosen + 1) {
+        Some(_) => "best size; the next smaller one is not within √2 standard errors".into(),
+        None => "best size, and the smallest one fitted".into(),
+    }
+}
+
+/// The size path as a table.
+pub fn table(model: &Model, selection: &Selection, path: &str) -> String {
+    let headline = Headline::of(model);
+    let is_step = matches!(place(model, selection), Place::At(_));
+    let mut head = vec!["features".to_string(), headline.name().into()];
+    head.extend((headline != Headline::Loss).then(|| "loss".into()));
+    head.extend(["per path".into(), String::new()]);
+    let row = |(at, step): (usize, &Step)| {
+        let mut cells = vec![count(step.size as u64), headline.value(step)];
+        cells.extend((headline != Headline::Loss).then(|| loss(step.loss)));
+        let mark = match (at == selection.chosen, step.outputs.is_empty()) {
+            (true, _) if is_step => "◄ this model",
+            (true, _) => "◄ resized from",
+            (false, false) => "resize",
+            (false, true) => "",
+        };
+        cells.extend([format!("{:.1}", step.selected), mark.into()]);
+        cells
+    };
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(selection.ladder.iter().enumerate().map(row)).collect();
+    let mut text = format!(
+        "size path with held-out estimates\n{}per path: mean number of features that a path selects",
+        table::narrowed(rows),
+    );
+    if selection.ladder.iter().any(|step| !step.outputs.is_empty()) {
+        let path = shell_word(path);
+        text +=
+            &format!("\nresize: `tamis resize {path} --k N -o FILE` writes this size or a smaller one without data");
+    }
+    text
+}
+
+/// How many features are stable, and how many of these are expected to be false selections.
+pub fn stable(model: &Model, selection: &Selection) -> String {
+    let stable = stable_features(model, STABLE_FREQUENCY);
+    let [few, all] = [stable, model.nonzeros()].map(|number| count(number as u64));
+    let first = format!("{few} of {all} features have a selection frequency ≥ {STABLE_FREQUENCY}");
+    let Some(bound) = selection.false_selections(STABLE_FREQUENCY) else { return first };
+    let bound_text = if bound < stable as f64 {
+        let each = if model.outputs.len() > 1 { " for each class" } else { "" };
+        format!("at most {} expected by chance{each}", bounded(bound))
+    } else {
+        format!("at most {} expected by chance, which is not informative", bounded(bound))
+    };
+    format!(
+        "{first}; {bound_text}\n\
+         (bound of Meinshausen & Bühlmann; approximate, because features removed early are not selected later)"
+    )
+}
+
+/// A bound on a count with two decimals.
+pub fn bounded(bound: f64) -> String {
+    if bound < 0.01 { "0.01".into() } else { format!("{bound:.2}") }
+}
+
+/// The number of distinct features with at least this selection frequency in any output.
+pub fn stable_features(model: &Model, frequency: f64) -> usize {
+    let features = model.outputs.iter().flat_map(|output| &output.features);
+    let stable = features.filter(|feature| feature.stability >= Some(frequency)).map(|feature| &feature.name);
+    stable.collect::<BTreeSet<_>>().len()
+}
+
+/// The size path as JSON.
+pub fn as_json(selection: &Selection) -> Value {
+    let step = |(number, step): (usize, &Step)| {
+        json!({
+            "size": step.size,
+            "error": step.error,
+            "standard_error": step.standard_error,
+            "loss": step.loss,
+            "mean_per_path": step.selected,
+            "chosen": number == selection.chosen,
+            "resizable": !step.outputs.is_empty(),
+        })
+    };
+    selection.ladder.iter().enumerate().map(step).collect()
+}
