@@ -6,12 +6,13 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tamis::moments::{CollectOptions, Column, Moments, MomentsError, Products, collect};
+use tamis::param::worded;
 use tamis::read::memory_of_this_machine;
 use tamis::train::TaskKind;
 
 use super::Failure;
 use super::fit::{can_be_written, stop_on_signal};
-use crate::args::{ReadingArgs, bytes_parser, task_parser};
+use crate::args::{ReadingArgs, bytes_parser, flag, task_parser};
 use crate::output::progress::Screen;
 use crate::output::{print_line, table};
 
@@ -130,7 +131,8 @@ fn gather(args: MomentsArgs) -> Result<(), Failure> {
 fn options(args: &MomentsArgs) -> Result<CollectOptions, Failure> {
     let products = match &args.products {
         Some(path) => {
-            let failed = |error: &dyn std::fmt::Display| Failure::Text(format!("{}: {error}", path.display()));
+            let failed =
+                |error: &dyn std::fmt::Display| Failure::Text(format!("{}: {}", path.display(), worded(error, flag)));
             let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
             Products::parse(&text).map_err(|error| failed(&error))?
         }
@@ -168,7 +170,8 @@ fn join(args: &JoinArgs, step: fn(&mut Moments, &Moments) -> Result<(), MomentsE
     let mut moments = Moments::load(&args.files[0])?;
     for file in &args.files[1..] {
         let other = Moments::load(file)?;
-        step(&mut moments, &other).map_err(|error| Failure::Text(format!("{}: {error}", file.display())))?;
+        let failed = |error| Failure::Text(format!("{}: {}", file.display(), worded(&error, flag)));
+        step(&mut moments, &other).map_err(failed)?;
     }
     moments.save(&args.output.out)?;
     tell(&args.output, &moments, started)

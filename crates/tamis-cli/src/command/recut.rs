@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 use tamis::model::{Cut, Model};
+use tamis::param::worded;
 
 use super::Failure;
 use super::fit::can_be_written;
+use crate::args::flag;
 use crate::output::{ladder, print_line, table};
 
 #[derive(Args)]
@@ -36,7 +38,9 @@ pub fn run(args: RecutArgs) -> Result<(), Failure> {
         (Some(size), _) => Cut::Size(size),
         (None, share) => Cut::Stability(share.expect("clap asks for one of the two")),
     };
-    let recut = model.recut(cut).map_err(|error| Failure::Text(format!("{}: {error}", args.model.display())))?;
+    let recut = model
+        .recut(cut)
+        .map_err(|error| Failure::Text(format!("{}: {}", args.model.display(), worded(&error, flag))))?;
     recut.save(&args.out)?;
     match args.json {
         true => print_line!("{}", as_json(&args, &model, &recut))?,

@@ -57,7 +57,8 @@ impl Case {
     /// Plain descent with the rate of [`Case::without_penalty`].
     pub fn plain_descent(&self) -> Recipe {
         let recipe = self.without_penalty();
-        let steps = recipe.method.steps().expect("descent has a schedule");
+        // Methods with a schedule of their own are not plain descent, with whatever rate.
+        let steps = recipe.method.steps().unwrap_or_else(|| SgdParams::default().steps());
         let params = SgdParams {
             schedule: Some(steps.schedule),
             learning_rate: Some(steps.learning_rate),
