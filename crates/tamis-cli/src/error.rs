@@ -41,7 +41,7 @@ pub enum CliError {
 impl CliError {
     /// An error about a file.
     pub fn of_file(path: impl fmt::Display, error: impl fmt::Display) -> Self {
-        CliError::Message(format!("{path}: {error}"))
+        CliError::Message(format!("{path}: {}", worded(&error, flag)))
     }
 
     /// Whether the reader of our output went away, which is not an error.

@@ -105,7 +105,7 @@ fn complaints_say_what_to_do() {
         told("stability d.svm --method ftrl --share 1")
             .contains("the share of rows must lie between 0.01 and 0.99, got 1")
     );
-    assert!(told("stability d.svm --method ftrl --k 0").contains("--k must be at least 1"));
+    assert!(told("stability d.svm --method ftrl --k 0").contains("--k must be a whole number of at least 1, got 0"));
     folder.write("few.svm", "0 1:1\n1 2:1\n0 1:1\n1 2:1\n");
     assert!(told("stability few.svm --method ftrl --share 0.99 --runs 9").contains("has no rows to measure on"));
 }

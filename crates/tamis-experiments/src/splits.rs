@@ -52,7 +52,7 @@ impl Session<'_> {
 
     /// The recipe of a column, with its size chosen by cross-validation.
     fn chosen(&self, column: &str) -> Result<SolveRecipe, String> {
-        let by_folds = Fields::from([("choose".to_string(), "cv".into())]);
+        let by_folds = Fields::from([("criterion".to_string(), "cv".into())]);
         let recipe = self.experiment.runs[column].solving(&by_folds);
         recipe.unwrap_or_else(|| Err("an online learner: compared with the others in tables 2 and 3".into()))
     }

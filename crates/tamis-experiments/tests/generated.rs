@@ -53,7 +53,7 @@ solve = { method = "mcp", refit = true }
 
 [runs.tsgd]
 title = "TSGD"
-recipe = { method = "tsgd", rate = "constant", scale = "none" }
+recipe = { method = "tsgd", schedule = "constant", scale = "none" }
 grid = { learning-rate = [1e-4, 1e-3, 100] }
 runs = 2
 

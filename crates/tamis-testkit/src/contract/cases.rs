@@ -1,7 +1,7 @@
 //! The recipes every law is tried on: every method, every rate it takes, and the corners of its numbers.
 
 use tamis::loss::{AnyLoss, LossKind};
-use tamis::recipe::{Method, Recipe, ScheduleKind, SgdParams, Steps};
+use tamis::recipe::{Method, Recipe, ScheduleKind, SgdParams};
 
 use crate::streams::HUBER;
 
@@ -57,9 +57,8 @@ impl Case {
     /// Plain descent with the rate of [`Case::without_penalty`].
     pub fn plain_descent(&self) -> Recipe {
         let recipe = self.without_penalty();
-        // A method without a schedule opts out of being descent: any steps show that it must.
-        let any = Steps { schedule: ScheduleKind::Auto, learning_rate: 0.5, power: 0.5 };
-        let steps = recipe.method.steps().unwrap_or(any);
+        // Methods with a schedule of their own are not plain descent, with whatever rate.
+        let steps = recipe.method.steps().unwrap_or_else(|| SgdParams::default().steps());
         let params = SgdParams {
             schedule: Some(steps.schedule),
             learning_rate: Some(steps.learning_rate),
