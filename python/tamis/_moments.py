@@ -23,7 +23,7 @@ class Moments:
         What the labels are.
     folds : int, default=1
         Folds for cross-validation: row i belongs to fold i mod ``folds``.
-    forget : float, default=0.0
+    decay : float, default=0.0
         The least share of a new row in the averages; 0 weighs all rows alike.
     interactions : bool, default=False
         Whether products of all pairs of columns are columns too.
@@ -45,12 +45,12 @@ class Moments:
     100
     """
 
-    def __init__(self, task="regression", *, folds=1, forget=0.0, interactions=False):
+    def __init__(self, task="regression", *, folds=1, decay=0.0, interactions=False):
         if task not in ("regression", "classes"):
             raise ParamError(f"task must be regression or classes, got {task!r}")
         self.task = task
         self._columns = BaseEstimator()
-        self._core = _core.Moments(task == "regression", int(folds), float(forget), bool(interactions))
+        self._core = _core.Moments(task == "regression", int(folds), float(decay), bool(interactions))
 
     @classmethod
     def _of(cls, core, columns=None):
@@ -100,7 +100,7 @@ class Moments:
 
     @classmethod
     def of_files(
-        cls, paths, *, task="auto", folds=1, forget=0.0, interactions=False, screen=None, reading=None, n_jobs=None
+        cls, paths, *, task="auto", folds=1, decay=0.0, interactions=False, screen=None, reading=None, n_jobs=None
     ):
         """Moments of the rows of files, as ``tamis moments`` collects them.
 
@@ -110,7 +110,7 @@ class Moments:
             The files.
         task : {"auto", "binary", "multiclass", "regression"}, default="auto"
             What the labels are.
-        folds, forget, interactions
+        folds, decay, interactions
             As in the constructor.
         screen : int, default=None
             Keep only so many features, those most correlated with the target.
@@ -122,7 +122,7 @@ class Moments:
         reading = {**_input.READING, **(reading or {})}
         threads = os.cpu_count() if n_jobs is None else n_jobs
         files = _input.as_paths(paths)
-        return cls._of(_core.Moments.of_files(files, reading, task, folds, forget, interactions, screen, threads))
+        return cls._of(_core.Moments.of_files(files, reading, task, folds, decay, interactions, screen, threads))
 
     def merge(self, other):
         """Joins with moments of other rows; returns self."""

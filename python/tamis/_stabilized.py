@@ -18,10 +18,10 @@ ATTRIBUTES = """
     Attributes
     ----------
     coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
-    stability_ : ndarray, the share of paths that selected each feature, in the shape of ``coef_``; 0 outside the model
+    selection_frequency_ : ndarray, the share of paths that selected each feature, in the shape of ``coef_``; 0 outside the model
     coef_path_ : list of (size, sparse array), other models of the same training, from large to small
     path_ : list of dict, every rung of the ladder: size, loss, error and its standard error
-    features_ : list of dict, the features with their weights and stability, largest effect first
+    features_ : list of dict, the features with their weights and frequency, largest effect first
     n_features_in_, feature_names_in_ : the columns, where they have fixed places{classes}
 """
 
@@ -64,14 +64,14 @@ class Stabilized(Trained):
             raise ParamError(f"a model of the method {model.method!r} has no ladder: load it with tamis.load")
         return super()._from_file(model)
 
-    def recut(self, n_features_to_select=None, *, stability=None):
+    def resize(self, n_features_to_select=None, *, frequency=None):
         """The same training's model with other features; no data are needed.
 
         Parameters
         ----------
         n_features_to_select : int, default=None
             So many features.
-        stability : float, default=None
+        frequency : float, default=None
             The features that at least this share of the paths selected.
 
         Returns
@@ -79,16 +79,16 @@ class Stabilized(Trained):
         estimator
             Another fitted estimator; this one is unchanged.
         """
-        model = self._fitted().recut(n_features_to_select, stability)
+        model = self._fitted().resize(n_features_to_select, frequency)
         other = copy.copy(self)
         if n_features_to_select is not None:
             other.n_features_to_select = n_features_to_select
         return other._take_model(model)
 
     @property
-    def stability_(self):
+    def selection_frequency_(self):
         """The share of paths that selected each feature; 0 for features outside the model."""
-        shares = self._spread(self._fitted_attribute("stability_").outputs, of=3).toarray()
+        shares = self._spread(self._fitted_attribute("selection_frequency_").outputs, of=3).toarray()
         return shares if len(shares) > 1 else shares[0]
 
     @property
@@ -100,7 +100,7 @@ class Stabilized(Trained):
     @property
     def coef_path_(self) -> list:
         """Other models of the same training, large to small: pairs of size and weights, one row an output."""
-        rungs = self._fitted_attribute("coef_path_").rungs
+        rungs = self._fitted_attribute("coef_path_").sizes
         return [(size, self._spread(outputs)) for size, _, outputs in rungs]
 
     def false_selections(self, cutoff: float) -> float | None:
@@ -133,9 +133,9 @@ class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
     >>> X = random.normal(size=(400, 30))
     >>> y = X[:, 4] + X[:, 9] > 0
     >>> model = StabilizedClassifier(n_features_to_select=2).fit(X, y)
-    >>> model.get_support(indices=True), model.stability_[[4, 9]]
+    >>> model.get_support(indices=True), model.selection_frequency_[[4, 9]]
     (array([4, 9]), array([1., 1.]))
-    >>> model.recut(1).get_support().sum()
+    >>> model.resize(1).get_support().sum()
     np.int64(1)
     """
     )

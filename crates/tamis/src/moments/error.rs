@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::data::tensor_file::TensorFileError;
 use crate::data::{DuplicateFeature, TargetError};
+use crate::io::ReadError;
 use crate::param::{Message, names};
-use crate::read::ReadError;
 
 /// Moments cannot be made, joined, saved or loaded.
 #[derive(Debug, Error)]
