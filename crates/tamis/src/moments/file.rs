@@ -163,7 +163,7 @@ mod tests {
         assert!(load(b"not at all").unwrap_err().to_string().contains("not a tamis-moments file"));
         let mut bytes = moments().to_bytes();
         *bytes.last_mut().unwrap() ^= 1;
-        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.moments: damaged: its checksum does not fit");
+        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.moments: damaged: checksum mismatch");
         let mut twice = moments();
         twice.columns[2] = twice.columns[1].clone();
         assert!(load(&twice.to_bytes()).unwrap_err().to_string().contains("a column comes twice"));
