@@ -34,7 +34,7 @@ NAMES = ("lmnn", "nca", "mmc")
 
 
 def mix(number):
-    """SplitMix64's finalizer, as in crates/tamis/src/random.rs."""
+    """SplitMix64's finalizer, as in crates/tamis/src/rng.rs."""
     number = (number + 0x9E3779B97F4A7C15) & MASK
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & MASK

@@ -3,10 +3,10 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tamis::columnar::ColumnarError;
-use tamis::model::{CutError, ModelError};
+use tamis::io::ReadError;
+use tamis::model::{ModelError, ResizeError};
 use tamis::moments::MomentsError;
 use tamis::param::{ParamName, worded};
-use tamis::read::ReadError;
 use tamis::recipe::RecipeError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
@@ -87,7 +87,7 @@ impl Raise for ModelError {
     }
 }
 
-impl Raise for CutError {
+impl Raise for ResizeError {
     fn raise(&self, py: Python<'_>) -> PyErr {
         raise("ParamError", &text_of(self), &[], py)
     }

@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tamis::data::Label;
 use tamis::data::TaskKind;
+use tamis::io::{Format, ReadOptions, RowSource, Source, expand, memory_of_this_machine};
 use tamis::param::names;
 use tamis::parse::Missing;
-use tamis::parse::columns::ColumnOptions;
-use tamis::read::{Format, ReadOptions, RowSource, Source, expand, memory_of_this_machine};
+use tamis::parse::schema::SchemaOptions;
 use tamis::recipe::{Family, Kind, Method, Param, Recipe, SolveRecipe};
 use tamis::train::{FitOptions, Fitted, TargetSpec, TrainError, Training, fit, fit_rows};
 
@@ -45,7 +45,7 @@ impl Reading {
             "skip-row" => Missing::SkipRow,
             other => return Err(param_error(&format!("missing must be error, zero or skip-row, got {other:?}"), py)),
         };
-        let columns = ColumnOptions {
+        let columns = SchemaOptions {
             target: self.target.clone(),
             weight: self.weight.clone(),
             ignore: self.ignore.clone(),

@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
 use tamis::columnar::ColumnarReader;
 use tamis::data::Label;
+use tamis::io::{Block, Csr, Dense, Labels, MatrixRows, ReadError, RowSource};
 use tamis::parse::Missing;
-use tamis::parse::columns::{ColumnOptions, KnownColumns};
-use tamis::read::{Block, Csr, Dense, Labels, MatrixRows, ReadError, RowSource};
+use tamis::parse::schema::{ModelSchema, SchemaOptions};
 
 use crate::error::OrRaise;
 
@@ -123,7 +123,7 @@ impl View<'_> {
         labels: Labels<'_>,
         weights: Option<&[f64]>,
         names: Option<&[String]>,
-        known: Option<KnownColumns>,
+        known: Option<ModelSchema>,
         run: impl FnOnce(&mut dyn RowSource) -> R,
     ) -> Result<R, ReadError> {
         macro_rules! rows {
@@ -141,7 +141,7 @@ impl View<'_> {
             View::Arrow(schema, batches) => {
                 // Labels come apart: no column is one, whatever it is called.
                 let known = Some(known.unwrap_or_default());
-                let options = ColumnOptions { known, missing: Missing::Error, ..ColumnOptions::default() };
+                let options = SchemaOptions { known, missing: Missing::Error, ..SchemaOptions::default() };
                 let failed = |source| ReadError::Columnar { file: "X".into(), source };
                 let reader = ColumnarReader::from_batches(&schema, batches, &options).map_err(failed)?;
                 Ok(run(&mut ArrowRows { reader, labels, weights, name: "X".into() }))
@@ -183,7 +183,7 @@ impl RowSource for ArrowRows<'_> {
         self.name.to_string()
     }
 
-    fn columns(&self) -> Option<KnownColumns> {
+    fn columns(&self) -> Option<ModelSchema> {
         self.reader.columns().map(|columns| columns.known())
     }
 }
@@ -192,7 +192,7 @@ impl RowSource for ArrowRows<'_> {
 pub struct Batches {
     tables: Py<PyAny>,
     waiting: VecDeque<Block>,
-    columns: Option<KnownColumns>,
+    columns: Option<ModelSchema>,
     rows: u64,
     /// What Python complained of.
     pub error: Option<PyErr>,
@@ -244,7 +244,7 @@ impl RowSource for Batches {
         "the batches".into()
     }
 
-    fn columns(&self) -> Option<KnownColumns> {
+    fn columns(&self) -> Option<ModelSchema> {
         self.columns.clone()
     }
 }

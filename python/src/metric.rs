@@ -6,8 +6,8 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use tamis::data::Dictionary;
-use tamis::read::{RowSource, RowStream, memory_of_this_machine};
+use tamis::data::Vocabulary;
+use tamis::io::{RowSource, RowStream, memory_of_this_machine};
 use tamis_metric::{
     Candidate, ClassScore, Dataset, EarlyStopping, Metric, MetricError, MetricOptions, Param, Params, Prediction, fit,
 };
@@ -22,12 +22,12 @@ use crate::progress::Watcher;
 #[pyclass(name = "Metric", module = "tamis._core", frozen)]
 pub struct PyMetric {
     metric: Metric,
-    dictionary: Dictionary,
+    vocabulary: Vocabulary,
 }
 
 impl From<Metric> for PyMetric {
     fn from(metric: Metric) -> Self {
-        PyMetric { dictionary: metric.dictionary(), metric }
+        PyMetric { vocabulary: metric.vocabulary(), metric }
     }
 }
 
@@ -128,7 +128,7 @@ impl PyMetric {
     fn coordinates(&self, source: &mut dyn RowSource) -> Result<Vec<Vec<f64>>, MetricError> {
         let mut places = Vec::new();
         while let Some(block) = source.next_block()? {
-            places.extend(self.metric.transform(&block.rows, &self.dictionary));
+            places.extend(self.metric.transform(&block.rows, &self.vocabulary));
         }
         Ok(places)
     }

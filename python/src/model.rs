@@ -6,9 +6,9 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tamis::data::Label;
+use tamis::io::{ReadError, RowSource, RowStream};
 use tamis::loss::Loss;
-use tamis::model::{Cut, Model, Output, Predictor};
-use tamis::read::{ReadError, RowSource, RowStream};
+use tamis::model::{Model, Output, Predictor, Resize};
 use tamis_report::of_model;
 
 use crate::error::OrRaise;
@@ -28,18 +28,18 @@ impl From<Model> for PyModel {
     }
 }
 
-/// Names, weights, scales and stability of an output's features.
+/// Names, weights, scales and selection frequencies of an output's features.
 type Told<'py> = (Vec<String>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
 
 fn told<'py>(output: &Output, py: Python<'py>) -> Told<'py> {
     let features = &output.features;
     let array = |numbers: Vec<f64>| PyArray1::from_vec(py, numbers);
-    let stability: Option<Vec<f64>> = features.iter().map(|feature| feature.stability).collect();
+    let frequency: Option<Vec<f64>> = features.iter().map(|feature| feature.frequency).collect();
     (
         features.iter().map(|feature| feature.name.clone()).collect(),
         array(features.iter().map(|feature| feature.weight).collect()),
         array(features.iter().map(|feature| feature.scale).collect()),
-        stability.filter(|list| !list.is_empty()).map(array),
+        frequency.filter(|list| !list.is_empty()).map(array),
     )
 }
 
@@ -134,12 +134,12 @@ impl PyModel {
         self.model.outputs.iter().map(|output| told(output, py)).collect()
     }
 
-    /// The ladder of sizes, from all features down, without weights: JSON, or nothing.
+    /// The sizes of sizes, from all features down, without weights: JSON, or nothing.
     #[getter]
     fn selection(&self) -> Option<String> {
-        let mut selection = self.model.selection.clone()?;
-        selection.ladder.iter_mut().for_each(|step| step.outputs = Vec::new());
-        serde_json::to_string(&selection).ok()
+        let mut size_path = self.model.size_path.clone()?;
+        size_path.sizes.iter_mut().for_each(|step| step.outputs = Vec::new());
+        serde_json::to_string(&size_path).ok()
     }
 
     /// How the features were drawn: JSON, or nothing.
@@ -148,10 +148,10 @@ impl PyModel {
         self.model.sampling.as_ref().map(|sampling| serde_json::to_string(sampling).expect("plain data becomes JSON"))
     }
 
-    /// The rungs of the ladder that are kept whole: size, intercepts, and outputs as in `outputs`.
+    /// The sizes that are kept whole: size, intercepts, and outputs as in `outputs`.
     #[getter]
-    fn rungs<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<f64>, Vec<Told<'py>>)> {
-        let steps = self.model.selection.iter().flat_map(|selection| &selection.ladder);
+    fn sizes<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<f64>, Vec<Told<'py>>)> {
+        let steps = self.model.size_path.iter().flat_map(|size_path| &size_path.sizes);
         let kept = steps.filter(|step| !step.outputs.is_empty());
         kept.map(|step| {
             let intercepts = step.outputs.iter().map(|output| output.intercept).collect();
@@ -160,20 +160,20 @@ impl PyModel {
         .collect()
     }
 
-    /// The same training's model with so many features, or with the surest ones only.
-    #[pyo3(signature = (size=None, stability=None))]
-    fn recut(&self, size: Option<usize>, stability: Option<f64>, py: Python<'_>) -> PyResult<PyModel> {
-        let cut = match (size, stability) {
-            (Some(size), None) => Cut::Size(size),
-            (None, Some(share)) => Cut::Stability(share),
-            _ => return Err(crate::error::param_error("give one of n_features_to_select and stability", py)),
+    /// The model of the same training with another number of features, or with a least selection frequency.
+    #[pyo3(signature = (size=None, frequency=None))]
+    fn resize(&self, size: Option<usize>, frequency: Option<f64>, py: Python<'_>) -> PyResult<PyModel> {
+        let cut = match (size, frequency) {
+            (Some(size), None) => Resize::Size(size),
+            (None, Some(share)) => Resize::Frequency(share),
+            _ => return Err(crate::error::param_error("give one of n_features_to_select and frequency", py)),
         };
-        Ok(self.model.recut(cut).or_raise(py)?.into())
+        Ok(self.model.resize(cut).or_raise(py)?.into())
     }
 
-    /// The bound on the expected number of false selections among features of at least this stability.
+    /// The bound on the expected number of false selections among features of at least this selection frequency.
     fn false_selections(&self, cutoff: f64) -> Option<f64> {
-        self.model.selection.as_ref()?.false_selections(cutoff)
+        self.model.size_path.as_ref()?.false_selections(cutoff)
     }
 
     /// Raw scores of rows: one row each, one column an output.

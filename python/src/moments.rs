@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
 use tamis::data::TaskKind;
-use tamis::moments::{CollectOptions, Gathering, Moments, MomentsError, Products, collect};
-use tamis::read::{ReadOptions, RowSource, memory_of_this_machine};
+use tamis::io::{ReadOptions, RowSource, memory_of_this_machine};
+use tamis::moments::{CollectOptions, IncrementalMoments, Moments, MomentsError, Products, collect};
 use tamis::recipe::{SolveRecipe, Solver};
 use tamis::solve::{SolveOptions, solve};
 
@@ -23,21 +23,21 @@ pub struct PyMoments {
     numeric: bool,
     options: CollectOptions,
     done: Option<Moments>,
-    open: Option<Gathering>,
+    open: Option<IncrementalMoments>,
 }
 
 impl PyMoments {
     /// All rows seen.
     fn whole(&self) -> Result<Moments, MomentsError> {
         let Some(open) = &self.open else {
-            let empty = || Gathering::new(self.numeric, &self.options)?.moments();
+            let empty = || IncrementalMoments::new(self.numeric, &self.options)?.moments();
             return self.done.clone().map_or_else(empty, Ok);
         };
         let mut open = open.moments()?;
         let Some(done) = &self.done else { return Ok(open) };
         let mut whole = done.clone();
         // What has decayed joins with rows that have not.
-        open.forget = open.forget.or(whole.forget.filter(|rate| *rate == 0.0));
+        open.decay = open.decay.or(whole.decay.filter(|rate| *rate == 0.0));
         whole.merge(&open)?;
         Ok(whole)
     }
@@ -53,24 +53,24 @@ impl PyMoments {
 #[pymethods]
 impl PyMoments {
     #[new]
-    fn new(numeric: bool, folds: usize, forget: f64, interactions: bool, py: Python<'_>) -> PyResult<Self> {
+    fn new(numeric: bool, folds: usize, decay: f64, interactions: bool, py: Python<'_>) -> PyResult<Self> {
         let products = if interactions { Products::All } else { Products::None };
         let options =
-            CollectOptions { folds, forget, products, memory: memory_of_this_machine(), ..CollectOptions::default() };
-        let open = Some(Gathering::new(numeric, &options).or_raise(py)?);
+            CollectOptions { folds, decay, products, memory: memory_of_this_machine(), ..CollectOptions::default() };
+        let open = Some(IncrementalMoments::new(numeric, &options).or_raise(py)?);
         Ok(PyMoments { numeric, options, done: None, open })
     }
 
     /// Moments of the rows of files. What the labels are is in `task`.
     #[staticmethod]
-    #[pyo3(signature = (paths, reading, task, folds, forget, interactions, screen, threads))]
+    #[pyo3(signature = (paths, reading, task, folds, decay, interactions, screen, threads))]
     #[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
     fn of_files(
         paths: Vec<String>,
         reading: Reading,
         task: &str,
         folds: usize,
-        forget: f64,
+        decay: f64,
         interactions: bool,
         screen: Option<usize>,
         threads: usize,
@@ -83,7 +83,7 @@ impl PyMoments {
             read: ReadOptions { threads, ..reading.options(py)? },
             task: kind.ok_or_else(|| param_error(&format!("unknown task {task:?}"), py))?,
             folds,
-            forget,
+            decay,
             products: if interactions { Products::All } else { Products::None },
             screen,
             memory: memory_of_this_machine(),
@@ -123,13 +123,13 @@ impl PyMoments {
     /// Takes the rows of a table.
     fn observe(&mut self, table: Table<'_>, py: Python<'_>) -> PyResult<()> {
         if self.open.is_none() {
-            if self.done.as_ref().is_some_and(|done| done.forget.is_some_and(|rate| rate > 0.0)) {
-                let text = "moments that forget take no further rows once they were joined, saved or loaded";
+            if self.done.as_ref().is_some_and(|done| done.decay.is_some_and(|rate| rate > 0.0)) {
+                let text = "moments that decay take no further rows once they were joined, saved or loaded";
                 return Err(param_error(text, py));
             }
             let folds = self.done.as_ref().map_or(self.options.folds, |done| done.folds.len());
             let options = CollectOptions { folds, memory: memory_of_this_machine(), ..self.options.clone() };
-            self.open = Some(Gathering::new(self.numeric, &options).or_raise(py)?);
+            self.open = Some(IncrementalMoments::new(self.numeric, &options).or_raise(py)?);
         }
         let open = self.open.as_mut().expect("just made");
         let mut watcher = Watcher::new(None);
@@ -179,7 +179,7 @@ impl PyMoments {
             "rows": whole.rows(),
             "features": names,
             "folds": whole.folds.len(),
-            "forget": whole.forget,
+            "decay": whole.decay,
             "screened": whole.screened,
             "weight": total.weight,
         });
@@ -188,7 +188,7 @@ impl PyMoments {
 
     #[getter]
     fn rows(&self) -> u64 {
-        self.done.as_ref().map_or(0, Moments::rows) + self.open.as_ref().map_or(0, Gathering::rows)
+        self.done.as_ref().map_or(0, Moments::rows) + self.open.as_ref().map_or(0, IncrementalMoments::rows)
     }
 
     #[getter]

@@ -13,7 +13,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Watches a training for Python.
 pub struct Watcher {
-    /// Called with a dictionary; `None` says nothing.
+    /// Called with a vocabulary; `None` says nothing.
     report: Option<Py<PyAny>>,
     /// Raised to end the training.
     pub stop: Arc<AtomicBool>,

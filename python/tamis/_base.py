@@ -86,11 +86,11 @@ class Estimator(SelectorMixin, Rows):
         """The features of the model by decreasing effect: a list of dictionaries."""
         model = self._fitted_attribute("features_")
         listed = []
-        for number, (names, weights, scales, stability) in enumerate(model.outputs):
+        for number, (names, weights, scales, frequency) in enumerate(model.outputs):
             for place, name in enumerate(names):
                 told = {"name": name, "weight": float(weights[place]), "scale": float(scales[place])}
-                if stability is not None:
-                    told["stability"] = float(stability[place])
+                if frequency is not None:
+                    told["frequency"] = float(frequency[place])
                 if len(model.outputs) > 1:
                     told["class"] = self.classes_[number]
                 listed.append(told)

@@ -23,8 +23,8 @@ class Moments:
         Type of the target.
     folds : int, default=1
         Number of cross-validation folds; row i (from 0) belongs to fold i mod ``folds``.
-    forget : float, default=0.0
-        Exponential decay: weight of the newest row; about the last 1/``forget`` rows count. 0 is no decay.
+    decay : float, default=0.0
+        Exponential decay: weight of the newest row; about the last 1/``decay`` rows count. 0 is no decay.
     interactions : bool, default=False
         Add the products of all pairs of columns, squares included.
 
@@ -45,12 +45,12 @@ class Moments:
     100
     """
 
-    def __init__(self, task="regression", *, folds=1, forget=0.0, interactions=False):
+    def __init__(self, task="regression", *, folds=1, decay=0.0, interactions=False):
         if task not in ("regression", "classes"):
             raise ParamError(f"task must be regression or classes, got {task!r}")
         self.task = task
         self._columns = BaseEstimator()
-        self._core = _core.Moments(task == "regression", int(folds), float(forget), bool(interactions))
+        self._core = _core.Moments(task == "regression", int(folds), float(decay), bool(interactions))
 
     @classmethod
     def _of(cls, core, columns=None):
@@ -100,7 +100,7 @@ class Moments:
 
     @classmethod
     def of_files(
-        cls, paths, *, task="auto", folds=1, forget=0.0, interactions=False, screen=None, reading=None, n_jobs=None
+        cls, paths, *, task="auto", folds=1, decay=0.0, interactions=False, screen=None, reading=None, n_jobs=None
     ):
         """Computes the moments of files, as ``tamis moments`` does.
 
@@ -110,7 +110,7 @@ class Moments:
             The files.
         task : {"auto", "binary", "multiclass", "regression"}, default="auto"
             Type of the target.
-        folds, forget, interactions
+        folds, decay, interactions
             As in the constructor.
         screen : int, default=None
             Number of features to keep, those most correlated with the target.
@@ -122,7 +122,7 @@ class Moments:
         reading = {**_input.READING, **(reading or {})}
         threads = os.cpu_count() if n_jobs is None else n_jobs
         files = _input.as_paths(paths)
-        return cls._of(_core.Moments.of_files(files, reading, task, folds, forget, interactions, screen, threads))
+        return cls._of(_core.Moments.of_files(files, reading, task, folds, decay, interactions, screen, threads))
 
     def merge(self, other):
         """Merges the moments of other rows; returns self."""

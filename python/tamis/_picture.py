@@ -25,15 +25,15 @@ def of(estimator) -> str:
 
 def _row(told: dict, largest: float) -> str:
     effect = told["weight"] * told["scale"] / largest
-    stability = told.get("stability")
+    frequency = told.get("frequency")
     colour = "#b2442e" if effect < 0 else "#2e6db2"
     left, width = (80 * (1 + min(effect, 0)), 80 * abs(effect))
     bar = (
         f"<svg width='160' height='12' role='img'><line x1='80' x2='80' y2='12' stroke='#888'/>"
         f"<rect x='{left:.1f}' y='1' width='{width:.1f}' height='10' fill='{colour}'"
-        f" fill-opacity='{0.25 + 0.75 * (1 if stability is None else stability):.2f}'/></svg>"
+        f" fill-opacity='{0.25 + 0.75 * (1 if frequency is None else frequency):.2f}'/></svg>"
     )
-    sure = "" if stability is None else f" ({stability:.0%})"
+    sure = "" if frequency is None else f" ({frequency:.0%})"
     of_class = f" <i>{escape(str(told['class']))}</i>" if "class" in told else ""
     name = f"<td style='text-align: left'>{escape(str(told['name']))}{of_class}</td>"
     return f"<tr>{name}<td>{bar}</td><td style='text-align: right'>{told['weight']:.4g}{sure}</td></tr>"

@@ -38,7 +38,7 @@ def _document(init) -> str:
             "``ols``, ``ridge``, ``ols-th``, ``ofsa`` (annealing), ``lasso``, ``elastic-net``, ``mcp`` or ``scad``.",
         ),
         folds=("int", "Number of cross-validation folds in the moments, for the criterion ``cv``."),
-        forget=("float", "Exponential decay: weight of the newest row; about the last 1/``forget`` rows count. 0 is no decay."),
+        decay=("float", "Exponential decay: weight of the newest row; about the last 1/``decay`` rows count. 0 is no decay."),
         interactions=("bool", "Add the products of all pairs of columns, squares included."),
     )
 
@@ -57,7 +57,7 @@ class Solved(Estimator):
         concavity=None,
         refit=False,
         folds=1,
-        forget=0.0,
+        decay=0.0,
         interactions=False,
         n_jobs=None,
     ):
@@ -69,7 +69,7 @@ class Solved(Estimator):
         self.concavity = concavity
         self.refit = refit
         self.folds = folds
-        self.forget = forget
+        self.decay = decay
         self.interactions = interactions
         self.n_jobs = n_jobs
 
@@ -95,7 +95,7 @@ class Solved(Estimator):
         self._recipe()
         paths = _input.as_paths(X)
         if paths is not None:
-            given = {name: getattr(self, name) for name in ("folds", "forget", "interactions", "n_jobs")}
+            given = {name: getattr(self, name) for name in ("folds", "decay", "interactions", "n_jobs")}
             return self.fit_moments(Moments.of_files(paths, task=self._file_task, **given))
         self._forget_shape()
         self.moments_ = self._empty()
@@ -134,7 +134,7 @@ class Solved(Estimator):
             raise
 
     def _empty(self):
-        numbers = {"folds": self.folds, "forget": self.forget, "interactions": self.interactions}
+        numbers = {"folds": self.folds, "decay": self.decay, "interactions": self.interactions}
         return Moments(self._moments_task, **numbers)
 
     def _add(self, X, y, sample_weight, *, reset, least=2):

@@ -18,7 +18,7 @@ ATTRIBUTES = """
     Attributes
     ----------
     coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
-    stability_ : ndarray of the shape of ``coef_``, selection frequencies; 0 for features outside the model
+    selection_frequency_ : ndarray of the shape of ``coef_``, selection frequencies; 0 for features outside the model
     coef_path_ : list of (size, sparse array), weights along the size path, from large to small
     path_ : list of dict, the size path: size, held-out loss and error, standard error
     features_ : list of dict, features with weights and selection frequencies by decreasing effect
@@ -64,14 +64,14 @@ class Stabilized(Trained):
             raise ParamError(f"a model of the method {model.method!r} has no size path: load it with tamis.load")
         return super()._from_file(model)
 
-    def recut(self, n_features_to_select=None, *, stability=None):
+    def resize(self, n_features_to_select=None, *, frequency=None):
         """Changes the number of features of the model, without the data.
 
         Parameters
         ----------
         n_features_to_select : int, default=None
             Number of features.
-        stability : float, default=None
+        frequency : float, default=None
             Keep the features with at least this selection frequency.
 
         Returns
@@ -79,29 +79,29 @@ class Stabilized(Trained):
         estimator
             A new fitted estimator; this one is not changed.
         """
-        model = self._fitted().recut(n_features_to_select, stability)
+        model = self._fitted().resize(n_features_to_select, frequency)
         other = copy.copy(self)
         if n_features_to_select is not None:
             other.n_features_to_select = n_features_to_select
         return other._take_model(model)
 
     @property
-    def stability_(self):
+    def selection_frequency_(self):
         """Selection frequencies: the share of paths that selected each feature; 0 for features outside the model."""
-        shares = self._spread(self._fitted_attribute("stability_").outputs, of=3).toarray()
+        shares = self._spread(self._fitted_attribute("selection_frequency_").outputs, of=3).toarray()
         return shares if len(shares) > 1 else shares[0]
 
     @property
     def path_(self) -> list[dict]:
         """The size path: size, held-out loss and error with standard error, mean number of features of a path."""
         selection = self._fitted_attribute("path_").selection
-        return json.loads(selection)["ladder"]
+        return json.loads(selection)["sizes"]
 
     @property
     def coef_path_(self) -> list:
         """Weights along the size path, from large to small: pairs of size and a sparse array (n_outputs, n_features)."""
-        rungs = self._fitted_attribute("coef_path_").rungs
-        return [(size, self._spread(outputs)) for size, _, outputs in rungs]
+        sizes = self._fitted_attribute("coef_path_").sizes
+        return [(size, self._spread(outputs)) for size, _, outputs in sizes]
 
     def false_selections(self, cutoff: float) -> float | None:
         """The bound of Meinshausen and Bühlmann on the expected number of false selections; it is only indicative.
@@ -133,9 +133,9 @@ class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
     >>> X = random.normal(size=(400, 30))
     >>> y = X[:, 4] + X[:, 9] > 0
     >>> model = StabilizedClassifier(n_features_to_select=2).fit(X, y)
-    >>> model.get_support(indices=True), model.stability_[[4, 9]]
+    >>> model.get_support(indices=True), model.selection_frequency_[[4, 9]]
     (array([4, 9]), array([1., 1.]))
-    >>> model.recut(1).get_support().sum()
+    >>> model.resize(1).get_support().sum()
     np.int64(1)
     """
     )

@@ -151,22 +151,22 @@ def test_classes_are_checked_in_partial_fit():
         model.partial_fit(X, y + 1)
 
 
-def test_stability_and_other_cuts():
+def test_selection_frequency_and_other_sizes():
     X, y = words()
     model = StabilizedClassifier(n_features_to_select=8).fit(X, y)
-    assert model.stability_.shape == (300,) and 0 < model.stability_.max() <= 1
-    assert set(np.flatnonzero(model.stability_)) <= set(model.get_support(indices=True))
-    three = model.recut(3)
+    assert model.selection_frequency_.shape == (300,) and 0 < model.selection_frequency_.max() <= 1
+    assert set(np.flatnonzero(model.selection_frequency_)) <= set(model.get_support(indices=True))
+    three = model.resize(3)
     assert three.get_support().sum() == 3 and model.get_support().sum() == 8
-    assert three.recut(8).get_support().sum() == 8, "and back up again"
-    sure = model.recut(stability=0.9)
-    assert sure.stability_[sure.get_support()].min() >= 0.9
+    assert three.resize(8).get_support().sum() == 8, "and back up again"
+    sure = model.resize(frequency=0.9)
+    assert sure.selection_frequency_[sure.get_support()].min() >= 0.9
     sizes = [size for size, _ in model.coef_path_]
     assert sizes == sorted(sizes, reverse=True) and all(path.shape == (1, 300) for _, path in model.coef_path_)
-    assert [rung["size"] for rung in model.path_][-1] <= 8
+    assert [point["size"] for point in model.path_][-1] <= 8
     assert model.false_selections(0.9) >= 0 and model.false_selections(0.5) is None
     with pytest.raises(tamis.ParamError, match="fit again with n_features_to_select 100000"):
-        model.recut(100000)
+        model.resize(100000)
 
 
 def test_pictures():

@@ -51,7 +51,7 @@ def test_old_rows_can_count_less():
 def test_a_stream_that_forgets_follows_a_change():
     X, y = numbers(rows=4000)
     y[2000:] = -y[2000:]
-    fresh = MomentsRegressor("ols", forget=0.005).fit(X, y)
+    fresh = MomentsRegressor("ols", decay=0.005).fit(X, y)
     stale = MomentsRegressor("ols").fit(X[:2000], y[:2000])
     assert fresh.score(X[3500:], y[3500:]) > 0.9 > 0 > stale.score(X[3500:], y[3500:])
 

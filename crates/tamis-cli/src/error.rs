@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io;
 
-use tamis::eval::JudgeError;
+use tamis::eval::EvalError;
+use tamis::io::ReadError;
 use tamis::model::ModelError;
 use tamis::moments::MomentsError;
 use tamis::param::worded;
-use tamis::read::ReadError;
 use tamis::recipe::RecipeError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
@@ -27,7 +27,7 @@ const INTERRUPTED: u8 = 130;
 pub enum CliError {
     Train(TrainError),
     Tune(TuneError),
-    Eval(JudgeError),
+    Eval(EvalError),
     Metric(MetricError),
     Moments(MomentsError),
     Solve(SolveError),
@@ -96,7 +96,7 @@ macro_rules! from_errors {
 from_errors!(
     TrainError => Train,
     TuneError => Tune,
-    JudgeError => Eval,
+    EvalError => Eval,
     MetricError => Metric,
     MomentsError => Moments,
     SolveError => Solve,

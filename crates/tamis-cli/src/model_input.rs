@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use tamis::io::{ReadOptions, RowStream, Source};
 use tamis::model::Model;
-use tamis::read::{ReadOptions, RowStream, Source};
 
 use crate::args::input::DataArgs;
 use crate::error::CliError;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use tamis::data::replace_file;
-use tamis::eval::Densities;
+use tamis::eval::FeatureFrequencies;
+use tamis::io::Source;
 use tamis::model::Model;
-use tamis::read::Source;
 use tamis_report::Report;
 
 use crate::args::input::InputArgs;
@@ -29,10 +29,10 @@ pub fn feature_frequencies(
     model: &Model,
     sources: &[Source],
     input: &InputArgs,
-) -> Result<Option<Densities>, CliError> {
+) -> Result<Option<FeatureFrequencies>, CliError> {
     if sources.iter().any(|source| source.path.is_none()) {
         return Ok(None);
     }
     let mut rows = open_for(model, sources.to_vec(), input.options(true));
-    Ok(Some(Densities::of(&mut rows)?))
+    Ok(Some(FeatureFrequencies::of(&mut rows)?))
 }

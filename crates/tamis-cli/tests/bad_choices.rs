@@ -208,10 +208,10 @@ fn a_full_disk_while_rows_wait_for_the_next_pass_is_told() {
     let folder = folder();
     let run = folder.shell(&on_a_full_disk("fit d.svm --quiet --passes 2 --memory 0 --cache-dir . --out model.json"));
     let told = run.complaint();
-    assert!(told.starts_with("the pass cache cannot be written: File too large"), "{told}");
-    assert!(told.contains("--cache-dir names another place"), "{told}");
+    assert!(told.starts_with("the temporary file for rows cannot be written: File too large"), "{told}");
+    assert!(told.contains("--cache-dir names another folder"), "{told}");
     let run = folder.run("fit d.svm --quiet --passes 2 --memory 0 --cache-dir none --out model.json");
-    assert!(run.complaint().starts_with("the pass cache cannot be made: "));
+    assert!(run.complaint().starts_with("the temporary file for rows cannot be created: "));
 }
 
 #[test]

@@ -28,10 +28,11 @@ fn customers() -> String {
     let mut random = Random::new(11);
     let mut text = String::from("age,town,income,day,buys\n");
     for _ in 0..1500 {
-        let (age, town) = (18 + random.below(60), ["Rome", "Oslo", "St. John's, NL"][random.below(3) as usize]);
+        let (age, town) =
+            (18 + random.uniform_below(60), ["Rome", "Oslo", "St. John's, NL"][random.uniform_below(3) as usize]);
         let wish = (40.0 - age as f64) / 10.0 + if town == "Rome" { 3.0 } else { -1.0 } + random.unit() - 0.5;
         let buys = if wish > 0.0 { "yes" } else { "no" };
-        let (income, day) = (1000 + random.below(4000), ["Mon", "Tue"][random.below(2) as usize]);
+        let (income, day) = (1000 + random.uniform_below(4000), ["Mon", "Tue"][random.uniform_below(2) as usize]);
         writeln!(text, "{age},\"{town}\",{income},{day},{buys}").unwrap();
     }
     text

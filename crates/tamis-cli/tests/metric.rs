@@ -183,7 +183,7 @@ fn bad_input_is_told() {
     assert!(told("t.csv", "", fit).contains("t.csv"));
     assert!(told("t.csv", four, "metric fit t.csv -o m --candidate order-1 --max-iter 0").contains("--max-iter"));
     assert!(told("t.csv", four, "metric fit t.csv -o m --memory 10").contains("--memory"));
-    assert!(told("t.csv", four, "metric eval t.csv t.csv").contains("not a tamis metric file"));
+    assert!(told("t.csv", four, "metric eval t.csv t.csv").contains("not a tamis-metric file"));
     folder.ok("metric fit t.csv -o m --candidate order-1 --quiet");
     assert!(told("t.csv", "a,y\n1,w\n", "metric eval m t.csv").contains("label w is not a class of the metric (u, v)"));
     let mut bytes = folder.read("m");

@@ -215,14 +215,14 @@ fn bad_input_is_told_with_advice() {
     assert!(told("moments empty.csv -o e.m").contains("no rows in empty.csv"));
     assert!(told("moments merge a.m b.m -o x.m").contains("is in one table and not in the other"));
     assert!(told("moments subtract a.m a.m -o x.m").contains("40 rows less 40 rows leave nothing"));
-    assert!(told("moments merge a.m a.csv -o x.m").contains("not a file of tamis moments"));
+    assert!(told("moments merge a.m a.csv -o x.m").contains("not a tamis-moments file"));
     assert!(told("moments info nowhere.m").contains("nowhere.m: "));
     assert!(told("solve a.m --method ols-th --k 9").contains("9 features were asked for and there are 3 that vary"));
     assert!(told("solve a.m --method lasso --k 1 --lambda 2").contains("--k and --lambda are exclusive"));
     assert!(told("solve a.m --method ofsa --lambda 2").contains("ofsa does not support --lambda: it has no penalty"));
     assert!(told("solve a.m --method lasso --criterion cv").contains("make moments with --folds 5"));
     assert!(told("solve a.m --method mcp --k 1 --concavity 0.5").contains("--concavity must be a number above 1"));
-    assert!(told("solve a.csv --method ols").contains("not a file of tamis moments"));
+    assert!(told("solve a.csv --method ols").contains("not a tamis-moments file"));
     assert!(told("moments a.csv -o nowhere/x.m").contains("there is no directory"));
     let mut bytes = folder.read("a.m");
     *bytes.last_mut().unwrap() ^= 1;

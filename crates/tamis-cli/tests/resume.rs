@@ -292,13 +292,13 @@ fn a_damaged_checkpoint_is_refused() {
         run.complaint().to_string()
     };
     for length in [0, 7, 100, bytes.len() / 2, bytes.len() - 1] {
-        assert!(told(&bytes[..length]).starts_with("bad.tamis: not a tamis checkpoint: "), "{length} bytes");
+        assert!(told(&bytes[..length]).starts_with("bad.tamis: not a tamis-checkpoint file: "), "{length} bytes");
     }
-    assert!(told(b"1 1:1\n-1 2:1\n").starts_with("bad.tamis: not a tamis checkpoint: "));
+    assert!(told(b"1 1:1\n-1 2:1\n").starts_with("bad.tamis: not a tamis-checkpoint file: "));
     for at in [bytes.len() - 1, bytes.len() / 2, bytes.len() - 2000] {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1;
-        assert_eq!(told(&flipped), "bad.tamis: damaged: its checksum does not fit", "byte {at}");
+        assert_eq!(told(&flipped), "bad.tamis: damaged: checksum mismatch", "byte {at}");
     }
     for at in (0..400.min(bytes.len())).step_by(13) {
         let mut flipped = bytes.clone();

@@ -248,7 +248,7 @@ fn complaints_say_what_to_do() {
     let told = |line: &str| folder.run(line).complaint().to_string();
     assert_eq!(
         told("resize f.json --k 3 --out r.json"),
-        "f.json: the model keeps no ladder: only models of the method `stabilized` can be cut again"
+        "f.json: the model has no size path: only models of the method `stabilized` can be resized"
     );
     assert!(told("resize m.json --k 1000 --out r.json").ends_with("; fit again with --k 1000"));
     assert_eq!(told("resize m.json --k 0 --out r.json"), "m.json: at least one feature must stay");

@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use tamis::eval::auc;
-use tamis::learn::Learner;
-use tamis::moments::Sums;
+use tamis::learners::Learner;
+use tamis::moments::Comoments;
 use tamis::synth::{Plan, Rows, generate};
-use tamis::tune::{Setting, side_by_side};
+use tamis::tune::{GridPoint, side_by_side};
 
 use crate::error::Failure;
 use crate::output::FitProgress;
@@ -44,13 +44,13 @@ struct Column {
 
 /// A learner with every setting of its grid.
 struct GridRun<'a> {
-    settings: &'a [Setting],
+    settings: &'a [GridPoint],
     runs: Vec<OnlineRun>,
     seconds: Vec<f64>,
 }
 
 impl Session<'_> {
-    /// Measures all columns of a row.
+    /// Metrics all columns of a row.
     pub fn detection(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
         let runs = self.runs_of(rows);
         let place = |&column: &&str| {
@@ -109,9 +109,14 @@ impl Session<'_> {
     }
 
     /// Generates all rows once, gives them to everyone, and returns the averages and the seconds they took.
-    fn pass(&self, plan: &Plan, stream: &Rows, classes: &mut [Option<GridRun<'_>>]) -> Result<(Sums, f64), Failure> {
+    fn pass(
+        &self,
+        plan: &Plan,
+        stream: &Rows,
+        classes: &mut [Option<GridRun<'_>>],
+    ) -> Result<(Comoments, f64), Failure> {
         let width = plan.p + 1;
-        let (mut sums, mut seconds) = (Sums::new(width), 0.0);
+        let (mut sums, mut seconds) = (Comoments::new(width), 0.0);
         let mut buffer = vec![0.0; BLOCK.min(plan.n) * width];
         for first in (0..plan.n).step_by(BLOCK) {
             self.check_interrupt(first as u64)?;

@@ -5,7 +5,7 @@
 //! (13), applied row by row. If there are several rates, the one with the smallest error over as many periods before
 //! the last ones is used, which a user of the stream could do as well.
 
-use tamis::moments::Gatherer;
+use tamis::moments::Accumulator;
 use tamis::recipe::SolveRecipe;
 use tamis::synth::generate;
 use tamis::tune::side_by_side;
@@ -26,13 +26,13 @@ struct DecayingSolver<'a> {
 /// last ones.
 struct DecayRate {
     rate: f64,
-    averages: Gatherer,
+    averages: Accumulator,
     before: f64,
     errors: f64,
 }
 
 impl Session<'_> {
-    /// Measures all columns of a row.
+    /// Metrics all columns of a row.
     pub fn drift(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
         let competitors: Vec<Result<Competitor, String>> =
             columns.iter().map(|column| self.competitor(row, column, rows)).collect();
@@ -92,7 +92,7 @@ impl Session<'_> {
 impl<'a> DecayingSolver<'a> {
     fn of(competitor: &'a Result<Competitor, String>) -> Option<Self> {
         let Ok(Competitor::Solver(recipe, rates)) = competitor else { return None };
-        let way = |&rate: &f64| DecayRate { rate, averages: Gatherer::new(rate), before: 0.0, errors: 0.0 };
+        let way = |&rate: &f64| DecayRate { rate, averages: Accumulator::new(rate), before: 0.0, errors: 0.0 };
         Some(DecayingSolver { recipe, ways: rates.iter().map(way).collect() })
     }
 

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use tamis::eval::JudgeError;
+use tamis::eval::EvalError;
+use tamis::io::ReadError;
 use tamis::moments::MomentsError;
-use tamis::read::ReadError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
 use tamis::tune::TuneError;
@@ -18,7 +18,7 @@ pub enum Failure {
     #[error(transparent)]
     Tune(#[from] TuneError),
     #[error(transparent)]
-    Judge(#[from] JudgeError),
+    Judge(#[from] EvalError),
     #[error(transparent)]
     Metric(#[from] MetricError),
     #[error(transparent)]

@@ -12,12 +12,12 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use tamis::data::Label;
-use tamis::data::RowChoice;
-use tamis::parse::columns::KnownColumns;
-use tamis::read::{
+use tamis::data::RowFilter;
+use tamis::io::{
     Block, Dense, Labels, MatrixRows, ReadError, ReadOptions, RowSource, RowStream, Source, expand,
     memory_of_this_machine,
 };
+use tamis::parse::schema::ModelSchema;
 use tamis::synth::{Plan, generate};
 use tamis::tune::side_by_side;
 use tamis_metric::{Candidate, Dataset, EarlyStopping, Evaluation, Metric, MetricError, MetricOptions, Params, fit};
@@ -56,7 +56,7 @@ struct Found {
 
 /// Where training and test rows come from.
 enum Origin<'a> {
-    Files { train: Vec<Source>, test: Vec<Source>, part: Option<RowChoice>, split: Option<RowChoice> },
+    Files { train: Vec<Source>, test: Vec<Source>, part: Option<RowFilter>, split: Option<RowFilter> },
     Made(&'a Generated, u64),
 }
 
@@ -160,7 +160,7 @@ impl Session<'_> {
         let [train, test] = files.map(|path| path.map(|path| expand(&[path.display().to_string()], None)).transpose());
         let (mut train, test) = (train?.unwrap_or_default(), test?.unwrap_or_default());
         // A run number that no split has.
-        let share = |share, run| RowChoice::Share { share, seed, run, inside: true };
+        let share = |share, run| RowFilter::Share { share, seed, run, inside: true };
         let part = data.part.map(|part| share(part, u64::MAX));
         if !test.is_empty() && !data.pooled {
             return Ok(Origin::Files { train, test, part, split: None });
@@ -177,7 +177,7 @@ impl Origin<'_> {
         &self,
         learning: bool,
         data: &DataSet,
-        known: Option<KnownColumns>,
+        known: Option<ModelSchema>,
         work: impl FnOnce(&mut dyn RowSource) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         match self {
@@ -229,7 +229,7 @@ impl RowSource for OnlyClasses<'_> {
         self.rows.name()
     }
 
-    fn columns(&self) -> Option<KnownColumns> {
+    fn columns(&self) -> Option<ModelSchema> {
         self.rows.columns()
     }
 }

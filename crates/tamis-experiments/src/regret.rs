@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use tamis::moments::Sums;
+use tamis::moments::Comoments;
 use tamis::recipe::{SolveRecipe, Solver};
 use tamis::synth::generate;
 use tamis::tune::side_by_side;
@@ -37,7 +37,7 @@ enum Forecaster {
 }
 
 impl Session<'_> {
-    /// Measures all columns of a row.
+    /// Metrics all columns of a row.
     pub fn regret(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
         let competitors: Vec<Result<Competitor, String>> =
             columns.iter().map(|column| self.competitor(row, column, rows)).collect();
@@ -72,7 +72,7 @@ impl Session<'_> {
         let true_columns: Vec<usize> = truth.features.iter().map(|feature| feature.id as usize).collect();
         let width = plan.p + 1;
         let mut forecasters: Vec<Forecaster> = competitors.iter().map(Forecaster::of).collect();
-        let (mut sums, mut known) = (Sums::new(width), Sums::new(true_columns.len() + 1));
+        let (mut sums, mut known) = (Comoments::new(width), Comoments::new(true_columns.len() + 1));
         let mut curve = Vec::new();
         let mut buffer = vec![0.0; BLOCK * width];
         let (mut seen, mut next) = (0, FIRST);
@@ -105,7 +105,7 @@ impl Session<'_> {
 }
 
 /// The mean squared error of a linear model on the rows of some moments, whose first column is the target.
-fn least_error(sums: &Sums, line: &LinearModel) -> f64 {
+fn least_error(sums: &Comoments, line: &LinearModel) -> f64 {
     let mut error = sums.covariance(0, 0);
     for &(i, weight) in &line.weights {
         let fitted: f64 = line.weights.iter().map(|&(j, other)| other * sums.covariance(i + 1, j + 1)).sum();
@@ -133,7 +133,7 @@ impl Forecaster {
     }
 
     /// Solves a new model from the averages.
-    fn look(&mut self, sums: &Sums) -> Result<(), Failure> {
+    fn look(&mut self, sums: &Comoments) -> Result<(), Failure> {
         if let Forecaster::Solver(recipe, line, _) = self {
             *line = LinearModel::solved(sums.clone(), recipe)?;
         }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn errors_come_from_moments() {
         let rows = [5.0, 1.0, 2.0, 7.5, 2.0, 1.0, 9.0, 3.0, 5.0, 13.0, 5.0, 0.0];
-        let mut sums = Sums::new(3);
+        let mut sums = Comoments::new(3);
         sums.observe_dense(&rows, &[]);
         let line = LinearModel::solved(sums.clone(), &SolveRecipe::new(Solver::Ols)).unwrap();
         assert!((least_error(&sums, &line) - line.squared_errors(&rows, 3) / 4.0).abs() < 1e-10);

@@ -122,7 +122,7 @@ fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<
     Err(Failure::Text(format!("{asked}: expected one of {}", all.collect::<Vec<_>>().join(", "))))
 }
 
-/// Measures a table, prints and writes it; returns its JSON if that is asked for.
+/// Metrics a table, prints and writes it; returns its JSON if that is asked for.
 fn show_table(
     session: &Session<'_>,
     args: &Arguments,

@@ -8,15 +8,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use tamis::data::RowChoice;
-use tamis::data::{Batch, Dictionary, FeatureId, Label};
+use tamis::data::RowFilter;
+use tamis::data::{Batch, FeatureId, Label, Vocabulary};
 use tamis::eval::{deviation, mean};
+use tamis::io::{ReadOptions, RowStream, Source};
 use tamis::model::Model;
-use tamis::random::{Purpose, generator};
-use tamis::read::{ReadOptions, RowStream, Source};
 use tamis::recipe::{MethodParams, Recipe, SamplingLaw, TwoStageParams};
+use tamis::rng::{RngStream, generator};
 use tamis::train::fit;
-use tamis::tune::Setting;
+use tamis::tune::GridPoint;
 use tamis::two_stage::{FeatureSampler, SampledFeature, Size};
 
 use crate::error::Failure;
@@ -66,7 +66,7 @@ impl FullModel {
             SamplingLaw::Weight => &self.by_magnitude,
         };
         let sampler = FeatureSampler::new(scores, size);
-        let one = |time: u64| self.rmse(sampler.draw(&mut generator(seed, Purpose::Draw, time)));
+        let one = |time: u64| self.rmse(sampler.draw(&mut generator(seed, RngStream::SampleFeatures, time)));
         mean_and_deviation(&(0..times).map(one).collect::<Vec<f64>>())
     }
 }
@@ -89,7 +89,7 @@ impl Session<'_> {
         let share = (epoch.exp2() - 1.0) / (f64::from(epochs).exp2() - 1.0);
         let mut options = rows.fit.clone();
         if share < 1.0 {
-            options.read.rows.push(RowChoice::Share { share, seed: self.protocol().seed, run: 0, inside: true });
+            options.read.rows.push(RowFilter::Share { share, seed: self.protocol().seed, run: 0, inside: true });
         }
         let first = (ROOM * rows.about.rows as f64 / (f64::from(epochs).exp2() - 1.0)).floor();
         let recipe = setting.recipe.clone().with("first-epoch-steps", first.max(1.0));
@@ -159,7 +159,7 @@ impl Session<'_> {
         rows: &Rows,
         run: &RunPlan,
         (recipe, row): (&Recipe, &RowPlan),
-    ) -> Result<Setting, Failure> {
+    ) -> Result<GridPoint, Failure> {
         let key = format!("{} {}", row.data, serde_json::to_string(recipe).expect("plain data becomes JSON"));
         if let Some(known) = shared(&self.chosen).get(&key) {
             return Ok(known.clone());
@@ -246,13 +246,13 @@ fn each_row(
     places: &HashMap<&str, FeatureId>,
     mut take: impl FnMut(&[(FeatureId, f64)], f64),
 ) -> Result<(), Failure> {
-    let (mut dictionary, mut known) = (Dictionary::new(None), Vec::new());
+    let (mut vocabulary, mut known) = (Vocabulary::new(None), Vec::new());
     let mut stream = RowStream::open(sources.to_vec(), read);
     while let Some(block) = stream.next_block()? {
         let twice = |(row, name)| format!("row {row}: the feature {name} occurs twice");
-        let (batch, labels) = block.rows.intern(&mut dictionary).map_err(twice)?;
-        for id in known.len()..dictionary.span() {
-            known.push(places.get(dictionary.name(id as FeatureId).as_str()).copied());
+        let (batch, labels) = block.rows.intern(&mut vocabulary).map_err(twice)?;
+        for id in known.len()..vocabulary.span() {
+            known.push(places.get(vocabulary.name(id as FeatureId).as_str()).copied());
         }
         for (example, label) in batch.examples().zip(&labels) {
             let Label::Number(target) = label else { return Err(format!("label {label} is not a number").into()) };
@@ -265,5 +265,5 @@ fn each_row(
 }
 
 /// Settings by data set and recipe, and full models by data set and setting, shared by the cells.
-pub type ChosenSettings = BTreeMap<String, Setting>;
+pub type ChosenSettings = BTreeMap<String, GridPoint>;
 pub type FullModels = BTreeMap<String, Arc<FullModel>>;

@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 
 use tamis::data::{Example, FeatureId, Row};
 use tamis::eval::{deviation, mean};
-use tamis::learn::{AnyLearner, Learner};
+use tamis::learners::{AnyLearner, Learner};
 use tamis::loss::LossKind;
-use tamis::moments::{Column, Moments, MomentsError, Sums};
+use tamis::moments::{Column, Comoments, Moments, MomentsError};
 use tamis::recipe::{Method, SolveRecipe};
 use tamis::solve::{SolveOptions, solve};
-use tamis::tune::{Setting, settings};
+use tamis::tune::{GridPoint, settings};
 
 use crate::error::Failure;
 use crate::spec::{Fields, Generated, RowPlan};
@@ -25,7 +25,7 @@ pub enum Competitor {
     /// A model from running averages with one of these decay rates.
     Solver(SolveRecipe, Vec<f64>),
     /// A learner with each setting of its grid.
-    Learner(Vec<Setting>),
+    Learner(Vec<GridPoint>),
 }
 
 impl Session<'_> {
@@ -81,10 +81,10 @@ pub struct LinearModel {
 
 impl LinearModel {
     /// The model solved from moments whose first column is the target.
-    pub fn solved(sums: Sums, recipe: &SolveRecipe) -> Result<LinearModel, Failure> {
+    pub fn solved(sums: Comoments, recipe: &SolveRecipe) -> Result<LinearModel, Failure> {
         let features = (1..sums.size()).map(|column| Column::Feature(column.to_string()));
         let columns = [Column::Target("y".into())].into_iter().chain(features).collect();
-        let moments = Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds: vec![sums] };
+        let moments = Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums] };
         let solved = solve(&moments, recipe, SolveOptions { path: false, threads: 1 })?;
         let output = &solved.model.outputs[0];
         let number = |name: &str| name.parse::<usize>().expect("columns are named by number") - 1;
@@ -119,7 +119,7 @@ pub struct OnlineRun {
 }
 
 impl OnlineRun {
-    pub fn new(setting: &Setting) -> Self {
+    pub fn new(setting: &GridPoint) -> Self {
         let recipe = &setting.recipe;
         let loss = recipe.loss.unwrap_or(LossKind::Squared).build(recipe.huber_delta);
         OnlineRun { learner: AnyLearner::new(recipe, loss), loss: 0.0 }
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_line_is_solved_and_predicts() {
-        let mut sums = Sums::new(3);
+        let mut sums = Comoments::new(3);
         let rows = [5.0, 1.0, 0.3, 7.0, 2.0, 0.1, 9.0, 3.0, 0.7, 13.0, 5.0, 0.2];
         sums.observe_dense(&rows, &[]);
         let line = LinearModel::solved(sums, &SolveRecipe { k: Some(1), ..SolveRecipe::new(Solver::OlsTh) }).unwrap();
@@ -165,10 +165,10 @@ mod tests {
         let steep = Recipe::new(Method::Sgd).with("learning-rate", 10.0).with("schedule", "constant");
         let recipe = Recipe { loss: Some(LossKind::Squared), ..steep };
         let rows: Vec<f64> = (0..2000).flat_map(|i| [3.0, 2.0 + f64::from(i % 7), 0.0]).collect();
-        let mut lost = OnlineRun::new(&Setting { values: Vec::new(), recipe: recipe.clone() });
+        let mut lost = OnlineRun::new(&GridPoint { values: Vec::new(), recipe: recipe.clone() });
         lost.learn(&rows, 3);
         assert!(!lost.loss.is_finite());
-        let mut sound = OnlineRun::new(&Setting { values: Vec::new(), recipe: recipe.with("learning-rate", 0.005) });
+        let mut sound = OnlineRun::new(&GridPoint { values: Vec::new(), recipe: recipe.with("learning-rate", 0.005) });
         sound.learn(&rows, 3);
         assert!(sound.loss < 2000.0 * 4.0);
         let line = LinearModel::learned(&sound.learner, 1);

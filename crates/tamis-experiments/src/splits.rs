@@ -8,10 +8,10 @@
 
 use std::path::PathBuf;
 
-use tamis::data::RowChoice;
-use tamis::eval::{Strangers, measure};
+use tamis::data::RowFilter;
+use tamis::eval::{UnknownClasses, measure};
+use tamis::io::{ReadOptions, RowStream, Source, expand, memory_of_this_machine};
 use tamis::moments::{CollectOptions, Products, collect};
-use tamis::read::{ReadOptions, RowStream, Source, expand, memory_of_this_machine};
 use tamis::recipe::SolveRecipe;
 use tamis::solve::{SolveOptions, solve};
 use tamis::tune::side_by_side;
@@ -26,7 +26,7 @@ use crate::table_cell::{Done, Session, find};
 type Score = Result<(&'static str, f64, usize), String>;
 
 impl Session<'_> {
-    /// Measures all columns of a row.
+    /// Metrics all columns of a row.
     pub fn random_splits(&self, what: &str, row: &RowPlan, columns: &[&str]) -> Result<Done, Failure> {
         let data = &self.experiment.data[&row.data];
         let files = [Some(&data.train), data.test.as_ref()].into_iter().flatten();
@@ -67,7 +67,7 @@ impl Session<'_> {
         run: u64,
     ) -> Result<Vec<Score>, Failure> {
         self.check_interrupt(0)?;
-        let held = RowChoice::held_out(data.hold_out.unwrap_or(5), self.protocol().seed.wrapping_add(run));
+        let held = RowFilter::held_out(data.hold_out.unwrap_or(5), self.protocol().seed.wrapping_add(run));
         let flag = |name: &str| row.set.get(name).and_then(serde_json::Value::as_bool).unwrap_or(false);
         let options = CollectOptions {
             sources: sources.to_vec(),
@@ -89,7 +89,7 @@ impl Session<'_> {
             };
             let mut read = ReadOptions { threads: 1, rows: vec![held], ..ReadOptions::default() };
             read.columns.known = model.columns.clone();
-            let found = measure(&model, &mut RowStream::open(sources.to_vec(), read), Strangers::Wrong)?;
+            let found = measure(&model, &mut RowStream::open(sources.to_vec(), read), UnknownClasses::Wrong)?;
             let value = found.r2.map(|r2| ("r2", r2)).or(found.auc.map(|auc| ("auc", auc)));
             let (name, value) = value.unwrap_or(("error", found.error.unwrap_or(f64::NAN)));
             Ok(Ok((name, value, model.nonzeros())))

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tamis::data::RowChoice;
-use tamis::eval::{Strangers, measure};
+use tamis::data::RowFilter;
+use tamis::eval::{UnknownClasses, measure};
+use tamis::io::{ReadOptions, RowStream, Source, expand, memory_of_this_machine};
 use tamis::model::Model;
-use tamis::read::{ReadOptions, RowStream, Source, expand, memory_of_this_machine};
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
-    CrossOptions, Curve, Measure, RepeatOptions, Setting, Survey, Variation, choose, cross_validate, default_axes,
-    repeat, settings, survey,
+    CrossOptions, Curve, DataSummary, GridPoint, Measure, RepeatOptions, Variation, choose, cross_validate,
+    default_axes, repeat, settings, survey,
 };
 
 use crate::error::Failure;
@@ -61,8 +61,8 @@ pub enum Outcome {
 /// Training and test rows of a data set.
 pub struct Rows {
     pub fit: FitOptions,
-    pub test: (Vec<Source>, Vec<RowChoice>),
-    pub about: Survey,
+    pub test: (Vec<Source>, Vec<RowFilter>),
+    pub about: DataSummary,
 }
 
 impl Session<'_> {
@@ -104,7 +104,7 @@ impl Session<'_> {
         Ok(cell)
     }
 
-    /// Measures all cells of a row, for all tables that use it, since they share the generated rows.
+    /// Metrics all cells of a row, for all tables that use it, since they share the generated rows.
     fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
         let data = &self.experiment.data[&row.data];
         let what = row.title.as_deref().unwrap_or(&data.title);
@@ -124,7 +124,7 @@ impl Session<'_> {
         }
     }
 
-    /// Measures a cell. An error makes the cell missing; only an interruption ends the table.
+    /// Metrics a cell. An error makes the cell missing; only an interruption ends the table.
     fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
         match self.try_cell(name, row, column) {
             Err(failure) if failure.exit_code() == 2 => Ok(Outcome::Missing(failure.to_string())),
@@ -275,7 +275,7 @@ impl Session<'_> {
     }
 
     /// The setting that cross-validation chooses, or the only one.
-    pub fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Setting, Failure> {
+    pub fn tuned(&self, what: &str, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<GridPoint, Failure> {
         let mut all = self.settings(rows, run, recipe)?;
         if all.len() == 1 {
             return Ok(all.remove(0));
@@ -285,7 +285,7 @@ impl Session<'_> {
         Ok(all.remove(chosen))
     }
 
-    fn settings(&self, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Vec<Setting>, Failure> {
+    fn settings(&self, rows: &Rows, run: &RunPlan, recipe: &Recipe) -> Result<Vec<GridPoint>, Failure> {
         let axes = run.axes().unwrap_or_else(|| default_axes(recipe, &[], rows.about.features));
         Ok(settings(recipe, &axes)?)
     }
@@ -312,7 +312,7 @@ impl Session<'_> {
         let (sources, choices) = &rows.test;
         let mut read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
         read.columns.known = model.columns.clone();
-        let measures = measure(model, &mut RowStream::open(sources.clone(), read), Strangers::Wrong)?;
+        let measures = measure(model, &mut RowStream::open(sources.clone(), read), UnknownClasses::Wrong)?;
         Ok(measures.rmse.or(measures.error.map(|error| 100.0 * error)).unwrap_or(f64::NAN))
     }
 
@@ -346,7 +346,7 @@ impl Session<'_> {
         let mut read = ReadOptions { threads: self.threads, ..ReadOptions::default() };
         let mut test = (sources(test)?, Vec::new());
         if data.test.is_none() {
-            let held = RowChoice::held_out(data.hold_out.unwrap_or(4), self.protocol().seed);
+            let held = RowFilter::held_out(data.hold_out.unwrap_or(4), self.protocol().seed);
             read.rows.push(held.turned(false));
             test.1.push(held);
         }

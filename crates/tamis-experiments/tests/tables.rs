@@ -3,13 +3,13 @@
 mod common;
 
 use common::{Folder, svm};
+use tamis::io::expand;
 use tamis::loss::LossKind;
-use tamis::read::expand;
 use tamis::recipe::{Method, Recipe};
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
-    Axis, CrossOptions, RepeatOptions, Rule, Setting, Survey, Variation, choose, cross_validate, repeat, settings,
-    survey,
+    Axis, CrossOptions, DataSummary, GridPoint, RepeatOptions, Rule, Variation, choose, cross_validate, repeat,
+    settings, survey,
 };
 
 const EXPECTED: &str = r#"
@@ -138,7 +138,7 @@ fn ftrl(loss: LossKind) -> Recipe {
 }
 
 /// The penalty of 1 and 3 that cross-validation on the training file chooses, with the survey of that file.
-fn tuned(folder: &Folder, recipe: &Recipe) -> (Setting, Survey, FitOptions) {
+fn tuned(folder: &Folder, recipe: &Recipe) -> (GridPoint, DataSummary, FitOptions) {
     let sources = expand(&[folder.path("data/train.svm").display().to_string()], None).unwrap();
     let options = FitOptions { sources, ..FitOptions::default() };
     let about = survey(&options.sources, &options.read, None).unwrap();

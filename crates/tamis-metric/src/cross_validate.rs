@@ -1,4 +1,4 @@
-//! Selection of a candidate by cross-validation on the training rows; plain k-NN is one of the candidates.
+//! SizePath of a candidate by cross-validation on the training rows; plain k-NN is one of the candidates.
 //!
 //! The candidate whose learning curve ([`LearningCurve`]) has the least minimum is selected, and of equals the simpler one,
 //! which stands earlier. Plain k-NN is only given up for a metric better by more than one standard error, and so are the
@@ -158,11 +158,11 @@ fn best_metric(candidates: &[Candidate], results: &[CvResult], among: &[usize]) 
 mod tests {
     use super::super::dataset::tests::dataset;
     use super::*;
-    use tamis::random::{Purpose, generator, uniform};
+    use tamis::rng::{RngStream, generator, uniform};
 
     /// Two classes that differ a little in each of twelve variables: one variable a step, few steps are too few.
     fn many_weak() -> Dataset {
-        let mut random = generator(3, Purpose::Deal, 0);
+        let mut random = generator(3, RngStream::ShardRows, 0);
         let names: Vec<String> = (0..12).map(|at| format!("x{at}")).collect();
         let mut text = format!("{},y\n", names.join(","));
         for row in 0..120 {

@@ -11,9 +11,9 @@ use super::MetricError;
 use tamis::data::ClassLabels;
 use tamis::data::LabelStats;
 use tamis::data::TaskKind;
-use tamis::data::{Batch, Dictionary, Label};
-use tamis::parse::columns::KnownColumns;
-use tamis::read::{Block, ReadError, RowSource};
+use tamis::data::{Batch, Label, Vocabulary};
+use tamis::io::{Block, ReadError, RowSource};
+use tamis::parse::schema::ModelSchema;
 use tamis::train::Observer;
 
 /// Labelled rows, stored by column.
@@ -30,7 +30,7 @@ pub struct Dataset {
     /// Number of constant columns, which are left out.
     pub constant: usize,
     /// The roles of columns, if a dataset was read.
-    pub columns: Option<KnownColumns>,
+    pub columns: Option<ModelSchema>,
     /// Bad lines left out.
     pub skipped: u64,
     /// Variable by variable.
@@ -118,7 +118,7 @@ impl Dataset {
 /// Rows as they come.
 #[derive(Default)]
 struct RawDataset {
-    dictionary: Option<Dictionary>,
+    vocabulary: Option<Vocabulary>,
     batches: Vec<Batch>,
     labels: Vec<Label>,
     survey: LabelStats,
@@ -126,8 +126,8 @@ struct RawDataset {
 
 impl RawDataset {
     fn take(&mut self, block: Block) -> Result<(), MetricError> {
-        let dictionary = self.dictionary.get_or_insert_with(|| Dictionary::new(None));
-        let (batch, labels, place) = block.intern(dictionary)?;
+        let vocabulary = self.vocabulary.get_or_insert_with(|| Vocabulary::new(None));
+        let (batch, labels, place) = block.intern(vocabulary)?;
         for (row, label) in labels.iter().enumerate() {
             self.survey.observe(label, || place.of(row))?;
         }
@@ -138,8 +138,8 @@ impl RawDataset {
 
     fn standardize(self, task: TaskKind, memory: u64) -> Result<Dataset, MetricError> {
         let ClassLabels { classes, class_of } = self.survey.classes(&self.labels, task)?.ok_or(MetricError::Numbers)?;
-        let dictionary = self.dictionary.unwrap_or_else(|| Dictionary::new(None));
-        let (rows, width) = (class_of.len(), dictionary.span());
+        let vocabulary = self.vocabulary.unwrap_or_else(|| Vocabulary::new(None));
+        let (rows, width) = (class_of.len(), vocabulary.span());
         let needed = bytes_for(rows as u64, width as u64);
         if needed > memory {
             return Err(MetricError::TooLarge { rows, variables: width, needed, limit: memory });
@@ -147,15 +147,15 @@ impl RawDataset {
         let weights = self.batches.iter().flat_map(|batch| batch.examples().map(|one| one.weight)).collect();
         let columns = by_column(&self.batches, width);
         let (mut variables, mut values, mut column) = (Vec::new(), Vec::new(), vec![0.0; rows]);
-        for id in dictionary.ids() {
+        for id in vocabulary.ids() {
             column.fill(0.0);
             columns[id as usize].iter().for_each(|&(row, value)| column[row as usize] = value);
             if let Some((mean, std)) = mean_and_std(&column) {
-                variables.push(Variable { name: dictionary.name(id), mean, std });
+                variables.push(Variable { name: vocabulary.name(id), mean, std });
                 values.extend(column.iter().map(|value| ((value / std) - mean / std) as f32));
             }
         }
-        let constant = dictionary.len() - variables.len();
+        let constant = vocabulary.len() - variables.len();
         if variables.is_empty() {
             return Err(MetricError::NothingVaries);
         }
@@ -191,7 +191,7 @@ pub(super) fn mean_and_std(values: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use tamis::read::{ReadOptions, RowStream, expand};
+    use tamis::io::{ReadOptions, RowStream, expand};
 
     /// A dataset read from text.
     pub(crate) fn dataset(name: &str, text: &str) -> Result<Dataset, MetricError> {
@@ -232,11 +232,11 @@ pub(super) mod tests {
         stream.survey.observe(&Label::Number(1.0), String::new).unwrap();
         stream.survey.observe(&Label::Number(2.0), String::new).unwrap();
         stream.labels = vec![Label::Number(1.0), Label::Number(2.0)];
-        let mut names = Dictionary::new(None);
+        let mut names = Vocabulary::new(None);
         for index in 0..100 {
             names.intern(tamis::data::FeatureKey::Index(index));
         }
-        stream.dictionary = Some(names);
+        stream.vocabulary = Some(names);
         let error = stream.standardize(TaskKind::Auto, 1000).unwrap_err().to_string();
         assert!(error.contains("2 rows of 100 variables") && error.contains("the limit is 0 MiB"), "{error}");
     }

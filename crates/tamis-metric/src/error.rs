@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use tamis::data::tensor_file::TensorFileError;
 use tamis::data::{DuplicateFeature, TargetError};
-use tamis::read::ReadError;
+use tamis::io::ReadError;
 use tamis::train::TrainError;
 
 use super::param::Param;

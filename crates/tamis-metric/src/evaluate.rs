@@ -7,7 +7,7 @@ use super::classify::ClassScore;
 use super::metric::{Metric, Prediction};
 use tamis::data::Label;
 use tamis::eval::auc;
-use tamis::read::RowSource;
+use tamis::io::RowSource;
 
 /// Error rates of one classifier.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -55,10 +55,10 @@ impl ErrorRates {
 impl Metric {
     /// Evaluates the metric on labelled rows.
     pub fn evaluate(&self, stream: &mut dyn RowSource) -> Result<Evaluation, MetricError> {
-        let dictionary = self.dictionary();
+        let vocabulary = self.vocabulary();
         let mut rows_scored: Vec<(usize, Prediction)> = Vec::new();
         while let Some(block) = stream.next_block()? {
-            let answers = self.predict(&self.transform(&block.rows, &dictionary));
+            let answers = self.predict(&self.transform(&block.rows, &vocabulary));
             for (row, answer) in answers.into_iter().enumerate() {
                 let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
                 rows_scored.push((self.class_number(&block.rows.labels[row], place)?, answer));

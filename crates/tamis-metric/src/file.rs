@@ -25,7 +25,7 @@ use tamis::data::Label;
 use tamis::data::f64_codec::{bytes_of, doubles};
 use tamis::data::replace_file;
 use tamis::data::tensor_file::{Arrays, TensorFile};
-use tamis::parse::columns::KnownColumns;
+use tamis::parse::schema::ModelSchema;
 
 /// The version this build writes, and the newest it reads.
 const FORMAT: TensorFile = TensorFile { name: "tamis-metric", version: 1 };
@@ -40,7 +40,7 @@ struct About {
     metric_neighbors: usize,
     classes: Vec<Label>,
     class_sizes: Vec<usize>,
-    columns: Option<KnownColumns>,
+    columns: Option<ModelSchema>,
     n_features: usize,
     variables: Vec<Variable>,
     terms: Vec<Term>,

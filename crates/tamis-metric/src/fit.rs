@@ -6,8 +6,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::Serialize;
-use tamis::random::{Purpose, generator, shuffle};
-use tamis::read::memory_of_this_machine;
+use tamis::io::memory_of_this_machine;
+use tamis::rng::{RngStream, generator, shuffle};
 use tamis::train::Observer;
 
 use super::MetricError;
@@ -255,7 +255,7 @@ impl Fitting<'_> {
         for (class, size) in self.dataset.class_sizes().into_iter().enumerate() {
             let mut of_class: Vec<usize> =
                 (0..rows).filter(|&row| self.dataset.class_of[row] as usize == class).collect();
-            let mut random = generator(self.options.seed, Purpose::Fold, u64::MAX - class as u64);
+            let mut random = generator(self.options.seed, RngStream::Folds, u64::MAX - class as u64);
             shuffle(&mut random, &mut of_class);
             of_class.truncate((size * wanted / rows).max(size.min(3)));
             chosen.extend(of_class);

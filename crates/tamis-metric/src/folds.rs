@@ -1,6 +1,6 @@
 //! Cross-validation folds, stratified by class: every fold has the same share of every class. Folds depend on the seed.
 
-use tamis::random::{Purpose, generator, shuffle};
+use tamis::rng::{RngStream, generator, shuffle};
 
 use super::dataset::Dataset;
 
@@ -14,7 +14,7 @@ pub(super) struct Fold {
 pub(super) fn stratified_folds(dataset: &Dataset, folds: usize, seed: u64, repetition: u64) -> Vec<Fold> {
     let mut fold_of = vec![0; dataset.rows()];
     let mut next = 0;
-    let mut random = generator(seed, Purpose::Fold, repetition);
+    let mut random = generator(seed, RngStream::Folds, repetition);
     for class in 0..dataset.classes.len() as u32 {
         let mut rows: Vec<usize> = (0..dataset.rows()).filter(|&row| dataset.class_of[row] == class).collect();
         shuffle(&mut random, &mut rows);

@@ -16,8 +16,8 @@ use super::learning_curve::CvResult;
 use super::params::Params;
 use super::real::{Real, double};
 use super::sample::Sample;
-use tamis::data::{Dictionary, FeatureKey, Label, ParsedRows};
-use tamis::parse::columns::KnownColumns;
+use tamis::data::{FeatureKey, Label, RawRows, Vocabulary};
+use tamis::parse::schema::ModelSchema;
 
 /// A metric and its reference rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub struct Metric {
     /// The classes.
     pub classes: Vec<Label>,
     /// The roles of columns, if a dataset was read.
-    pub columns: Option<KnownColumns>,
+    pub columns: Option<ModelSchema>,
     /// The variables in use and their standardization.
     pub variables: Vec<Variable>,
     /// Number of variables of the training data.
@@ -103,17 +103,17 @@ impl Metric {
     }
 
     /// Names of the variables, ready for lookup: the id is the place.
-    pub fn dictionary(&self) -> Dictionary {
-        let mut dictionary = Dictionary::new(None);
+    pub fn vocabulary(&self) -> Vocabulary {
+        let mut vocabulary = Vocabulary::new(None);
         for variable in &self.variables {
-            dictionary.intern(FeatureKey::from_name(&variable.name));
+            vocabulary.intern(FeatureKey::from_name(&variable.name));
         }
-        dictionary
+        vocabulary
     }
 
     /// The coordinates of rows, row by row.
-    pub fn transform(&self, rows: &ParsedRows, dictionary: &Dictionary) -> Vec<Vec<f64>> {
-        let batch = rows.lookup(dictionary);
+    pub fn transform(&self, rows: &RawRows, vocabulary: &Vocabulary) -> Vec<Vec<f64>> {
+        let batch = rows.lookup(vocabulary);
         let mut values = vec![0.0; self.variables.len()];
         let one = |at: usize| {
             values.fill(0.0);

@@ -289,11 +289,11 @@ mod tests {
     use super::super::early_stopping::{EarlyStopping, steps_of};
     use super::super::sample::Sample;
     use super::*;
-    use tamis::random::{Purpose, generator, uniform};
+    use tamis::rng::{RngStream, generator, uniform};
 
     /// Two classes on a ring and inside it, with variables that say nothing.
     fn ring(rows: usize, width: usize, seed: u64) -> String {
-        let mut random = generator(seed, Purpose::Deal, 0);
+        let mut random = generator(seed, RngStream::ShardRows, 0);
         let names: Vec<String> = (0..width).map(|at| format!("x{at}")).collect();
         let mut text = format!("{},y\n", names.join(","));
         for row in 0..rows {

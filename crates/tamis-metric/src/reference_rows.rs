@@ -6,7 +6,7 @@ use super::metric::Metric;
 use tamis::data::ClassLabels;
 use tamis::data::LabelStats;
 use tamis::data::TaskKind;
-use tamis::read::{ReadError, RowSource};
+use tamis::io::{ReadError, RowSource};
 
 impl Metric {
     /// The same metric with these labelled rows as reference rows of k-NN.
@@ -17,10 +17,10 @@ impl Metric {
         n_neighbors: usize,
     ) -> Result<Metric, MetricError> {
         check_neighbors(n_neighbors)?;
-        let dictionary = self.dictionary();
+        let vocabulary = self.vocabulary();
         let (mut places, mut labels, mut survey) = (Vec::new(), Vec::new(), LabelStats::default());
         while let Some(block) = source.next_block()? {
-            places.extend(self.transform(&block.rows, &dictionary));
+            places.extend(self.transform(&block.rows, &vocabulary));
             for (row, label) in block.rows.labels.iter().enumerate() {
                 let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
                 survey.observe(label, place)?;
@@ -46,12 +46,12 @@ mod tests {
     use super::super::dataset::tests::dataset;
     use super::super::{Candidate, EarlyStopping, MetricOptions, fit};
     use super::*;
-    use tamis::read::{ReadOptions, RowStream, expand};
+    use tamis::io::{ReadOptions, RowStream, expand};
 
     #[test]
     fn the_rows_it_was_learned_from_give_the_metric_itself() {
         let line = |row: u64| {
-            let value = |salt: u64| tamis::random::mix(row * 7 + salt) as f64 / u64::MAX as f64 - 0.5;
+            let value = |salt: u64| tamis::rng::splitmix64(row * 7 + salt) as f64 / u64::MAX as f64 - 0.5;
             let (a, b) = (value(1), value(2));
             format!("{},{a},{b},{}\n", if a * b > 0.0 { "yes" } else { "no" }, value(3))
         };

@@ -10,7 +10,7 @@
 use super::real::{Real, double};
 use super::sample::Sample;
 use tamis::data::TaskKind;
-use tamis::read::{Csr, Labels, MatrixRows, memory_of_this_machine};
+use tamis::io::{Csr, Labels, MatrixRows, memory_of_this_machine};
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit_rows};
 

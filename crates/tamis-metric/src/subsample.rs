@@ -3,16 +3,16 @@
 //! Source: Ma 2017, section 2.6: bags of a share η of the rows, and √p of the candidates, as random forests have them.
 
 use super::params::Params;
-use tamis::random::{Purpose, below, generator, uniform};
+use tamis::rng::{RngStream, generator, uniform, uniform_below};
 
 /// The candidate terms of a step, ascending: all, or √p of them.
 pub(super) fn sample_terms(all: usize, params: &Params, seed: u64, step: usize) -> Vec<u32> {
     let mut columns: Vec<u32> = (0..all as u32).collect();
     if params.subsample_terms {
         let wanted = ((all as f64).sqrt().ceil() as usize).max(params.max_terms_of(all)).min(all);
-        let mut random = generator(seed, Purpose::Draw, step as u64);
+        let mut random = generator(seed, RngStream::SampleFeatures, step as u64);
         for at in 0..wanted {
-            columns.swap(at, at + below(&mut random, all - at));
+            columns.swap(at, at + uniform_below(&mut random, all - at));
         }
         columns.truncate(wanted);
         columns.sort_unstable();
@@ -25,7 +25,7 @@ pub(super) fn sample_rows(rows: usize, params: &Params, seed: u64, step: usize) 
     if params.subsample >= 1.0 {
         return vec![true; rows];
     }
-    let mut random = generator(seed, Purpose::Bag, step as u64);
+    let mut random = generator(seed, RngStream::Subsample, step as u64);
     (0..rows).map(|_| uniform(&mut random) < params.subsample).collect()
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tamis::model::summary::{STABLE, at_least, count, selection_frequencies};
 use tamis::model::{Model, Task};
-use tamis::recipe::{Origin, Recipe};
-use tamis::tune::{Measure, Repeated, Survey};
+use tamis::recipe::{Provenance, Recipe};
+use tamis::tune::{DataSummary, Measure, Repeated};
 
 use super::context::ReportContext;
 use super::html::{Html, clipped, paragraph, plain, prose, tag, term};
@@ -86,8 +86,8 @@ fn provenance_line(model: &Model, context: &ReportContext<'_>) -> Html {
         (_, Some(learned)) => {
             paragraph("Training by `{}` is not finished: this is the model after {} rows.", &[method, &count(learned)])
         }
-        (Origin::Solve(_), _) => paragraph("Solved by `{}` from the [moments] of {} rows.", &[method, &rows]),
-        (Origin::Fit(_), _) => paragraph("Trained by `{}` on {} rows.", &[method, &rows]),
+        (Provenance::Solve(_), _) => paragraph("Solved by `{}` from the [moments] of {} rows.", &[method, &rows]),
+        (Provenance::Fit(_), _) => paragraph("Trained by `{}` on {} rows.", &[method, &rows]),
     }
 }
 
@@ -119,7 +119,7 @@ fn tiles(model: &Model, context: &ReportContext<'_>) -> Vec<Tile> {
 }
 
 /// The report of a recipe that was fitted repeatedly on subsamples.
-pub fn of_runs(recipe: &Recipe, about: &Survey, found: &Repeated, context: &ReportContext<'_>) -> Report {
+pub fn of_runs(recipe: &Recipe, about: &DataSummary, found: &Repeated, context: &ReportContext<'_>) -> Report {
     let shares: Vec<f64> = found.selected.iter().map(|one| one.share).collect();
     let always = count(at_least(&shares, 1.0) as u64);
     let lead = paragraph(

@@ -1,8 +1,8 @@
 //! Facts that a report shows and that are not in the model.
 
-use tamis::eval::{Densities, Judged};
+use tamis::eval::{Evaluation, FeatureFrequencies};
 use tamis::model::Model;
-use tamis::recipe::{Criterion, Origin};
+use tamis::recipe::{Criterion, Provenance};
 use tamis::solve::Solved;
 
 use super::html::shell;
@@ -20,9 +20,9 @@ pub struct ReportContext<'a> {
     /// The flags needed to read the data, as typed: ` --target churned`.
     pub flags: &'a str,
     /// The name of labelled data and the evaluation on it.
-    pub evaluation: Option<(&'a str, &'a Judged)>,
+    pub evaluation: Option<(&'a str, &'a Evaluation)>,
     /// The name of a data set and the density of each feature in it.
-    pub densities: Option<(&'a str, &'a Densities)>,
+    pub densities: Option<(&'a str, &'a FeatureFrequencies)>,
     /// The path the model was solved on, and the criterion that chose the model.
     pub solved: Option<(&'a Solved, Option<Criterion>)>,
     /// The width of the images whose pixels are the features.
@@ -43,7 +43,7 @@ impl ReportContext<'_> {
     }
 
     /// The densities that were given, else those of the evaluation data.
-    pub fn known_densities(&self) -> Option<(&str, &Densities)> {
+    pub fn known_densities(&self) -> Option<(&str, &FeatureFrequencies)> {
         self.densities.or(self.evaluation.map(|(name, evaluation)| (name, &evaluation.densities)))
     }
 
@@ -51,10 +51,10 @@ impl ReportContext<'_> {
     pub fn refit_command(&self, model: &Model) -> String {
         let (method, data) = (model.recipe.method_name(), self.data_arguments());
         match &model.recipe {
-            Origin::Fit(_) => {
+            Provenance::Fit(_) => {
                 format!("tamis fit {data}{} --method {method} --k {{}} --refit --out smaller.json", self.flags)
             }
-            Origin::Solve(_) => format!("tamis solve {data} --method {method} --k {{}} --out smaller.json"),
+            Provenance::Solve(_) => format!("tamis solve {data} --method {method} --k {{}} --out smaller.json"),
         }
     }
 }

@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use crate::learner::TestLearner;
 use tamis::data::State;
 use tamis::data::{Batch, FeatureId};
-use tamis::learn::Learner;
+use tamis::learners::Learner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
 

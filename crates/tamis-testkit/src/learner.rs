@@ -2,7 +2,7 @@
 //! `two-stage`.
 
 use tamis::data::{Example, FeatureId, Row, State, StateError};
-use tamis::learn::{AnyLearner, Learner, Step};
+use tamis::learners::{AnyLearner, Learner, Step};
 use tamis::loss::AnyLoss;
 use tamis::recipe::{Method, Recipe};
 use tamis::two_stage::EpochSgd;

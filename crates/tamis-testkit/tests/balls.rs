@@ -1,7 +1,7 @@
 //! The projection on an ℓ₁ and an ℓ₂ ball: its laws, and an independent solver beside it.
 
 use proptest::prelude::*;
-use tamis::project::into_balls;
+use tamis::prox::project_l1_l2;
 use tamis_testkit::naive;
 
 fn norm1(v: &[f64]) -> f64 {
@@ -14,7 +14,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 fn projected(weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> Vec<f64> {
     let mut weights = weights.to_vec();
-    into_balls(&mut weights, centre, radius, reach);
+    project_l1_l2(&mut weights, centre, radius, reach);
     weights
 }
 
@@ -62,7 +62,7 @@ fn dykstra(weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> Vec<f64>
         let y: Vec<f64> = (0..n).map(|j| centre[j] + share * (from[j] - centre[j])).collect();
         (0..n).for_each(|j| p[j] = from[j] - y[j]);
         let from: Vec<f64> = (0..n).map(|j| y[j] + q[j]).collect();
-        let next = naive::into_balls(&from, &vec![0.0; n], radius, f64::INFINITY);
+        let next = naive::project_l1_l2(&from, &vec![0.0; n], radius, f64::INFINITY);
         (0..n).for_each(|j| q[j] = from[j] - next[j]);
         let moved = distance(&next, &x).max(distance(&next, &y));
         x = next;
@@ -104,7 +104,7 @@ proptest! {
         prop_assert!(distance(&projected(&point, &c, radius, reach), &point) < 1e-10);
         let gap = gap(&point, &w, &c, radius, reach);
         prop_assert!(gap < 1e-7, "conditions fail by {gap:e} at {point:?}");
-        let literal = naive::into_balls(&w, &c, radius, reach);
+        let literal = naive::project_l1_l2(&w, &c, radius, reach);
         prop_assert!(distance(&point, &literal) < 1e-10, "{point:?} against {literal:?}");
     }
 

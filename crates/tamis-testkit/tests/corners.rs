@@ -1,7 +1,7 @@
 //! Inputs at the edge of what numbers can hold, where a shortcut shows.
 
 use tamis::data::{Example, Row};
-use tamis::learn::Learner;
+use tamis::learners::Learner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Family, Method, Recipe, ScheduleKind};
 use tamis_testkit::contract::fresh;

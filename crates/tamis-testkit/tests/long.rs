@@ -1,7 +1,7 @@
 //! Streams so long that clocks wear out, keys are written anew and means are swept, against the oracles.
 
 use tamis::data::Batch;
-use tamis::learn::Learner;
+use tamis::learners::Learner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe, ScheduleKind};
 use tamis_testkit::contract::{Pair, Verdict, bits, fresh, learn};

@@ -1,9 +1,9 @@
 //! Running averages against plain loops over the rows: moments, models, cross-validation.
 
 use proptest::prelude::*;
-use tamis::moments::{Column, Gatherer, Moments, Sums};
-use tamis::random::mix;
+use tamis::moments::{Accumulator, Column, Comoments, Moments};
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
+use tamis::rng::splitmix64;
 use tamis::solve::{Penalty, SolveError, SolveOptions, Solved, solve};
 use tamis_testkit::naive::moments::Table;
 
@@ -11,7 +11,7 @@ use tamis_testkit::naive::moments::Table;
 fn table(rows: usize, columns: usize, level: f64, seed: u64) -> Table {
     let mut table = Table::default();
     for row in 0..rows as u64 {
-        let x = |salt: u64| mix(mix(seed) ^ (row * 1000 + salt)) as f64 / u64::MAX as f64 - 0.5;
+        let x = |salt: u64| splitmix64(splitmix64(seed) ^ (row * 1000 + salt)) as f64 / u64::MAX as f64 - 0.5;
         let cells: Vec<f64> = (0..columns as u64).map(|j| level + x(j) + 0.5 * x(900)).collect();
         table.targets.push(3.0 * cells[0] - 2.0 * cells[2] + cells[4] + 0.4 * x(901) - 2.0 * level);
         table.rows.push(cells);
@@ -23,7 +23,7 @@ fn table(rows: usize, columns: usize, level: f64, seed: u64) -> Table {
 /// The moments of a table; row i goes to fold i mod `folds`.
 fn moments(table: &Table, folds: usize) -> Moments {
     let columns = table.rows.first().map_or(0, Vec::len) + 1;
-    let mut gatherers = vec![Gatherer::new(0.0); folds];
+    let mut gatherers = vec![Accumulator::new(0.0); folds];
     for row in 0..table.rows.len() {
         let cells = std::iter::once(table.targets[row]).chain(table.rows[row].iter().copied());
         let entries = (0..).zip(cells).filter(|entry| entry.1 != 0.0);
@@ -32,7 +32,7 @@ fn moments(table: &Table, folds: usize) -> Moments {
     let names = (1..columns).map(|j| Column::Feature(format!("x{j}")));
     let columns: Vec<Column> = [Column::Target("y".into())].into_iter().chain(names).collect();
     let folds = gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
-    Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds }
+    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds }
 }
 
 fn solved(moments: &Moments, recipe: SolveRecipe) -> Solved {
@@ -48,7 +48,7 @@ fn line(solved: &Solved, columns: usize) -> (f64, Vec<f64>) {
     (solved.model.outputs[0].intercept, weights)
 }
 
-fn assert_close(found: &Sums, table: &Table, slack: f64) {
+fn assert_close(found: &Comoments, table: &Table, slack: f64) {
     for (i, mean) in table.means().into_iter().enumerate() {
         assert!((found.means[i] - mean).abs() <= 1e-13 * (1.0 + mean.abs()), "mean {i}");
         for j in 0..=i {
@@ -77,7 +77,7 @@ proptest! {
         let mut table = table(60, 6, level, seed);
         for (number, row) in table.rows.iter_mut().enumerate() {
             for (column, cell) in row.iter_mut().enumerate() {
-                if mix(seed + (number * 10 + column) as u64) % 100 < zeros {
+                if splitmix64(seed + (number * 10 + column) as u64) % 100 < zeros {
                     *cell = 0.0;
                 }
             }
@@ -88,7 +88,7 @@ proptest! {
         let mut joined = first.clone();
         joined.merge(&second).unwrap();
         let unit = |i: usize| whole.folds[0].covariance(i, i).sqrt().max(1e-3);
-        let same = |a: &Sums, b: &Sums, slack: f64| {
+        let same = |a: &Comoments, b: &Comoments, slack: f64| {
             (0..7).all(|i| (a.means[i] - b.means[i]).abs() <= 1e-12 * (1.0 + level)
                 && (0..=i).all(|j| (a.covariance(i, j) - b.covariance(i, j)).abs() <= slack * unit(i) * unit(j)))
         };
@@ -254,7 +254,7 @@ fn corners_are_told_or_handled() {
     let k = |k| SolveRecipe { k: Some(k), ..SolveRecipe::new(Solver::OlsTh) };
     let full = moments(&table(50, 5, 1.0, 1), 1);
     let mut empty = full.clone();
-    empty.folds = vec![Sums::new(6)];
+    empty.folds = vec![Comoments::new(6)];
     assert_eq!(told(&empty, k(1)), "the moments hold no rows: there is nothing to solve");
     assert_eq!(told(&moments(&table(1, 5, 1.0, 1), 1), k(1)), "one row is not enough: nothing varies");
     assert!(told(&full, k(9)).contains("9 features were asked for and there are 5 that vary and are no copies"));

@@ -30,7 +30,7 @@ fn cases() -> Vec<(&'static str, PublishedParams)> {
         ("slow annealing", PublishedParams { annealing: -7.0, rejection: 0.9, ..base() }),
         ("fast annealing", PublishedParams { annealing: 3.0, intercept: true, ..base() }),
         ("linear annealing", PublishedParams { annealing: 0.0, cutoff: 0.8, ..base() }),
-        ("printed curve", PublishedParams { curve: Curve::Printed, ..base() }),
+        ("printed curve", PublishedParams { annealing_curve: Curve::Printed, ..base() }),
         ("absent columns", PublishedParams { total_columns: Some(100), intercept: true, ..base() }),
         ("one path, long bursts", PublishedParams { n_paths: 1, burst: 40, bursts: 7, evidence: 3, ..base() }),
         ("no gravity", PublishedParams { rejection: 0.0, ..base() }),

@@ -78,7 +78,7 @@ fn questions(rows: usize) -> String {
     let mut lines = String::new();
     let mut state = 7u64;
     for _ in 0..rows {
-        state = tamis::random::mix(state);
+        state = tamis::rng::splitmix64(state);
         let answers: Vec<bool> = (0..10).map(|question| state >> question & 1 == 1).collect();
         let score: i32 =
             answers.iter().zip([16, -14, 12, -10, 9, 7, -5, 3, -2, 1]).map(|(&yes, w)| if yes { w } else { 0 }).sum();

@@ -3,7 +3,7 @@
 use tamis::data::State;
 use tamis::data::{Batch, Example, OutputCoding, Row};
 use tamis::loss::{AnyLoss, LossKind};
-use tamis::random::mix;
+use tamis::rng::splitmix64;
 use tamis::stabilized::{ClassCoding, Ensemble, HashedRows, PathMeans, Settings, Subsamples};
 use tamis_testkit::naive::stabilized::{Known, LiteralMeans, Stabilized};
 use tamis_testkit::streams::{HUBER, Shape, stream};
@@ -107,13 +107,13 @@ fn cases() -> Vec<Case> {
 /// HashedRows over the features `0..FEATURES`, each with its row_hash.
 fn rows(batch: &Batch) -> HashedRows {
     let mut rows = HashedRows::default();
-    batch.examples().enumerate().for_each(|(number, example)| rows.push(example, mix(number as u64)));
+    batch.examples().enumerate().for_each(|(number, example)| rows.push(example, splitmix64(number as u64)));
     rows
 }
 
 /// The rows of a stage by number: round after round, each in an order of its own.
 fn visits(rows: usize, length: usize, stage: u64) -> Vec<usize> {
-    (0..length).map(|visit| (mix(stage + 100 * (visit / rows) as u64) as usize + visit * 7) % rows).collect()
+    (0..length).map(|visit| (splitmix64(stage + 100 * (visit / rows) as u64) as usize + visit * 7) % rows).collect()
 }
 
 /// The mean ℓ₁ norm of a row over the features that count.
@@ -128,7 +128,7 @@ fn run_stage(ensemble: &mut Ensemble, rows: &HashedRows, visits: &[usize], cuts:
     while at < visits.len() {
         let most = ensemble.rows_wanted() as usize;
         turn += 1;
-        let piece = if cuts == 0 { most } else { most.min((mix(cuts + turn) % 40) as usize) };
+        let piece = if cuts == 0 { most } else { most.min((splitmix64(cuts + turn) % 40) as usize) };
         let mut part = HashedRows::default();
         visits[at..at + piece].iter().for_each(|&row| part.push(rows.batch.example(row), rows.row_hashes[row]));
         ensemble.learn(&part);
@@ -163,7 +163,8 @@ fn same_means(what: &str, active: &[u32], fast: &PathMeans, slow: &LiteralMeans)
 fn follow(case: Case) -> usize {
     let batch = case.batch();
     let mut now = rows(&batch);
-    let all: Vec<Known<'_>> = batch.examples().enumerate().map(|(number, row)| (row, mix(number as u64))).collect();
+    let all: Vec<Known<'_>> =
+        batch.examples().enumerate().map(|(number, row)| (row, splitmix64(number as u64))).collect();
     let mut ensemble = case.ensemble();
     let mut literal = Stabilized::new(case.settings, case.loss(), &case.codings(), case.subsamples(), FEATURES);
     let mut torn = 0;

@@ -110,8 +110,8 @@ fn exactly_k_features() {
     for k in 1..=SHAPE.features {
         let model = fitted(&of_size(k), &options(std::slice::from_ref(&path)));
         assert_eq!(model.nonzeros(), k);
-        let selection = model.selection.expect("a ladder");
-        assert_eq!((selection.ladder[selection.chosen].size, selection.chosen), (k, selection.ladder.len() - 1));
+        let selection = model.size_path.expect("a size path");
+        assert_eq!((selection.sizes[selection.chosen].size, selection.chosen), (k, selection.sizes.len() - 1));
     }
 }
 
@@ -172,7 +172,7 @@ fn interrupted_and_taken_up_again_is_never_having_stopped() {
 
 /// HashedRows visited on the way to a model of these tests.
 fn whole_rows(model: &tamis::model::Model) -> u64 {
-    800 * (model.selection.as_ref().expect("a ladder").ladder.len() as u64 + 1)
+    800 * (model.size_path.as_ref().expect("a size path").sizes.len() as u64 + 1)
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn to_forget_all_is_to_begin_anew() {
         let plain = Recipe { k, scale: ScaleKind::None, intercept: false, ..recipe() }.with("warm-start-decay", 1.0);
         let fresh = fitted(&plain, &options);
         let resumed = fit(&plain, &options, Some(first_day(&plain, &folder, &first)), &mut ()).unwrap().model;
-        assert_eq!((&resumed.outputs, &resumed.selection), (&fresh.outputs, &fresh.selection));
+        assert_eq!((&resumed.outputs, &resumed.size_path), (&fresh.outputs, &fresh.size_path));
         assert_eq!((fresh.seen.rows, resumed.seen.rows), (151, 302));
         let keeping = plain.with("warm-start-decay", 0.0);
         let kept = fit(&keeping, &options, Some(first_day(&keeping, &folder, &first)), &mut ()).unwrap().model;

@@ -7,8 +7,8 @@ use tamis::data::ScaleKind;
 use tamis::data::TaskKind;
 use tamis::loss::LossKind;
 use tamis::model::Model;
-use tamis::random::mix;
 use tamis::recipe::{Method, ROW_NUMBER, Recipe};
+use tamis::rng::splitmix64;
 use tamis::train::{FitOptions, TrainError, fit};
 use tamis_testkit::streams::{Shape, stream};
 
@@ -93,7 +93,8 @@ fn rows_that_are_alike_are_told_apart_by_a_key() {
     let folder = Folder::new("key");
     // One flag that is right nine times in ten: two different rows in all, were it not for their number.
     let line = |row: u32| {
-        let (flag, right) = (mix(row.into()).is_multiple_of(2), !mix(u64::from(row) + 1000).is_multiple_of(10));
+        let (flag, right) =
+            (splitmix64(row.into()).is_multiple_of(2), !splitmix64(u64::from(row) + 1000).is_multiple_of(10));
         format!("{} | flag:{} row={row}\n", if flag == right { 1 } else { -1 }, u8::from(flag))
     };
     let lines: String = (0..600).map(line).collect();
@@ -175,7 +176,7 @@ fn few_different_rows_are_told_apart_by_counting() {
     let folder = Folder::new("repeats");
     // One column of zeros and ones that tells the label nine times out of ten: four different rows in all.
     let line = |row: u64| {
-        let (value, right) = (mix(row) % 2, !mix(row ^ 77).is_multiple_of(10));
+        let (value, right) = (splitmix64(row) % 2, !splitmix64(row ^ 77).is_multiple_of(10));
         format!("{} {}\n", if (value == 1) == right { "+1" } else { "-1" }, if value == 1 { "1:1" } else { "" })
     };
     let lines: String = (0..2000).map(line).collect();

@@ -5,11 +5,11 @@ mod files;
 
 use files::{Folder, fitted, options};
 use tamis::data::FeatureId;
-use tamis::eval::{Strangers, mean_kappa, measure};
+use tamis::eval::{UnknownClasses, mean_kappa, measure};
+use tamis::io::{ReadOptions, RowStream};
 use tamis::model::Model;
-use tamis::random::{Purpose, generator, shuffle};
-use tamis::read::{ReadOptions, RowStream};
 use tamis::recipe::{Method, Recipe};
+use tamis::rng::{RngStream, generator, shuffle};
 use tamis::synth::{Kind, Plan, Row, generate, write_svmlight};
 use tamis::train::{Checkpoint, CheckpointPlan, fit};
 
@@ -30,11 +30,11 @@ fn selected(model: &Model) -> Vec<FeatureId> {
     ids
 }
 
-/// Mean κ of the features selected from the same rows in five orders.
+/// AveragedWeights κ of the features selected from the same rows in five orders.
 fn kappa_of_orders(plan: &Plan, k: usize, folder: &Folder) -> f64 {
     let mut rows: Vec<Row> = generate(plan).expect("a plan").1.collect();
     let sets = (0..5).map(|order| {
-        shuffle(&mut generator(order, Purpose::Deal, 0), &mut rows);
+        shuffle(&mut generator(order, RngStream::ShardRows, 0), &mut rows);
         let mut options = options(&[folder.write("rows.svm", &lines(rows.clone()))]);
         (options.order, options.read.threads) = (Some(order), 2);
         let set = selected(&fitted(&of_size(k), &options));
@@ -79,7 +79,7 @@ fn last_day(forget: f64, plan: &Plan, folder: &Folder) -> f64 {
     let fresh = day(&Plan { seed: plan.seed + 100, noise: 0.0, ..plan.clone() }, DAYS - 1);
     let sources = files::sources(&[folder.write("test.svm", &fresh)]);
     let mut stream = RowStream::open(sources, ReadOptions::default());
-    let measures = measure(&model.expect("days"), &mut stream, Strangers::Refused).expect("rows");
+    let measures = measure(&model.expect("days"), &mut stream, UnknownClasses::Refused).expect("rows");
     measures.rmse.expect("numbers").powi(2)
 }
 

@@ -14,7 +14,7 @@ use std::time::Instant;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use serde_json::json;
-use tamis::moments::{Column, Gatherer, Moments, Sums};
+use tamis::moments::{Accumulator, Column, Comoments, Moments};
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::solve::{SolveOptions, solve};
 
@@ -59,7 +59,7 @@ fn gather(count: usize, columns: usize) -> serde_json::Value {
     let piece = rows(&mut Pcg64::new(1, 1), 1000.min(count), columns - 1, 5, 1.0);
     let all: Vec<f64> = piece.iter().copied().cycle().take(count * columns).collect();
     let started = Instant::now();
-    let mut sums = Sums::new(columns);
+    let mut sums = Comoments::new(columns);
     sums.observe_dense(&all, &[]);
     let seconds = started.elapsed().as_secs_f64();
     json!({"seconds": seconds, "rows": sums.rows, "variance": sums.covariance(1, 1)})
@@ -68,7 +68,7 @@ fn gather(count: usize, columns: usize) -> serde_json::Value {
 fn sparse(count: usize, columns: usize, nonzeros: usize) -> serde_json::Value {
     let mut state = 1;
     let mut below = |limit: usize| {
-        state = tamis::random::mix(state);
+        state = tamis::rng::splitmix64(state);
         ((u128::from(state) * limit as u128) >> 64) as usize
     };
     let mut row = || {
@@ -80,22 +80,22 @@ fn sparse(count: usize, columns: usize, nonzeros: usize) -> serde_json::Value {
     let all: Vec<Vec<u32>> = (0..count).map(|_| row()).collect();
     let pairs: f64 = all.iter().map(|row| (row.len() * row.len()) as f64).sum();
     let started = Instant::now();
-    let mut gatherer = Gatherer::new(0.0);
+    let mut gatherer = Accumulator::new(0.0);
     all.iter().for_each(|row| gatherer.push(row.iter().map(|&place| (place, 1.5)), 1.0, columns));
     let sums = gatherer.finish(columns);
     let seconds = started.elapsed().as_secs_f64();
     json!({"seconds": seconds, "rows": sums.rows, "squares_per_second": pairs / seconds})
 }
 
-fn moments(sums: Sums) -> Moments {
+fn moments(sums: Comoments) -> Moments {
     let features = (1..sums.size()).map(|j| Column::Feature(j.to_string()));
     let columns = [Column::Target("y".into())].into_iter().chain(features).collect();
-    Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds: vec![sums] }
+    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums] }
 }
 
 fn simulated(seed: u64, count: usize, columns: usize, k: usize, signal: f64) -> Moments {
     let mut random = Pcg64::new(u128::from(seed), 7);
-    let mut sums = Sums::new(columns + 1);
+    let mut sums = Comoments::new(columns + 1);
     let mut left = count;
     while left > 0 {
         let now = left.min(4096);

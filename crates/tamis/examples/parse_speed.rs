@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tamis::data::ParsedRows;
+use tamis::data::RawRows;
 use tamis::parse::parse_lines;
 use tamis::parse::svmlight::Svmlight;
 
@@ -21,11 +21,11 @@ fn main() {
             // Blocks as the program reads them: rows stay in the cache.
             let end = text.len().min(start + (1 << 20));
             let end = memchr::memchr(b'\n', &text[end..]).map_or(text.len(), |length| end + length + 1);
-            let (mut rows, mut errors) = (ParsedRows::for_text(end - start), Vec::new());
+            let (mut rows, mut errors) = (RawRows::for_text(end - start), Vec::new());
             parse_lines(&text[start..end], &Svmlight::default(), &mut rows, &mut errors);
             assert!(errors.is_empty(), "{errors:?}");
             counts.0 += rows.len();
-            counts.1 += (0..rows.len()).map(|row| rows.edges(row).0).sum::<usize>();
+            counts.1 += (0..rows.len()).map(|row| rows.first_and_last(row).0).sum::<usize>();
             start = end;
         }
         best = best.min(started.elapsed().as_secs_f64());

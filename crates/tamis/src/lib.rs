@@ -1,16 +1,27 @@
-#![doc = "Tamis presses a stream of wide data through a sieve and keeps the few features that matter."]
+//! Tamis learns sparse models from streams of wide data: high-dimensional rows in, a small linear model with named features
+//! out.
 //!
-//! The flow is the layout:
+//! The folders follow the data:
 //! ```text
-//! bytes ─ read ─► blocks ─ parse ─► rows ─ train / learn ─► weights ─► model ─► predict · eval
+//! RowSource ─► Vocabulary + TargetEncoder + ColumnScaler ─► RowStore ─► Trainer ─► Model ─► predict · evaluate
+//! bytes ─ io ─► blocks ─ parse ─► rows ─┬─ train ─────────────────────────────────► Model
+//!                                       └─ moments ─► solve ──────────────────────► Model
 //! ```
-//! [`read`] opens files and cuts them into blocks, [`parse`] and [`columnar`] turn blocks into rows, [`data`] holds rows,
-//! names and scaling, [`loss`], [`rate`], [`shrink`] and [`project`] are the parts of the learners in [`learn`],
-//! [`train`] drives a learner over the stream, [`model`] is what remains, [`eval`] judges it, [`tune`] chooses settings
-//! and says how stable the choice of features is, [`synth`] makes data whose truth is known. [`moments`] gathers means and
-//! co-moments in one pass, from which [`solve`] makes models; [`metric`] learns distances; [`sparsify`] samples features;
-//! [`report`] draws pages; [`random`] is the one source of randomness. A [`recipe`] says what to do, as plain data. Nothing
-//! here prints.
+//! | folder | what |
+//! |---|---|
+//! | [`io`], [`parse`], [`columnar`] | from files, or matrices in memory, to rows |
+//! | [`data`] | rows, names, labels, scaling, stored rows, splits, files of arrays |
+//! | [`loss`], [`prox`], [`step_size`], [`rng`] | the parts of learners |
+//! | [`recipe`], [`param`] | what to learn, as plain data; names of parameters |
+//! | [`learners`] | one learner a file |
+//! | [`stabilized`], [`two_stage`] | one method a folder; [`refine`] is what they share |
+//! | [`select`] | estimates, and the rules that choose the smallest candidate about as good as the best |
+//! | [`train`] | the driver of all methods |
+//! | [`model`], [`eval`], [`tune`] | the model file and prediction; evaluation; cross-validation and repeated fits |
+//! | [`moments`], [`solve`] | sufficient statistics in one pass; models from them |
+//! | [`synth`] | generated data with known coefficients |
+//!
+//! The library does not print, and knows no front end.
 //!
 //! Cargo features, all on by default: `columnar` reads and writes Parquet, Arrow IPC and npz, `compression` reads gzip,
 //! zstd, bzip2 and xz, `moments` has the second moments of a stream and the solvers on them.
@@ -18,7 +29,7 @@
 //! From a file to 25 features and their predictions:
 //! ```no_run
 //! use tamis::model::Predictor;
-//! use tamis::read::{ReadOptions, RowStream, expand};
+//! use tamis::io::{ReadOptions, RowStream, expand};
 //! use tamis::recipe::{Method, Recipe};
 //! use tamis::train::{FitOptions, fit};
 //!
@@ -40,7 +51,8 @@
 pub mod columnar;
 pub mod data;
 pub mod eval;
-pub mod learn;
+pub mod io;
+pub mod learners;
 pub mod loss;
 pub mod model;
 #[cfg(feature = "moments")]
@@ -48,17 +60,15 @@ pub mod moments;
 mod online;
 pub mod param;
 pub mod parse;
-pub mod project;
-pub mod random;
-pub mod rate;
-pub mod read;
+pub mod prox;
 pub mod recipe;
 pub mod refine;
+pub mod rng;
 pub mod select;
-pub mod shrink;
 #[cfg(feature = "moments")]
 pub mod solve;
 pub mod stabilized;
+pub mod step_size;
 pub mod synth;
 pub mod threads;
 pub mod train;

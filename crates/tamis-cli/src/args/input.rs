@@ -1,9 +1,9 @@
 //! Flags about the data and how it is read.
 
 use clap::Args;
+use tamis::io::{Format, ReadOptions, Source, expand};
 use tamis::parse::Missing;
-use tamis::parse::columns::ColumnOptions;
-use tamis::read::{Format, ReadOptions, Source, expand};
+use tamis::parse::schema::SchemaOptions;
 
 use crate::error::CliError;
 use crate::output::format::shell_word;
@@ -86,7 +86,7 @@ impl InputArgs {
     /// The library's options.
     pub fn options(&self, needs_target: bool) -> ReadOptions {
         ReadOptions {
-            columns: ColumnOptions {
+            columns: SchemaOptions {
                 target: self.target.clone(),
                 weight: self.weight_column.clone(),
                 ignore: self.ignore.clone(),

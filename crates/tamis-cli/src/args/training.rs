@@ -3,7 +3,7 @@
 use bytesize::ByteSize;
 use clap::Args;
 use tamis::data::TaskKind;
-use tamis::read::memory_of_this_machine;
+use tamis::io::memory_of_this_machine;
 use tamis::train::FitOptions;
 use tamis::tune::Measure;
 

@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::json;
 use tamis::columnar::{ColumnarKind, ColumnarWriter, writer};
 use tamis::data::replace_file;
+use tamis::io::{Compression, Format, RowStream, recognise};
 use tamis::model::Model;
-use tamis::read::{Compression, Format, RowStream, recognise};
 
 use crate::args::input::{InputArgs, format_parser};
 use crate::args::output::OutputArgs;

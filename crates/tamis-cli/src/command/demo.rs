@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use tamis::eval::judge;
+use tamis::eval::evaluate;
+use tamis::io::{RowStream, expand, memory_of_this_machine};
 use tamis::model::Model;
-use tamis::read::{RowStream, expand, memory_of_this_machine};
 use tamis::recipe::Recipe;
 use tamis::synth::{Kind, Plan, Truth, generate};
 use tamis::train::{FitOptions, fit};
@@ -52,7 +52,7 @@ pub fn run(args: DemoArgs) -> Result<(), CliError> {
     let comparison = Comparison::new(&truth, &model);
     let input = InputArgs::default();
     let mut test = RowStream::open(expand(&[format!("{prefix}.test.svm")], None)?, input.options(true));
-    let judged = judge(&model, &mut test)?;
+    let judged = evaluate(&model, &mut test)?;
     if args.output.is_text() {
         print_line!("{}", comparison.table(&truth))?;
         let best = truth.bayes_error.map(|error| format!("; Bayes error {}", percent(error))).unwrap_or_default();

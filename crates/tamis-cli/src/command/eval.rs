@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use tamis::eval::{Strangers, measure};
+use tamis::eval::{UnknownClasses, measure};
 
 use crate::args::input::DataArgs;
 use crate::args::output::OutputArgs;
@@ -24,7 +24,7 @@ pub struct EvalArgs {
 
 pub fn run(args: EvalArgs) -> Result<(), CliError> {
     let (model, mut rows) = load_model_and_data(&args.model, &args.data, true)?;
-    let measures = measure(&model, &mut rows, Strangers::Refused)?;
+    let measures = measure(&model, &mut rows, UnknownClasses::Refused)?;
     if !args.output.quiet {
         warn_skipped(rows.skipped(), rows.first_skipped());
     }

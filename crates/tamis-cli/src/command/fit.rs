@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tamis::eval::{Judged, Measures, Strangers, judge, measure};
+use tamis::eval::{Evaluation, Metrics, UnknownClasses, evaluate, measure};
+use tamis::io::Source;
 use tamis::loss::LossKind;
 use tamis::model::Model;
-use tamis::read::Source;
 use tamis::recipe::Recipe;
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
 use tamis_report::{ReportContext, of_model};
@@ -80,10 +80,10 @@ pub fn run(args: FitArgs) -> Result<(), CliError> {
     let (mut measures, mut judged) = (None, None);
     if let Some(sources) = validation {
         let mut rows = open_for(&fitted.model, sources, data.input.options(true));
-        judged = run.report.as_ref().map(|_| judge(&fitted.model, &mut rows)).transpose()?;
+        judged = run.report.as_ref().map(|_| evaluate(&fitted.model, &mut rows)).transpose()?;
         measures = Some(match &judged {
             Some(judged) => judged.measures.clone(),
-            None => measure(&fitted.model, &mut rows, Strangers::Refused)?,
+            None => measure(&fitted.model, &mut rows, UnknownClasses::Refused)?,
         });
     }
     show(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())?;
@@ -134,7 +134,7 @@ fn report(
     args: &FitArgs,
     path: &Path,
     model: &Model,
-    judged: Option<&Judged>,
+    judged: Option<&Evaluation>,
     sources: &[Source],
 ) -> Result<(), CliError> {
     let FitArgs { data, run, .. } = args;
@@ -152,7 +152,7 @@ fn report(
     write_report(path, &of_model(model, &told), !run.output.is_text())
 }
 
-fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> Result<(), CliError> {
+fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f64) -> Result<(), CliError> {
     let (run, seen) = (&args.run, &fitted.model.seen);
     if !run.output.quiet {
         warn_skipped(seen.skipped, &fitted.skipped);
@@ -189,7 +189,7 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f
 
 /// Error and mean loss on rows that the model was not fitted to: those of `--validate`, or else the estimate of the
 /// selected size.
-fn heldout(model: &Model, measures: Option<&Measures>) -> (Option<f64>, Option<f64>) {
+fn heldout(model: &Model, measures: Option<&Metrics>) -> (Option<f64>, Option<f64>) {
     match (measures, sizes::step(model)) {
         (Some(measures), _) => {
             let loss = match model.loss {
@@ -204,7 +204,7 @@ fn heldout(model: &Model, measures: Option<&Measures>) -> (Option<f64>, Option<f
     }
 }
 
-fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measures>, seconds: f64) -> Value {
+fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f64) -> Value {
     let Model { recipe, seen, loss, .. } = &fitted.model;
     let (error, mean_loss) = heldout(&fitted.model, measures);
     let mut value = json!({

@@ -50,11 +50,11 @@ pub fn run(args: InspectArgs) -> Result<(), CliError> {
 fn write_text(out: &mut impl Write, model: &Model, top: usize, args: &InspectArgs) -> Result<(), CliError> {
     writeln!(out, "{}", wrapped(&model::summary(model)))?;
     writeln!(out, "\n{}", model::features(model, top))?;
-    if let Some(selection) = &model.selection {
+    if let Some(size_path) = &model.size_path {
         let path = args.model.display().to_string();
-        writeln!(out, "{}", wrapped(&model::legend(selection.paths)))?;
-        writeln!(out, "\n{}", wrapped(&sizes::table(model, selection, &path)))?;
-        writeln!(out, "\n{}", wrapped(&sizes::stable(model, selection)))?;
+        writeln!(out, "{}", wrapped(&model::legend(size_path.paths)))?;
+        writeln!(out, "\n{}", wrapped(&sizes::table(model, size_path, &path)))?;
+        writeln!(out, "\n{}", wrapped(&sizes::stable(model, size_path)))?;
     }
     if let Some(text) = history::table(model) {
         writeln!(out, "\n{}", wrapped(&text))?;
@@ -78,11 +78,11 @@ fn as_json(model: &Model, top: usize) -> Value {
         "intercept": if let [single] = intercepts[..] { json!(single) } else { json!(intercepts) },
         "features": features,
         "sampling": model.sampling,
-        "sizes": model.selection.as_ref().map(sizes::as_json),
-        "stable": model.selection.as_ref().map(|selection| json!({
+        "sizes": model.size_path.as_ref().map(sizes::as_json),
+        "stable": model.size_path.as_ref().map(|size_path| json!({
             "frequency": sizes::STABLE_FREQUENCY,
             "features": sizes::stable_features(model, sizes::STABLE_FREQUENCY),
-            "false_selections": selection.false_selections(sizes::STABLE_FREQUENCY),
+            "false_selections": size_path.false_selections(sizes::STABLE_FREQUENCY),
         })),
     })
 }
@@ -93,7 +93,7 @@ fn feature(class: &Option<Label>, feature: &Feature) -> Value {
         "name": feature.name,
         "weight": feature.weight,
         "scale": feature.scale,
-        "frequency": feature.stability,
+        "frequency": feature.frequency,
         "evidence": feature.evidence.map(|[mean, _]| mean),
         "evidence_sd": feature.evidence.map(|[_, deviation]| deviation),
     });

@@ -6,8 +6,8 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tamis::data::TaskKind;
+use tamis::io::memory_of_this_machine;
 use tamis::moments::{CollectOptions, Column, Moments, MomentsError, Products, collect};
-use tamis::read::memory_of_this_machine;
 
 use crate::args::input::InputArgs;
 use crate::args::output::OutputArgs;
@@ -148,7 +148,7 @@ fn options(args: &MomentsArgs) -> Result<CollectOptions, CliError> {
         task: args.task,
         targets: args.more_targets.clone(),
         folds: args.folds.unwrap_or(1) as usize,
-        forget: args.decay.unwrap_or(0.0),
+        decay: args.decay.unwrap_or(0.0),
         products,
         screen: args.screen,
         only,
@@ -198,7 +198,7 @@ fn summary(moments: &Moments) -> String {
     if moments.folds.len() > 1 {
         text += &format!(", {} folds", moments.folds.len());
     }
-    if let Some(rate) = moments.forget {
+    if let Some(rate) = moments.decay {
         text += &format!(", decay {rate} ({:.0} effective rows)", moments.total().effective_rows());
     }
     if moments.screened {
@@ -222,7 +222,7 @@ fn as_json(moments: &Moments, file: &Path) -> Value {
         "targets": targets,
         "task": if moments.classes().is_empty() { "regression" } else { "classes" },
         "folds": moments.folds.len(),
-        "decay": moments.forget,
+        "decay": moments.decay,
         "screened": moments.screened,
         "skipped": moments.skipped,
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use tamis::eval::{Judged, judge};
+use tamis::eval::{Evaluation, evaluate};
 use tamis::model::Model;
 use tamis::moments::Moments;
 use tamis::recipe::SolveRecipe;
@@ -96,7 +96,7 @@ impl Kind {
 /// The report of a model, with an evaluation if there are data.
 fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext<'_>) -> Result<Report, CliError> {
     let names = args.data.join(" ");
-    let found = if args.data.is_empty() { None } else { Some(evaluate(args, model)?) };
+    let found = if args.data.is_empty() { None } else { Some(evaluated(args, model)?) };
     let (file, flags) = (file.display().to_string(), args.input.command_line());
     let file = if context.file.is_empty() { &file } else { context.file };
     Ok(of_model(
@@ -111,9 +111,9 @@ fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext
     ))
 }
 
-fn evaluate(args: &ReportArgs, model: &Model) -> Result<Judged, CliError> {
+fn evaluated(args: &ReportArgs, model: &Model) -> Result<Evaluation, CliError> {
     let mut rows = open_for(model, args.input.sources(&args.data)?, args.input.options(true));
-    let found = judge(model, &mut rows)?;
+    let found = evaluate(model, &mut rows)?;
     if !args.output.quiet {
         warn_skipped(rows.skipped(), rows.first_skipped());
     }

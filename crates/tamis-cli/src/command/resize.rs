@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
-use tamis::model::{Cut, Model};
+use tamis::model::{Model, Resize};
 
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
@@ -34,10 +34,10 @@ pub fn run(args: ResizeArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
     check_writable(&args.out)?;
     let size = match (args.k, args.frequency) {
-        (Some(size), _) => Cut::Size(size),
-        (None, frequency) => Cut::Stability(frequency.expect("clap requires one of the two")),
+        (Some(size), _) => Resize::Size(size),
+        (None, frequency) => Resize::Frequency(frequency.expect("clap requires one of the two")),
     };
-    let resized = model.recut(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
+    let resized = model.resize(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
     resized.save(&args.out)?;
     if args.output.json {
         print_line!("{}", as_json(&args, &model, &resized))?;
@@ -49,7 +49,7 @@ pub fn run(args: ResizeArgs) -> Result<(), CliError> {
 
 /// The bound on false selections among the features with the given frequency.
 fn false_selections(args: &ResizeArgs, model: &Model) -> Option<f64> {
-    model.selection.as_ref()?.false_selections(args.frequency?)
+    model.size_path.as_ref()?.false_selections(args.frequency?)
 }
 
 /// The new and the old size with their held-out estimates.
@@ -60,7 +60,7 @@ fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
         text += &format!(": those with selection frequency ≥ {frequency}");
     }
     for (name, model) in [("\nnow:    ", after), ("\nbefore: ", before)] {
-        let estimate = model.selection.as_ref().map(|selection| sizes::estimate(model, selection));
+        let estimate = model.size_path.as_ref().map(|size_path| sizes::estimate(model, size_path));
         text += &format!("{name}{}", estimate.unwrap_or_default());
     }
     if let Some(bound) = false_selections(args, after) {

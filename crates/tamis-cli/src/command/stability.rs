@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tamis::tune::{Measure, RepeatOptions, Repeated, Selected, Survey, Variation, repeat, survey};
+use tamis::tune::{DataSummary, Measure, RepeatOptions, Repeated, Selected, Variation, repeat, survey};
 use tamis_report::{ReportContext, of_runs};
 
 use crate::args::input::DataArgs;
@@ -121,7 +121,7 @@ fn shown<'a>(args: &StabilityArgs, found: &'a Repeated, default: usize) -> &'a [
     &found.selected[..top.min(found.selected.len())]
 }
 
-fn as_json(args: &StabilityArgs, about: &Survey, found: &Repeated, seconds: f64) -> Value {
+fn as_json(args: &StabilityArgs, about: &DataSummary, found: &Repeated, seconds: f64) -> Value {
     let mut result = json!({
         "method": args.recipe.recipe.method.name(),
         "by": args.repeat.by,
@@ -158,7 +158,7 @@ fn as_csv(args: &StabilityArgs, found: &Repeated) -> String {
     csv::text(std::iter::once(head).chain(rows)).trim_end().to_string()
 }
 
-fn as_text(args: &StabilityArgs, about: &Survey, found: &Repeated) -> String {
+fn as_text(args: &StabilityArgs, about: &DataSummary, found: &Repeated) -> String {
     let repeated = &args.repeat;
     let how = match repeated.by.as_str() {
         "order" => "different row orders".to_string(),

@@ -38,7 +38,7 @@ pub struct TuningArgs {
     /// Number of cross-validation folds
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub folds: u32,
-    /// Selection rule: one-se (sparsest within one standard error of the best) or min (smallest error)
+    /// SizePath rule: one-se (sparsest within one standard error of the best) or min (smallest error)
     #[arg(long, default_value = "one-se", value_parser = rule_parser)]
     pub rule: Rule,
     /// Measure: error, log-loss or rmse [default: error for classification, rmse for regression]

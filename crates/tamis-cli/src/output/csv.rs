@@ -27,9 +27,9 @@ pub fn features(model: &Model, top: usize) -> String {
 
 fn cells(feature: &Feature) -> [String; 6] {
     let optional = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
-    let Feature { name, weight, scale, stability, evidence, .. } = feature;
+    let Feature { name, weight, scale, frequency, evidence, .. } = feature;
     let [mean, deviation] = [0, 1].map(|at| optional(evidence.map(|numbers| numbers[at])));
-    [name.clone(), weight.to_string(), scale.to_string(), optional(*stability), mean, deviation]
+    [name.clone(), weight.to_string(), scale.to_string(), optional(*frequency), mean, deviation]
 }
 
 #[cfg(test)]

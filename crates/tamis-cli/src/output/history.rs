@@ -1,6 +1,6 @@
 //! The learning curve of a model: features, loss and error at a few points of the training.
 
-use tamis::model::{Model, Moment};
+use tamis::model::{HistoryPoint, Model};
 
 use super::format::{count, loss, percent};
 use super::table::aligned;
@@ -17,7 +17,7 @@ pub fn table(model: &Model) -> Option<String> {
     if history.len() < 3 {
         return None;
     }
-    let shown: Vec<&Moment> = sample(history).collect();
+    let shown: Vec<&HistoryPoint> = sample(history).collect();
     let most = shown.iter().map(|point| point.nonzeros).max().unwrap_or(0).max(1) as f64;
     let has_error = history.iter().any(|point| point.error.is_some());
     let row = |rows: String, error: String, rest: [String; 3]| -> Vec<String> {
@@ -35,7 +35,7 @@ pub fn table(model: &Model) -> Option<String> {
 }
 
 /// Evenly spaced points, the last one included.
-fn sample(history: &[Moment]) -> impl Iterator<Item = &Moment> {
+fn sample(history: &[HistoryPoint]) -> impl Iterator<Item = &HistoryPoint> {
     let number = ROWS.min(history.len());
     let step = (history.len() as f64 - 1.0) / (number as f64 - 1.0);
     (0..number).map(move |at| &history[(at as f64 * step).round() as usize])

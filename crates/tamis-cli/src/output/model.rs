@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tamis::eval::Measures;
+use tamis::eval::Metrics;
 use tamis::model::{Feature, Model, Sampling, Task};
 
 use super::format::{count, loss, passes, percent};
@@ -19,8 +19,8 @@ pub fn task_name(model: &Model) -> &'static str {
     }
 }
 
-/// Measures in one line.
-pub fn measures(measures: &Measures) -> String {
+/// Metrics in one line.
+pub fn measures(measures: &Metrics) -> String {
     let named = [
         ("error", measures.error.map(percent)),
         ("AUC", measures.auc.map(|auc| format!("{auc:.4}"))),
@@ -53,8 +53,8 @@ pub fn summary(model: &Model) -> String {
             count(model.nonzeros() as u64)
         ),
     ];
-    if let Some(selection) = &model.selection {
-        lines.push(sizes::estimate(model, selection));
+    if let Some(size_path) = &model.size_path {
+        lines.push(sizes::estimate(model, size_path));
     } else if let Some(error) = seen.progressive_error {
         lines.push(format!("progressive validation error {}", percent(error)));
     }
@@ -140,7 +140,7 @@ fn bars(features: &[Feature]) -> String {
 fn number_columns(features: &[Feature]) -> (Vec<Vec<String>>, Vec<String>) {
     let mut columns = vec![
         column("weight", features, |feature| Some(format!("{:12.6}", feature.weight))),
-        column("frequency", features, |feature| Some(format!("{:.0} %", 100.0 * feature.stability?))),
+        column("frequency", features, |feature| Some(format!("{:.0} %", 100.0 * feature.frequency?))),
         column("evidence", features, |feature| {
             feature.evidence.map(|[mean, deviation]| format!("{mean:.1} ± {deviation:.1}"))
         }),

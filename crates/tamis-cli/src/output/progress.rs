@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tamis::io::Source;
 use tamis::loss::LossKind;
 use tamis::model::Sampling;
-use tamis::read::Source;
 use tamis::train::{Observer, Progress, SizeReport};
 
 use super::format::{count, loss, percent};

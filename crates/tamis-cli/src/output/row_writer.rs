@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use tamis::data::{FeatureKey, Label, ParsedRows};
-use tamis::read::Format;
+use tamis::data::{FeatureKey, Label, RawRows};
+use tamis::io::Format;
 
 /// Why rows cannot be written in a format.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl<W: Write> RowWriter<W> {
         RowWriter { out, format, table: Table::default() }
     }
 
-    pub fn write(&mut self, rows: &ParsedRows) -> Result<(), WriteError> {
+    pub fn write(&mut self, rows: &RawRows) -> Result<(), WriteError> {
         for row in 0..rows.len() {
             match self.format {
                 Format::Svmlight => self.svmlight(rows, row)?,
@@ -64,7 +64,7 @@ impl<W: Write> RowWriter<W> {
         Ok(())
     }
 
-    fn svmlight(&mut self, rows: &ParsedRows, row: usize) -> Result<(), WriteError> {
+    fn svmlight(&mut self, rows: &RawRows, row: usize) -> Result<(), WriteError> {
         let Label::Number(label) = rows.labels[row] else {
             let text = format!("svmlight needs numeric labels, found {}; write vw, jsonl or csv", rows.labels[row]);
             return Err(WriteError::NotPossible(text));
@@ -92,7 +92,7 @@ impl<W: Write> RowWriter<W> {
         Ok(writeln!(self.out)?)
     }
 
-    fn vowpal_wabbit(&mut self, rows: &ParsedRows, row: usize) -> Result<(), WriteError> {
+    fn vowpal_wabbit(&mut self, rows: &RawRows, row: usize) -> Result<(), WriteError> {
         match &rows.labels[row] {
             Label::Number(label) => write!(self.out, "{label} ")?,
             Label::Absent => {}
@@ -123,7 +123,7 @@ impl<W: Write> RowWriter<W> {
         Ok(writeln!(self.out)?)
     }
 
-    fn json_line(&mut self, rows: &ParsedRows, row: usize) -> Result<(), WriteError> {
+    fn json_line(&mut self, rows: &RawRows, row: usize) -> Result<(), WriteError> {
         let json = |text: &str| serde_json::Value::from(text).to_string();
         write!(self.out, "{{")?;
         match &rows.labels[row] {
@@ -144,7 +144,7 @@ impl<W: Write> RowWriter<W> {
         Ok(writeln!(self.out, "}}}}")?)
     }
 
-    fn table_row(&mut self, rows: &ParsedRows, row: usize) {
+    fn table_row(&mut self, rows: &RawRows, row: usize) {
         let table = &mut self.table;
         let entries = rows.entries(row).map(|(key, value)| {
             let fresh = table.columns.len();

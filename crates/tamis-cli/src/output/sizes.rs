@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tamis::loss::LossKind;
-use tamis::model::{Model, Selection, Step, Task};
-use tamis::recipe::{Origin, Recipe};
+use tamis::model::{Model, SizePath, SizePoint, Task};
+use tamis::recipe::{Provenance, Recipe};
 
 use super::format::{count, loss, percent, shell_word};
 use super::table;
@@ -40,7 +40,7 @@ impl Headline {
     }
 
     /// The estimate with its standard error.
-    fn value(self, step: &Step) -> String {
+    fn value(self, step: &SizePoint) -> String {
         match (self, step.error) {
             (Headline::Error, Some(error)) => format!("{:.2} ± {}", 100.0 * error, percent(step.standard_error)),
             (Headline::Rmse, _) => {
@@ -53,7 +53,7 @@ impl Headline {
         }
     }
 
-    fn named(self, step: &Step) -> String {
+    fn named(self, step: &SizePoint) -> String {
         format!("{} {}", self.name(), self.value(step))
     }
 }
@@ -61,14 +61,14 @@ impl Headline {
 /// Where a model lies on its size path.
 enum Place<'a> {
     /// It is this step.
-    At(&'a Step),
+    At(&'a SizePoint),
     /// It was resized to a size without an estimate: the next larger and the next smaller step.
-    Between(&'a Step, Option<&'a Step>),
+    Between(&'a SizePoint, Option<&'a SizePoint>),
 }
 
-fn place<'a>(model: &Model, selection: &'a Selection) -> Place<'a> {
-    let (steps, size) = (&selection.ladder, model.nonzeros());
-    let chosen = &steps[selection.chosen];
+fn place<'a>(model: &Model, size_path: &'a SizePath) -> Place<'a> {
+    let (steps, size) = (&size_path.sizes, model.nonzeros());
+    let chosen = &steps[size_path.chosen];
     if chosen.outputs == model.outputs {
         return Place::At(chosen);
     }
@@ -77,8 +77,8 @@ fn place<'a>(model: &Model, selection: &'a Selection) -> Place<'a> {
 }
 
 /// The step of the size path that a model is, if it is one.
-pub fn step(model: &Model) -> Option<&Step> {
-    match place(model, model.selection.as_ref()?) {
+pub fn step(model: &Model) -> Option<&SizePoint> {
+    match place(model, model.size_path.as_ref()?) {
         Place::At(step) => Some(step),
         Place::Between(..) => None,
     }
@@ -86,17 +86,17 @@ pub fn step(model: &Model) -> Option<&Step> {
 
 /// The sizes next to a model that is no step of the path.
 pub fn neighbours(model: &Model) -> Option<(usize, Option<usize>)> {
-    match place(model, model.selection.as_ref()?) {
+    match place(model, model.size_path.as_ref()?) {
         Place::At(_) => None,
         Place::Between(larger, smaller) => Some((larger.size, smaller.map(|step| step.size))),
     }
 }
 
 /// The held-out estimate of a model, or those of the nearest sizes.
-pub fn estimate(model: &Model, selection: &Selection) -> String {
+pub fn estimate(model: &Model, size_path: &SizePath) -> String {
     let headline = Headline::of(model);
-    let named = |step: &Step| format!("{} ({})", count(step.size as u64), headline.named(step));
-    match place(model, selection) {
+    let named = |step: &SizePoint| format!("{} ({})", count(step.size as u64), headline.named(step));
+    match place(model, size_path) {
         Place::At(step) => format!("held-out {}", headline.named(step)),
         Place::Between(larger, Some(smaller)) => {
             format!("no held-out estimate for this size; nearest sizes: {}, {}", named(larger), named(smaller))
@@ -109,13 +109,13 @@ pub fn estimate(model: &Model, selection: &Selection) -> String {
 
 /// Which size a fit selected and why, and what a smaller model would cost.
 pub fn selected(model: &Model, path: &str) -> Option<String> {
-    let selection = model.selection.as_ref()?;
-    let Origin::Fit(Recipe { k: asked, .. }) = model.recipe else { return None };
-    let (steps, headline) = (&selection.ladder, Headline::of(model));
-    let chosen = steps.get(selection.chosen)?;
-    let smaller = steps.get(selection.chosen + 1);
-    let features = |step: &Step| format!("{} features ({})", count(step.size as u64), headline.named(step));
-    let first = format!("selected {}: {}", features(chosen), reason(selection, asked, features));
+    let size_path = model.size_path.as_ref()?;
+    let Provenance::Fit(Recipe { k: asked, .. }) = model.recipe else { return None };
+    let (steps, headline) = (&size_path.sizes, Headline::of(model));
+    let chosen = steps.get(size_path.chosen)?;
+    let smaller = steps.get(size_path.chosen + 1);
+    let features = |step: &SizePoint| format!("{} features ({})", count(step.size as u64), headline.named(step));
+    let first = format!("selected {}: {}", features(chosen), reason(size_path, asked, features));
     let resize = |size: usize| format!("`tamis resize {} --k {size} -o SMALLER`", shell_word(path));
     let second = match smaller {
         Some(step) => format!("next smaller: {}: {}", features(step), resize(step.size)),
@@ -129,34 +129,34 @@ pub fn selected(model: &Model, path: &str) -> Option<String> {
 }
 
 /// Why the size was selected.
-fn reason(selection: &Selection, asked: Option<usize>, features: impl Fn(&Step) -> String) -> String {
-    let steps = &selection.ladder;
-    let chosen = &steps[selection.chosen];
+fn reason(size_path: &SizePath, asked: Option<usize>, features: impl Fn(&SizePoint) -> String) -> String {
+    let steps = &size_path.sizes;
+    let chosen = &steps[size_path.chosen];
     if let Some(asked) = asked {
         return if chosen.size == asked { "set by --k".into() } else { format!("--k {asked} was requested") };
     }
-    let value = |step: &Step| step.error.unwrap_or(step.loss);
+    let value = |step: &SizePoint| step.error.unwrap_or(step.loss);
     let best = steps.iter().min_by(|a, b| value(a).total_cmp(&value(b))).unwrap_or(chosen);
     if best.size > chosen.size {
         return format!("smallest size within √2 standard errors of the best, {}", features(best));
     }
-    match steps.get(selection.chosen + 1) {
+    match steps.get(size_path.chosen + 1) {
         Some(_) => "best size; the next smaller one is not within √2 standard errors".into(),
         None => "best size, and the smallest one fitted".into(),
     }
 }
 
 /// The size path as a table.
-pub fn table(model: &Model, selection: &Selection, path: &str) -> String {
+pub fn table(model: &Model, size_path: &SizePath, path: &str) -> String {
     let headline = Headline::of(model);
-    let is_step = matches!(place(model, selection), Place::At(_));
+    let is_step = matches!(place(model, size_path), Place::At(_));
     let mut head = vec!["features".to_string(), headline.name().into()];
     head.extend((headline != Headline::Loss).then(|| "loss".into()));
     head.extend(["per path".into(), String::new()]);
-    let row = |(at, step): (usize, &Step)| {
+    let row = |(at, step): (usize, &SizePoint)| {
         let mut cells = vec![count(step.size as u64), headline.value(step)];
         cells.extend((headline != Headline::Loss).then(|| loss(step.loss)));
-        let mark = match (at == selection.chosen, step.outputs.is_empty()) {
+        let mark = match (at == size_path.chosen, step.outputs.is_empty()) {
             (true, _) if is_step => "◄ this model",
             (true, _) => "◄ resized from",
             (false, false) => "resize",
@@ -165,12 +165,12 @@ pub fn table(model: &Model, selection: &Selection, path: &str) -> String {
         cells.extend([format!("{:.1}", step.selected), mark.into()]);
         cells
     };
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(selection.ladder.iter().enumerate().map(row)).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(size_path.sizes.iter().enumerate().map(row)).collect();
     let mut text = format!(
         "size path with held-out estimates\n{}per path: mean number of features that a path selects",
         table::narrowed(rows),
     );
-    if selection.ladder.iter().any(|step| !step.outputs.is_empty()) {
+    if size_path.sizes.iter().any(|step| !step.outputs.is_empty()) {
         let path = shell_word(path);
         text +=
             &format!("\nresize: `tamis resize {path} --k N -o FILE` writes this size or a smaller one without data");
@@ -179,11 +179,11 @@ pub fn table(model: &Model, selection: &Selection, path: &str) -> String {
 }
 
 /// How many features are stable, and how many of these are expected to be false selections.
-pub fn stable(model: &Model, selection: &Selection) -> String {
+pub fn stable(model: &Model, size_path: &SizePath) -> String {
     let stable = stable_features(model, STABLE_FREQUENCY);
     let [few, all] = [stable, model.nonzeros()].map(|number| count(number as u64));
     let first = format!("{few} of {all} features have a selection frequency ≥ {STABLE_FREQUENCY}");
-    let Some(bound) = selection.false_selections(STABLE_FREQUENCY) else { return first };
+    let Some(bound) = size_path.false_selections(STABLE_FREQUENCY) else { return first };
     let bound_text = if bound < stable as f64 {
         let each = if model.outputs.len() > 1 { " for each class" } else { "" };
         format!("at most {} expected by chance{each}", bounded(bound))
@@ -204,22 +204,22 @@ pub fn bounded(bound: f64) -> String {
 /// The number of distinct features with at least this selection frequency in any output.
 pub fn stable_features(model: &Model, frequency: f64) -> usize {
     let features = model.outputs.iter().flat_map(|output| &output.features);
-    let stable = features.filter(|feature| feature.stability >= Some(frequency)).map(|feature| &feature.name);
+    let stable = features.filter(|feature| feature.frequency >= Some(frequency)).map(|feature| &feature.name);
     stable.collect::<BTreeSet<_>>().len()
 }
 
 /// The size path as JSON.
-pub fn as_json(selection: &Selection) -> Value {
-    let step = |(number, step): (usize, &Step)| {
+pub fn as_json(size_path: &SizePath) -> Value {
+    let step = |(number, step): (usize, &SizePoint)| {
         json!({
             "size": step.size,
             "error": step.error,
             "standard_error": step.standard_error,
             "loss": step.loss,
             "mean_per_path": step.selected,
-            "chosen": number == selection.chosen,
+            "chosen": number == size_path.chosen,
             "resizable": !step.outputs.is_empty(),
         })
     };
-    selection.ladder.iter().enumerate().map(step).collect()
+    size_path.sizes.iter().enumerate().map(step).collect()
 }

@@ -152,14 +152,14 @@ impl Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub fn uniform_below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 
     /// Between 0 and 1, with few digits, so that text formats keep it.
     pub fn unit(&mut self) -> f64 {
-        self.below(10_000) as f64 / 10_000.0
+        self.uniform_below(10_000) as f64 / 10_000.0
     }
 }
 
@@ -174,11 +174,11 @@ pub struct DataRow {
 pub fn rows(count: usize, span: u64, nonzeros: usize, classes: u64, seed: u64) -> Vec<DataRow> {
     let mut random = Random::new(seed);
     let row = |_| {
-        let favourite = random.below(classes);
+        let favourite = random.uniform_below(classes);
         let mut features = BTreeMap::new();
         while features.len() < nonzeros {
-            let mut id = 1 + random.below(span);
-            if random.below(4) == 0 && id > classes {
+            let mut id = 1 + random.uniform_below(span);
+            if random.uniform_below(4) == 0 && id > classes {
                 id = id - id % classes + favourite;
             }
             features.insert(id.clamp(1, span), 0.25 + random.unit());

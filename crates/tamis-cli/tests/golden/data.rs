@@ -10,14 +10,14 @@ use crate::common::Folder;
 struct Draw(u64);
 
 impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
+    fn uniform_below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 
     /// A number of thousandths between 0 and 1.
     fn unit(&mut self) -> f64 {
-        self.below(1000) as f64 / 1000.0
+        self.uniform_below(1000) as f64 / 1000.0
     }
 }
 
@@ -33,15 +33,19 @@ struct Sparse {
 fn sparse(seed: u64, count: usize, span: u64, classes: u64) -> Vec<Sparse> {
     let mut draw = Draw(seed);
     let row = |_| {
-        let class = draw.below(classes);
+        let class = draw.uniform_below(classes);
         let mut values = BTreeMap::new();
         while values.len() < 12 {
-            let id = if draw.below(3) == 0 { 1 + class + classes * draw.below(6) } else { 1 + draw.below(span) };
+            let id = if draw.uniform_below(3) == 0 {
+                1 + class + classes * draw.uniform_below(6)
+            } else {
+                1 + draw.uniform_below(span)
+            };
             values.insert(id, 0.25 + draw.unit());
         }
         let effect = |(id, value): (&u64, &f64)| if *id < 10 { (5.0 - *id as f64) * value } else { 0.0 };
         let number = 2.0 + values.iter().map(effect).sum::<f64>() + draw.unit();
-        let class = if draw.below(12) == 0 { draw.below(classes) } else { class };
+        let class = if draw.uniform_below(12) == 0 { draw.uniform_below(classes) } else { class };
         Sparse { class, number, values }
     };
     (0..count).map(row).collect()
@@ -73,7 +77,7 @@ fn table(seed: u64, count: usize) -> String {
     let mut draw = Draw(seed);
     let mut text = String::from("id,colour,shape,a,b,c,d,e,f,kind,price\n");
     for row in 0..count {
-        let (colour, shape) = (draw.below(4), draw.below(3));
+        let (colour, shape) = (draw.uniform_below(4), draw.uniform_below(3));
         let values: [f64; 6] = std::array::from_fn(|_| draw.unit() - 0.5);
         let score = values[0] - 2.0 * values[1] * values[2] + 0.25 * colour as f64 - 0.5;
         let kind = if score + 0.4 * (draw.unit() - 0.5) > 0.0 { "yes" } else { "no" };

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tamis::data::Dictionary;
+use tamis::data::Vocabulary;
+use tamis::io::RowStream;
 use tamis::model::Model;
-use tamis::read::RowStream;
 use tamis_report::{AxisKind, Chart};
 
 use crate::error::Failure;
@@ -69,16 +69,16 @@ impl Plan {
 /// The share of the training rows in which each feature occurs.
 fn densities(rows: &Rows) -> Result<BTreeMap<String, f64>, Failure> {
     let mut stream = RowStream::open(rows.fit.sources.clone(), rows.fit.read.clone());
-    let (mut dictionary, mut counts, mut total) = (Dictionary::new(None), Vec::new(), 0.0);
+    let (mut vocabulary, mut counts, mut total) = (Vocabulary::new(None), Vec::new(), 0.0);
     while let Some(block) = stream.next_block()? {
         let named = |(row, name)| format!("row {row}: the feature {name} occurs twice");
-        let (batch, _) = block.rows.intern(&mut dictionary).map_err(named)?;
-        counts.resize(dictionary.span(), 0.0);
+        let (batch, _) = block.rows.intern(&mut vocabulary).map_err(named)?;
+        counts.resize(vocabulary.span(), 0.0);
         for example in batch.examples() {
             example.row.iter().filter(|(_, value)| *value != 0.0).for_each(|(id, _)| counts[id as usize] += 1.0);
             total += 1.0;
         }
     }
-    let occurs = dictionary.ids().filter(|&id| counts[id as usize] > 0.0);
-    Ok(occurs.map(|id| (dictionary.name(id), counts[id as usize] / total)).collect())
+    let occurs = vocabulary.ids().filter(|&id| counts[id as usize] > 0.0);
+    Ok(occurs.map(|id| (vocabulary.name(id), counts[id as usize] / total)).collect())
 }

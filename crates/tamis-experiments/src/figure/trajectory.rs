@@ -92,7 +92,7 @@ fn counted_back(points: Vec<(f64, f64)>, last: u64) -> Vec<(f64, f64)> {
     before.into_iter().chain(within).collect()
 }
 
-/// Measures the model after some of the rows.
+/// Metrics the model after some of the rows.
 struct Watcher<F> {
     first: u64,
     step: u64,

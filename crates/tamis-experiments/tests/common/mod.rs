@@ -92,14 +92,14 @@ impl Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub fn uniform_below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 
     /// A number between 0 and 1 with four digits.
     pub fn unit(&mut self) -> f64 {
-        self.below(10_000) as f64 / 10_000.0
+        self.uniform_below(10_000) as f64 / 10_000.0
     }
 }
 
@@ -109,11 +109,11 @@ pub fn svm(count: usize, seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut text = String::new();
     for _ in 0..count {
-        let class = random.below(2);
+        let class = random.uniform_below(2);
         let mut features = BTreeMap::new();
         while features.len() < 6 {
-            let mut id = 1 + random.below(40);
-            if random.below(4) == 0 && id > 2 {
+            let mut id = 1 + random.uniform_below(40);
+            if random.uniform_below(4) == 0 && id > 2 {
                 id = id - id % 2 + class;
             }
             features.insert(id.clamp(1, 40), 0.25 + random.unit());

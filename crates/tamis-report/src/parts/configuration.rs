@@ -2,8 +2,8 @@
 
 use tamis::model::summary::count;
 use tamis::model::{Model, Task};
-use tamis::recipe::{Origin, Recipe, SolveRecipe};
-use tamis::tune::Survey;
+use tamis::recipe::{Provenance, Recipe, SolveRecipe};
+use tamis::tune::DataSummary;
 
 use crate::context::ReportContext;
 use crate::html::{Html, clipped, paragraph, plain, prose};
@@ -31,8 +31,8 @@ fn table(name: &str, settings: &[Setting]) -> Html {
 /// The section of a model.
 pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     let settings = match &model.recipe {
-        Origin::Fit(recipe) => of_fit(recipe, model),
-        Origin::Solve(recipe) => of_solve(recipe),
+        Provenance::Fit(recipe) => of_fit(recipe, model),
+        Provenance::Solve(recipe) => of_solve(recipe),
     };
     let notes = context.solved.map_or(&[][..], |(solved, _)| &solved.notes);
     let notes: Html = notes.iter().map(|note| paragraph("Note: {}.", &[note])).collect();
@@ -90,7 +90,7 @@ fn of_solve(recipe: &SolveRecipe) -> Vec<Setting> {
         recipe.lambda.map(|value| setting("lambda", number(value), "the strength λ of the penalty")),
         recipe.found_lambda.map(|value| setting("lambda found", number(value), "λ of the chosen model")),
         recipe.target.as_ref().map(|name| setting("target", clipped(name, 60), "the predicted column")),
-        recipe.forget.map(|rate| setting("forget", number(rate), "the weight of the newest row in the averages")),
+        recipe.decay.map(|rate| setting("decay", number(rate), "the weight of the newest row in the averages")),
         recipe.refit.then(|| setting("refit", "yes", "the selected features were refitted without penalty")),
     ];
     list.extend(given.into_iter().flatten());
@@ -128,7 +128,7 @@ fn of_data(model: &Model, data: &[String]) -> Vec<Setting> {
 }
 
 /// The section of repeated fits.
-pub fn of_runs(recipe: &Recipe, about: &Survey, context: &ReportContext<'_>) -> Section {
+pub fn of_runs(recipe: &Recipe, about: &DataSummary, context: &ReportContext<'_>) -> Section {
     let mut list = vec![setting("method", recipe.method.name(), recipe.method.info().about)];
     list.extend(given(recipe));
     list.extend(recipe.k.map(|k| setting("k", count(k as u64), "the requested number of features")));

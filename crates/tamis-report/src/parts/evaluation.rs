@@ -1,6 +1,6 @@
 //! Evaluation on labelled rows: metrics with intervals, ROC curve, calibration, confusion matrix.
 
-use tamis::eval::{Interval, Judged};
+use tamis::eval::{Evaluation, Interval};
 use tamis::model::summary::count;
 use tamis::model::{Model, Task};
 
@@ -38,7 +38,7 @@ pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     Some(Section::new("evaluation", "Evaluation", body))
 }
 
-fn summary(name: &str, evaluation: &Judged) -> Html {
+fn summary(name: &str, evaluation: &Evaluation) -> Html {
     let rows = count(evaluation.measures.n);
     let between =
         |interval: &Interval, text: fn(f64) -> String| [interval.value, interval.low, interval.high].map(text);
@@ -61,7 +61,7 @@ fn summary(name: &str, evaluation: &Judged) -> Html {
     }
 }
 
-fn metrics(evaluation: &Judged) -> Table {
+fn metrics(evaluation: &Evaluation) -> Table {
     let mut table = Table::new("Metrics", &["metric", "value", "from|interval", "to|interval"]);
     let mut add = |name: &str, interval: Option<Interval>, text: fn(f64) -> String| {
         if let Some(Interval { value, low, high }) = interval {
@@ -83,7 +83,7 @@ fn metrics(evaluation: &Judged) -> Table {
     })
 }
 
-fn roc(model: &Model, evaluation: &Judged) -> Option<Html> {
+fn roc(model: &Model, evaluation: &Evaluation) -> Option<Html> {
     let Task::Classes(classes) = &model.task else { return None };
     if evaluation.roc.is_empty() {
         return None;
@@ -99,7 +99,7 @@ fn roc(model: &Model, evaluation: &Judged) -> Option<Html> {
     Some(figure(chart.inline(), prose("[ROC curve] for class {}; the area under it is the [AUC]", &[&positive])))
 }
 
-fn calibration(model: &Model, evaluation: &Judged) -> Option<Html> {
+fn calibration(model: &Model, evaluation: &Evaluation) -> Option<Html> {
     if evaluation.calibration.len() < 2 {
         return None;
     }
@@ -130,7 +130,7 @@ fn calibration(model: &Model, evaluation: &Judged) -> Option<Html> {
     Some(figure(chart.inline(), caption))
 }
 
-fn bins(model: &Model, evaluation: &Judged) -> Table {
+fn bins(model: &Model, evaluation: &Evaluation) -> Table {
     let mut table = Table::new("Calibration", &["predicted", "observed", "from|interval", "to|interval", "rows"]);
     let text = if model.task == Task::Regression { short_number } else { per_cent };
     let shown = |value: f64| Cell::Shown(value, text(value));
@@ -147,7 +147,7 @@ fn bins(model: &Model, evaluation: &Judged) -> Table {
     table
 }
 
-fn confusion(model: &Model, evaluation: &Judged) -> Option<Table> {
+fn confusion(model: &Model, evaluation: &Evaluation) -> Option<Table> {
     let classes = model.classes();
     if classes.is_empty() || classes.len() > CLASSES || evaluation.confusion.len() != classes.len() {
         return None;

@@ -1,6 +1,6 @@
 //! The selected features: the strongest as a bar chart, all of them as a table.
 
-use tamis::eval::Densities;
+use tamis::eval::FeatureFrequencies;
 use tamis::model::summary::count;
 use tamis::model::{Feature, Model, Output, Task};
 
@@ -60,7 +60,7 @@ fn chart(output: &Output, most: usize, title: &str) -> String {
     let shown = &output.features[..most.min(output.features.len())];
     let list: Vec<Bar> = shown
         .iter()
-        .map(|feature| Bar { name: feature.name.clone(), value: feature.effect(), frequency: feature.stability })
+        .map(|feature| Bar { name: feature.name.clone(), value: feature.effect(), frequency: feature.frequency })
         .collect();
     let first: Vec<String> =
         list.iter().take(5).map(|bar| format!("{} {}", clipped(&bar.name, 40), short_number(bar.value))).collect();
@@ -86,7 +86,7 @@ fn signs(model: &Model) -> Html {
     let line = key("key plus").with(plus).with("; ").with(key("key minus")).with(minus);
     let how = prose(". Bars show [effects|effect]: weight times scale, comparable across units.", &[]);
     let all = || model.outputs.iter().flat_map(|output| &output.features);
-    let pale = if all().any(|feature| feature.stability.is_some()) {
+    let pale = if all().any(|feature| feature.frequency.is_some()) {
         prose(" Paler bars have a lower [selection frequency].", &[])
     } else {
         Html::new()
@@ -112,10 +112,10 @@ fn omitted(model: &Model, features: usize, file: &str) -> Html {
     .with(crate::html::command(&command))
 }
 
-fn table(model: &Model, densities: Option<&Densities>) -> Table {
+fn table(model: &Model, densities: Option<&FeatureFrequencies>) -> Table {
     let many = model.outputs.len() > 1;
     let all = || model.outputs.iter().flat_map(|output| output.features.iter().map(move |feature| (output, feature)));
-    let has_frequency = all().any(|(_, feature)| feature.stability.is_some());
+    let has_frequency = all().any(|(_, feature)| feature.frequency.is_some());
     let has_evidence = all().any(|(_, feature)| feature.evidence.is_some());
     let scaled = all().any(|(_, feature)| feature.scale != 1.0);
     let mut columns = vec!["feature|features"];
@@ -134,8 +134,8 @@ fn table(model: &Model, densities: Option<&Densities>) -> Table {
         let class = || output.class.as_ref().map_or(Cell::Empty, |class| Cell::Text(class.to_string()));
         cells.extend(many.then(class));
         let value = feature.effect();
-        cells.push(Cell::Bar(value, value / largest, feature.stability.unwrap_or(1.0)));
-        cells.extend(has_frequency.then(|| feature.stability.map_or(Cell::Empty, Cell::Share)));
+        cells.push(Cell::Bar(value, value / largest, feature.frequency.unwrap_or(1.0)));
+        cells.extend(has_frequency.then(|| feature.frequency.map_or(Cell::Empty, Cell::Share)));
         let evidence = |[mean, spread]: [f64; 2]| Cell::Shown(mean, format!("{mean:.1} ± {spread:.1}"));
         cells.extend(has_evidence.then(|| feature.evidence.map_or(Cell::Empty, evidence)));
         cells.extend(scaled.then_some(Cell::Number(feature.weight)));

@@ -1,9 +1,9 @@
 //! The metric quoted at the top of a page: its value, its interval, and the rows it was measured on.
 
-use tamis::eval::{Interval, Judged};
+use tamis::eval::{Evaluation, Interval};
 use tamis::model::Model;
 use tamis::model::summary::{HeadlineMetric, HeldOut, count};
-use tamis::recipe::Origin;
+use tamis::recipe::Provenance;
 
 use crate::html::{Html, prose};
 use crate::table::{per_cent, short_number};
@@ -20,7 +20,7 @@ pub fn with_interval(metric: HeadlineMetric, value: Interval) -> String {
 }
 
 /// The held-out estimate of a step of the size path.
-pub fn interval(metric: HeadlineMetric, step: &tamis::model::Step) -> Interval {
+pub fn interval(metric: HeadlineMetric, step: &tamis::model::SizePoint) -> Interval {
     let found = metric.estimate(step);
     Interval { value: found.value, low: found.low, high: found.high }
 }
@@ -38,7 +38,7 @@ pub struct Headline {
 impl Headline {
     /// The headline of a model: measured on other data if there is any, else on held-out rows of the training data, else by
     /// progressive validation.
-    pub fn of(model: &Model, evaluation: Option<(&str, &Judged)>) -> Option<Headline> {
+    pub fn of(model: &Model, evaluation: Option<(&str, &Evaluation)>) -> Option<Headline> {
         let metric = HeadlineMetric::of(model);
         if let Some((name, found)) = evaluation
             && let Some(value) = found.error.or(found.rmse)
@@ -47,8 +47,8 @@ impl Headline {
             let measured_on = prose("on the {} rows of `{}`", &[&count(found.measures.n), name]);
             return Some(Headline { metric, value, has_interval: true, measured_on });
         }
-        if let Some(selection) = &model.selection {
-            let value = interval(metric, HeldOut::of(model, selection).own()?);
+        if let Some(size_path) = &model.size_path {
+            let value = interval(metric, HeldOut::of(model, size_path).own()?);
             return Some(Headline { metric, value, has_interval: true, measured_on: prose("on [held-out] rows", &[]) });
         }
         let value = match metric {
@@ -57,7 +57,7 @@ impl Headline {
             HeadlineMetric::Loss => return None,
         };
         let measured_on = match (metric, &model.recipe) {
-            (HeadlineMetric::Rmse, Origin::Solve(_)) => prose("on the training rows, which is optimistic", &[]),
+            (HeadlineMetric::Rmse, Provenance::Solve(_)) => prose("on the training rows, which is optimistic", &[]),
             _ => prose("in [progressive validation]", &[]),
         };
         Some(Headline { metric, value: Interval { value, low: value, high: value }, has_interval: false, measured_on })

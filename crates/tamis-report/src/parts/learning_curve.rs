@@ -1,7 +1,7 @@
 //! Learning curve: features, loss and error over the training rows.
 
 use tamis::model::summary::count;
-use tamis::model::{Model, Moment};
+use tamis::model::{HistoryPoint, Model};
 
 use crate::axis::AxisKind;
 use crate::chart::Chart;
@@ -16,7 +16,7 @@ pub fn section(model: &Model, _: &ReportContext<'_>) -> Option<Section> {
     if history.len() < 3 {
         return None;
     }
-    let of = |value: fn(&Moment) -> Option<f64>| -> Vec<(f64, f64)> {
+    let of = |value: fn(&HistoryPoint) -> Option<f64>| -> Vec<(f64, f64)> {
         history.iter().filter_map(|point| Some((point.rows as f64, value(point)?))).collect()
     };
     let chart = |title: &str, y: &str, points: Vec<(f64, f64)>| {
@@ -47,7 +47,7 @@ pub fn section(model: &Model, _: &ReportContext<'_>) -> Option<Section> {
     Some(Section::new("learning-curve", "Learning curve", body))
 }
 
-fn table(history: &[Moment]) -> Table {
+fn table(history: &[HistoryPoint]) -> Table {
     let errors = history.iter().any(|point| point.error.is_some());
     let mut columns = vec!["rows learned", "features", "loss"];
     columns.extend(errors.then_some("error"));

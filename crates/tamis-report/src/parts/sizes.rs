@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use tamis::model::summary::{HeadlineMetric, HeldOut, count};
-use tamis::model::{Cut, Model, Selection, Step};
+use tamis::model::{Model, Resize, SizePath, SizePoint};
 
 use super::headline::{interval, with_interval, written};
 use super::path;
@@ -23,38 +23,40 @@ pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     if model.nonzeros() < 2 || path::is_shown(context) {
         return None;
     }
-    Some(match &model.selection {
-        Some(selection) => Section::new("sizes", "Error against model size", size_path(model, selection, context.file)),
+    Some(match &model.size_path {
+        Some(size_path) => {
+            Section::new("sizes", "Error against model size", size_path_body(model, size_path, context.file))
+        }
         None => Section::new("sizes", "Cumulative effect", cumulative_effect(model, &context.refit_command(model))),
     })
 }
 
-fn size_path(model: &Model, selection: &Selection, file: &str) -> Html {
-    let recut = format!("tamis recut {} --k {{}} --out smaller.json", shell(file));
-    let half = half(model, selection, &recut);
-    let chart = figure(size_chart(model, selection), prose("Held-out error of each step of the [size path]", &[]));
-    half.with(row([chart, slider(model, selection, &recut)])).with(table(model, selection, &recut).html())
+fn size_path_body(model: &Model, size_path: &SizePath, file: &str) -> Html {
+    let resize = format!("tamis resize {} --k {{}} --out smaller.json", shell(file));
+    let half = half(model, size_path, &resize);
+    let chart = figure(size_chart(model, size_path), prose("Held-out error of each step of the [size path]", &[]));
+    half.with(row([chart, slider(model, size_path, &resize)])).with(table(model, size_path, &resize).html())
 }
 
 /// Half the size: the features kept, the features dropped, and the held-out error.
-fn half(model: &Model, selection: &Selection, recut: &str) -> Html {
+fn half(model: &Model, size_path: &SizePath, resize: &str) -> Html {
     let size = model.nonzeros();
     let wanted = size / 2;
-    let Ok(smaller) = model.recut(Cut::Size(wanted)) else { return Html::new() };
+    let Ok(smaller) = model.resize(Resize::Size(wanted)) else { return Html::new() };
     let (kept, all) = (names(&smaller), names(model));
     let is_kept: BTreeSet<&str> = kept.iter().copied().collect();
     let dropped: Vec<&str> = all.into_iter().filter(|name| !is_kept.contains(name)).collect();
     let metric = HeadlineMetric::of(model);
-    let estimate = |step: &Step| with_interval(metric, interval(metric, step));
-    let path = smaller.selection.as_ref().expect("a model cut from a size path has one");
-    let quality = match (HeldOut::of(&smaller, path), HeldOut::of(model, selection)) {
+    let estimate = |step: &SizePoint| with_interval(metric, interval(metric, step));
+    let path = smaller.size_path.as_ref().expect("a model cut from a size path has one");
+    let quality = match (HeldOut::of(&smaller, path), HeldOut::of(model, size_path)) {
         (HeldOut::Own(step), HeldOut::Own(now)) => prose(
             "[held-out] {} *{}*, compared with {} for all {} features.",
             &[metric.name(), &estimate(step), &estimate(now), &count(size as u64)],
         ),
         (HeldOut::Own(step), _) => prose("[held-out] {} *{}*.", &[metric.name(), &estimate(step)]),
         (HeldOut::Nearest { larger, smaller }, _) => {
-            let sized = |step: &Step| format!("{} with {} features", estimate(step), count(step.size as u64));
+            let sized = |step: &SizePoint| format!("{} with {} features", estimate(step), count(step.size as u64));
             let nearest: Vec<String> = std::iter::once(larger).chain(smaller).map(sized).collect();
             prose("no [held-out] estimate; nearest: {} {}.", &[metric.name(), &nearest.join(" and ")])
         }
@@ -63,7 +65,7 @@ fn half(model: &Model, selection: &Selection, recut: &str) -> Html {
     first
         .with(paragraph("Kept: {}.", &[&listed(&kept)]))
         .with(if dropped.is_empty() { Html::new() } else { paragraph("Dropped: {}.", &[&listed(&dropped)]) })
-        .with(command(&recut.replace("{}", &wanted.to_string())))
+        .with(command(&resize.replace("{}", &wanted.to_string())))
 }
 
 /// Distinct names, the feature with the largest effect first.
@@ -85,16 +87,16 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn size_chart(model: &Model, selection: &Selection) -> String {
+fn size_chart(model: &Model, size_path: &SizePath) -> String {
     let metric = HeadlineMetric::of(model);
     let is_error = metric == HeadlineMetric::Error;
     let unit = if is_error { 100.0 } else { 1.0 };
-    let point = |step: &Step| {
+    let point = |step: &SizePoint| {
         let found = metric.estimate(step);
         let [value, low, high] = [found.value, found.low, found.high].map(|value| unit * value);
         (step.size as f64, value, low, high)
     };
-    let spans: Vec<_> = selection.ladder.iter().filter(|step| step.size > 0).map(point).collect();
+    let spans: Vec<_> = size_path.sizes.iter().filter(|step| step.size > 0).map(point).collect();
     let line = spans.iter().map(|&(x, y, ..)| (x, y)).collect();
     let chart = Chart::new("Error against model size")
         .size(460.0, 210.0)
@@ -104,50 +106,50 @@ fn size_chart(model: &Model, selection: &Selection) -> String {
         .y_holds(0.0)
         .line("held-out, 95 % interval", line)
         .spans("held-out, 95 % interval", spans);
-    match HeldOut::of(model, selection).own().map(point) {
+    match HeldOut::of(model, size_path).own().map(point) {
         Some((x, y, ..)) => chart.points("this model", vec![(x, y, 0.16)]).inline(),
         None => chart.inline(),
     }
 }
 
 /// A slider over all sizes up to the largest whose weights are kept; the script shows the estimate.
-fn slider(model: &Model, selection: &Selection, recut: &str) -> Html {
-    let kept = selection.ladder.iter().filter(|step| !step.outputs.is_empty());
+fn slider(model: &Model, size_path: &SizePath, resize: &str) -> Html {
+    let kept = size_path.sizes.iter().filter(|step| !step.outputs.is_empty());
     let Some(most) = kept.map(distinct).max().filter(|&most| most > 1) else { return Html::new() };
     let metric = HeadlineMetric::of(model);
-    let estimate = |step: &Step| with_interval(metric, interval(metric, step)).replace(' ', "_");
-    let steps = selection.ladder.iter().map(|step| format!("{}={}", step.size, estimate(step)));
+    let estimate = |step: &SizePoint| with_interval(metric, interval(metric, step)).replace(' ', "_");
+    let steps = size_path.sizes.iter().map(|step| format!("{}={}", step.size, estimate(step)));
     let steps = steps.collect::<Vec<_>>().join(" ");
     let (most, now) = (most.to_string(), (model.nonzeros() / 2).max(1).to_string());
     let label = tag("label", &[("for", "size")], "Number of features");
     let input = tag("input", &[("id", "size"), ("type", "range"), ("min", "1"), ("max", &most), ("value", &now)], "");
     let inside =
-        label.with(input).with(tag("output", &[("for", "size")], "")).with(command(&recut.replace("{}", &now)));
+        label.with(input).with(tag("output", &[("for", "size")], "")).with(command(&resize.replace("{}", &now)));
     let attributes = [
         ("class", "what-if"),
         ("data-sizes", steps.as_str()),
         ("data-metric", metric.name()),
-        ("data-command", recut),
+        ("data-command", resize),
         ("hidden", ""),
     ];
     tag("div", &attributes, inside)
 }
 
-fn distinct(step: &Step) -> usize {
+fn distinct(step: &SizePoint) -> usize {
     step.outputs.iter().flat_map(|output| &output.features).map(|feature| &feature.name).collect::<BTreeSet<_>>().len()
 }
 
-fn table(model: &Model, selection: &Selection, recut: &str) -> Table {
+fn table(model: &Model, size_path: &SizePath, resize: &str) -> Table {
     let metric = HeadlineMetric::of(model);
     let mut table =
         Table::new("Size path", &["features", metric.name(), "from|interval", "to|interval", "loss", "command"]);
-    let is_own = HeldOut::of(model, selection).own().is_some();
-    for (number, step) in selection.ladder.iter().enumerate() {
+    let is_own = HeldOut::of(model, size_path).own().is_some();
+    for (number, step) in size_path.sizes.iter().enumerate() {
         let found = metric.estimate(step);
         let shown = |value: f64| Cell::Shown(value, written(metric, value));
-        let last = match (number == selection.chosen, step.outputs.is_empty()) {
+        let last = match (number == size_path.chosen, step.outputs.is_empty()) {
             (true, _) if is_own => Cell::Text("◄ this model".into()),
-            (_, false) => Cell::Command(recut.replace("{}", &step.size.to_string())),
+            (_, false) => Cell::Command(resize.replace("{}", &step.size.to_string())),
             (_, true) => Cell::Text("weights not kept; fit again with --k".into()),
         };
         let (size, loss) = (Cell::Shown(step.size as f64, count(step.size as u64)), Cell::Number(step.loss));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tamis::model::summary::{STABLE, at_least, bound_text, count, selection_frequencies};
-use tamis::model::{Model, Selection};
+use tamis::model::{Model, SizePath};
 
 use crate::axis::{Axis, AxisKind};
 use crate::context::ReportContext;
@@ -20,33 +20,33 @@ pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     if frequencies.is_empty() {
         return None;
     }
-    let selection = model.selection.as_ref();
+    let size_path = model.size_path.as_ref();
     let stable = at_least(&frequencies, STABLE);
-    let recut = format!("tamis recut {} --cutoff {{}} --out stable.json", shell(context.file));
-    let recut = selection.map(|_| recut.as_str());
+    let resize = format!("tamis resize {} --frequency {{}} --out stable.json", shell(context.file));
+    let resize = size_path.map(|_| resize.as_str());
     let caption = prose("Features by [selection frequency]", &[]);
-    let body = summary(selection, stable, frequencies.len())
-        .with(selection.map_or(Html::new(), |selection| chance(selection, stable)))
-        .with(row([figure(frequency_chart(&frequencies), caption), slider(&frequencies, recut)]))
-        .with(table(&frequencies, selection, recut).html());
+    let body = summary(size_path, stable, frequencies.len())
+        .with(size_path.map_or(Html::new(), |size_path| chance(size_path, stable)))
+        .with(row([figure(frequency_chart(&frequencies), caption), slider(&frequencies, resize)]))
+        .with(table(&frequencies, size_path, resize).html());
     Some(Section::new("stability", "Selection frequency", body))
 }
 
-fn summary(selection: Option<&Selection>, stable: usize, all: usize) -> Html {
+fn summary(size_path: Option<&SizePath>, stable: usize, all: usize) -> Html {
     let (stable, all) = (count(stable as u64), count(all as u64));
-    match selection {
-        Some(selection) => paragraph(
+    match size_path {
+        Some(size_path) => paragraph(
             "*{} of {} features were selected by at least 75 %* of {} [paths], each trained on a random half of the rows: other \
              samples of rows would select them again. Features below that may be selected by chance, or be interchangeable with \
              a correlated feature.",
-            &[&stable, &all, &selection.paths.to_string()],
+            &[&stable, &all, &size_path.paths.to_string()],
         ),
         None => paragraph("*{} of {} features have a [selection frequency] of at least 75 %.*", &[&stable, &all]),
     }
 }
 
-fn chance(selection: &Selection, stable: usize) -> Html {
-    match selection.false_selections(STABLE) {
+fn chance(size_path: &SizePath, stable: usize) -> Html {
+    match size_path.false_selections(STABLE) {
         Some(bound) if bound < stable as f64 => paragraph(
             "Expected among them by chance: at most {} (the bound of Meinshausen & Bühlmann; indicative).",
             &[&bound_text(bound)],
@@ -55,8 +55,8 @@ fn chance(selection: &Selection, stable: usize) -> Html {
     }
 }
 
-/// A slider for the cut-off; the script shows the result. `recut` is the command, with `{}` for the cut-off.
-pub fn slider(frequencies: &[f64], recut: Option<&str>) -> Html {
+/// A slider for the cut-off; the script shows the result. `resize` is the command, with `{}` for the cut-off.
+pub fn slider(frequencies: &[f64], resize: Option<&str>) -> Html {
     let mut steps: Vec<(f64, usize)> = Vec::new();
     for &frequency in frequencies {
         match steps.last_mut() {
@@ -74,26 +74,26 @@ pub fn slider(frequencies: &[f64], recut: Option<&str>) -> Html {
         "",
     );
     let result = tag("output", &[("for", "cutoff")], "");
-    let command = recut.map_or(Html::new(), |text| command(&text.replace("{}", "0.75")));
-    let pattern = recut.map_or(("", ""), |text| ("data-command", text));
+    let command = resize.map_or(Html::new(), |text| command(&text.replace("{}", "0.75")));
+    let pattern = resize.map_or(("", ""), |text| ("data-command", text));
     let steps = steps.join(" ");
     let attributes = [("class", "what-if"), ("data-cut", steps.as_str()), pattern, ("hidden", "")];
     tag("div", &attributes, label.with(input).with(result).with(command))
 }
 
-fn table(frequencies: &[f64], selection: Option<&Selection>, recut: Option<&str>) -> Table {
-    let bound = |cutoff: f64| selection.and_then(|selection| selection.false_selections(cutoff));
+fn table(frequencies: &[f64], size_path: Option<&SizePath>, resize: Option<&str>) -> Table {
+    let bound = |cutoff: f64| size_path.and_then(|size_path| size_path.false_selections(cutoff));
     let mut columns = vec!["cut-off", "features kept"];
-    columns.extend(selection.map(|_| "by chance, at most"));
-    columns.extend(recut.map(|_| "command"));
+    columns.extend(size_path.map(|_| "by chance, at most"));
+    columns.extend(resize.map(|_| "command"));
     let mut table = Table::new("Cut-offs", &columns);
     for cutoff in CUTOFFS {
         let kept = at_least(frequencies, cutoff);
         let mut cells = vec![Cell::Shown(cutoff, format!("{:.0} %", 100.0 * cutoff)), Cell::Number(kept as f64)];
         let chance = bound(cutoff).map_or(Cell::Empty, |bound| Cell::Shown(bound, bound_text(bound)));
-        cells.extend(selection.map(|_| chance));
-        let text = recut.filter(|_| kept > 0).map(|text| text.replace("{}", &cutoff.to_string()));
-        cells.extend(recut.map(|_| text.map_or(Cell::Empty, Cell::Command)));
+        cells.extend(size_path.map(|_| chance));
+        let text = resize.filter(|_| kept > 0).map(|text| text.replace("{}", &cutoff.to_string()));
+        cells.extend(resize.map(|_| text.map_or(Cell::Empty, Cell::Command)));
         table.row(cells);
     }
     table

@@ -2,7 +2,7 @@
 
 use tamis::model::Model;
 use tamis::model::summary::count;
-use tamis::recipe::{Criterion, Method, Origin, Recipe, SolveRecipe, Solver};
+use tamis::recipe::{Criterion, Method, Provenance, Recipe, SolveRecipe, Solver};
 
 use crate::context::ReportContext;
 use crate::html::{Html, clipped, command, plain, prose, shell, tag};
@@ -59,7 +59,7 @@ fn of_model(model: &Model, context: &ReportContext<'_>) -> Vec<Suggestion> {
             format!("tamis report {file} --data TEST{flags} -o report.html"),
         ));
     }
-    if matches!(model.recipe, Origin::Fit(_)) {
+    if matches!(model.recipe, Provenance::Fit(_)) {
         list.push(Suggestion::new(
             "Check how stable the selection is: fit twenty times on random nine tenths of the rows.",
             format!("tamis stability {data}{flags} --method {method} --report stability.html"),
@@ -73,22 +73,22 @@ fn of_model(model: &Model, context: &ReportContext<'_>) -> Vec<Suggestion> {
 fn other_models(model: &Model, context: &ReportContext<'_>) -> Vec<Suggestion> {
     let (file, data, flags) = (shell(context.file), context.data_arguments(), context.flags);
     let half = (model.nonzeros() / 2).max(1);
-    match (&model.recipe, &model.selection) {
+    match (&model.recipe, &model.size_path) {
         (_, Some(_)) => vec![
             Suggestion::new(
                 "Halve the number of features without reading the data again.",
-                format!("tamis recut {file} --k {half} --out smaller.json"),
+                format!("tamis resize {file} --k {half} --out smaller.json"),
             ),
             Suggestion::new(
                 "Keep only features with a [selection frequency] of at least 90 %.",
-                format!("tamis recut {file} --cutoff 0.9 --out stable.json"),
+                format!("tamis resize {file} --frequency 0.9 --out stable.json"),
             ),
         ],
-        (Origin::Fit(_), None) => vec![Suggestion::new(
+        (Provenance::Fit(_), None) => vec![Suggestion::new(
             "Fit by the default method, which measures the [selection frequency] of each feature and builds a [size path].",
             format!("tamis fit {data}{flags} --out stable.json --report stable.html"),
         )],
-        (Origin::Solve(recipe), None) => vec![other_penalty(recipe, &data)],
+        (Provenance::Solve(recipe), None) => vec![other_penalty(recipe, &data)],
     }
 }
 

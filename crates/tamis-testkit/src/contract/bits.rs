@@ -3,7 +3,7 @@
 use crate::learner::TestLearner;
 use tamis::data::State;
 use tamis::data::{Batch, Row};
-use tamis::learn::Learner;
+use tamis::learners::Learner;
 use tamis::loss::LossKind;
 
 use super::{Case, SHORT, Verdict, bits, ensure, fresh, learn};

@@ -1,7 +1,7 @@
 //! Law 7: memory grows with the features, never with the stream, and idle features can be given back.
 
 use tamis::data::FeatureId;
-use tamis::learn::Learner;
+use tamis::learners::Learner;
 use tamis::loss::LossKind;
 
 use super::{Case, SHORT, Verdict, ensure, fresh, learn, weights};

@@ -1,13 +1,13 @@
 //! Laws 2 and 3: rows are sets of entries, and features come and go.
 
 use tamis::data::{Batch, FeatureId, Row};
-use tamis::learn::Learner;
+use tamis::learners::Learner;
 use tamis::loss::LossKind;
 
 use super::{Case, SHORT, Verdict, bits, compare, ensure, fresh, learn, near, weights};
 use crate::streams::{Life, relabelled, shuffled_entries, stream, with_explicit_zeros};
 
-/// Sums in another order round otherwise; nothing else may differ.
+/// Comoments in another order round otherwise; nothing else may differ.
 const ROUNDING: f64 = 1e-12;
 
 /// Law 2, first half: the order of the entries in a row does not matter, up to the rounding of sums.

@@ -2,7 +2,7 @@
 
 use crate::learner::TestLearner;
 use tamis::data::{Example, FeatureId};
-use tamis::learn::Learner;
+use tamis::learners::Learner;
 use tamis::loss::{Loss, LossKind};
 use tamis::recipe::{MethodParams, Recipe};
 

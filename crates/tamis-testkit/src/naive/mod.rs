@@ -24,7 +24,7 @@ mod two_stage;
 mod unpenalised;
 
 pub use paper::{PaperRun, PaperStage, paper};
-pub use two_stage::into_balls;
+pub use two_stage::project_l1_l2;
 pub use unpenalised::unpenalised;
 
 use tamis::data::{Example, Row};

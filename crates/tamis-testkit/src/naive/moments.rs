@@ -23,7 +23,7 @@ impl Table {
         table
     }
 
-    /// Mean and Σ w (a − ā)(b − b̄)/W of two columns; column 0 is the target.
+    /// AveragedWeights and Σ w (a − ā)(b − b̄)/W of two columns; column 0 is the target.
     pub fn covariance(&self, a: usize, b: usize) -> f64 {
         let (means, total) = (self.means(), self.weights.iter().sum::<f64>());
         let products = (0..self.rows.len())

@@ -4,8 +4,8 @@
 use super::{dense, margin, soft};
 use tamis::data::Batch;
 use tamis::loss::{AnyLoss, Loss};
-use tamis::random::{Purpose, generator, shuffle};
 use tamis::recipe::{Count, Curve, Evidence, PublishedParams};
+use tamis::rng::{RngStream, generator, shuffle};
 
 /// What the run ends with, and what each stage was.
 pub struct PaperRun {
@@ -143,7 +143,7 @@ fn count(flags: &[bool]) -> usize {
 
 fn start(seed: u64, m: u64, n: usize, p: usize) -> Path {
     let mut order: Vec<usize> = (0..n).collect();
-    shuffle(&mut generator(seed, Purpose::Path, m), &mut order);
+    shuffle(&mut generator(seed, RngStream::PathOrder, m), &mut order);
     Path { order, place: 0, w: vec![0.0; p], b: 0.0 }
 }
 
@@ -190,7 +190,7 @@ fn run_burst(
 /// Eq. (12) with 1 − d for d (E2), or as printed.
 fn phi(d: f64, settings: &PublishedParams) -> f64 {
     let PublishedParams { rejection: beta, annealing: gamma, .. } = *settings;
-    match settings.curve {
+    match settings.annealing_curve {
         Curve::Corrected if gamma >= 0.0 => beta * ((-gamma * (1.0 - d)).exp() - (1.0 - d) * (-gamma).exp()),
         Curve::Corrected => beta * (1.0 - gamma * d).ln() / (1.0 - gamma).ln(),
         Curve::Printed if gamma >= 0.0 => beta * ((-gamma * d).exp() - d * (-gamma).exp()),

@@ -1,4 +1,4 @@
-//! Descent in an ℓ₁ ball (Li et al. 2017, Figure 2): a step, then the Euclidean projection on ‖w‖₁ ≤ B by
+//! LazySgd in an ℓ₁ ball (Li et al. 2017, Figure 2): a step, then the Euclidean projection on ‖w‖₁ ≤ B by
 //! sorting (Duchi, Shalev-Shwartz, Singer & Chandra 2008, Figure 1).
 
 use super::sgd::Sgd;

@@ -58,9 +58,9 @@ struct Note {
 
 /// What a stage has led to, for one output; features that are out of play have zeros.
 pub struct LiteralMeans {
-    /// Mean of b.
+    /// AveragedWeights of b.
     pub bias: f64,
-    /// Mean of w.
+    /// AveragedWeights of w.
     pub weights: Vec<f64>,
     /// ū.
     pub evidence: Vec<f64>,

@@ -61,7 +61,7 @@ impl Oracle for TwoStage {
         if self.task.intercept {
             self.w[p] -= self.rate * slope;
         }
-        let projected = into_balls(&self.w[..p], &self.centre[..p], self.radius, self.reach);
+        let projected = project_l1_l2(&self.w[..p], &self.centre[..p], self.radius, self.reach);
         self.w[..p].copy_from_slice(&projected);
         if self.t == self.length {
             self.centre = self.sum.iter().map(|sum| sum / self.length as f64).collect();
@@ -85,7 +85,7 @@ impl Oracle for TwoStage {
 }
 
 /// Algorithm 3: the nearest point with ‖w‖₁ ≤ B and ‖w − c‖₂ ≤ r.
-pub fn into_balls(weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> Vec<f64> {
+pub fn project_l1_l2(weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> Vec<f64> {
     let at = |alpha: f64| {
         let mut between: Vec<f64> = weights.iter().zip(centre).map(|(w, c)| alpha * w + (1.0 - alpha) * c).collect();
         into_l1_ball(&mut between, radius);

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use tamis::data::{Batch, FeatureId};
+use tamis::io::{ReadOptions, Source, expand};
 use tamis::model::Model;
-use tamis::read::{ReadOptions, Source, expand};
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 

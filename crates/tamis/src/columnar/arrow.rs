@@ -9,9 +9,9 @@ use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::schema::{KeyKind, Layout, Place, Sparse};
 use super::sparse_columns::{Read, Vectors};
-use crate::data::{Label, ParsedRows};
-use crate::parse::columns::{ColumnOptions, Columns};
-use crate::parse::{Missing, Problem, number, shown};
+use crate::data::{Label, RawRows};
+use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
+use crate::parse::{LineError, Missing, number, shown};
 
 /// A source of record batches; each holds the columns in use and no others.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarError>> + Send>;
@@ -40,10 +40,10 @@ struct Chunk {
 }
 
 /// The column with the error, and the error.
-type CellError = (String, Problem);
+type CellError = (String, LineError);
 
 impl Table {
-    pub fn new(kind: ColumnarKind, layout: Layout, options: &ColumnOptions, batches: Batches) -> Self {
+    pub fn new(kind: ColumnarKind, layout: Layout, options: &SchemaOptions, batches: Batches) -> Self {
         let (missing, needs_target) = (options.missing, options.needs_target);
         Table { kind, layout, missing, needs_target, batches, rest: None, chunk: None, next_row: 0 }
     }
@@ -52,15 +52,15 @@ impl Table {
         self.kind
     }
 
-    pub fn columns(&self) -> Option<&Columns> {
+    pub fn columns(&self) -> Option<&RowSchema> {
         self.layout.columns.as_ref()
     }
 
     pub fn block(&mut self) -> Result<Option<Block>, ColumnarError> {
         let Some(mut chunk) = self.chunk()? else { return Ok(None) };
         let rows = match self.layout.keys() {
-            KeyKind::Index => ParsedRows::by_index(),
-            KeyKind::Name => ParsedRows::by_name(),
+            KeyKind::Index => RawRows::by_index(),
+            KeyKind::Name => RawRows::by_name(),
         };
         let mut block = Block { rows, refused: Vec::new(), first_row: self.next_row };
         let mut entries = 0;
@@ -69,9 +69,9 @@ impl Table {
             let mark = block.rows.mark();
             match self.row(&mut chunk, line, &mut block.rows) {
                 Ok(Some(features)) => entries += features,
-                Ok(None) => block.rows.undo(mark),
+                Ok(None) => block.rows.rollback(mark),
                 Err((column, problem)) => {
-                    block.rows.undo(mark);
+                    block.rows.rollback(mark);
                     let row = self.next_row + 1;
                     block.refused.push(ColumnarError::Row { row, column: Some(column), problem });
                 }
@@ -109,7 +109,7 @@ impl Table {
     }
 
     /// Adds a row and returns the number of its features; `None` if the row is skipped.
-    fn row(&self, chunk: &mut Chunk, line: u32, rows: &mut ParsedRows) -> Result<Option<usize>, CellError> {
+    fn row(&self, chunk: &mut Chunk, line: u32, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         let Some(label) = self.label(chunk)? else { return Ok(None) };
         let Some(weight) = self.weight(chunk)? else { return Ok(None) };
         let Some(dense) = self.dense(chunk, rows)? else { return Ok(None) };
@@ -123,10 +123,12 @@ impl Table {
         match cells.at(chunk.done) {
             Cell::Text(text) => Ok(Some(Label::parse(text))),
             Cell::Number(number) if number.is_finite() => Ok(Some(Label::Number(number))),
-            Cell::Number(number) => cell_error(place, Problem::NotFinite { what: "label", found: number.to_string() }),
+            Cell::Number(number) => {
+                cell_error(place, LineError::NotFinite { what: "label", found: number.to_string() })
+            }
             Cell::Missing if !self.needs_target => Ok(Some(Label::Absent)),
             Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
-            Cell::Missing => cell_error(place, Problem::NoLabel),
+            Cell::Missing => cell_error(place, LineError::NoLabel),
         }
     }
 
@@ -134,20 +136,20 @@ impl Table {
         let (Some(place), Some(cells)) = (&self.layout.weight, &chunk.weight) else { return Ok(Some(1.0)) };
         match cells.at(chunk.done) {
             Cell::Number(weight) if weight.is_finite() && weight >= 0.0 => Ok(Some(weight)),
-            Cell::Number(weight) => cell_error(place, Problem::BadWeight { found: weight.to_string() }),
-            Cell::Text(text) => cell_error(place, Problem::BadWeight { found: shown(text.as_bytes()) }),
+            Cell::Number(weight) => cell_error(place, LineError::BadWeight { found: weight.to_string() }),
+            Cell::Text(text) => cell_error(place, LineError::BadWeight { found: shown(text.as_bytes()) }),
             Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
-            Cell::Missing => cell_error(place, Problem::BadWeight { found: "null".into() }),
+            Cell::Missing => cell_error(place, LineError::BadWeight { found: "null".into() }),
         }
     }
 
-    fn dense(&self, chunk: &Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, CellError> {
+    fn dense(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         for ((place, is_category), cells) in self.layout.features.iter().zip(&chunk.features) {
             match cells.at(chunk.done) {
                 Cell::Text(text) if *is_category => rows.push_name(&[&place.name, "=", text], 1.0),
                 Cell::Missing if self.missing == Missing::Zero => {}
                 Cell::Missing if self.missing == Missing::SkipRow => return Ok(None),
-                Cell::Missing => return cell_error(place, Problem::Empty { column: place.name.clone() }),
+                Cell::Missing => return cell_error(place, LineError::Empty { column: place.name.clone() }),
                 cell => match finite(&place.name, cell) {
                     Ok(value) => rows.push_name(&[&place.name], value),
                     Err(problem) => return cell_error(place, problem),
@@ -157,12 +159,12 @@ impl Table {
         Ok(Some(self.layout.features.len()))
     }
 
-    fn sparse(&self, chunk: &mut Chunk, rows: &mut ParsedRows) -> Result<Option<usize>, CellError> {
+    fn sparse(&self, chunk: &mut Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         let (Some(sparse), Some(vectors)) = (&self.layout.sparse, &mut chunk.vectors) else { return Ok(Some(0)) };
         let column = || sparse.name().to_string();
         match vectors.read(chunk.done, self.missing == Missing::Zero).map_err(|problem| (column(), problem))? {
             Read::Missing if self.missing == Missing::SkipRow => Ok(None),
-            Read::Missing => Err((column(), Problem::Empty { column: column() })),
+            Read::Missing => Err((column(), LineError::Empty { column: column() })),
             Read::Whole if self.layout.keys() == KeyKind::Index => Ok(Some(vectors.push_indices(rows))),
             Read::Whole => Ok(Some(vectors.push_names(rows))),
         }
@@ -193,12 +195,12 @@ impl Chunk {
     }
 }
 
-fn cell_error<T>(place: &Place, problem: Problem) -> Result<T, CellError> {
+fn cell_error<T>(place: &Place, problem: LineError) -> Result<T, CellError> {
     Err((place.name.clone(), problem))
 }
 
 /// The number in a cell. Text is parsed, because a model may expect numbers in a column of strings.
-fn finite(column: &str, cell: Cell<'_>) -> Result<f64, Problem> {
+fn finite(column: &str, cell: Cell<'_>) -> Result<f64, LineError> {
     let value = match cell {
         Cell::Number(value) => Some(value),
         Cell::Text(text) => number::whole(text.trim().as_bytes()),
@@ -206,11 +208,11 @@ fn finite(column: &str, cell: Cell<'_>) -> Result<f64, Problem> {
     };
     match (value, cell) {
         (Some(value), _) if value.is_finite() => Ok(value),
-        (Some(value), _) => Err(Problem::NotFinite { what: "cell", found: value.to_string() }),
+        (Some(value), _) => Err(LineError::NotFinite { what: "cell", found: value.to_string() }),
         (None, Cell::Text(text)) => {
-            Err(Problem::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) })
+            Err(LineError::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) })
         }
-        (None, _) => Err(Problem::Empty { column: column.to_string() }),
+        (None, _) => Err(LineError::Empty { column: column.to_string() }),
     }
 }
 
@@ -225,10 +227,10 @@ mod tests {
     use super::*;
     use crate::columnar::ColumnarReader;
     use crate::columnar::fixtures::{file, ipc_bytes, read_table, table};
-    use crate::parse::columns::{KnownColumns, Role};
+    use crate::parse::schema::{ModelSchema, Role};
 
-    fn labelled() -> ColumnOptions {
-        ColumnOptions { needs_target: true, ..Default::default() }
+    fn labelled() -> SchemaOptions {
+        SchemaOptions { needs_target: true, ..Default::default() }
     }
 
     fn floats(numbers: Vec<Option<f64>>) -> ArrayRef {
@@ -246,7 +248,7 @@ mod tests {
             ("id", Arc::new(Int64Array::from(vec![1, 2]))),
         ]);
         let words = |list: &[&str]| list.iter().map(|word| word.to_string()).collect();
-        let options = ColumnOptions { categorical: words(&["zip"]), ignore: words(&["id"]), ..labelled() };
+        let options = SchemaOptions { categorical: words(&["zip"]), ignore: words(&["id"]), ..labelled() };
         let lines = read_table(&batch, &options);
         assert_eq!(lines, ["1 1 age:30 town=Oslo:1 sex=f:1 zip=17:1", "0 1 town=Bern:1 sex=m:1 zip=18:1"]);
         let reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
@@ -260,7 +262,7 @@ mod tests {
             ("class", Arc::new(StringViewArray::from(vec!["spam", "-1"]))),
             ("w", Arc::new(UInt8Array::from(vec![2, 0]))),
         ]);
-        let options = ColumnOptions { weight: Some("w".into()), ..labelled() };
+        let options = SchemaOptions { weight: Some("w".into()), ..labelled() };
         assert_eq!(read_table(&batch, &options), ["spam 2", "-1 0"]);
     }
 
@@ -271,7 +273,7 @@ mod tests {
             ("a", floats(vec![Some(0.5), None, Some(f64::NAN)])),
             ("b", Arc::new(StringArray::from(vec![Some("u"), Some("v"), Some("w")]))),
         ]);
-        let with = |missing| read_table(&batch, &ColumnOptions { missing, ..labelled() });
+        let with = |missing| read_table(&batch, &SchemaOptions { missing, ..labelled() });
         let text = "column \"a\" is empty; use `missing = zero` or `missing = skip-row`";
         assert_eq!(
             with(Missing::Error),
@@ -288,7 +290,7 @@ mod tests {
             ("w", floats(vec![Some(1.0), Some(-2.0), Some(1.0), Some(1.0), None])),
             ("a", floats(vec![Some(f64::NEG_INFINITY), Some(1.0), Some(1.0), Some(1.0), Some(1.0)])),
         ]);
-        let options = ColumnOptions { weight: Some("w".into()), ..labelled() };
+        let options = SchemaOptions { weight: Some("w".into()), ..labelled() };
         let lines = read_table(&batch, &options);
         assert!(lines[0].starts_with("row 1, column \"a\": cell \"-inf\" is not finite"), "{lines:?}");
         assert_eq!(lines[1], "row 2, column \"w\": importance weight \"-2\" is not a number of at least 0");
@@ -300,14 +302,14 @@ mod tests {
     #[test]
     fn without_need_a_label_may_be_missing() {
         let batch = table(vec![("y", floats(vec![None])), ("a", floats(vec![Some(2.0)]))]);
-        assert_eq!(read_table(&batch, &ColumnOptions::default()), ["(none) 1 a:2"]);
+        assert_eq!(read_table(&batch, &SchemaOptions::default()), ["(none) 1 a:2"]);
     }
 
     #[test]
     fn a_model_may_know_a_column_of_strings_as_numbers() {
         let batch = table(vec![("a", Arc::new(StringArray::from(vec![" 2.5", "x"])))]);
-        let known = KnownColumns { numeric: vec!["a".into()], ..Default::default() };
-        let lines = read_table(&batch, &ColumnOptions { known: Some(known), ..Default::default() });
+        let known = ModelSchema { numeric: vec!["a".into()], ..Default::default() };
+        let lines = read_table(&batch, &SchemaOptions { known: Some(known), ..Default::default() });
         let text = "row 2: column \"a\": \"x\" is not a number; use `categorical = a` if the column holds categories";
         assert_eq!(lines, [text, "(none) 1 a:2.5"]);
     }
@@ -317,7 +319,7 @@ mod tests {
         let rows = 3 * BLOCK_ROWS / 2;
         let numbers: Vec<_> = (0..rows).map(|row| (row != 10).then_some(row as f64)).collect();
         let batch = table(vec![("a", floats(numbers))]);
-        let options = ColumnOptions { missing: Missing::SkipRow, ..Default::default() };
+        let options = SchemaOptions { missing: Missing::SkipRow, ..Default::default() };
         let mut reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
         let first = reader.next().unwrap().unwrap();
         assert_eq!((first.len(), first.lines[9], first.lines[10]), (BLOCK_ROWS - 1, 9, 11));
@@ -342,7 +344,7 @@ mod tests {
         let schema = Schema::new(vec![Field::new("nothing", DataType::Null, true)]);
         let nothing: ArrayRef = Arc::new(NullArray::new(1 << 60));
         let batch = RecordBatch::try_new(Arc::new(schema), vec![nothing]).unwrap();
-        let options = ColumnOptions { missing: Missing::Zero, ..Default::default() };
+        let options = SchemaOptions { missing: Missing::Zero, ..Default::default() };
         let mut reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
         assert_eq!(reader.next().unwrap().unwrap().len(), BLOCK_ROWS);
     }

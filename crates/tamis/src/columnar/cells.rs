@@ -27,7 +27,7 @@ pub(super) enum Cells {
     Small(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),
-    /// Dictionary codes.
+    /// Vocabulary codes.
     Coded {
         codes: Vec<usize>,
         nulls: Option<NullBuffer>,
@@ -65,12 +65,12 @@ impl Cells {
     }
 
     fn coded(array: &ArrayRef, decode: fn(&ArrayRef) -> Result<Cells, ArrowError>) -> Result<Cells, ArrowError> {
-        let dictionary = array.as_any_dictionary();
-        if dictionary.values().is_empty() {
+        let vocabulary = array.as_any_dictionary();
+        if vocabulary.values().is_empty() {
             return Ok(Cells::Nothing);
         }
-        let values = Box::new(decode(dictionary.values())?);
-        Ok(Cells::Coded { codes: dictionary.normalized_keys(), nulls: dictionary.keys().nulls().cloned(), values })
+        let values = Box::new(decode(vocabulary.values())?);
+        Ok(Cells::Coded { codes: vocabulary.normalized_keys(), nulls: vocabulary.keys().nulls().cloned(), values })
     }
 
     pub fn at(&self, row: usize) -> Cell<'_> {

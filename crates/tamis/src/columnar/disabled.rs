@@ -4,15 +4,15 @@ use std::fs::File;
 
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
-use crate::data::ParsedRows;
-use crate::parse::columns::{ColumnOptions, Columns};
+use crate::data::RawRows;
+use crate::parse::schema::{Columns, SchemaOptions};
 
 /// A reader that cannot be made, because this build lacks the feature `columnar`.
 pub enum ColumnarReader {}
 
 impl ColumnarReader {
     /// Always an error: [`ColumnarError::FeatureOff`].
-    pub fn open(_: File, kind: ColumnarKind, _: &ColumnOptions) -> Result<Self, ColumnarError> {
+    pub fn open(_: File, kind: ColumnarKind, _: &SchemaOptions) -> Result<Self, ColumnarError> {
         Err(ColumnarError::FeatureOff { kind })
     }
 
@@ -28,7 +28,7 @@ impl ColumnarReader {
 }
 
 impl Iterator for ColumnarReader {
-    type Item = Result<ParsedRows, ColumnarError>;
+    type Item = Result<RawRows, ColumnarError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match *self {}
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn the_error_names_the_format_and_the_feature() {
         let file = tempfile::tempfile().unwrap();
-        let error = ColumnarReader::open(file, ColumnarKind::Parquet, &ColumnOptions::default()).err().unwrap();
+        let error = ColumnarReader::open(file, ColumnarKind::Parquet, &SchemaOptions::default()).err().unwrap();
         assert_eq!(error.to_string(), "this build cannot read Parquet files: the cargo feature `columnar` is off");
     }
 }

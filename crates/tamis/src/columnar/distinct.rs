@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use super::error::ColumnarError;
-use crate::data::{FeatureKey, ParsedRows};
+use crate::data::{FeatureKey, RawRows};
 
 /// The entries of a row with distinct keys: numbers first and ascending, then names by their bytes. The values of a
 /// repeated key are summed if `rows.adds_duplicates`; otherwise it is an error.
-pub(super) fn distinct(rows: &ParsedRows, i: usize, row: u64) -> Result<Vec<(FeatureKey<'_>, f64)>, ColumnarError> {
+pub(super) fn distinct(rows: &RawRows, i: usize, row: u64) -> Result<Vec<(FeatureKey<'_>, f64)>, ColumnarError> {
     let mut entries: Vec<_> = rows.entries(i).collect();
     entries.sort_unstable_by(|a, b| order(a.0, b.0).then(a.1.total_cmp(&b.1)));
     let mut twice = None;

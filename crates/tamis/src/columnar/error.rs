@@ -4,8 +4,8 @@ use thiserror::Error;
 
 use super::kind::ColumnarKind;
 use crate::param::names;
-use crate::parse::Problem;
-use crate::parse::columns::ColumnError;
+use crate::parse::LineError;
+use crate::parse::schema::SchemaError;
 
 /// An error while reading or writing a columnar file.
 #[derive(Debug, Error)]
@@ -14,9 +14,9 @@ use crate::parse::columns::ColumnError;
 pub enum ColumnarError {
     /// A bad cell. `row` counts from 1 within the file; reading may continue after it.
     #[error("{}", row_text(*row, column.as_deref(), problem))]
-    Row { row: u64, column: Option<String>, problem: Problem },
+    Row { row: u64, column: Option<String>, problem: LineError },
     #[error(transparent)]
-    Columns(#[from] ColumnError),
+    Columns(#[from] SchemaError),
     #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error("this build cannot read {kind} files: the cargo feature `columnar` is off")]
@@ -79,8 +79,8 @@ impl ColumnarError {
     }
 }
 
-fn row_text(row: u64, column: Option<&str>, problem: &Problem) -> String {
-    let names_column = matches!(problem, Problem::Empty { .. } | Problem::NotNumeric { .. });
+fn row_text(row: u64, column: Option<&str>, problem: &LineError) -> String {
+    let names_column = matches!(problem, LineError::Empty { .. } | LineError::NotNumeric { .. });
     match column.filter(|_| !names_column) {
         Some(column) => format!("row {row}, column {column:?}: {problem}"),
         None => format!("row {row}: {problem}"),
@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn a_column_is_named_once() {
-        let infinite = Problem::NotFinite { what: "cell", found: "inf".into() };
+        let infinite = LineError::NotFinite { what: "cell", found: "inf".into() };
         let error = ColumnarError::Row { row: 7, column: Some("age".into()), problem: infinite };
         assert!(error.to_string().starts_with("row 7, column \"age\": cell \"inf\" is not finite"));
-        let empty = Problem::Empty { column: "age".into() };
+        let empty = LineError::Empty { column: "age".into() };
         let error = ColumnarError::Row { row: 7, column: Some("age".into()), problem: empty };
         assert!(error.to_string().starts_with("row 7: column \"age\" is empty"));
     }

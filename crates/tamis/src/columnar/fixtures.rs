@@ -14,8 +14,8 @@ use super::kind::ColumnarKind;
 use super::npy_header::Number;
 use super::reader::ColumnarReader;
 use super::write_npz;
-use crate::data::{FeatureKey, ParsedRows};
-use crate::parse::columns::ColumnOptions;
+use crate::data::{FeatureKey, RawRows};
+use crate::parse::schema::SchemaOptions;
 
 pub(super) fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
@@ -55,7 +55,7 @@ pub(super) fn file(bytes: &[u8]) -> File {
 pub(super) fn read(
     file: File,
     kind: ColumnarKind,
-    options: &ColumnOptions,
+    options: &SchemaOptions,
 ) -> Result<Vec<Result<String, ColumnarError>>, ColumnarError> {
     let mut lines = Vec::new();
     for block in ColumnarReader::open(file, kind, options)? {
@@ -68,13 +68,13 @@ pub(super) fn read(
 }
 
 /// Stores a table as Arrow IPC and reads it back; errors as text.
-pub(super) fn read_table(batch: &RecordBatch, options: &ColumnOptions) -> Vec<String> {
+pub(super) fn read_table(batch: &RecordBatch, options: &SchemaOptions) -> Vec<String> {
     let lines = read(file(&ipc_bytes(batch)), ColumnarKind::Ipc, options);
     let lines = lines.unwrap_or_else(|error| vec![Err(error)]);
     lines.into_iter().map(|line| line.unwrap_or_else(|error| error.to_string())).collect()
 }
 
-pub(super) fn line(rows: &ParsedRows, i: usize) -> String {
+pub(super) fn line(rows: &RawRows, i: usize) -> String {
     let mut text = format!("{} {}", rows.labels[i], rows.weight(i));
     for (key, value) in rows.entries(i) {
         match key {
@@ -86,7 +86,7 @@ pub(super) fn line(rows: &ParsedRows, i: usize) -> String {
 }
 
 /// Reads a file many times, each time with one wrong byte or truncated. The result does not matter; nothing may panic.
-pub(super) fn damage(bytes: &[u8], kind: ColumnarKind, options: &ColumnOptions) {
+pub(super) fn damage(bytes: &[u8], kind: ColumnarKind, options: &SchemaOptions) {
     for at in 0..bytes.len() {
         for change in [0x01, 0xff] {
             let mut wrong = bytes.to_vec();
@@ -152,7 +152,7 @@ impl Npz {
         self.0.finish().unwrap().into_inner()
     }
 
-    pub fn read(self, options: &ColumnOptions) -> Vec<String> {
+    pub fn read(self, options: &SchemaOptions) -> Vec<String> {
         let lines = read(file(&self.bytes()), ColumnarKind::Npz, options).unwrap_or_else(|error| vec![Err(error)]);
         lines.into_iter().map(|line| line.unwrap_or_else(|error| error.to_string())).collect()
     }

@@ -18,7 +18,7 @@ use super::error::ColumnarError;
 use super::ipc_validate::{self, CONTINUATION};
 use super::kind::ColumnarKind;
 use super::schema::Layout;
-use crate::parse::columns::ColumnOptions;
+use crate::parse::schema::SchemaOptions;
 
 const KIND: ColumnarKind = ColumnarKind::Ipc;
 const FILE_MAGIC: &[u8] = b"ARROW1";
@@ -26,7 +26,7 @@ const FEATHER_1_MAGIC: &[u8] = b"FEA1";
 const TRAILER: u64 = 10;
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-pub(super) fn open(mut file: File, options: &ColumnOptions) -> Result<Table, ColumnarError> {
+pub(super) fn open(mut file: File, options: &SchemaOptions) -> Result<Table, ColumnarError> {
     let length = file.seek(SeekFrom::End(0))?;
     let start = read_at(&mut file, 0, length.min(FILE_MAGIC.len() as u64))?;
     if start.starts_with(FEATHER_1_MAGIC) {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn lines(bytes: &[u8]) -> Result<Vec<String>, String> {
-        let lines = read(file(bytes), KIND, &ColumnOptions::default()).map_err(|error| error.to_string())?;
+        let lines = read(file(bytes), KIND, &SchemaOptions::default()).map_err(|error| error.to_string())?;
         lines.into_iter().map(|line| line.map_err(|error| error.to_string())).collect()
     }
 
@@ -244,7 +244,7 @@ mod tests {
             writer.finish().unwrap();
             drop(writer);
             assert_eq!(lines(&bytes).unwrap(), vec!["(none) 1 a:7"; 300]);
-            damage(&bytes, KIND, &ColumnOptions::default());
+            damage(&bytes, KIND, &SchemaOptions::default());
         }
     }
 
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn damage_never_panics() {
-        damage(&ipc_bytes(&batch()), KIND, &ColumnOptions::default());
-        damage(&stream_bytes(&batch()), KIND, &ColumnOptions::default());
+        damage(&ipc_bytes(&batch()), KIND, &SchemaOptions::default());
+        damage(&stream_bytes(&batch()), KIND, &SchemaOptions::default());
     }
 }

@@ -5,9 +5,9 @@ use std::fs::File;
 use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
 use super::error::ColumnarError;
 use super::npy::{Archive, Array};
-use crate::data::{Label, ParsedRows};
-use crate::parse::columns::ColumnOptions;
-use crate::parse::{Missing, Problem};
+use crate::data::{Label, RawRows};
+use crate::parse::schema::SchemaOptions;
+use crate::parse::{LineError, Missing};
 
 /// The names that an array of labels may have.
 const LABELS: [&str; 3] = ["y", "labels", "target"];
@@ -39,10 +39,10 @@ struct RowBuffer {
 }
 
 /// The column with the error, if any, and the error.
-type CellError = (Option<String>, Problem);
+type CellError = (Option<String>, LineError);
 
 impl Csr {
-    pub fn open(file: File, options: &ColumnOptions) -> Result<Csr, ColumnarError> {
+    pub fn open(file: File, options: &SchemaOptions) -> Result<Csr, ColumnarError> {
         let archive = Archive::open(file)?;
         let format = archive.array("format")?.text()?;
         if format != "csr" {
@@ -95,7 +95,7 @@ impl Csr {
         if self.next_row == self.rows {
             return Ok(None);
         }
-        let mut block = Block { rows: ParsedRows::by_index(), refused: Vec::new(), first_row: self.next_row };
+        let mut block = Block { rows: RawRows::by_index(), refused: Vec::new(), first_row: self.next_row };
         let (mut entries, mut lines) = (0, 0);
         while self.next_row < self.rows && lines < BLOCK_ROWS && entries < BLOCK_ENTRIES {
             let (label, weight) = self.read_row()?;
@@ -156,7 +156,7 @@ impl Csr {
             return Ok(None);
         }
         if !(weight.is_finite() && weight >= 0.0) {
-            return Err((None, Problem::BadWeight { found: weight.to_string() }));
+            return Err((None, LineError::BadWeight { found: weight.to_string() }));
         }
         let RowBuffer { integers, floats, entries } = &mut self.row;
         entries.clear();
@@ -166,13 +166,13 @@ impl Csr {
                 _ if !value.is_nan() => entries.push((id, value)),
                 Missing::Zero => {}
                 Missing::SkipRow => return Ok(None),
-                Missing::Error => return Err((Some(id.to_string()), Problem::Empty { column: id.to_string() })),
+                Missing::Error => return Err((Some(id.to_string()), LineError::Empty { column: id.to_string() })),
             }
         }
         add_up(entries);
         match entries.iter().find(|(_, value)| !value.is_finite()) {
             Some((id, value)) => {
-                Err((Some(id.to_string()), Problem::NotFinite { what: "feature value", found: value.to_string() }))
+                Err((Some(id.to_string()), LineError::NotFinite { what: "feature value", found: value.to_string() }))
             }
             None => Ok(Some((label, weight))),
         }
@@ -181,10 +181,12 @@ impl Csr {
     fn label(&self, label: f64) -> Result<Option<Label>, CellError> {
         match label {
             number if number.is_finite() => Ok(Some(Label::Number(number))),
-            number if !number.is_nan() => Err((None, Problem::NotFinite { what: "label", found: number.to_string() })),
+            number if !number.is_nan() => {
+                Err((None, LineError::NotFinite { what: "label", found: number.to_string() }))
+            }
             _ if !self.needs_target => Ok(Some(Label::Absent)),
             _ if self.missing == Missing::SkipRow => Ok(None),
-            _ => Err((None, Problem::NoLabel)),
+            _ => Err((None, LineError::NoLabel)),
         }
     }
 
@@ -205,7 +207,7 @@ fn shape(mut array: Array) -> Result<(u64, u64), ColumnarError> {
     }
 }
 
-fn find_labels(archive: &Archive, options: &ColumnOptions) -> Result<Option<Array>, ColumnarError> {
+fn find_labels(archive: &Archive, options: &SchemaOptions) -> Result<Option<Array>, ColumnarError> {
     if let Some(name) = &options.target {
         return archive.array(name).map(Some);
     }
@@ -218,15 +220,15 @@ fn find_labels(archive: &Archive, options: &ColumnOptions) -> Result<Option<Arra
 }
 
 /// The feature number of a column: numbers start at 1.
-fn id(column: i64, columns: u64) -> Result<u32, Problem> {
+fn id(column: i64, columns: u64) -> Result<u32, LineError> {
     match u64::try_from(column) {
-        Err(_) => Err(Problem::Other(format!("column index {column} is negative"))),
+        Err(_) => Err(LineError::Other(format!("column index {column} is negative"))),
         Ok(index) if index >= columns => {
-            Err(Problem::Other(format!("column index {column} is outside a matrix of {columns} columns")))
+            Err(LineError::Other(format!("column index {column} is outside a matrix of {columns} columns")))
         }
         Ok(index) => match u32::try_from(index + 1) {
             Ok(id) if id < u32::MAX => Ok(id),
-            _ => Err(Problem::IndexTooLarge { found: (index + 1).to_string() }),
+            _ => Err(LineError::IndexTooLarge { found: (index + 1).to_string() }),
         },
     }
 }
@@ -252,13 +254,13 @@ mod tests {
     use crate::columnar::ColumnarKind;
     use crate::columnar::fixtures::{Npz, damage, file, read};
 
-    fn labelled() -> ColumnOptions {
-        ColumnOptions { needs_target: true, ..Default::default() }
+    fn labelled() -> SchemaOptions {
+        SchemaOptions { needs_target: true, ..Default::default() }
     }
 
     #[test]
     fn columns_count_from_one_and_duplicates_add_up() {
-        assert_eq!(Npz::matrix().read(&ColumnOptions::default()), ["(none) 1 1:0.5 3:3", "(none) 1 4:4"]);
+        assert_eq!(Npz::matrix().read(&SchemaOptions::default()), ["(none) 1 1:0.5 3:3", "(none) 1 4:4"]);
     }
 
     #[test]
@@ -266,7 +268,7 @@ mod tests {
         let npz = || Npz::matrix().array("weight", &[0.5_f64, 2.0]);
         assert_eq!(npz().array("y", &[1_i8, -1]).read(&labelled()), ["1 0.5 1:0.5 3:3", "-1 2 4:4"]);
         assert_eq!(npz().array("labels", &[true, false]).read(&labelled())[1], "0 2 4:4");
-        let own = ColumnOptions { target: Some("price".into()), ..labelled() };
+        let own = SchemaOptions { target: Some("price".into()), ..labelled() };
         assert_eq!(npz().array("price", &[9.5_f64, 8.5]).read(&own)[1], "8.5 2 4:4");
         let text = &npz().read(&labelled())[0];
         assert!(text.starts_with("the npz has no labels; add an array `y`, e.g. numpy.savez"), "{text}");
@@ -301,7 +303,7 @@ mod tests {
                 .array("indices", &[0_i64, 1, 1])
                 .array("data", &[f64::NAN, f64::INFINITY, 1.0])
         };
-        let with = |missing| npz().read(&ColumnOptions { missing, ..Default::default() });
+        let with = |missing| npz().read(&SchemaOptions { missing, ..Default::default() });
         let lines = with(Missing::Error);
         assert!(lines[0].starts_with("row 1: column \"1\" is empty"), "{lines:?}");
         assert!(lines[1].starts_with("row 2, column \"2\": feature value \"inf\" is not finite"), "{lines:?}");
@@ -323,14 +325,14 @@ mod tests {
             "row 3: feature index 4294967295 is larger than 4294967294",
             "(none) 1 4294967294:1",
         ];
-        assert_eq!(npz.read(&ColumnOptions::default()), expected);
+        assert_eq!(npz.read(&SchemaOptions::default()), expected);
     }
 
     #[test]
     fn sizes_that_disagree_are_told() {
         let with = |rows: i64, starts: &[i64], indices: &[i32]| {
             let npz = Npz::new("csr").array("shape", &[rows, 9]).array("indptr", starts).array("indices", indices);
-            npz.array("data", &[1_i16, 2]).read(&ColumnOptions::default()).pop().unwrap()
+            npz.array("data", &[1_i16, 2]).read(&SchemaOptions::default()).pop().unwrap()
         };
         assert_eq!(
             with(2, &[0, 2], &[1, 2]),
@@ -353,7 +355,7 @@ mod tests {
             let mut npz =
                 Npz::new("csr").array("shape", &[1_i64, 9]).array("indptr", &[0_i64, 1]).array("indices", &[0_i32]);
             npz.raw("data", &format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}"), &[0; 64]);
-            let text = &npz.read(&ColumnOptions::default())[0];
+            let text = &npz.read(&SchemaOptions::default())[0];
             assert!(
                 text.starts_with("array \"data\": it declares shape [") && text.ends_with("but holds only 64 bytes"),
                 "{text}"
@@ -366,7 +368,7 @@ mod tests {
         let mut bytes = Npz::matrix().bytes();
         let at = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
         bytes[at + 16] ^= 1;
-        let error = read(file(&bytes), ColumnarKind::Npz, &ColumnOptions::default()).unwrap_err();
+        let error = read(file(&bytes), ColumnarKind::Npz, &SchemaOptions::default()).unwrap_err();
         assert_eq!(error.to_string(), "array \"format\": the checksum is wrong");
     }
 
@@ -375,7 +377,7 @@ mod tests {
         let mut bytes = Npz::matrix().bytes();
         let at = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
         bytes[at + 24..at + 28].copy_from_slice(&(1_u32 << 30).to_le_bytes());
-        let error = read(file(&bytes), ColumnarKind::Npz, &ColumnOptions::default()).unwrap_err().to_string();
+        let error = read(file(&bytes), ColumnarKind::Npz, &SchemaOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("array \"format\": it declares 1073741824 bytes, but "), "{error}");
     }
 

@@ -11,11 +11,11 @@ use super::block::{BLOCK_ENTRIES, BLOCK_ROWS};
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::schema::Layout;
-use crate::parse::columns::ColumnOptions;
+use crate::parse::schema::SchemaOptions;
 
 const KIND: ColumnarKind = ColumnarKind::Parquet;
 
-pub(super) fn open(file: File, options: &ColumnOptions) -> Result<Table, ColumnarError> {
+pub(super) fn open(file: File, options: &SchemaOptions) -> Result<Table, ColumnarError> {
     let damaged = |error| ColumnarError::damaged(KIND, error);
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
     let layout = Layout::new(builder.schema(), options)?;
@@ -59,8 +59,8 @@ mod tests {
         ])
     }
 
-    fn options() -> ColumnOptions {
-        ColumnOptions { ignore: vec!["when".into(), "id".into()], needs_target: true, ..Default::default() }
+    fn options() -> SchemaOptions {
+        SchemaOptions { ignore: vec!["when".into(), "id".into()], needs_target: true, ..Default::default() }
     }
 
     #[test]

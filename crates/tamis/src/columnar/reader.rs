@@ -12,8 +12,8 @@ use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::schema::Layout;
 use super::{arrow, ipc, npz, parquet};
-use crate::data::ParsedRows;
-use crate::parse::columns::{ColumnOptions, Columns};
+use crate::data::RawRows;
+use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
 
 enum Source {
     Table(Box<arrow::Table>),
@@ -27,14 +27,14 @@ enum Source {
 pub struct ColumnarReader {
     source: Source,
     refused: VecDeque<ColumnarError>,
-    ready: Option<(ParsedRows, u64)>,
+    ready: Option<(RawRows, u64)>,
     first_row: u64,
     ended: bool,
 }
 
 impl ColumnarReader {
     /// Opens a seekable file and checks roles, types and sizes.
-    pub fn open(file: File, kind: ColumnarKind, options: &ColumnOptions) -> Result<Self, ColumnarError> {
+    pub fn open(file: File, kind: ColumnarKind, options: &SchemaOptions) -> Result<Self, ColumnarError> {
         let source = guarded(kind, || {
             Ok(match kind {
                 ColumnarKind::Parquet => Source::Table(Box::new(parquet::open(file, options)?)),
@@ -50,7 +50,7 @@ impl ColumnarReader {
     pub fn from_batches(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
-        options: &ColumnOptions,
+        options: &SchemaOptions,
     ) -> Result<Self, ColumnarError> {
         let kind = ColumnarKind::Memory;
         let layout = Layout::new(schema, options)?;
@@ -62,7 +62,7 @@ impl ColumnarReader {
     }
 
     /// The named columns, without those of sparse vectors, and their roles; `None` if there are none, as in an npz.
-    pub fn columns(&self) -> Option<&Columns> {
+    pub fn columns(&self) -> Option<&RowSchema> {
         match &self.source {
             Source::Table(table) => table.columns(),
             Source::Npz(_) => None,
@@ -83,7 +83,7 @@ impl ColumnarReader {
 }
 
 impl Iterator for ColumnarReader {
-    type Item = Result<ParsedRows, ColumnarError>;
+    type Item = Result<RawRows, ColumnarError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::error::ColumnarError;
-use crate::parse::columns::{ColumnOptions, Columns, Role};
+use crate::parse::schema::{Role, Schema as RowSchema, SchemaOptions};
 
 /// A column in use: its name and its position among the columns that are read.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Sparse {
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub used: Vec<usize>,
-    pub columns: Option<Columns>,
+    pub columns: Option<RowSchema>,
     pub target: Option<Place>,
     pub weight: Option<Place>,
     /// Feature columns, and whether each holds categories.
@@ -68,16 +68,16 @@ fn cell_kind(data_type: &DataType) -> CellKind {
 }
 
 impl Layout {
-    pub fn new(schema: &Schema, options: &ColumnOptions) -> Result<Layout, ColumnarError> {
+    pub fn new(schema: &Schema, options: &SchemaOptions) -> Result<Layout, ColumnarError> {
         let fields = schema.fields();
         let vectors = find_sparse(fields, options)?;
         let others: Vec<usize> = (0..fields.len()).filter(|at| !vectors.contains(at)).collect();
         let names: Vec<String> = others.iter().map(|&at| fields[at].name().clone()).collect();
         let is_numeric = |at: usize| cell_kind(fields[others[at]].data_type()) == CellKind::Number;
         let columns = if vectors.is_empty() {
-            Columns::resolve(names, is_numeric, options)?
+            RowSchema::resolve(names, is_numeric, options)?
         } else {
-            Columns::resolve(names.clone(), is_numeric, &written_by_convert(&names, options))?
+            RowSchema::resolve(names.clone(), is_numeric, &written_by_convert(&names, options))?
         };
         let named = others.iter().zip(&columns.roles).filter(|(_, role)| **role != Role::Ignored);
         let mut used: Vec<usize> = named.clone().map(|(&at, _)| at).chain(vectors.iter().copied()).collect();
@@ -140,7 +140,7 @@ fn role_type(role: &'static str, field: &Field, expected: &'static str) -> Colum
 }
 
 /// The columns of the sparse vectors: one of structs, or two of lists (indices, then values), or none.
-fn find_sparse(fields: &Fields, options: &ColumnOptions) -> Result<Vec<usize>, ColumnarError> {
+fn find_sparse(fields: &Fields, options: &SchemaOptions) -> Result<Vec<usize>, ColumnarError> {
     let spoken_for = |field: &Field| {
         let name = field.name();
         let named = [&options.target, &options.weight];
@@ -193,7 +193,7 @@ fn list_item(data_type: &DataType) -> Option<&DataType> {
 
 /// In a table of sparse vectors, the columns `y` and `weight` are the label and the weight, as `convert` writes them,
 /// unless the options or the model give them another role.
-fn written_by_convert(names: &[String], options: &ColumnOptions) -> ColumnOptions {
+fn written_by_convert(names: &[String], options: &SchemaOptions) -> SchemaOptions {
     let known = options.known.clone().unwrap_or_default();
     let is_here = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));
     let taken = [&options.ignore, &options.categorical, &known.numeric, &known.categorical];
@@ -210,7 +210,7 @@ fn written_by_convert(names: &[String], options: &ColumnOptions) -> ColumnOption
     if weight.is_none() && !is_here(&known.weight) {
         weight = free("weight");
     }
-    ColumnOptions { target, weight, ..options.clone() }
+    SchemaOptions { target, weight, ..options.clone() }
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
     use arrow_schema::TimeUnit;
 
     use super::*;
-    use crate::parse::columns::KnownColumns;
+    use crate::parse::schema::ModelSchema;
 
     fn list(item: DataType) -> DataType {
         DataType::new_list(item, true)
@@ -233,21 +233,21 @@ mod tests {
         ]))
     }
 
-    fn layout(columns: &[(&str, DataType)], options: &ColumnOptions) -> Result<Layout, String> {
+    fn layout(columns: &[(&str, DataType)], options: &SchemaOptions) -> Result<Layout, String> {
         let fields: Vec<_> =
             columns.iter().map(|(name, kind)| Arc::new(Field::new(*name, kind.clone(), true))).collect();
         Layout::new(&Schema::new(fields), options).map_err(|error| error.to_string())
     }
 
-    fn ignoring(name: &str) -> ColumnOptions {
-        ColumnOptions { ignore: vec![name.into()], ..Default::default() }
+    fn ignoring(name: &str) -> SchemaOptions {
+        SchemaOptions { ignore: vec![name.into()], ..Default::default() }
     }
 
     #[test]
     fn dates_are_refused_unless_ignored() {
         let columns = [("a", DataType::Int8), ("when", DataType::Timestamp(TimeUnit::Second, None))];
         assert_eq!(
-            layout(&columns, &ColumnOptions::default()).unwrap_err(),
+            layout(&columns, &SchemaOptions::default()).unwrap_err(),
             "column \"when\" has type Timestamp(s); a feature is a number, a boolean or a string: leave the column \
              out with `ignore = when`"
         );
@@ -258,18 +258,18 @@ mod tests {
     fn labels_and_weights_have_their_types() {
         let columns = [("y", DataType::Date32), ("w", DataType::Utf8)];
         assert_eq!(
-            layout(&columns, &ColumnOptions::default()).unwrap_err(),
+            layout(&columns, &SchemaOptions::default()).unwrap_err(),
             "the label column \"y\" has type Date32, but numbers, booleans or strings are expected"
         );
-        let options = ColumnOptions { weight: Some("w".into()), ..ignoring("y") };
-        assert!(layout(&columns[1..], &ColumnOptions { ignore: vec![], ..options }).unwrap_err().contains("numbers"));
+        let options = SchemaOptions { weight: Some("w".into()), ..ignoring("y") };
+        assert!(layout(&columns[1..], &SchemaOptions { ignore: vec![], ..options }).unwrap_err().contains("numbers"));
     }
 
     #[test]
     fn beside_vectors_y_and_weight_are_label_and_weight() {
         let columns =
             [("weight", DataType::Float64), ("x", vector("indices", DataType::Int64)), ("y", DataType::Float64)];
-        let mut options = ColumnOptions { known: Some(KnownColumns::default()), ..Default::default() };
+        let mut options = SchemaOptions { known: Some(ModelSchema::default()), ..Default::default() };
         for _ in 0..2 {
             let layout = layout(&columns, &options).unwrap();
             assert_eq!(layout.keys(), KeyKind::Index);
@@ -279,7 +279,7 @@ mod tests {
         }
         assert!(layout(&columns, &ignoring("weight")).unwrap().weight.is_none());
         let dense = [("weight", DataType::Float64), ("y", DataType::Float64)];
-        assert!(layout(&dense, &ColumnOptions::default()).unwrap().weight.is_none());
+        assert!(layout(&dense, &SchemaOptions::default()).unwrap().weight.is_none());
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
             Field::new("values", list(DataType::Float64), true),
         ]));
         let keys = |columns: &[(&str, DataType)]| {
-            let layout = layout(columns, &ColumnOptions::default()).unwrap();
+            let layout = layout(columns, &SchemaOptions::default()).unwrap();
             (layout.sparse.is_some(), layout.keys())
         };
         assert_eq!(keys(&[("features", spark)]), (true, KeyKind::Index));
@@ -304,14 +304,14 @@ mod tests {
     #[test]
     fn two_columns_of_vectors_are_one_too_many() {
         let columns = [("a", vector("indices", DataType::Int32)), ("b", vector("names", DataType::Utf8))];
-        let text = layout(&columns, &ColumnOptions::default()).unwrap_err();
+        let text = layout(&columns, &SchemaOptions::default()).unwrap_err();
         assert_eq!(text, "columns \"a\" and \"b\" both hold sparse vectors; leave one out with `ignore = b`");
         assert_eq!(layout(&columns, &ignoring("b")).unwrap().keys(), KeyKind::Index);
     }
 
     #[test]
     fn a_list_alone_is_no_vector() {
-        let text = layout(&[("values", list(DataType::Float32))], &ColumnOptions::default()).unwrap_err();
+        let text = layout(&[("values", list(DataType::Float32))], &SchemaOptions::default()).unwrap_err();
         assert!(text.contains("`ignore = values`"), "{text}");
     }
 }

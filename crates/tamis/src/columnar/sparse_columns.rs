@@ -1,4 +1,4 @@
-//! Columns of sparse vectors: the keys and the values of each row.
+//! RowSchema of sparse vectors: the keys and the values of each row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray};
@@ -7,8 +7,8 @@ use arrow_schema::ArrowError;
 use arrow_schema::DataType;
 
 use super::cells::{Cell, Cells};
-use crate::data::ParsedRows;
-use crate::parse::Problem;
+use crate::data::RawRows;
+use crate::parse::LineError;
 
 /// The largest index a feature may have.
 const LARGEST_INDEX: f64 = 4_294_967_294.0;
@@ -92,7 +92,7 @@ impl Vectors {
     }
 
     /// Reads the vector of a row, with ascending keys. With `zero`, missing values are skipped.
-    pub fn read(&mut self, row: usize, zero: bool) -> Result<Read, Problem> {
+    pub fn read(&mut self, row: usize, zero: bool) -> Result<Read, LineError> {
         self.entries.clear();
         let valid = self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         let missing = if zero { Read::Whole } else { Read::Missing };
@@ -103,7 +103,7 @@ impl Vectors {
             Some(None) => return Ok(missing),
             Some(Some((from, to))) if to - from != end - start => {
                 let text = format!("a sparse vector has {} keys but {} values", to - from, end - start);
-                return Err(Problem::Other(text));
+                return Err(LineError::Other(text));
             }
             Some(Some((from, _))) => Some(from),
         };
@@ -112,7 +112,7 @@ impl Vectors {
             match self.values.cells.at(start + at) {
                 Cell::Number(value) if value.is_finite() => self.entries.push((key, value)),
                 Cell::Number(value) => {
-                    return Err(Problem::NotFinite { what: "feature value", found: value.to_string() });
+                    return Err(LineError::NotFinite { what: "feature value", found: value.to_string() });
                 }
                 _ if zero => {}
                 _ => return Ok(Read::Missing),
@@ -122,40 +122,40 @@ impl Vectors {
         Ok(Read::Whole)
     }
 
-    fn is_dense(&self, row: usize) -> Result<bool, Problem> {
+    fn is_dense(&self, row: usize) -> Result<bool, LineError> {
         match self.forms.as_ref().map_or(Cell::Number(0.0), |forms| forms.at(row)) {
             Cell::Number(0.0) => Ok(false),
             Cell::Number(1.0) => Ok(true),
             found => {
-                Err(Problem::Other(format!("the vector type is {found:?}, but 0 (sparse) or 1 (dense) is expected")))
+                Err(LineError::Other(format!("the vector type is {found:?}, but 0 (sparse) or 1 (dense) is expected")))
             }
         }
     }
 
-    fn key(&self, at: usize) -> Result<Key, Problem> {
+    fn key(&self, at: usize) -> Result<Key, LineError> {
         match self.keys.cells.at(at) {
             Cell::Text(_) => Ok(Key::Name(at)),
-            Cell::Number(index) if index > LARGEST_INDEX => Err(Problem::IndexTooLarge { found: index.to_string() }),
-            Cell::Number(index) if index < 0.0 => Err(Problem::Other(format!("feature index {index} is negative"))),
+            Cell::Number(index) if index > LARGEST_INDEX => Err(LineError::IndexTooLarge { found: index.to_string() }),
+            Cell::Number(index) if index < 0.0 => Err(LineError::Other(format!("feature index {index} is negative"))),
             Cell::Number(index) => Ok(Key::Index(index as u32)),
-            Cell::Missing => Err(Problem::Other("a key of the sparse vector is null".into())),
+            Cell::Missing => Err(LineError::Other("a key of the sparse vector is null".into())),
         }
     }
 
     /// Sorts numbers, which must be distinct. Names keep their order; duplicates are found when they get their ids.
-    fn put_in_order(&mut self) -> Result<(), Problem> {
+    fn put_in_order(&mut self) -> Result<(), LineError> {
         let ascends = self.entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if !ascends {
             self.entries.sort_unstable_by_key(|entry| entry.0);
         }
         match self.entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some([(Key::Index(found), _), _]) => Err(Problem::DuplicateIndex { found: *found }),
+            Some([(Key::Index(found), _), _]) => Err(LineError::DuplicateIndex { found: *found }),
             _ => Ok(()),
         }
     }
 
     /// Adds the vector read last to rows whose features have numbers. Returns its length.
-    pub fn push_indices(&self, rows: &mut ParsedRows) -> usize {
+    pub fn push_indices(&self, rows: &mut RawRows) -> usize {
         for (key, value) in &self.entries {
             if let Key::Index(index) = key {
                 rows.push_index(*index, *value);
@@ -165,7 +165,7 @@ impl Vectors {
     }
 
     /// Adds the vector read last to rows whose features have names. Returns its length.
-    pub fn push_names(&self, rows: &mut ParsedRows) -> usize {
+    pub fn push_names(&self, rows: &mut RawRows) -> usize {
         for (key, value) in &self.entries {
             match key {
                 Key::Index(index) => rows.push_name(&[&index.to_string()], *value),
@@ -180,10 +180,10 @@ impl Vectors {
     }
 }
 
-fn position(at: usize) -> Result<Key, Problem> {
+fn position(at: usize) -> Result<Key, LineError> {
     match u32::try_from(at) {
         Ok(index) if index < u32::MAX => Ok(Key::Index(index)),
-        _ => Err(Problem::IndexTooLarge { found: at.to_string() }),
+        _ => Err(LineError::IndexTooLarge { found: at.to_string() }),
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
 
     use crate::columnar::fixtures::{read_table, table};
     use crate::parse::Missing;
-    use crate::parse::columns::ColumnOptions;
+    use crate::parse::schema::SchemaOptions;
 
     type Lists<T> = Vec<Option<Vec<Option<T>>>>;
 
@@ -226,9 +226,9 @@ mod tests {
             (indices(vec![some(vec![7, 0]), some(vec![])]), values(vec![some(vec![0.5, 2.0]), some(vec![])]));
         let lines = ["(none) 1 0:2 7:0.5", "(none) 1"];
         let pair = table(vec![("indices", keys.clone()), ("values", numbers.clone())]);
-        assert_eq!(read_table(&pair, &ColumnOptions::default()), lines);
+        assert_eq!(read_table(&pair, &SchemaOptions::default()), lines);
         let batch = table(vec![("x", vectors(vec![("indices", keys), ("values", numbers)]))]);
-        assert_eq!(read_table(&batch, &ColumnOptions::default()), lines);
+        assert_eq!(read_table(&batch, &SchemaOptions::default()), lines);
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
             ("indices", indices(vec![some(vec![17])])),
             ("values", values(vec![some(vec![4.0])])),
         ]);
-        assert_eq!(read_table(&batch, &ColumnOptions::default()), ["1 1 age:30 17:4"]);
+        assert_eq!(read_table(&batch, &SchemaOptions::default()), ["1 1 age:30 17:4"]);
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         names.append_value([Some("b"), Some("a")]);
         let names: ArrayRef = Arc::new(names.finish());
         let batch = table(vec![("x", vectors(vec![("names", names), ("values", values(vec![some(vec![1.0, 2.0])]))]))]);
-        assert_eq!(read_table(&batch, &ColumnOptions::default()), ["(none) 1 b:1 a:2"]);
+        assert_eq!(read_table(&batch, &SchemaOptions::default()), ["(none) 1 b:1 a:2"]);
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
                 ("values", values(vec![some(vec![5.0, 6.0])])),
             ])
         };
-        let read = |column| read_table(&table(vec![("features", column)]), &ColumnOptions::default());
+        let read = |column| read_table(&table(vec![("features", column)]), &SchemaOptions::default());
         assert_eq!(read(spark(0, some(vec![3, 9]))), ["(none) 1 3:5 9:6"]);
         assert_eq!(read(spark(1, None)), ["(none) 1 0:5 1:6"]);
         assert!(read(spark(2, None))[0].contains("0 (sparse) or 1 (dense) is expected"));
@@ -272,7 +272,7 @@ mod tests {
         let keys = vec![some(vec![1, 1]), some(vec![-3]), some(vec![4_294_967_295]), some(vec![1]), Some(vec![None])];
         let numbers = vec![some(vec![1.0, 2.0]), some(vec![1.0]), some(vec![1.0]), some(vec![]), some(vec![1.0])];
         let batch = table(vec![("indices", indices(keys)), ("values", values(numbers))]);
-        let lines = read_table(&batch, &ColumnOptions::default());
+        let lines = read_table(&batch, &SchemaOptions::default());
         assert_eq!(
             lines,
             [
@@ -290,7 +290,7 @@ mod tests {
         let keys = indices(vec![some(vec![1, 2]), None, some(vec![3])]);
         let numbers = values(vec![Some(vec![Some(f64::NAN), Some(2.0)]), None, some(vec![3.0])]);
         let batch = table(vec![("indices", keys), ("values", numbers)]);
-        let with = |missing| read_table(&batch, &ColumnOptions { missing, ..Default::default() });
+        let with = |missing| read_table(&batch, &SchemaOptions { missing, ..Default::default() });
         assert_eq!(with(Missing::Zero), ["(none) 1 2:2", "(none) 1", "(none) 1 3:3"]);
         assert_eq!(with(Missing::SkipRow), ["(none) 1 3:3"]);
         assert!(with(Missing::Error)[1].starts_with("row 2: column \"values\" is empty"));
@@ -301,7 +301,7 @@ mod tests {
         let keys = indices(vec![some(vec![1]), some(vec![2, 3]), some(vec![4])]);
         let numbers = values(vec![some(vec![1.0]), some(vec![2.0, 3.0]), some(vec![4.0])]);
         let mut vectors = super::Vectors::from_pair(&keys.slice(1, 2), &numbers.slice(1, 2)).unwrap();
-        let mut rows = crate::data::ParsedRows::by_index();
+        let mut rows = crate::data::RawRows::by_index();
         vectors.read(0, false).unwrap();
         assert_eq!(vectors.push_indices(&mut rows), 2);
         rows.end_row(crate::data::Label::Absent, 1.0, 0);

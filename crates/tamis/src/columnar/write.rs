@@ -17,7 +17,7 @@ use super::distinct::distinct;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::write_npz::NpzRows;
-use crate::data::{FeatureKey, Label, ParsedRows};
+use crate::data::{FeatureKey, Label, RawRows};
 
 /// A Parquet row group of more encoded bytes is closed.
 const ROW_GROUP_BYTES: usize = 1 << 27;
@@ -69,7 +69,7 @@ impl ColumnarWriter {
     }
 
     /// Adds rows. Tags are not kept.
-    pub fn write(&mut self, rows: &ParsedRows) -> Result<(), ColumnarError> {
+    pub fn write(&mut self, rows: &RawRows) -> Result<(), ColumnarError> {
         if let Sink::Npz(matrix) = &mut self.sink {
             return matrix.write(rows);
         }
@@ -162,7 +162,7 @@ struct Columns {
 
 impl Columns {
     /// Takes rows from `start` on until a batch is full. `before` rows were written earlier.
-    fn gather(rows: &ParsedRows, start: usize, form: Form, before: u64) -> Result<Columns, ColumnarError> {
+    fn gather(rows: &RawRows, start: usize, form: Form, before: u64) -> Result<Columns, ColumnarError> {
         let mut columns = Columns::default();
         for i in start..rows.len() {
             if columns.values.len() >= BLOCK_ENTRIES {
@@ -187,7 +187,7 @@ impl Columns {
         Ok(())
     }
 
-    fn features(&mut self, rows: &ParsedRows, i: usize, form: Form, row: u64) -> Result<(), ColumnarError> {
+    fn features(&mut self, rows: &RawRows, i: usize, form: Form, row: u64) -> Result<(), ColumnarError> {
         let entries = distinct(rows, i, row)?;
         self.lengths.push(entries.len());
         for (key, value) in entries {
@@ -231,12 +231,12 @@ mod tests {
 
     use super::*;
     use crate::columnar::fixtures::{damage, read};
-    use crate::parse::columns::ColumnOptions;
+    use crate::parse::schema::SchemaOptions;
 
     const TABLES: [ColumnarKind; 2] = [ColumnarKind::Parquet, ColumnarKind::Ipc];
 
-    fn numbered() -> ParsedRows {
-        let mut rows = ParsedRows::by_index();
+    fn numbered() -> RawRows {
+        let mut rows = RawRows::by_index();
         rows.push_index(0, 0.5);
         rows.push_index(4_294_967_294, -2.0);
         rows.end_row(Label::Number(1.0), 2.5, 0);
@@ -244,8 +244,8 @@ mod tests {
         rows
     }
 
-    fn named(label: Label) -> ParsedRows {
-        let mut rows = ParsedRows::by_name();
+    fn named(label: Label) -> RawRows {
+        let mut rows = RawRows::by_name();
         rows.push_name(&["b"], 1.0);
         rows.push_name(&["town", "=", "Bern"], 1.0);
         rows.push_name(&["17"], 3.0);
@@ -253,23 +253,23 @@ mod tests {
         rows
     }
 
-    fn round(writer: impl Fn(File) -> ColumnarWriter, kind: ColumnarKind, blocks: &[ParsedRows]) -> Vec<String> {
+    fn round(writer: impl Fn(File) -> ColumnarWriter, kind: ColumnarKind, blocks: &[RawRows]) -> Vec<String> {
         let file = tempfile::tempfile().unwrap();
         let mut writer = writer(file.try_clone().unwrap());
         blocks.iter().for_each(|rows| writer.write(rows).unwrap());
         writer.finish().unwrap();
-        let lines = read(file, kind, &ColumnOptions::default()).unwrap();
+        let lines = read(file, kind, &SchemaOptions::default()).unwrap();
         lines.into_iter().map(Result::unwrap).collect()
     }
 
-    fn plain(kind: ColumnarKind, blocks: &[ParsedRows]) -> Vec<String> {
+    fn plain(kind: ColumnarKind, blocks: &[RawRows]) -> Vec<String> {
         round(|file| super::writer(kind, file).unwrap(), kind, blocks)
     }
 
     #[test]
     fn what_is_written_is_read() {
         for kind in TABLES {
-            let lines = plain(kind, &[numbered(), ParsedRows::by_index(), numbered()]);
+            let lines = plain(kind, &[numbered(), RawRows::by_index(), numbered()]);
             assert_eq!(lines, ["1 2.5 0:0.5 4294967294:-2", "(none) 1", "1 2.5 0:0.5 4294967294:-2", "(none) 1"]);
             let lines = plain(kind, &[named(Label::Text("spam".into())), named(Label::Number(-1.5))]);
             assert_eq!(lines, ["spam 1 17:3 b:1 town=Bern:1", "-1.5 1 17:3 b:1 town=Bern:1"]);
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_name_twice_is_added_up_or_refused() {
-        let mut rows = ParsedRows::by_name();
+        let mut rows = RawRows::by_name();
         rows.push_name(&["a"], 1.0);
         rows.push_name(&["a"], 2.0);
         rows.end_row(Label::Absent, 1.0, 0);
@@ -308,7 +308,7 @@ mod tests {
     fn damage_never_panics() {
         for kind in [ColumnarKind::Parquet, ColumnarKind::Ipc, ColumnarKind::Npz] {
             let mut file = tempfile::tempfile().unwrap();
-            let mut rows = ParsedRows::by_index();
+            let mut rows = RawRows::by_index();
             for row in 1..20 {
                 (1..row).for_each(|index| rows.push_index(index, f64::from(index * row)));
                 rows.end_row(Label::Number(row.into()), 1.0, row);
@@ -319,7 +319,7 @@ mod tests {
             let mut bytes = Vec::new();
             file.rewind().unwrap();
             file.read_to_end(&mut bytes).unwrap();
-            damage(&bytes, kind, &ColumnOptions::default());
+            damage(&bytes, kind, &SchemaOptions::default());
         }
     }
 }

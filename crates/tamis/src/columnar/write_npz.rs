@@ -9,7 +9,7 @@ use zip::write::SimpleFileOptions;
 use super::distinct::distinct;
 use super::error::ColumnarError;
 use super::npy_header::{self, Number};
-use crate::data::{FeatureKey, Label, ParsedRows};
+use crate::data::{FeatureKey, Label, RawRows};
 
 /// The most elements of 8 bytes that an array of a zip without zip64 can hold.
 const MOST_ENTRIES: usize = (1 << 29) - (1 << 10);
@@ -33,7 +33,7 @@ impl NpzRows {
         NpzRows { file, data, columns, ends: vec![0], labels, weights }
     }
 
-    pub fn write(&mut self, rows: &ParsedRows) -> Result<(), ColumnarError> {
+    pub fn write(&mut self, rows: &RawRows) -> Result<(), ColumnarError> {
         for i in 0..rows.len() {
             let row = self.labels.len() as u64 + 1;
             for (key, value) in distinct(rows, i, row)? {
@@ -117,10 +117,10 @@ mod tests {
     use super::*;
     use crate::columnar::fixtures::read;
     use crate::columnar::{ColumnarKind, writer};
-    use crate::parse::columns::ColumnOptions;
+    use crate::parse::schema::SchemaOptions;
 
-    fn rows(label: Label, weight: f64, index: u32) -> ParsedRows {
-        let mut rows = ParsedRows::by_index();
+    fn rows(label: Label, weight: f64, index: u32) -> RawRows {
+        let mut rows = RawRows::by_index();
         rows.push_index(index, 0.5);
         rows.push_index(index + 1, 2.0);
         rows.end_row(label, weight, 0);
@@ -128,13 +128,13 @@ mod tests {
         rows
     }
 
-    fn round(rows: &ParsedRows) -> Vec<String> {
+    fn round(rows: &RawRows) -> Vec<String> {
         let file = tempfile::tempfile().unwrap();
         let mut writer = writer(ColumnarKind::Npz, file.try_clone().unwrap()).unwrap();
         writer.write(rows).unwrap();
         writer.write(rows).unwrap();
         writer.finish().unwrap();
-        let lines = read(file, ColumnarKind::Npz, &ColumnOptions::default()).unwrap();
+        let lines = read(file, ColumnarKind::Npz, &SchemaOptions::default()).unwrap();
         lines.into_iter().map(Result::unwrap).collect()
     }
 
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(lines, ["-1 1 1:0.5 2:2", "(none) 1", "-1 1 1:0.5 2:2", "(none) 1"]);
         let lines = round(&rows(Label::Absent, 3.0, 4_294_967_293));
         assert_eq!(lines[0], "(none) 3 4294967293:0.5 4294967294:2");
-        assert!(round(&ParsedRows::by_index()).is_empty());
+        assert!(round(&RawRows::by_index()).is_empty());
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_an_npz_cannot_hold_is_refused() {
-        let refused = |rows: &ParsedRows| {
+        let refused = |rows: &RawRows| {
             let mut writer = writer(ColumnarKind::Npz, tempfile::tempfile().unwrap()).unwrap();
             writer.write(rows).unwrap_err().to_string()
         };
@@ -175,7 +175,7 @@ mod tests {
         assert!(
             refused(&rows(Label::Text("spam".into()), 1.0, 1)).starts_with("row 1: label \"spam\" is not a number")
         );
-        let mut named = ParsedRows::by_name();
+        let mut named = RawRows::by_name();
         named.push_name(&["a"], 1.0);
         named.end_row(Label::Absent, 1.0, 0);
         assert!(refused(&named).starts_with("row 1: feature \"a\" has a name, but an npz stores no names"));

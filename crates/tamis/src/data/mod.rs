@@ -1,40 +1,40 @@
 //! Examples in memory: borrowed rows, batches of them, names, labels and scaling.
 //!
 //! Decisions made once, here: an absent feature is zero and an explicit zero is absent; values are finite `f64`;
-//! a feature is a dense id ([`FeatureId`]) handed out by the [`Dictionary`] in the order of first appearance.
+//! a feature is a dense id ([`FeatureId`]) handed out by the [`Vocabulary`] in the order of first appearance.
 
 mod atomic_write;
 mod batch;
 pub mod f64_codec;
-mod index_table;
 mod label;
 mod label_stats;
-mod names;
-mod parsed;
 mod prefetch;
+mod raw_rows;
 mod row;
 mod row_builder;
 mod row_codec;
 mod row_scaler;
 mod row_store;
-mod scale;
+mod scaler;
+mod sparse_index_map;
 mod splits;
 mod state;
 mod target;
 pub mod tensor_file;
+mod vocabulary;
 
 pub use atomic_write::replace_file;
 pub use batch::{Batch, Parts};
-pub use index_table::IndexTable;
 pub use label::Label;
 pub use label_stats::{ClassLabels, LabelCode, LabelStats};
-pub use names::{Dictionary, FeatureKey, hash_name};
-pub use parsed::{DuplicateFeature, Keys, Mark, ParsedRows};
 pub(crate) use prefetch::prefetch;
+pub use raw_rows::{DuplicateFeature, Keys, RawRows, Savepoint};
 pub use row::{Example, FeatureId, Row};
 pub use row_scaler::{RowScale, RowScaler, scaled};
 pub use row_store::{Chunk, Chunks, RowStore, RowStoreError, RowStoreOptions};
-pub use scale::{ColumnScale, ScaleKind};
-pub use splits::{RowChoice, fold_of, unit_hash};
-pub use state::{Packed, State, StateError};
+pub use scaler::{ColumnScaler, ScaleKind};
+pub use sparse_index_map::SparseIndexMap;
+pub use splits::{RowFilter, fold_of, unit_hash};
+pub use state::{State, StateError, ToF64s};
 pub use target::{OutputCoding, TargetEncoder, TargetError, TargetKind, TargetMap, TargetOptions, Task, TaskKind};
+pub use vocabulary::{FeatureKey, Vocabulary, hash_name};

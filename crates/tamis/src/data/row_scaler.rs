@@ -1,12 +1,12 @@
 //! Rows as learners see them: the one place where values are scaled.
 //!
 //! ```text
-//! x'_j = x_j · f(x) / d_j        f: the factor of the row (RowScale),  d: the divisor of the column (ColumnScale)
+//! x'_j = x_j · f(x) / d_j        f: the factor of the row (RowScale),  d: the divisor of the column (ColumnScaler)
 //! ```
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, ColumnScale, Example, FeatureId, Row};
+use super::{Batch, ColumnScaler, Example, FeatureId, Row};
 
 /// What the values of each row are multiplied with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct RowScaler<'a> {
     /// The scaling of rows.
     pub rows: RowScale,
     /// The scaling of columns.
-    pub columns: &'a ColumnScale,
+    pub columns: &'a ColumnScaler,
 }
 
 impl RowScaler<'_> {
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn values_are_scaled_by_row_and_by_column() {
         let row = Row { ids: &[0, 1, 3, 4], values: &[2.0, 8.0, -3.0, 1.0] };
-        let mut columns = ColumnScale::new(ScaleKind::MaxAbs);
+        let mut columns = ColumnScaler::new(ScaleKind::MaxAbs);
         columns.observe(row);
         let scaler = RowScaler { rows: RowScale::SqrtCount, columns: &columns };
         assert_eq!(scaler.entries(row).collect::<Vec<_>>(), [(0, 0.5), (1, 0.5), (3, -0.5), (4, 0.5)]);
@@ -106,7 +106,7 @@ mod tests {
         scaler.push(Example { row, target: 1.0, weight: 1.0 }, &mut batch);
         assert_eq!(batch.row(0).values, [0.5, 0.5, -0.5, 0.5]);
         assert_eq!((scaler.squared_norm(row, true), scaler.is_identity()), (2.0, false));
-        let none = ColumnScale::new(ScaleKind::None);
+        let none = ColumnScaler::new(ScaleKind::None);
         assert!(RowScaler { rows: RowScale::None, columns: &none }.is_identity());
     }
 }

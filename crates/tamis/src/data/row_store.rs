@@ -24,7 +24,7 @@ use super::label_stats::LabelCode;
 use super::row_codec::{StoredRows, pack, unpack};
 use super::target::TargetMap;
 use crate::param::names;
-use crate::random::{Purpose, below, generator, shuffle};
+use crate::rng::{RngStream, generator, shuffle, uniform_below};
 
 /// Where rows are kept, and in which order they are visited.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ impl RowStore {
         let shards = if options.shuffle.is_some() { SHARDS } else { 1 };
         RowStore {
             open: vec![StoredRows::default(); shards],
-            rng: generator(options.shuffle.unwrap_or(0), Purpose::Deal, 0),
+            rng: generator(options.shuffle.unwrap_or(0), RngStream::ShardRows, 0),
             options,
             blocks: Vec::new(),
             file: None,
@@ -165,7 +165,7 @@ impl RowStore {
 
     /// Adds a row. The label code takes the place of the example's target.
     pub fn push(&mut self, example: Example<'_>, label: LabelCode) -> Result<(), RowStoreError> {
-        let shard = if self.open.len() == 1 { 0 } else { below(&mut self.rng, self.open.len()) };
+        let shard = if self.open.len() == 1 { 0 } else { uniform_below(&mut self.rng, self.open.len()) };
         self.open[shard].push(example, label);
         self.rows += 1;
         let rows = &self.open[shard].rows;
@@ -251,7 +251,7 @@ impl RowStore {
 
     /// All rows of pass number `pass` (from 0), chunk by chunk.
     pub fn chunks(&mut self, pass: u64) -> Chunks<'_> {
-        let mut rng = self.options.shuffle.map(|seed| generator(seed, Purpose::Pass, pass));
+        let mut rng = self.options.shuffle.map(|seed| generator(seed, RngStream::PassOrder, pass));
         let mut blocks: Vec<usize> = (0..self.blocks.len()).collect();
         if let (Some(rng), false) = (&mut rng, self.fits_one_chunk()) {
             shuffle(rng, &mut blocks);

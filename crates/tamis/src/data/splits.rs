@@ -8,12 +8,12 @@
 use serde::Serialize;
 
 use super::{LabelCode, Row};
-use crate::random::mix;
+use crate::rng::splitmix64;
 
 /// A choice of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum RowChoice {
+pub enum RowFilter {
     /// One of several folds, or all rows outside it.
     Fold {
         /// The fold, from 0.
@@ -43,13 +43,13 @@ const FOLDS: u64 = 0x666f_6c64;
 const SHARES: u64 = 0x7368_6172;
 const HELD_OUT: u64 = 0x6865_6c64;
 
-impl RowChoice {
+impl RowFilter {
     /// Whether row number `row` (from 0) is taken.
     pub fn takes(&self, row: u64) -> bool {
         match *self {
-            RowChoice::Fold { number, of, seed, inside } => (fold_of(row, of, seed) == number) == inside,
-            RowChoice::Share { share, seed, run, inside } => {
-                let key = mix(mix(mix(seed) ^ SHARES).wrapping_add(run));
+            RowFilter::Fold { number, of, seed, inside } => (fold_of(row, of, seed) == number) == inside,
+            RowFilter::Share { share, seed, run, inside } => {
+                let key = splitmix64(splitmix64(splitmix64(seed) ^ SHARES).wrapping_add(run));
                 // The upper 53 bits are a number in [0, 1) that a double holds exactly.
                 let place = (hash(key, row) >> 11) as f64 / (1u64 << 53) as f64;
                 (place < share) == inside
@@ -59,48 +59,48 @@ impl RowChoice {
 
     /// One of `of` parts of the rows, to be kept for the end: apart from the folds of the same seed.
     pub fn held_out(of: u32, seed: u64) -> Self {
-        RowChoice::Fold { number: 0, of, seed: mix(seed ^ HELD_OUT), inside: true }
+        RowFilter::Fold { number: 0, of, seed: splitmix64(seed ^ HELD_OUT), inside: true }
     }
 
     /// The same rows, or those left out by them.
     pub fn turned(self, inside: bool) -> Self {
         match self {
-            RowChoice::Fold { number, of, seed, .. } => RowChoice::Fold { number, of, seed, inside },
-            RowChoice::Share { share, seed, run, .. } => RowChoice::Share { share, seed, run, inside },
+            RowFilter::Fold { number, of, seed, .. } => RowFilter::Fold { number, of, seed, inside },
+            RowFilter::Share { share, seed, run, .. } => RowFilter::Share { share, seed, run, inside },
         }
     }
 }
 
 /// The fold of row number `row`, from 0. Another number of folds deals anew: no fold of five lies within one of four.
 pub fn fold_of(row: u64, folds: u32, seed: u64) -> u32 {
-    let hash = hash(mix(mix(seed) ^ FOLDS).wrapping_add(u64::from(folds)), row);
+    let hash = hash(splitmix64(splitmix64(seed) ^ FOLDS).wrapping_add(u64::from(folds)), row);
     ((u128::from(hash) * u128::from(folds)) >> 64) as u32
 }
 
 fn hash(key: u64, row: u64) -> u64 {
-    mix(mix(key) ^ mix(row))
+    splitmix64(splitmix64(key) ^ splitmix64(row))
 }
 
 /// A number from 0 up to 1 by which rows are held out: a hash of the content of a row and its label, so that equal rows are
 /// on one side.
 pub fn unit_hash(row: Row<'_>, label: LabelCode) -> f64 {
-    let entry = |(id, value): (u32, f64)| mix(u64::from(id) ^ mix(value.to_bits()));
+    let entry = |(id, value): (u32, f64)| splitmix64(u64::from(id) ^ splitmix64(value.to_bits()));
     let label = match label {
         LabelCode::Number(number) => number.to_bits(),
         // The bits of a quiet NaN: no number has them.
         LabelCode::Text(text) => 0xfff8_0000_0000_0000 | u64::from(text),
     };
-    let content = row.iter().map(entry).fold(mix(label), u64::wrapping_add);
-    (mix(content) >> 11) as f64 * 0.5f64.powi(53)
+    let content = row.iter().map(entry).fold(splitmix64(label), u64::wrapping_add);
+    (splitmix64(content) >> 11) as f64 * 0.5f64.powi(53)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::{ReadOptions, RowStream, expand};
+    use crate::io::{ReadOptions, RowStream, expand};
 
-    fn fold(number: u32, inside: bool) -> RowChoice {
-        RowChoice::Fold { number, of: 5, seed: 7, inside }
+    fn fold(number: u32, inside: bool) -> RowFilter {
+        RowFilter::Fold { number, of: 5, seed: 7, inside }
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn shares_have_their_size_and_differ_by_run() {
-        let share = |run, inside| RowChoice::Share { share: 0.9, seed: 1, run, inside };
-        let count = |choice: RowChoice| (0..10_000).filter(|&row| choice.takes(row)).count();
+        let share = |run, inside| RowFilter::Share { share: 0.9, seed: 1, run, inside };
+        let count = |choice: RowFilter| (0..10_000).filter(|&row| choice.takes(row)).count();
         assert!((8900..9100).contains(&count(share(0, true))));
         assert_eq!(count(share(0, true)) + count(share(0, false)), 10_000);
         let both = (0..10_000).filter(|&row| share(0, true).takes(row) && share(1, true).takes(row)).count();
@@ -144,13 +144,13 @@ mod tests {
     #[test]
     fn rows_held_out_are_spread_over_the_folds() {
         let mut sizes = [0; 5];
-        let held = (0..10_000).filter(|&row| RowChoice::held_out(5, 7).takes(row));
+        let held = (0..10_000).filter(|&row| RowFilter::held_out(5, 7).takes(row));
         held.for_each(|row| sizes[fold_of(row, 5, 7) as usize] += 1);
         assert!(sizes.iter().all(|size| (340..460).contains(size)), "{sizes:?}");
     }
 
     /// The labels that a stream over files hands on: each row's label is its number.
-    fn handed_on(parts: &[std::ops::Range<u64>], threads: usize, rows: Vec<RowChoice>) -> Vec<String> {
+    fn handed_on(parts: &[std::ops::Range<u64>], threads: usize, rows: Vec<RowFilter>) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         for (part, range) in parts.iter().enumerate() {
             let text: String = range.clone().map(|row| format!("{row} 1:1 {}:2\n", row + 2)).collect();
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_stream_hands_on_the_same_rows_however_it_is_cut() {
         let rows = 30_000;
-        let choices = vec![fold(2, true), RowChoice::Share { share: 0.5, seed: 3, run: 1, inside: false }];
+        let choices = vec![fold(2, true), RowFilter::Share { share: 0.5, seed: 3, run: 1, inside: false }];
         let taken = |row: &u64| choices.iter().all(|choice| choice.takes(*row));
         let expected: Vec<String> = (0..rows).filter(taken).map(|row| row.to_string()).collect();
         assert!((2700..3300).contains(&expected.len()));
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn all_and_nothing() {
-        let share = |share| RowChoice::Share { share, seed: 1, run: 0, inside: true };
+        let share = |share| RowFilter::Share { share, seed: 1, run: 0, inside: true };
         assert!((0..100).all(|row| share(1.0).takes(row) && !share(0.0).takes(row)));
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Something made of a fixed count of `f64`.
-pub trait Packed: Sized {
+pub trait ToF64s: Sized {
     /// How many.
     const WIDTH: usize;
     /// Appends them.
@@ -14,13 +14,13 @@ pub trait Packed: Sized {
     fn unpack(fields: &[f64]) -> Self;
 }
 
-impl Packed for () {
+impl ToF64s for () {
     const WIDTH: usize = 0;
     fn pack(&self, _out: &mut Vec<f64>) {}
     fn unpack(_fields: &[f64]) -> Self {}
 }
 
-impl Packed for f64 {
+impl ToF64s for f64 {
     const WIDTH: usize = 1;
     fn pack(&self, out: &mut Vec<f64>) {
         out.push(*self);
@@ -74,7 +74,7 @@ impl State {
     }
 
     /// Stores packed things.
-    pub fn put_all<P: Packed>(&mut self, name: &str, things: &[P]) {
+    pub fn put_all<P: ToF64s>(&mut self, name: &str, things: &[P]) {
         let mut numbers = Vec::with_capacity(things.len() * P::WIDTH + 1);
         numbers.push(things.len() as f64);
         things.iter().for_each(|thing| thing.pack(&mut numbers));
@@ -90,7 +90,7 @@ impl State {
     /// Takes exactly `N` numbers out.
     pub fn take_fixed<const N: usize>(&mut self, name: &str) -> Result<[f64; N], StateError> {
         let numbers = self.take(name)?;
-        numbers.try_into().map_err(|_| self.misfit(name))
+        numbers.try_into().map_err(|_| self.wrong_shape(name))
     }
 
     /// Takes a whole number out.
@@ -100,18 +100,18 @@ impl State {
     }
 
     /// Takes packed things out.
-    pub fn take_all<P: Packed>(&mut self, name: &str) -> Result<Vec<P>, StateError> {
+    pub fn take_all<P: ToF64s>(&mut self, name: &str) -> Result<Vec<P>, StateError> {
         let numbers = self.take(name)?;
-        let (count, fields) = numbers.split_first().ok_or_else(|| self.misfit(name))?;
+        let (count, fields) = numbers.split_first().ok_or_else(|| self.wrong_shape(name))?;
         let count = *count as usize;
         if Some(fields.len()) != count.checked_mul(P::WIDTH) || (P::WIDTH == 0 && count > u32::MAX as usize) {
-            return Err(self.misfit(name));
+            return Err(self.wrong_shape(name));
         }
         Ok((0..count).map(|i| P::unpack(&fields[i * P::WIDTH..(i + 1) * P::WIDTH])).collect())
     }
 
     /// The complaint that an array has the wrong length.
-    pub fn misfit(&self, name: &str) -> StateError {
+    pub fn wrong_shape(&self, name: &str) -> StateError {
         StateError { name: format!("{}{name}", self.prefix), problem: "does not fit this learner" }
     }
 }

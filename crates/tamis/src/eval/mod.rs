@@ -1,13 +1,13 @@
 //! How good predictions are, and how much selected sets agree.
 
-mod density;
-mod judge;
-mod judged;
-mod measures;
+mod evaluate;
+mod evaluation;
+mod feature_frequency;
+mod metrics;
 mod stability;
 
-pub use density::Densities;
-pub use judge::{JudgeError, Strangers, measure};
-pub use judged::{Bin, Interval, Judged, judge};
-pub use measures::{Measures, Scored, auc};
+pub use evaluate::{EvalError, UnknownClasses, measure};
+pub use evaluation::{Bin, Evaluation, Interval, evaluate};
+pub use feature_frequency::FeatureFrequencies;
+pub use metrics::{Metrics, Scored, auc};
 pub use stability::{deviation, kappa, mean, mean_kappa};

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Model, Output, Selection, Task};
+use super::{Model, Output, SizePath, Task};
 use crate::data::replace_file;
 
 /// The version this build writes, and the newest it reads.
@@ -80,10 +80,10 @@ impl Model {
         if let Some(columns) = &self.columns {
             writeln!(text, "\"columns\":{},", json(columns)).expect("text grows");
         }
-        if let Some(Selection { paths, chosen, ladder }) = &self.selection {
-            let steps: Vec<String> = ladder.iter().map(|step| format!("\n{}", json(step))).collect();
+        if let Some(SizePath { paths, chosen, sizes }) = &self.size_path {
+            let steps: Vec<String> = sizes.iter().map(|step| format!("\n{}", json(step))).collect();
             let steps = steps.join(",");
-            writeln!(text, "\"selection\":{{\"paths\":{paths},\"chosen\":{chosen},\"ladder\":[{steps}]}},")
+            writeln!(text, "\"size_path\":{{\"paths\":{paths},\"chosen\":{chosen},\"sizes\":[{steps}]}},")
                 .expect("text grows");
         }
         if let Some(sampling) = &self.sampling {
@@ -158,16 +158,16 @@ impl Model {
         if let Some(problem) = outputs_problem(&self.outputs, expected) {
             return Some(problem);
         }
-        let selection = self.selection.as_ref()?;
-        if selection.chosen >= selection.ladder.len() {
-            return Some(format!("rung {} of a ladder of {}", selection.chosen, selection.ladder.len()));
+        let size_path = self.size_path.as_ref()?;
+        if size_path.chosen >= size_path.sizes.len() {
+            return Some(format!("size {} of a size path of {}", size_path.chosen, size_path.sizes.len()));
         }
-        let kept = selection.ladder.iter().filter(|step| !step.outputs.is_empty());
+        let kept = size_path.sizes.iter().filter(|step| !step.outputs.is_empty());
         kept.filter_map(|step| outputs_problem(&step.outputs, expected)).next()
     }
 }
 
-/// What is wrong with the outputs of a model, or of a rung of its ladder.
+/// What is wrong with the outputs of a model, or of a rung of its sizes.
 fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
     if outputs.len() != expected {
         return Some(format!("{} outputs where the task needs {expected}", outputs.len()));
@@ -209,7 +209,7 @@ mod tests {
     use crate::data::Label;
     use crate::data::RowScale;
     use crate::loss::LossKind;
-    use crate::model::{Feature, Output, Sampling, Seen};
+    use crate::model::{Feature, Output, Sampling, TrainingSummary};
     use crate::recipe::{Recipe, SamplingLaw};
 
     pub(super) fn model() -> Model {
@@ -217,7 +217,7 @@ mod tests {
             name: name.into(),
             weight,
             scale: 2.0,
-            stability: None,
+            frequency: None,
             centre: 0.0,
             evidence: None,
             bucket: None,
@@ -228,13 +228,13 @@ mod tests {
             row_scale: RowScale::None,
             task: Task::Classes(vec![Label::Text("ham".into()), Label::Text("spam".into())]),
             columns: None,
-            seen: Seen { rows: 3, ..Seen::default() },
+            seen: TrainingSummary { rows: 3, ..TrainingSummary::default() },
             outputs: vec![Output {
                 class: None,
                 intercept: 0.1 + 0.2,
                 features: vec![feature("a \"b\"\n</script>", 1.0 / 3.0), feature("é", -5e-324)],
             }],
-            selection: None,
+            size_path: None,
             sampling: None,
         }
     }

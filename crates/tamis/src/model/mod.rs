@@ -2,12 +2,12 @@
 
 mod file;
 mod predict;
-mod selection;
+mod size_path;
 pub mod summary;
 
 pub use file::{FORMAT_VERSION, ModelError};
 pub use predict::{Prediction, Predictor};
-pub use selection::{Cut, CutError, Selection, Step};
+pub use size_path::{Resize, ResizeError, SizePath, SizePoint};
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Label, RowScale};
 use crate::loss::LossKind;
-use crate::parse::columns::KnownColumns;
-use crate::recipe::{Origin, SamplingLaw};
+use crate::parse::schema::ModelSchema;
+use crate::recipe::{Provenance, SamplingLaw};
 
 pub use crate::data::Task;
 
@@ -36,7 +36,7 @@ pub struct Feature {
     pub centre: f64,
     /// The share of paths that selected it, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stability: Option<f64>,
+    pub frequency: Option<f64>,
     /// Mean and spread over paths of the evidence for it, in standard errors of its gradient sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<[f64; 2]>,
@@ -73,7 +73,7 @@ pub struct Output {
 /// What the learner saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub struct TrainingSummary {
     /// Rows of the data.
     pub rows: u64,
     /// Passes over them.
@@ -89,13 +89,13 @@ pub struct Seen {
     pub progressive_error: Option<f64>,
     /// How it went, row after row, further and further apart; nothing where rows are not learned one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub history: Vec<Moment>,
+    pub history: Vec<HistoryPoint>,
 }
 
 /// A moment of a training, kept for the report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Moment {
+pub struct HistoryPoint {
     /// Rows learned, all passes counted.
     pub rows: u64,
     /// Features with a weight.
@@ -112,7 +112,7 @@ pub struct Moment {
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// How it was made.
-    pub recipe: Origin,
+    pub recipe: Provenance,
     /// The loss in force.
     pub loss: LossKind,
     /// How rows are scaled before the weights apply.
@@ -122,14 +122,14 @@ pub struct Model {
     pub task: Task,
     /// The columns of the table it learned from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<KnownColumns>,
+    pub columns: Option<ModelSchema>,
     /// What it saw.
-    pub seen: Seen,
+    pub seen: TrainingSummary,
     /// The linear functions.
     pub outputs: Vec<Output>,
     /// How its features were chosen, and what other choices there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selection: Option<Selection>,
+    pub size_path: Option<SizePath>,
     /// How its features were drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{Model, Task};
 use crate::data::RowScale;
-use crate::data::{Batch, Dictionary, FeatureId, FeatureKey, ParsedRows, Row};
+use crate::data::{Batch, FeatureId, FeatureKey, RawRows, Row, Vocabulary};
 use crate::loss::{AnyLoss, Loss, argmax};
 
 /// A model's weights laid out for lookup.
 pub struct Predictor {
-    dictionary: Dictionary,
+    vocabulary: Vocabulary,
     /// Weights of feature `id` at `id·outputs ..`.
     weights: Vec<f64>,
     intercepts: Vec<f64>,
@@ -35,27 +35,27 @@ impl Predictor {
     /// Lays a model out.
     pub fn new(model: &Model) -> Self {
         let outputs = model.outputs.len();
-        let mut dictionary = Dictionary::new(model.recipe.hash_bits());
+        let mut vocabulary = Vocabulary::new(model.recipe.hash_bits());
         let mut weights = Vec::new();
         let mut products: BTreeMap<(FeatureId, FeatureId), Vec<f64>> = BTreeMap::new();
         for (number, output) in model.outputs.iter().enumerate() {
             for feature in &output.features {
                 if let Some([a, b]) = model.recipe.factors(&feature.name) {
-                    let [a, b] = [a, b].map(|name| dictionary.intern(FeatureKey::from_name(name)));
+                    let [a, b] = [a, b].map(|name| vocabulary.intern(FeatureKey::from_name(name)));
                     products.entry((a, b)).or_insert_with(|| vec![0.0; outputs])[number] = feature.weight;
                     continue;
                 }
                 let id = match feature.bucket {
-                    Some(bucket) => dictionary.insert_bucket(bucket, &feature.name),
-                    None => dictionary.intern(FeatureKey::from_name(&feature.name)),
+                    Some(bucket) => vocabulary.insert_bucket(bucket, &feature.name),
+                    None => vocabulary.intern(FeatureKey::from_name(&feature.name)),
                 } as usize;
                 weights.resize(weights.len().max((id + 1) * outputs), 0.0);
                 weights[id * outputs + number] = feature.weight;
             }
         }
-        weights.resize(weights.len().max(dictionary.span() * outputs), 0.0);
+        weights.resize(weights.len().max(vocabulary.span() * outputs), 0.0);
         Predictor {
-            dictionary,
+            vocabulary,
             products: products.into_iter().map(|((a, b), weights)| (a, b, weights)).collect(),
             weights,
             intercepts: model.outputs.iter().map(|output| output.intercept).collect(),
@@ -74,8 +74,8 @@ impl Predictor {
     }
 
     /// Predicts the rows of a block.
-    pub fn predict(&self, rows: &ParsedRows) -> Vec<Prediction> {
-        let batch: Batch = rows.lookup(&self.dictionary);
+    pub fn predict(&self, rows: &RawRows) -> Vec<Prediction> {
+        let batch: Batch = rows.lookup(&self.vocabulary);
         let counts = |i: usize| rows.entries(i).count();
         (0..batch.len()).map(|i| self.predict_row(batch.row(i), counts(i))).collect()
     }
@@ -104,7 +104,7 @@ impl Predictor {
     }
 
     fn add_products(&self, row: Row<'_>, factor: f64, margins: &mut [f64]) {
-        let mut values = vec![0.0; self.dictionary.span()];
+        let mut values = vec![0.0; self.vocabulary.span()];
         row.iter().for_each(|(id, value)| values[id as usize] = value * factor);
         for (a, b, weights) in &self.products {
             let product = values[*a as usize] * values[*b as usize];
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::data::Label;
     use crate::loss::LossKind;
-    use crate::model::{Feature, Output, Seen};
+    use crate::model::{Feature, Output, TrainingSummary};
     use crate::recipe::Recipe;
 
     fn output(class: Option<f64>, intercept: f64, weights: &[(&str, f64)]) -> Output {
@@ -127,7 +127,7 @@ mod tests {
             weight,
             scale: 1.0,
             centre: 0.0,
-            stability: None,
+            frequency: None,
             evidence: None,
             bucket: None,
         };
@@ -140,10 +140,10 @@ mod tests {
             _ => Task::Classes(classes.iter().map(|&class| Label::Number(class)).collect()),
         };
         let row_scale = if loss == LossKind::ClippedSquared { RowScale::SqrtCount } else { RowScale::None };
-        let (recipe, seen) = (Recipe::default().into(), Seen::default());
+        let (recipe, seen) = (Recipe::default().into(), TrainingSummary::default());
         let model =
-            Model { recipe, loss, row_scale, task, columns: None, seen, outputs, selection: None, sampling: None };
-        let mut rows = ParsedRows::by_name();
+            Model { recipe, loss, row_scale, task, columns: None, seen, outputs, size_path: None, sampling: None };
+        let mut rows = RawRows::by_name();
         row.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
         rows.end_row(Label::Absent, 1.0, 0);
         Predictor::new(&model).predict(&rows).remove(0)

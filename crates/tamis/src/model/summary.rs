@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Feature, Model, Selection, Step, Task};
+use super::{Feature, Model, SizePath, SizePoint, Task};
 use crate::loss::LossKind;
 
 /// Features selected by at least this share of the paths are called stable: half-way between chance and certainty.
@@ -43,7 +43,7 @@ impl HeadlineMetric {
     }
 
     /// The held-out estimate of a step of the size path.
-    pub fn estimate(self, step: &Step) -> Estimate {
+    pub fn estimate(self, step: &SizePoint) -> Estimate {
         match (self, step.error) {
             (HeadlineMetric::Error, Some(error)) => Estimate::around(error, step.standard_error),
             (HeadlineMetric::Rmse, _) => Estimate::around(step.loss.max(0.0), step.standard_error).root(),
@@ -83,21 +83,21 @@ impl Estimate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HeldOut<'a> {
     /// The model is this step, so the estimate is its own.
-    Own(&'a Step),
+    Own(&'a SizePoint),
     /// The model was cut from a step and has no estimate of its own.
     Nearest {
         /// The next larger step.
-        larger: &'a Step,
+        larger: &'a SizePoint,
         /// The next smaller step, if there is one.
-        smaller: Option<&'a Step>,
+        smaller: Option<&'a SizePoint>,
     },
 }
 
 impl<'a> HeldOut<'a> {
     /// The estimates for a model with this size path.
-    pub fn of(model: &Model, selection: &'a Selection) -> Self {
-        let (path, size) = (&selection.ladder, model.nonzeros());
-        let chosen = &path[selection.chosen];
+    pub fn of(model: &Model, size_path: &'a SizePath) -> Self {
+        let (path, size) = (&size_path.sizes, model.nonzeros());
+        let chosen = &path[size_path.chosen];
         if chosen.outputs == model.outputs {
             return HeldOut::Own(chosen);
         }
@@ -106,7 +106,7 @@ impl<'a> HeldOut<'a> {
     }
 
     /// The step that the model is.
-    pub fn own(self) -> Option<&'a Step> {
+    pub fn own(self) -> Option<&'a SizePoint> {
         match self {
             HeldOut::Own(step) => Some(step),
             HeldOut::Nearest { .. } => None,
@@ -125,7 +125,7 @@ impl Feature {
 pub fn selection_frequencies(model: &Model) -> Vec<f64> {
     let mut best: BTreeMap<&str, f64> = BTreeMap::new();
     for feature in model.outputs.iter().flat_map(|output| &output.features) {
-        let Some(frequency) = feature.stability else { continue };
+        let Some(frequency) = feature.frequency else { continue };
         let known = best.entry(&feature.name).or_insert(frequency);
         *known = known.max(frequency);
     }
@@ -161,8 +161,8 @@ pub fn count(number: u64) -> String {
 mod tests {
     use super::*;
 
-    fn step(loss: f64, error: Option<f64>, standard_error: f64) -> Step {
-        Step { size: 3, gravity: 0.0, loss, error, standard_error, selected: 3.0, outputs: Vec::new() }
+    fn step(loss: f64, error: Option<f64>, standard_error: f64) -> SizePoint {
+        SizePoint { size: 3, gravity: 0.0, loss, error, standard_error, selected: 3.0, outputs: Vec::new() }
     }
 
     #[test]

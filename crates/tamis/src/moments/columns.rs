@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::MomentsError;
-use crate::data::{Dictionary, FeatureId, FeatureKey, Label, Row};
+use crate::data::{FeatureId, FeatureKey, Label, Row, Vocabulary};
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ const NONE: u32 = u32::MAX;
 
 /// Places of columns, given out as they are met.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Space {
+pub(super) struct ColumnSpace {
     columns: Vec<Place>,
     /// The place of each feature, by id.
     features: Vec<u32>,
@@ -103,14 +103,14 @@ enum Place {
     Product(FeatureId, FeatureId),
 }
 
-impl Space {
+impl ColumnSpace {
     /// `numeric`: whether the label is a number (place 0) and not a class. `targets` are features to be predicted.
-    pub(super) fn new(numeric: bool, targets: &[String], products: &Products, dictionary: &mut Dictionary) -> Self {
-        let mut space = Space { all_pairs: *products == Products::All, ..Space::default() };
+    pub(super) fn new(numeric: bool, targets: &[String], products: &Products, vocabulary: &mut Vocabulary) -> Self {
+        let mut space = ColumnSpace { all_pairs: *products == Products::All, ..ColumnSpace::default() };
         if numeric {
             space.columns.push(Place::Number);
         }
-        let mut intern = |name: &str| dictionary.intern(FeatureKey::from_name(name));
+        let mut intern = |name: &str| vocabulary.intern(FeatureKey::from_name(name));
         space.targets = targets.iter().map(|name| intern(name)).collect();
         if let Products::Listed(list) = products {
             for [a, b] in list {
@@ -228,14 +228,14 @@ impl Space {
     }
 
     /// The columns by name; `label` is what the label is called.
-    pub(super) fn named(&self, dictionary: &Dictionary, label: &str, classes: &[Label]) -> Vec<Column> {
+    pub(super) fn named(&self, vocabulary: &Vocabulary, label: &str, classes: &[Label]) -> Vec<Column> {
         let column = |place: &Place| match *place {
             Place::Number => Column::Target(label.to_string()),
             Place::Class(class) => Column::Class(classes[class].clone()),
-            Place::Feature(id) if self.targets.contains(&id) => Column::Target(dictionary.name(id)),
-            Place::Feature(id) => Column::Feature(dictionary.name(id)),
+            Place::Feature(id) if self.targets.contains(&id) => Column::Target(vocabulary.name(id)),
+            Place::Feature(id) => Column::Feature(vocabulary.name(id)),
             Place::Product(a, b) => {
-                let (a, b) = (dictionary.name(a), dictionary.name(b));
+                let (a, b) = (vocabulary.name(a), vocabulary.name(b));
                 if a <= b { Column::Product(a, b) } else { Column::Product(b, a) }
             }
         };
@@ -247,47 +247,47 @@ impl Space {
 mod tests {
     use super::*;
 
-    fn entries(space: &mut Space, ids: &[u32], values: &[f64]) -> Vec<(u32, f64)> {
+    fn entries(space: &mut ColumnSpace, ids: &[u32], values: &[f64]) -> Vec<(u32, f64)> {
         let mut found = Vec::new();
         space.entries(Row { ids, values }, 7.0, true, &mut found);
         found
     }
 
-    fn dictionary() -> Dictionary {
-        let mut dictionary = Dictionary::new(None);
+    fn vocabulary() -> Vocabulary {
+        let mut vocabulary = Vocabulary::new(None);
         for name in ["b", "a", "c"] {
-            dictionary.intern(FeatureKey::Name(name));
+            vocabulary.intern(FeatureKey::Name(name));
         }
-        dictionary
+        vocabulary
     }
 
     #[test]
     fn all_pairs_have_squares_and_sorted_names() {
-        let mut dictionary = dictionary();
-        let mut space = Space::new(true, &[], &Products::All, &mut dictionary);
+        let mut vocabulary = vocabulary();
+        let mut space = ColumnSpace::new(true, &[], &Products::All, &mut vocabulary);
         let found = entries(&mut space, &[0, 1], &[2.0, 3.0]);
         assert_eq!(found, [(0, 7.0), (1, 2.0), (2, 3.0), (3, 4.0), (4, 6.0), (5, 9.0)]);
-        let names: Vec<String> = space.named(&dictionary, "y", &[]).iter().map(Column::name).collect();
+        let names: Vec<String> = space.named(&vocabulary, "y", &[]).iter().map(Column::name).collect();
         assert_eq!(names, ["y", "b", "a", "b*b", "a*b", "a*a"]);
         assert_eq!(entries(&mut space, &[2, 0], &[5.0, 1.0])[3..], [(7, 25.0), (8, 5.0), (3, 1.0)]);
     }
 
     #[test]
     fn listed_products_only_where_both_are() {
-        let mut dictionary = dictionary();
+        let mut vocabulary = vocabulary();
         let products = Products::parse("a\tc\nc c\n\n").unwrap();
-        let mut space = Space::new(true, &[], &products, &mut dictionary);
+        let mut space = ColumnSpace::new(true, &[], &products, &mut vocabulary);
         assert_eq!(entries(&mut space, &[0, 1], &[2.0, 3.0]), [(0, 7.0), (1, 2.0), (2, 3.0)]);
         assert_eq!(entries(&mut space, &[1, 2], &[3.0, 4.0])[3..], [(4, 12.0), (5, 16.0)]);
         assert_eq!(space.never_met(), None);
-        let lost = Space::new(true, &[], &Products::parse("a d").unwrap(), &mut dictionary);
+        let lost = ColumnSpace::new(true, &[], &Products::parse("a d").unwrap(), &mut vocabulary);
         assert_eq!(lost.never_met(), Some(1));
         assert!(Products::parse("a b c").unwrap_err().to_string().contains("line 1: two names"));
     }
 
     #[test]
     fn classes_are_columns_of_zeros_and_ones() {
-        let mut space = Space::new(false, &[], &Products::None, &mut dictionary());
+        let mut space = ColumnSpace::new(false, &[], &Products::None, &mut vocabulary());
         let mut found = Vec::new();
         space.entries(Row { ids: &[1], values: &[5.0] }, 1.0, false, &mut found);
         assert_eq!(found, [(1, 1.0), (2, 5.0)], "class 1 has place 1, its elder place 0");
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_has_no_place() {
-        let mut space = Space::new(true, &[], &Products::All, &mut dictionary());
+        let mut space = ColumnSpace::new(true, &[], &Products::All, &mut vocabulary());
         space.keep_only(vec![false, true, false]);
         assert_eq!(entries(&mut space, &[0, 1, 2], &[1.0, 2.0, 3.0]), [(0, 7.0), (1, 2.0), (2, 4.0)]);
     }

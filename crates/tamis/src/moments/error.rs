@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::data::tensor_file::TensorFileError;
 use crate::data::{DuplicateFeature, TargetError};
+use crate::io::ReadError;
 use crate::param::{Message, names};
-use crate::read::ReadError;
 
 /// Moments cannot be made, joined, saved or loaded.
 #[derive(Debug, Error)]
@@ -50,7 +50,7 @@ pub enum MomentsError {
     Open { path: PathBuf, source: io::Error },
     #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
     Write { path: PathBuf, source: io::Error },
-    #[error("{}: not a file of tamis moments: {reason}", path.display())]
+    #[error("{}: not a tamis-moments file: {reason}", path.display())]
     NotMoments { path: PathBuf, reason: String },
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: TensorFileError },

@@ -16,12 +16,12 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
-use super::packed::Packed;
-use super::{Column, Moments, MomentsError, Sums};
+use super::packed_symmetric::PackedSymmetric;
+use super::{Column, Comoments, Moments, MomentsError};
 use crate::data::f64_codec::{bytes_of, doubles};
 use crate::data::replace_file;
 use crate::data::tensor_file::{Arrays, TensorFile};
-use crate::parse::columns::KnownColumns;
+use crate::parse::schema::ModelSchema;
 
 /// The version this build writes, and the newest it reads.
 const FORMAT: TensorFile = TensorFile { name: "tamis-moments", version: 1 };
@@ -30,10 +30,10 @@ const FORMAT: TensorFile = TensorFile { name: "tamis-moments", version: 1 };
 #[serde(deny_unknown_fields)]
 struct About {
     folds: usize,
-    forget: Option<f64>,
+    decay: Option<f64>,
     screened: bool,
     skipped: u64,
-    table: Option<KnownColumns>,
+    table: Option<ModelSchema>,
 }
 
 impl Moments {
@@ -47,7 +47,7 @@ impl Moments {
     pub fn to_bytes(&self) -> Vec<u8> {
         let about = About {
             folds: self.folds.len(),
-            forget: self.forget,
+            decay: self.decay,
             screened: self.screened,
             skipped: self.skipped,
             table: self.table.clone(),
@@ -107,16 +107,17 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
         if !whole || !finite(&counts) || !finite(&means) || !finite(&triangle) {
             return Err("a number is not finite, or a count negative".to_string());
         }
-        let comoments = Packed::from_triangle(columns.len(), &triangle).filter(|_| means.len() == columns.len());
+        let comoments =
+            PackedSymmetric::from_triangle(columns.len(), &triangle).filter(|_| means.len() == columns.len());
         let comoments = comoments.ok_or_else(|| format!("its arrays do not fit {} columns", columns.len()))?;
         if (0..columns.len()).any(|i| comoments.get(i, i) < 0.0) {
             return Err("a variance is negative".into());
         }
-        Ok(Sums { rows: rows as u64, weight, squares, means, comoments })
+        Ok(Comoments { rows: rows as u64, weight, squares, means, comoments })
     };
     let folds = (0..about.folds).map(fold).collect::<Result<_, String>>()?;
-    let About { forget, screened, skipped, table, .. } = about;
-    Ok(Moments { columns, table, forget, screened, skipped, folds })
+    let About { decay, screened, skipped, table, .. } = about;
+    Ok(Moments { columns, table, decay, screened, skipped, folds })
 }
 
 #[cfg(test)]
@@ -130,10 +131,10 @@ mod tests {
             Column::Feature("17".into()),
             Column::Product("a".into(), "é".into()),
         ];
-        let mut sums = Sums::new(3);
+        let mut sums = Comoments::new(3);
         sums.observe_dense(&[0.0, 1.0, 2.0, 1.0, 1.0 / 3.0, 5.0, 0.0, 3.0, -2.0], &[1.0, 2.0, 0.5]);
-        let folds = vec![sums, Sums::new(3)];
-        Moments { columns, table: None, forget: Some(0.01), screened: true, skipped: 3, folds }
+        let folds = vec![sums, Comoments::new(3)];
+        Moments { columns, table: None, decay: Some(0.01), screened: true, skipped: 3, folds }
     }
 
     fn load(bytes: &[u8]) -> Result<Moments, MomentsError> {
@@ -159,10 +160,10 @@ mod tests {
 
     #[test]
     fn complaints_say_what_is_wrong() {
-        assert!(load(b"not at all").unwrap_err().to_string().contains("not a file of tamis moments"));
+        assert!(load(b"not at all").unwrap_err().to_string().contains("not a tamis-moments file"));
         let mut bytes = moments().to_bytes();
         *bytes.last_mut().unwrap() ^= 1;
-        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.moments: damaged: its checksum does not fit");
+        assert_eq!(load(&bytes).unwrap_err().to_string(), "m.moments: damaged: checksum mismatch");
         let mut twice = moments();
         twice.columns[2] = twice.columns[1].clone();
         assert!(load(&twice.to_bytes()).unwrap_err().to_string().contains("a column comes twice"));

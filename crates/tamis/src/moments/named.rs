@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Column, MomentsError, Sums};
+use super::{Column, Comoments, MomentsError};
 use crate::data::Label;
-use crate::parse::columns::KnownColumns;
+use crate::parse::schema::ModelSchema;
 
 /// Moments of named columns, in one piece or in folds.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,15 +13,15 @@ pub struct Moments {
     /// What each column is.
     pub columns: Vec<Column>,
     /// The table the rows came from.
-    pub table: Option<KnownColumns>,
+    pub table: Option<ModelSchema>,
     /// The rate of forgetting; 0 after [`Moments::decay`]. `None` where all rows count alike.
-    pub forget: Option<f64>,
+    pub decay: Option<f64>,
     /// Whether features were left out: then one that is not here was not zero.
     pub screened: bool,
     /// Bad lines left out.
     pub skipped: u64,
     /// The moments of each fold; one if there are none.
-    pub folds: Vec<Sums>,
+    pub folds: Vec<Comoments>,
 }
 
 impl Moments {
@@ -42,8 +42,8 @@ impl Moments {
     }
 
     /// The moments of all folds together.
-    pub fn total(&self) -> Cow<'_, Sums> {
-        let [first, rest @ ..] = &self.folds[..] else { return Cow::Owned(Sums::new(self.columns.len())) };
+    pub fn total(&self) -> Cow<'_, Comoments> {
+        let [first, rest @ ..] = &self.folds[..] else { return Cow::Owned(Comoments::new(self.columns.len())) };
         if rest.is_empty() {
             return Cow::Borrowed(first);
         }
@@ -56,15 +56,12 @@ impl Moments {
     /// all its rows, as everywhere; where that cannot be (tables with other columns, screened features) it is an error.
     pub fn merge(&mut self, other: &Moments) -> Result<(), MomentsError> {
         self.check_alike(other, "merge")?;
-        if self.forget != other.forget {
-            let word = |forget: Option<f64>| {
-                forget.map_or("counts all rows alike".into(), |rate| format!("forgets at the rate {rate}"))
+        if self.decay != other.decay {
+            let word = |decay: Option<f64>| {
+                decay.map_or("counts all rows alike".into(), |rate| format!("forgets at the rate {rate}"))
             };
-            let text = format!(
-                "one {} and the other {}: such moments cannot be merged",
-                word(self.forget),
-                word(other.forget)
-            );
+            let text =
+                format!("one {} and the other {}: such moments cannot be merged", word(self.decay), word(other.decay));
             return Err(MomentsError::Differ(text));
         }
         let places = self.places_of(other, true)?;
@@ -83,8 +80,8 @@ impl Moments {
     /// Takes away rows seen before: undoes [`Moments::merge`]. On an error nothing has changed.
     pub fn subtract(&mut self, other: &Moments) -> Result<(), MomentsError> {
         self.check_alike(other, "subtract")?;
-        if self.forget.is_some() || other.forget.is_some() {
-            let text = "rows cannot be taken from moments that forget: they count less by now than when they came";
+        if self.decay.is_some() || other.decay.is_some() {
+            let text = "rows cannot be taken from moments that decay: they count less by now than when they came";
             return Err(MomentsError::Differ(text.into()));
         }
         let places = self.places_of(other, false)?;
@@ -109,7 +106,7 @@ impl Moments {
     /// Makes all rows so far count `keep` times as much.
     pub fn decay(&mut self, keep: f64) {
         self.folds.iter_mut().for_each(|fold| fold.decay(keep));
-        self.forget.get_or_insert(0.0);
+        self.decay.get_or_insert(0.0);
     }
 
     fn check_alike(&self, other: &Moments, verb: &str) -> Result<(), MomentsError> {
@@ -122,7 +119,7 @@ impl Moments {
         }
         if let (Some(a), Some(b)) = (&self.table, &other.table) {
             let names =
-                |table: &KnownColumns| table.numeric.iter().chain(&table.categorical).cloned().collect::<Vec<_>>();
+                |table: &ModelSchema| table.numeric.iter().chain(&table.categorical).cloned().collect::<Vec<_>>();
             let (a, b) = (names(a), names(b));
             let stray = a.iter().find(|name| !b.contains(name)).or(b.iter().find(|name| !a.contains(name)));
             if let Some(name) = stray {
@@ -171,9 +168,9 @@ mod tests {
     pub(super) fn moments(names: &[&str], rows: &[f64]) -> Moments {
         let mut columns = vec![Column::Target("y".into())];
         columns.extend(names.iter().map(|name| Column::Feature(name.to_string())));
-        let mut sums = Sums::new(columns.len());
+        let mut sums = Comoments::new(columns.len());
         sums.observe_dense(rows, &[]);
-        Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds: vec![sums] }
+        Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums] }
     }
 
     #[test]
@@ -198,12 +195,12 @@ mod tests {
         let mut forgetful = plain();
         forgetful.decay(0.5);
         assert!(told(forgetful.merge(&plain())).contains("forgets at the rate 0 and the other counts all rows alike"));
-        assert!(told(forgetful.subtract(&other())).contains("moments that forget"));
+        assert!(told(forgetful.subtract(&other())).contains("moments that decay"));
         assert!(told(plain().subtract(&plain())).contains("2 rows less 2 rows leave nothing"));
         assert!(told(plain().subtract(&other())).contains("\"b\" is a column of one and not of the other"));
         let screened = Moments { screened: true, ..plain() };
         assert!(told(screened.clone().merge(&other())).contains("`features-of`"));
-        let folds = Moments { folds: vec![Sums::new(2), Sums::new(2)], ..plain() };
+        let folds = Moments { folds: vec![Comoments::new(2), Comoments::new(2)], ..plain() };
         assert!(told(plain().merge(&folds)).contains("1 and of 2 folds"));
         let classes =
             Moments { columns: vec![Column::Class(Label::Number(1.0)), Column::Feature("a".into())], ..plain() };

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use super::one_vs_rest::OneVsRest;
 use crate::data::{Batch, TargetEncoder};
-use crate::learn::Learner;
+use crate::learners::Learner;
 use crate::trainer::ProgressiveValidation;
 
 /// Chunks that may wait for the learners: enough that neither side waits for the other to wake up.

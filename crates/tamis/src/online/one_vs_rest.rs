@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::data::{Batch, Dictionary, Example, FeatureId, State, StateError, TargetEncoder};
-use crate::learn::Learner;
+use crate::data::{Batch, Example, FeatureId, State, StateError, TargetEncoder, Vocabulary};
+use crate::learners::Learner;
 use crate::loss::{Loss, argmax};
 use crate::threads::Threads;
 use crate::trainer::{ProgressiveValidation, TrainError};
@@ -113,17 +113,17 @@ impl<L: Learner + Clone + Send + Sync> OneVsRest<L> {
     }
 
     /// Frees features that the learners would not miss, so that memory grows with the features alive.
-    pub(crate) fn free_idle_features(&mut self, dictionary: &mut Dictionary) {
-        let idle: Vec<FeatureId> = dictionary.ids().filter(|&id| self.is_idle(id)).collect();
+    pub(crate) fn free_idle_features(&mut self, vocabulary: &mut Vocabulary) {
+        let idle: Vec<FeatureId> = vocabulary.ids().filter(|&id| self.is_idle(id)).collect();
         for id in idle {
             self.forget(id);
-            dictionary.release(id);
+            vocabulary.free(id);
         }
     }
 
     /// The error of a training that diverged at a row.
-    pub(crate) fn divergence(&self, row: u64, dictionary: &Dictionary) -> TrainError {
-        let name = |id| format!("{:?}", dictionary.name(id));
+    pub(crate) fn divergence(&self, row: u64, vocabulary: &Vocabulary) -> TrainError {
+        let name = |id| format!("{:?}", vocabulary.name(id));
         TrainError::Diverged { row, feature: self.not_finite().map_or("the intercept".into(), name) }
     }
 

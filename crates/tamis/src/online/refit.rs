@@ -3,7 +3,7 @@
 use super::one_vs_rest::OneVsRest;
 use super::support::Support;
 use crate::data::{Batch, Example, FeatureId, Row};
-use crate::learn::AnyLearner;
+use crate::learners::AnyLearner;
 use crate::model::Output;
 use crate::recipe::{FtrlParams, Recipe};
 use crate::trainer::{BufferedRows, ProgressiveValidation, Session, TrainError};
@@ -20,7 +20,7 @@ pub(crate) fn refit(
     let plain = Recipe { method, intercept: recipe.intercept, loss: recipe.loss, ..Recipe::default() };
     let start = AnyLearner::new(&plain, data.targets.loss_fn);
     let mut learners = OneVsRest::new(start, data.targets.outputs(), session.threads);
-    let mut is_chosen = vec![false; data.dictionary.span()];
+    let mut is_chosen = vec![false; data.vocabulary.span()];
     chosen.iter().for_each(|&id| is_chosen[id as usize] = true);
     let mut seen = ProgressiveValidation::default();
     let (mut batch, mut ids, mut values) = (Batch::new(), Vec::new(), Vec::new());

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::trainer::LearnerTrainer;
 use crate::data::Example;
-use crate::learn::Learner;
-use crate::read::Block;
+use crate::io::Block;
+use crate::learners::Learner;
 use crate::trainer::{BufferedRows, FIRST_ROWS, Session, TrainError, fingerprints};
 
 /// Rows between two searches for idle features, counted from the last buffered row on: how the input is cut into blocks
@@ -104,7 +104,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     }
 
     fn learn_rows(&mut self, session: &mut Session<'_>, block: Block, prints: &[u64]) -> Result<(), TrainError> {
-        let (batch, labels, place) = block.intern(&mut session.data.dictionary)?;
+        let (batch, labels, place) = block.intern(&mut session.data.vocabulary)?;
         if self.takes_whole(session, &batch)
             && let Some(targets) = session.data.targets.encode_known(&labels)
         {

@@ -2,7 +2,7 @@
 
 use super::one_vs_rest::OneVsRest;
 use crate::data::FeatureId;
-use crate::learn::Learner;
+use crate::learners::Learner;
 use crate::model::Output;
 use crate::trainer::{ScaledWeight, TrainingData, output};
 
@@ -79,8 +79,8 @@ pub(crate) fn linear_output(
         id,
         weight,
         column: (data.scale.divisor(id), 0.0),
-        stability: None,
+        frequency: None,
         evidence: None,
     });
-    output(&data.targets, &data.dictionary, number, bias, weighted)
+    output(&data.targets, &data.vocabulary, number, bias, weighted)
 }

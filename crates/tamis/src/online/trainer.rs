@@ -6,10 +6,10 @@ use super::one_vs_rest::OneVsRest;
 use super::refit::refit;
 use super::stream::StreamPosition;
 use super::support::Support;
-use crate::data::{Batch, Example, ParsedRows, State, TargetKind};
-use crate::learn::{AnyLearner, Learner};
-use crate::model::{Model, Output, Seen};
-use crate::read::Block;
+use crate::data::{Batch, Example, RawRows, State, TargetKind};
+use crate::io::Block;
+use crate::learners::{AnyLearner, Learner};
+use crate::model::{Model, Output, TrainingSummary};
 use crate::recipe::Recipe;
 use crate::trainer::{BufferedRows, Checkpoint, Position, Progress, Session, TrainError, Trainer, TrainingData};
 
@@ -56,7 +56,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             next_sweep: FIRST_SWEEP,
             pending: Batch::new(),
             last_row: (0.0, 0),
-            next_report: session.observer.next_report(0).max(1),
+            next_report: next_report(session, 0),
             next_save: session.options.checkpoint_every().unwrap_or(u64::MAX),
         }
     }
@@ -85,9 +85,11 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         if !is_in_buffer {
             session.data.scale.restore(checkpoint.divisors);
             session.data.fingerprint = header.fingerprint;
-            session.data.dictionary = checkpoint.dictionary;
+            session.data.vocabulary = checkpoint.vocabulary;
         }
-        self.stream.resume(checkpoint.path, self.done.max(rows.rows) - rows.rows, session.data.fingerprint);
+        // Passes over buffered rows are not rows of the stream.
+        let streamed = if rows.is_all { 0 } else { self.done.max(rows.rows) - rows.rows };
+        self.stream.resume(checkpoint.path, streamed, session.data.fingerprint);
         Ok(())
     }
 
@@ -97,7 +99,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         (self.done, self.next_sweep, self.max_squared_norm) = (done, next_sweep, max_squared_norm);
         let state = self.thread.state_mut();
         (state.rows, state.progressive) = (done, progressive);
-        self.next_report = session.observer.next_report(done).max(done + 1);
+        self.next_report = next_report(session, done);
         if let Some(every) = session.options.checkpoint_every() {
             self.next_save = (done / every + 1) * every;
         }
@@ -231,7 +233,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             return Err(self.divergence(session.data));
         }
         if self.done == self.next_report {
-            self.next_report = session.observer.next_report(self.done).max(self.done + 1);
+            self.next_report = next_report(session, self.done);
             self.report(session);
         }
         Ok(())
@@ -240,12 +242,12 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     /// The error of a training that diverged.
     pub(crate) fn divergence(&self, data: &TrainingData) -> TrainError {
         let LearnerState { learners, rows, .. } = self.state();
-        learners.divergence(*rows, &data.dictionary)
+        learners.divergence(*rows, &data.vocabulary)
     }
 
     fn report(&mut self, session: &mut Session<'_>) {
         let data = &*session.data;
-        let memory = self.bytes() + data.dictionary.bytes() + data.scale.bytes();
+        let memory = self.bytes() + data.vocabulary.bytes() + data.scale.bytes();
         let unit = data.targets.loss_unit();
         let (target, row_features) = self.last_row;
         let LearnerState { learners, progressive, last, .. } = self.thread.state_mut();
@@ -265,14 +267,14 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         if session.observer.wants_models() {
             let support = Support::of(&self.state().learners, data.recipe.k);
             let outputs = support.outputs(self.state().learners.learners(), data);
-            let model = data.model(outputs, Seen { passes: self.pass, ..self.seen(data) });
+            let model = data.model(outputs, TrainingSummary { passes: self.pass, ..self.seen(data) });
             session.observer.model(self.done, &model);
         }
     }
 
     /// What the model says of progressive validation.
-    fn seen(&self, data: &TrainingData) -> Seen {
-        Seen { passes: data.passes, ..self.state().progressive.seen(&data.targets) }
+    fn seen(&self, data: &TrainingData) -> TrainingSummary {
+        TrainingSummary { passes: data.passes, ..self.state().progressive.seen(&data.targets) }
     }
 
     /// A model with these outputs.
@@ -282,19 +284,19 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
 
     /// Frees idle features, where forgetting one changes nothing: a scaled column would lose its largest value.
     pub(super) fn free_idle_features(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
-        if session.data.dictionary.len() < self.next_sweep || session.data.scale.is_active() {
+        if session.data.vocabulary.len() < self.next_sweep || session.data.scale.is_active() {
             return Ok(());
         }
         self.flush(session)?;
-        self.thread.state_mut().learners.free_idle_features(&mut session.data.dictionary);
-        self.next_sweep = FIRST_SWEEP.max(2 * session.data.dictionary.len());
+        self.thread.state_mut().learners.free_idle_features(&mut session.data.vocabulary);
+        self.next_sweep = FIRST_SWEEP.max(2 * session.data.vocabulary.len());
         Ok(())
     }
 
     /// Margins of rows in units of the label: one row after the other, one margin an output.
-    pub(crate) fn margins(&self, data: &TrainingData, rows: &ParsedRows) -> Result<Vec<f64>, TrainError> {
+    pub(crate) fn margins(&self, data: &TrainingData, rows: &RawRows) -> Result<Vec<f64>, TrainError> {
         let learners = self.state().learners.learners();
-        let known = rows.lookup(&data.dictionary);
+        let known = rows.lookup(&data.vocabulary);
         let (middle, unit) = data.targets.centre_and_spread();
         let mut margins = Vec::with_capacity(known.len() * learners.len());
         for (place, example) in known.examples().enumerate() {
@@ -330,6 +332,11 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     pub(crate) fn rows_learned(&self) -> u64 {
         self.done
     }
+}
+
+/// The row after which the observer wants the next report; an incremental training has no reports.
+fn next_report(session: &Session<'_>, done: u64) -> u64 {
+    if session.is_incremental { u64::MAX } else { session.observer.next_report(done).max(done + 1) }
 }
 
 /// A training of an online learner.
@@ -414,7 +421,7 @@ impl Trainer for OnlineTrainer {
         Ok(self.learners.model(session.data, outputs))
     }
 
-    fn margins(&self, data: &TrainingData, rows: &ParsedRows) -> Option<Result<Vec<f64>, TrainError>> {
+    fn margins(&self, data: &TrainingData, rows: &RawRows) -> Option<Result<Vec<f64>, TrainError>> {
         data.recipe.k.is_none().then(|| self.learners.margins(data, rows))
     }
 

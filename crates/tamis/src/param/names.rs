@@ -110,7 +110,7 @@ names! {
     /// What its κ counts.
     EVIDENCE_IN = "evidence-in", "evidence-in", "evidence_in";
     /// Its annealing curve.
-    CURVE = "curve", "curve", "curve";
+    ANNEALING_CURVE = "annealing-curve", "annealing-curve", "annealing_curve";
 
     // Solving from moments.
     /// λ of a solver.
@@ -150,7 +150,7 @@ names! {
     /// Cross-validation folds kept in moments.
     MOMENTS_FOLDS = "folds", "folds", "folds";
     /// The decay rate of moments.
-    FORGET = "forget", "forget", "forget";
+    DECAY = "decay", "decay", "decay";
     /// The number of screened features.
     SCREEN = "screen", "screen", "screen";
     /// Moments whose features are kept.

@@ -5,15 +5,15 @@
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
-use super::columns::{Columns, Role};
-use super::{Missing, ParseError, Problem, number, shown};
-use crate::data::{Label, ParsedRows};
+use super::schema::{Role, Schema};
+use super::{LineError, Missing, ParseError, number, shown};
+use crate::data::{Label, RawRows};
 
 /// A table's shape.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The columns and their roles.
-    pub columns: Columns,
+    pub columns: Schema,
     /// The byte between fields.
     pub delimiter: u8,
     /// What to do about empty cells.
@@ -71,13 +71,13 @@ impl<'a> Records<'a> {
 }
 
 /// The fields of the first record as text, and the bytes they take: a table's header.
-pub fn header(block: &[u8], delimiter: u8) -> Result<(Vec<String>, usize), Problem> {
+pub fn header(block: &[u8], delimiter: u8) -> Result<(Vec<String>, usize), LineError> {
     let block_start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut records = Records::new(&block[block_start..], delimiter);
     let Some(record) = records.next() else { return Ok((Vec::new(), block.len())) };
     let text = |field: &&[u8]| std::str::from_utf8(field).map(|text| text.trim().to_string());
     let names: Result<Vec<_>, _> = record.fields.iter().map(text).collect();
-    Ok((names.map_err(|_| Problem::NotUtf8)?, block_start + record.end))
+    Ok((names.map_err(|_| LineError::NotUtf8)?, block_start + record.end))
 }
 
 /// For each column, whether every cell of the block that is not missing is a number.
@@ -105,7 +105,7 @@ enum Outcome {
 
 impl Table {
     /// Parses a block of whole records. Returns the number of lines.
-    pub fn parse(&self, block: &[u8], rows: &mut ParsedRows, errors: &mut Vec<ParseError>) -> u32 {
+    pub fn parse(&self, block: &[u8], rows: &mut RawRows, errors: &mut Vec<ParseError>) -> u32 {
         let mut records = Records::new(block, self.delimiter);
         let (mut line, mut counted) = (0, 0);
         while let Some(record) = records.next() {
@@ -115,9 +115,9 @@ impl Table {
             let mark = rows.mark();
             match self.row(&record, line, rows) {
                 Ok(Outcome::Kept) => {}
-                Ok(Outcome::LeftOut) => rows.undo(mark),
+                Ok(Outcome::LeftOut) => rows.rollback(mark),
                 Err((field, problem)) => {
-                    rows.undo(mark);
+                    rows.rollback(mark);
                     let column = field_offset(&block[first..record.end], self.delimiter, field) as u32 + 1;
                     errors.push(ParseError { line, column, problem });
                 }
@@ -126,14 +126,14 @@ impl Table {
         line + count_lines(&block[counted..]) + u32::from(!block.is_empty() && !block.ends_with(b"\n"))
     }
 
-    fn row(&self, record: &Record<'_>, line: u32, rows: &mut ParsedRows) -> Result<Outcome, (usize, Problem)> {
+    fn row(&self, record: &Record<'_>, line: u32, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
         let expected = self.columns.names.len();
         if expected > 1 && matches!(record.fields[..], [blank] if blank.trim_ascii().is_empty()) {
             return Ok(Outcome::LeftOut);
         }
         if record.fields.len() != expected {
             let found = record.fields.len();
-            return Err((found.min(expected).saturating_sub(1), Problem::Ragged { expected, found }));
+            return Err((found.min(expected).saturating_sub(1), LineError::Ragged { expected, found }));
         }
         let (mut label, mut weight) = (Label::Absent, 1.0);
         for (at, field) in record.fields.iter().enumerate() {
@@ -141,12 +141,12 @@ impl Table {
             if role == Role::Ignored || (role == Role::Target && is_missing(field) && !self.needs_target) {
                 continue;
             }
-            let text = std::str::from_utf8(field).map_err(|_| (at, Problem::NotUtf8))?.trim();
+            let text = std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim();
             if is_missing(field) {
                 match self.missing {
                     Missing::Zero if role != Role::Target && role != Role::Weight => continue,
                     Missing::SkipRow => return Ok(Outcome::LeftOut),
-                    _ => return Err((at, Problem::Empty { column: name.clone() })),
+                    _ => return Err((at, LineError::Empty { column: name.clone() })),
                 }
             }
             match role {
@@ -161,18 +161,18 @@ impl Table {
         Ok(Outcome::Kept)
     }
 
-    fn number(&self, column: &str, text: &str) -> Result<f64, Problem> {
+    fn number(&self, column: &str, text: &str) -> Result<f64, LineError> {
         match number::whole(text.as_bytes()) {
             Some(value) if value.is_finite() => Ok(value),
-            Some(_) => Err(Problem::NotFinite { what: "cell", found: text.to_string() }),
-            None => Err(Problem::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) }),
+            Some(_) => Err(LineError::NotFinite { what: "cell", found: text.to_string() }),
+            None => Err(LineError::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) }),
         }
     }
 
-    fn weight(&self, text: &str) -> Result<f64, Problem> {
+    fn weight(&self, text: &str) -> Result<f64, LineError> {
         match number::whole(text.as_bytes()) {
             Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-            _ => Err(Problem::BadWeight { found: shown(text.as_bytes()) }),
+            _ => Err(LineError::BadWeight { found: shown(text.as_bytes()) }),
         }
     }
 }
@@ -202,25 +202,25 @@ fn field_offset(record: &[u8], delimiter: u8, field: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::columns::ColumnOptions;
+    use crate::parse::schema::SchemaOptions;
 
     fn table(text: &str, missing: Missing) -> (Table, &[u8]) {
         let (names, end) = header(text.as_bytes(), b',').unwrap();
         let body = &text.as_bytes()[end..];
         let looks = numeric_columns(body, b',', names.len());
-        let options = ColumnOptions { needs_target: true, ..Default::default() };
-        let columns = Columns::resolve(names, |at| looks[at], &options).unwrap();
+        let options = SchemaOptions { needs_target: true, ..Default::default() };
+        let columns = Schema::resolve(names, |at| looks[at], &options).unwrap();
         (Table { columns, delimiter: b',', missing, needs_target: true }, body)
     }
 
-    fn parse(text: &str, missing: Missing) -> (ParsedRows, Vec<ParseError>) {
+    fn parse(text: &str, missing: Missing) -> (RawRows, Vec<ParseError>) {
         let (table, body) = table(text, missing);
-        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
         table.parse(body, &mut rows, &mut errors);
         (rows, errors)
     }
 
-    fn features(rows: &ParsedRows, i: usize) -> Vec<String> {
+    fn features(rows: &RawRows, i: usize) -> Vec<String> {
         rows.entries(i).map(|(key, value)| format!("{key:?} {value}")).collect()
     }
 
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn text_in_a_numeric_column_is_told() {
         let (table, _) = table("a,y\n1,0\n", Missing::Error);
-        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
         table.parse(b"1,0\nred,1\n", &mut rows, &mut errors);
         assert_eq!(
             errors[0].problem.to_string(),

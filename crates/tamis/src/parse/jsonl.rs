@@ -9,8 +9,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::{LineParser, Missing, Problem};
-use crate::data::{Label, ParsedRows};
+use super::{LineError, LineParser, Missing};
+use crate::data::{Label, RawRows};
 
 /// The parser.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,19 +69,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for Features<'a> {
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl LineParser for JsonLines {
-    fn line(&self, line: &[u8], number: u32, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
+    fn line(&self, line: &[u8], number: u32, rows: &mut RawRows) -> Result<(), (usize, LineError)> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
         let parsed: Line<'_> = serde_json::from_slice(line).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.split(" at line").next().unwrap_or_default().to_string();
-            (error.column().saturating_sub(1), Problem::Json { reason })
+            (error.column().saturating_sub(1), LineError::Json { reason })
         })?;
         if let Some(name) = duplicate(&parsed.x.0) {
             let quoted = format!("\"{name}\"");
             let at = memchr::memmem::rfind(line, quoted.as_bytes()).unwrap_or(0);
-            return Err((at, Problem::DuplicateName { name: name.to_string() }));
+            return Err((at, LineError::DuplicateName { name: name.to_string() }));
         }
         let mark = rows.mark();
         for (name, value) in &parsed.x.0 {
@@ -92,16 +92,16 @@ impl LineParser for JsonLines {
                 Scalar::Null => match self.missing {
                     Missing::Zero => {}
                     Missing::SkipRow => {
-                        rows.undo(mark);
+                        rows.rollback(mark);
                         return Ok(());
                     }
-                    Missing::Error => return Err((0, Problem::Empty { column: name.to_string() })),
+                    Missing::Error => return Err((0, LineError::Empty { column: name.to_string() })),
                 },
             }
         }
         let weight = parsed.weight.unwrap_or(1.0);
         if weight < 0.0 {
-            return Err((0, Problem::BadWeight { found: weight.to_string() }));
+            return Err((0, LineError::BadWeight { found: weight.to_string() }));
         }
         let label = match parsed.y {
             Some(Scalar::Number(value)) => Label::Number(value),
@@ -132,8 +132,8 @@ mod tests {
     use super::*;
     use crate::parse::{ParseError, parse_lines};
 
-    fn parse(text: &str, missing: Missing) -> (ParsedRows, Vec<ParseError>) {
-        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+    fn parse(text: &str, missing: Missing) -> (RawRows, Vec<ParseError>) {
+        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
         parse_lines(text.as_bytes(), &JsonLines { missing }, &mut rows, &mut errors);
         (rows, errors)
     }

@@ -3,30 +3,30 @@
 //! A parser gets a block of whole lines and appends rows; a bad line is taken back, told with its byte offset, and the
 //! next line goes on. Whether to stop is for the caller to say.
 
-pub mod columns;
 pub mod csv;
 pub mod jsonl;
-pub mod nan;
+pub mod missing;
 pub mod number;
+pub mod schema;
 pub mod svmlight;
 pub mod vw;
 
-mod digits;
-mod problem;
+mod line_error;
+mod swar;
 
-pub use problem::{ParseError, Problem};
+pub use line_error::{LineError, ParseError};
 
-use crate::data::ParsedRows;
+use crate::data::RawRows;
 
 /// A parser of one line.
 pub trait LineParser {
     /// Parses `line` (without its end) as line number `number` of the block. Returns the row or nothing (a blank line
     /// or a comment); an error carries the offset within the line.
-    fn line(&self, line: &[u8], number: u32, rows: &mut ParsedRows) -> Result<(), (usize, Problem)>;
+    fn line(&self, line: &[u8], number: u32, rows: &mut RawRows) -> Result<(), (usize, LineError)>;
 }
 
 /// Parses a block line by line. Returns the number of lines.
-pub fn parse_lines(block: &[u8], parser: &impl LineParser, rows: &mut ParsedRows, errors: &mut Vec<ParseError>) -> u32 {
+pub fn parse_lines(block: &[u8], parser: &impl LineParser, rows: &mut RawRows, errors: &mut Vec<ParseError>) -> u32 {
     let (mut start, mut number) = (0, 0);
     while start < block.len() {
         let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |length| start + length);
@@ -36,7 +36,7 @@ pub fn parse_lines(block: &[u8], parser: &impl LineParser, rows: &mut ParsedRows
         }
         let mark = rows.mark();
         if let Err((offset, problem)) = parser.line(line, number, rows) {
-            rows.undo(mark);
+            rows.rollback(mark);
             errors.push(ParseError { line: number, column: offset as u32 + 1, problem });
         }
         start = end + 1;
@@ -58,8 +58,8 @@ pub enum Missing {
 }
 
 /// Text as UTF-8 for names.
-pub(crate) fn utf8(bytes: &[u8], offset: usize) -> Result<&str, (usize, Problem)> {
-    std::str::from_utf8(bytes).map_err(|error| (offset + error.valid_up_to(), Problem::NotUtf8))
+pub(crate) fn utf8(bytes: &[u8], offset: usize) -> Result<&str, (usize, LineError)> {
+    std::str::from_utf8(bytes).map_err(|error| (offset + error.valid_up_to(), LineError::NotUtf8))
 }
 
 /// At most 40 characters of what was found, for messages.

@@ -1,8 +1,8 @@
 //! svmlight / LIBSVM text: `label [qid:n] index:value … # comment`, indices ascending.
 
-use super::digits::{self, Count};
-use super::{LineParser, Problem, number, shown};
-use crate::data::{Label, ParsedRows};
+use super::swar::{self, Count};
+use super::{LineError, LineParser, number, shown};
+use crate::data::{Label, RawRows};
 
 /// The parser and its one choice.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Svmlight {
 }
 
 impl LineParser for Svmlight {
-    fn line(&self, line: &[u8], number: u32, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
+    fn line(&self, line: &[u8], number: u32, rows: &mut RawRows) -> Result<(), (usize, LineError)> {
         let mut at = skip_blanks(line, 0);
         if ends(line, at) {
             return Ok(());
@@ -25,7 +25,7 @@ impl LineParser for Svmlight {
 }
 
 impl Svmlight {
-    fn features(&self, line: &[u8], mut at: usize, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
+    fn features(&self, line: &[u8], mut at: usize, rows: &mut RawRows) -> Result<(), (usize, LineError)> {
         let (indices, values) = rows.index_columns();
         let mut before: Option<u32> = None;
         let mut habits = Habits::default();
@@ -52,8 +52,8 @@ impl Svmlight {
     }
 
     #[inline(always)]
-    fn feature(&self, line: &[u8], start: usize, habits: &mut Habits) -> Result<(u32, f64, usize), (usize, Problem)> {
-        let (index, at) = match digits::natural(line, start, &mut habits.index) {
+    fn feature(&self, line: &[u8], start: usize, habits: &mut Habits) -> Result<(u32, f64, usize), (usize, LineError)> {
+        let (index, at) = match swar::natural(line, start, &mut habits.index) {
             Some((index, end)) => (u64::from(index), end),
             None => index(line, start),
         };
@@ -61,10 +61,10 @@ impl Svmlight {
             return Err(index_problem(line, start));
         }
         if index >= u64::from(u32::MAX) {
-            return Err((start, Problem::IndexTooLarge { found: index.to_string() }));
+            return Err((start, LineError::IndexTooLarge { found: index.to_string() }));
         }
         if index == 0 && !self.zero_based {
-            return Err((start, Problem::IndexZero));
+            return Err((start, LineError::IndexZero));
         }
         let (value, next) = value(line, at + 1, habits)?;
         Ok((index as u32, value, next))
@@ -93,10 +93,10 @@ fn index(line: &[u8], start: usize) -> (u64, usize) {
 
 /// A feature's value, and where it ends.
 #[inline(always)]
-fn value(line: &[u8], start: usize, habits: &mut Habits) -> Result<(f64, usize), (usize, Problem)> {
+fn value(line: &[u8], start: usize, habits: &mut Habits) -> Result<(f64, usize), (usize, LineError)> {
     if !habits.other {
         let negative = line.get(start) == Some(&b'-');
-        let found = digits::decimal(line, start + usize::from(negative), &mut habits.decimals);
+        let found = swar::decimal(line, start + usize::from(negative), &mut habits.decimals);
         if let Some((size, end)) = found.filter(|&(_, end)| token_ends(line, end)) {
             return Ok((if negative { -size } else { size }, end));
         }
@@ -108,50 +108,50 @@ fn value(line: &[u8], start: usize, habits: &mut Habits) -> Result<(f64, usize),
     }
 }
 
-fn label(line: &[u8], at: &mut usize) -> Result<f64, (usize, Problem)> {
+fn label(line: &[u8], at: &mut usize) -> Result<f64, (usize, LineError)> {
     let text = token(line, *at);
     if text.contains(&b':') {
-        return Err((*at, Problem::NoLabel));
+        return Err((*at, LineError::NoLabel));
     }
     let start = *at;
     *at += text.len();
     match number::whole(text) {
         Some(value) if value.is_finite() => Ok(value),
-        None if text.contains(&b',') => Err((start, Problem::ManyLabels { found: shown(text) })),
+        None if text.contains(&b',') => Err((start, LineError::ManyLabels { found: shown(text) })),
         _ => Err((start, value_problem("label", text))),
     }
 }
 
-fn query(line: &[u8], at: usize) -> Result<usize, (usize, Problem)> {
+fn query(line: &[u8], at: usize) -> Result<usize, (usize, LineError)> {
     let text = &token(line, at)[4..];
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
-        return Err((at + 4, Problem::NotANumber { what: "qid", found: shown(text) }));
+        return Err((at + 4, LineError::NotANumber { what: "qid", found: shown(text) }));
     }
     Ok(at + 4 + text.len())
 }
 
-fn value_problem(what: &'static str, text: &[u8]) -> Problem {
+fn value_problem(what: &'static str, text: &[u8]) -> LineError {
     match number::whole(text) {
-        Some(_) => Problem::NotFinite { what, found: shown(text) },
-        None => Problem::NotANumber { what, found: shown(text) },
+        Some(_) => LineError::NotFinite { what, found: shown(text) },
+        None => LineError::NotANumber { what, found: shown(text) },
     }
 }
 
 #[cold]
-fn index_problem(line: &[u8], at: usize) -> (usize, Problem) {
+fn index_problem(line: &[u8], at: usize) -> (usize, LineError) {
     let text = token(line, at);
     let problem = match memchr::memchr(b':', text) {
-        None => Problem::NoColon { found: shown(text) },
+        None => LineError::NoColon { found: shown(text) },
         Some(end) if end > 0 && text[..end].iter().all(u8::is_ascii_digit) => {
-            Problem::IndexTooLarge { found: shown(&text[..end]) }
+            LineError::IndexTooLarge { found: shown(&text[..end]) }
         }
-        Some(end) => Problem::BadIndex { found: shown(&text[..end]) },
+        Some(end) => LineError::BadIndex { found: shown(&text[..end]) },
     };
     (at, problem)
 }
 
-fn order_problem(found: u32, before: u32) -> Problem {
-    if found == before { Problem::DuplicateIndex { found } } else { Problem::DescendingIndex { found, before } }
+fn order_problem(found: u32, before: u32) -> LineError {
+    if found == before { LineError::DuplicateIndex { found } } else { LineError::DescendingIndex { found, before } }
 }
 
 #[inline]
@@ -183,8 +183,8 @@ mod tests {
     use crate::data::FeatureKey;
     use crate::parse::{ParseError, parse_lines};
 
-    fn parse(text: &str, zero_based: bool) -> (ParsedRows, Vec<ParseError>) {
-        let (mut rows, mut errors) = (ParsedRows::by_index(), Vec::new());
+    fn parse(text: &str, zero_based: bool) -> (RawRows, Vec<ParseError>) {
+        let (mut rows, mut errors) = (RawRows::by_index(), Vec::new());
         parse_lines(text.as_bytes(), &Svmlight { zero_based }, &mut rows, &mut errors);
         (rows, errors)
     }

@@ -3,20 +3,20 @@
 //! A feature of namespace `ns` is called `ns^name`, one of the nameless namespace just `name`; names are kept, never
 //! hashed away. A name that comes twice in a row counts twice, as in Vowpal Wabbit.
 
-use super::{LineParser, Problem, number, shown, utf8};
-use crate::data::{Label, ParsedRows};
+use super::{LineError, LineParser, number, shown, utf8};
+use crate::data::{Label, RawRows};
 
 /// The parser.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VowpalWabbit;
 
 impl LineParser for VowpalWabbit {
-    fn line(&self, line: &[u8], number: u32, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
+    fn line(&self, line: &[u8], number: u32, rows: &mut RawRows) -> Result<(), (usize, LineError)> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
         rows.adds_duplicates = true;
-        let bar = memchr::memchr(b'|', line).ok_or((line.len(), Problem::NoBar))?;
+        let bar = memchr::memchr(b'|', line).ok_or((line.len(), LineError::NoBar))?;
         let head = head(&line[..bar])?;
         let mut at = bar;
         while at < line.len() {
@@ -42,7 +42,7 @@ struct Head<'a> {
 }
 
 /// Everything before the first bar. A word that touches the bar, or begins with a quote, is the tag.
-fn head(text: &[u8]) -> Result<Head<'_>, (usize, Problem)> {
+fn head(text: &[u8]) -> Result<Head<'_>, (usize, LineError)> {
     let mut words = words(text);
     let mut tag = "";
     if let Some(&(start, word)) = words.last() {
@@ -53,7 +53,7 @@ fn head(text: &[u8]) -> Result<Head<'_>, (usize, Problem)> {
         }
     }
     if let Some(&(start, word)) = words.get(2) {
-        return Err((start, Problem::Base { found: shown(word) }));
+        return Err((start, LineError::Base { found: shown(word) }));
     }
     let label = match words.first() {
         None => Label::Absent,
@@ -63,14 +63,14 @@ fn head(text: &[u8]) -> Result<Head<'_>, (usize, Problem)> {
         None => 1.0,
         Some(&(start, word)) => match number::whole(word) {
             Some(weight) if weight.is_finite() && weight >= 0.0 => weight,
-            _ => return Err((start, Problem::BadWeight { found: shown(word) })),
+            _ => return Err((start, LineError::BadWeight { found: shown(word) })),
         },
     };
     Ok(Head { label, weight, tag })
 }
 
 /// One namespace, from after its bar to before the next.
-fn namespace(text: &[u8], offset: usize, rows: &mut ParsedRows) -> Result<(), (usize, Problem)> {
+fn namespace(text: &[u8], offset: usize, rows: &mut RawRows) -> Result<(), (usize, LineError)> {
     let named = !matches!(text.first(), None | Some(b' ' | b'\t'));
     let mut words = words(text).into_iter();
     let (mut prefix, mut scale) = ("", 1.0);
@@ -100,11 +100,11 @@ fn split(word: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-fn finite(what: &'static str, text: &[u8], at: usize) -> Result<f64, (usize, Problem)> {
+fn finite(what: &'static str, text: &[u8], at: usize) -> Result<f64, (usize, LineError)> {
     match number::whole(text) {
         Some(value) if value.is_finite() => Ok(value),
-        Some(_) => Err((at, Problem::NotFinite { what, found: shown(text) })),
-        None => Err((at, Problem::NotANumber { what, found: shown(text) })),
+        Some(_) => Err((at, LineError::NotFinite { what, found: shown(text) })),
+        None => Err((at, LineError::NotANumber { what, found: shown(text) })),
     }
 }
 
@@ -127,13 +127,13 @@ mod tests {
     use super::*;
     use crate::parse::{ParseError, parse_lines};
 
-    fn parse(text: &str) -> (ParsedRows, Vec<ParseError>) {
-        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+    fn parse(text: &str) -> (RawRows, Vec<ParseError>) {
+        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
         parse_lines(text.as_bytes(), &VowpalWabbit, &mut rows, &mut errors);
         (rows, errors)
     }
 
-    fn features(rows: &ParsedRows, i: usize) -> Vec<(String, f64)> {
+    fn features(rows: &RawRows, i: usize) -> Vec<(String, f64)> {
         rows.entries(i).map(|(key, value)| (format!("{key:?}"), value)).collect()
     }
 

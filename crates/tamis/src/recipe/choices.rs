@@ -29,7 +29,7 @@ macro_rules! named {
 named! {
     /// How the learning rate falls.
     ScheduleKind {
-        /// Free of scale: see [`crate::rate`].
+        /// Free of scale: see [`crate::step_size`].
         Auto = "auto",
         /// c.
         Constant = "constant",

@@ -122,7 +122,7 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Many paths on halves of the rows, stability selection down a ladder of sizes.
+    /// Many paths on halves of the rows, stability selection down a size path of sizes.
     Stabilized(StabilizedParams): MethodInfo {
         name: "stabilized",
         about: "stability selection along SGD paths on subsamples (Ma & Zheng, improved): the default",
@@ -151,7 +151,7 @@ methods! {
         about: "stochastic gradient descent without a penalty; not sparse",
         ..ONLINE
     };
-    /// Shrink by gravity every K steps, only weights within ±θ.
+    /// LazyProx by gravity every K steps, only weights within ±θ.
     TruncatedGradient(TruncatedGradientParams): MethodInfo {
         name: "truncated-gradient",
         about: "SGD that shrinks small weights towards zero (Langford, Li & Zhang)",

@@ -8,14 +8,14 @@ mod choices;
 mod error;
 mod method;
 mod params;
-mod solving;
+mod solve;
 pub mod table;
 
 pub use choices::{Count, Curve, Evidence, SamplingLaw, ScheduleKind};
 pub use error::RecipeError;
 pub use method::{Family, Method, MethodInfo, MethodParams, Schedules};
 pub use params::*;
-pub use solving::{Criterion, Origin, SolveRecipe, Solver};
+pub use solve::{Criterion, Provenance, SolveRecipe, Solver};
 pub use table::{Entry, Kind, Param, Params, Range};
 
 use crate::data::{RowScale, ScaleKind, TargetOptions};

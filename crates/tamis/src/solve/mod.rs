@@ -5,15 +5,15 @@
 //! [`Model`]. The time it takes does not depend on the number of rows.
 //!
 //! ```
-//! use tamis::moments::{Column, Moments, Sums};
+//! use tamis::moments::{Column, Moments, Comoments};
 //! use tamis::recipe::{SolveRecipe, Solver};
 //! use tamis::solve::solve;
 //!
-//! let mut sums = Sums::new(3);
+//! let mut sums = Comoments::new(3);
 //! sums.observe_dense(&[1.0, 0.0, 2.0, 3.0, 1.0, 1.0, 5.0, 2.0, 2.0, 7.0, 3.0, 0.0], &[]);
 //! let names = ["a", "b"].map(|name| Column::Feature(name.into()));
 //! let columns = [Column::Target("y".into())].into_iter().chain(names).collect();
-//! let moments = Moments { columns, table: None, forget: None, screened: false, skipped: 0, folds: vec![sums] };
+//! let moments = Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums] };
 //! let solved = solve(&moments, &SolveRecipe { k: Some(1), ..SolveRecipe::new(Solver::OlsTh) }, Default::default())?;
 //! let line = &solved.model.outputs[0];
 //! assert_eq!(line.features[0].name, "a");
@@ -21,28 +21,28 @@
 //! # Ok::<(), tamis::solve::SolveError>(())
 //! ```
 
-mod annealing;
-mod choose;
-mod descent;
-mod model;
+mod build_model;
+mod coordinate_descent;
+mod criteria;
+mod fsa;
 mod ols;
 mod path;
 mod penalty;
-mod problem;
+mod standardized;
 
 pub use penalty::Penalty;
 
 use serde::Serialize;
 use thiserror::Error;
 
-use self::choose::{Judged, cross_validate, freedoms, judge};
-use self::model::Task;
+use self::build_model::Task;
+use self::criteria::{Scored, cross_validate, freedoms, judge};
 use self::path::{Fit, Grid, exactly, fits, grid};
-use self::problem::Problem;
+use self::standardized::Standardized;
+use crate::io::memory_of_this_machine;
 use crate::model::Model;
-use crate::moments::{Moments, Sums};
+use crate::moments::{Comoments, Moments};
 use crate::param::names;
-use crate::read::memory_of_this_machine;
 use crate::recipe::{Criterion, RecipeError, SolveRecipe, Solver};
 
 /// No model can be made.
@@ -166,7 +166,7 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     let total = moments.total();
     let task = Task::of(moments, &total, recipe.target.as_deref())?;
     check_memory(task.features.len() as u64)?;
-    let problem = Problem::new(&total, &task.features, &task.outputs);
+    let problem = Standardized::new(&total, &task.features, &task.outputs);
     if problem.size() == 0 {
         return Err(SolveError::NoFeatures);
     }
@@ -174,7 +174,7 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
         return Err(SolveError::TooMany { k, usable: problem.size(), all: task.features.len() });
     }
     let (fits, grid, mut chosen) = candidates(&problem, recipe, with_path, judgeable(moments, &total, recipe));
-    let judged: Vec<Judged> = freedoms(&problem, recipe, &fits)
+    let judged: Vec<Scored> = freedoms(&problem, recipe, &fits)
         .into_iter()
         .zip(&fits)
         .map(|(freedom, fit)| judge(&problem, fit, freedom))
@@ -203,7 +203,7 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
 const TRACES: usize = 30;
 
 /// The strongest features of the chosen model along the path, and after them those that are strongest at its end.
-fn traces(moments: &Moments, problem: &Problem, fits: &[Fit], chosen: usize) -> Vec<Trace> {
+fn traces(moments: &Moments, problem: &Standardized, fits: &[Fit], chosen: usize) -> Vec<Trace> {
     let effects = |fit: &Fit| {
         let mut effects = vec![0.0; problem.size()];
         match &fit.coefficients[..] {
@@ -243,14 +243,14 @@ fn check_memory(features: u64) -> Result<(), SolveError> {
 
 /// The most features that cross-validation can judge: fewer than the training rows of any fold. With more, the fold's
 /// model would need a ridge that the model of all rows does not have, and say nothing of it.
-fn judgeable(moments: &Moments, total: &Sums, recipe: &SolveRecipe) -> usize {
+fn judgeable(moments: &Moments, total: &Comoments, recipe: &SolveRecipe) -> usize {
     let largest = moments.folds.iter().map(|fold| fold.rows).max().unwrap_or(0);
     let most = total.rows.saturating_sub(largest).saturating_sub(1).max(1);
     if recipe.criterion == Some(Criterion::Cv) { most as usize } else { usize::MAX }
 }
 
 /// The models to look at, the grid they are on, and the one asked for.
-fn candidates(problem: &Problem, recipe: &SolveRecipe, with_path: bool, most: usize) -> (Vec<Fit>, Grid, usize) {
+fn candidates(problem: &Standardized, recipe: &SolveRecipe, with_path: bool, most: usize) -> (Vec<Fit>, Grid, usize) {
     let by_size = matches!(recipe.method, Solver::Ols | Solver::OlsTh | Solver::Ofsa);
     if let Some(k) = recipe.k {
         let mut list = exactly(problem, recipe, k);
@@ -296,16 +296,16 @@ fn best(path: &[PathPoint], criterion: Criterion) -> usize {
     (1..path.len()).fold(0, |best, at| if value(at) < value(best) { at } else { best })
 }
 
-fn points(moments: &Moments, problem: &Problem, fits: &[Fit], judged: &[Judged]) -> Vec<PathPoint> {
+fn points(moments: &Moments, problem: &Standardized, fits: &[Fit], judged: &[Scored]) -> Vec<PathPoint> {
     let name = |feature: &usize| moments.columns[problem.columns[*feature]].name();
     let mut before: Vec<usize> = Vec::new();
-    let point = |(fit, judged): (&Fit, &Judged)| {
+    let point = |(fit, judged): (&Fit, &Scored)| {
         let support = fit.support();
         let entered = support.iter().filter(|feature| before.binary_search(feature).is_err()).map(name).collect();
         let left = before.iter().filter(|feature| support.binary_search(feature).is_err()).map(name).collect();
         let size = support.len();
         before = support;
-        let Judged { r2, aic, bic, ebic, .. } = *judged;
+        let Scored { r2, aic, bic, ebic, .. } = *judged;
         PathPoint { lambda: fit.penalty, size, r2, aic, bic, ebic, cv_error: None, cv_deviation: None, entered, left }
     };
     fits.iter().zip(judged).map(point).collect()
@@ -313,7 +313,7 @@ fn points(moments: &Moments, problem: &Problem, fits: &[Fit], judged: &[Judged])
 
 fn add_folds(
     moments: &Moments,
-    total: &Sums,
+    total: &Comoments,
     task: &Task,
     recipe: &SolveRecipe,
     grid: &Grid,
@@ -328,7 +328,7 @@ fn add_folds(
     Ok(())
 }
 
-fn notes(problem: &Problem, task: &Task, recipe: &SolveRecipe, fit: &Fit) -> Vec<String> {
+fn notes(problem: &Standardized, task: &Task, recipe: &SolveRecipe, fit: &Fit) -> Vec<String> {
     let mut notes = Vec::new();
     let constant = task.features.len() - problem.size();
     if constant > 0 {

@@ -16,7 +16,7 @@ use faer::linalg::solvers::{Llt, Solve};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, MatRef, Par, Side};
 
-use super::problem::{Coefficients, Problem};
+use super::standardized::{Coefficients, Standardized};
 
 /// ε where there are too few rows.
 pub(crate) const FEW_ROWS_RIDGE: f64 = 1e-3;
@@ -26,7 +26,7 @@ const DEPENDENT_RIDGE: f64 = 1e-8;
 const PIVOT: f64 = 1e-10;
 
 /// The least-squares coefficients on `features`, of each output; `ridge` is added in any case.
-pub(crate) fn least_squares(problem: &Problem, features: &[usize], ridge: f64) -> Vec<Coefficients> {
+pub(crate) fn least_squares(problem: &Standardized, features: &[usize], ridge: f64) -> Vec<Coefficients> {
     if features.is_empty() {
         return vec![Vec::new(); problem.outputs()];
     }
@@ -47,7 +47,7 @@ pub(crate) fn least_squares(problem: &Problem, features: &[usize], ridge: f64) -
 }
 
 /// The factor of S + ridge·I on `features`; `None` if a pivot vanishes.
-fn factor(problem: &Problem, features: &[usize], ridge: f64) -> Option<Llt<f64>> {
+fn factor(problem: &Standardized, features: &[usize], ridge: f64) -> Option<Llt<f64>> {
     let entry = |i: usize, j: usize| problem.row(features[i])[features[j]] + if i == j { ridge } else { 0.0 };
     // Column by column, which is the matrix's own order: symmetric, so rows of S serve as columns.
     let matrix = Mat::from_fn(features.len(), features.len(), |i, j| entry(j, i));
@@ -77,14 +77,14 @@ pub(crate) struct Nested {
 
 impl Nested {
     /// Features in the order of their least-squares coefficients (`ols-th`).
-    pub(crate) fn thresholded(problem: &Problem, ridge: f64) -> Self {
+    pub(crate) fn thresholded(problem: &Standardized, ridge: f64) -> Self {
         let all: Vec<usize> = (0..problem.size()).collect();
         let order = ranked(problem.size(), &least_squares(problem, &all, ridge));
         Nested::along(problem, order)
     }
 
     /// Any order; it is cut where a feature depends on those before it, or there are no more rows than features.
-    pub(crate) fn along(problem: &Problem, mut order: Vec<usize>) -> Self {
+    pub(crate) fn along(problem: &Standardized, mut order: Vec<usize>) -> Self {
         order.truncate((problem.rows - 1.0).max(1.0) as usize);
         while !order.is_empty() {
             let row = |i: usize| problem.row(order[i]);
@@ -132,23 +132,23 @@ impl Nested {
 
 #[cfg(test)]
 mod tests {
-    use super::super::problem::Output;
+    use super::super::standardized::Output;
     use super::*;
-    use crate::moments::Sums;
+    use crate::moments::Comoments;
 
     const Y: Output = Output { column: 0, factor: 1.0, shift: 0.0 };
 
     /// y = 3a − 2b + 0.1c, columns y a b c, and a + b if asked.
-    fn problem(dependent: bool) -> Problem {
-        let mut sums = Sums::new(if dependent { 5 } else { 4 });
+    fn problem(dependent: bool) -> Standardized {
+        let mut sums = Comoments::new(if dependent { 5 } else { 4 });
         for i in 0..50_u64 {
-            let x = |salt: u64| crate::random::mix(i * 10 + salt) as f64 / u64::MAX as f64;
+            let x = |salt: u64| crate::rng::splitmix64(i * 10 + salt) as f64 / u64::MAX as f64;
             let (a, b, c) = (x(1), x(2), x(3));
             let mut row = vec![3.0 * a - 2.0 * b + 0.1 * c, a, b, c];
             row.extend(dependent.then_some(a + b));
             sums.observe_dense(&row, &[]);
         }
-        Problem::new(&sums, &(1..sums.size()).collect::<Vec<_>>(), &[Y])
+        Standardized::new(&sums, &(1..sums.size()).collect::<Vec<_>>(), &[Y])
     }
 
     #[test]

@@ -10,11 +10,11 @@
 
 use rayon::prelude::*;
 
-use super::annealing::anneal;
-use super::descent::Descent;
+use super::coordinate_descent::CoordinateDescent;
+use super::fsa::anneal;
 use super::ols::{Nested, least_squares, ranked};
 use super::penalty::Penalty;
-use super::problem::{Coefficients, Problem};
+use super::standardized::{Coefficients, Standardized};
 use crate::recipe::{SolveRecipe, Solver};
 
 /// Values of λ on a path, from the largest to this share of it.
@@ -76,13 +76,13 @@ fn penalties(largest: f64, share: f64) -> Vec<f64> {
 }
 
 /// The largest λ that any output has a use for.
-fn largest(problem: &Problem, recipe: &SolveRecipe) -> f64 {
+fn largest(problem: &Standardized, recipe: &SolveRecipe) -> f64 {
     let penalty = penalty_of(recipe);
-    (0..problem.outputs()).map(|output| Descent::largest(problem, output, penalty)).fold(0.0, f64::max)
+    (0..problem.outputs()).map(|output| CoordinateDescent::largest(problem, output, penalty)).fold(0.0, f64::max)
 }
 
 /// The grid on which a criterion chooses.
-pub(crate) fn grid(problem: &Problem, recipe: &SolveRecipe) -> Grid {
+pub(crate) fn grid(problem: &Standardized, recipe: &SolveRecipe) -> Grid {
     let most = problem.size().min((problem.rows - 1.0).max(1.0) as usize);
     match recipe.method {
         Solver::Ols => Grid::Whole,
@@ -98,7 +98,7 @@ pub(crate) fn grid(problem: &Problem, recipe: &SolveRecipe) -> Grid {
 }
 
 /// The share of the largest λ at which a path ends.
-fn end(problem: &Problem, largest: f64) -> f64 {
+fn end(problem: &Standardized, largest: f64) -> f64 {
     if problem.rows < MANY_ROWS * problem.size() as f64 || largest <= 0.0 {
         return SMALLEST;
     }
@@ -124,7 +124,7 @@ fn sizes(most: usize, count: usize) -> Vec<usize> {
 }
 
 /// The models of a grid.
-pub(crate) fn fits(problem: &Problem, recipe: &SolveRecipe, grid: &Grid) -> Vec<Fit> {
+pub(crate) fn fits(problem: &Standardized, recipe: &SolveRecipe, grid: &Grid) -> Vec<Fit> {
     let plain = |coefficients| Fit { penalty: None, coefficients };
     match grid {
         Grid::Whole => {
@@ -142,13 +142,13 @@ pub(crate) fn fits(problem: &Problem, recipe: &SolveRecipe, grid: &Grid) -> Vec<
             list.par_iter().map(|&penalty| ridge(problem, penalty, recipe.k)).collect()
         }
         Grid::Penalties(list) => {
-            let mut walk = Walk::new(problem, recipe);
+            let mut walk = PathSolver::new(problem, recipe);
             list.iter().map(|&penalty| walk.step(penalty)).collect()
         }
     }
 }
 
-fn ridge(problem: &Problem, penalty: f64, k: Option<usize>) -> Fit {
+fn ridge(problem: &Standardized, penalty: f64, k: Option<usize>) -> Fit {
     let all: Vec<usize> = (0..problem.size()).collect();
     let mut coefficients = least_squares(problem, &all, penalty);
     if let Some(k) = k.filter(|&k| k < problem.size()) {
@@ -158,7 +158,7 @@ fn ridge(problem: &Problem, penalty: f64, k: Option<usize>) -> Fit {
 }
 
 /// The models met on the way to exactly `k` features; the last is the one.
-pub(crate) fn exactly(problem: &Problem, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
+pub(crate) fn exactly(problem: &Standardized, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
     let plain = |coefficients| vec![Fit { penalty: None, coefficients }];
     match recipe.method {
         Solver::Ofsa => plain(anneal(problem, k)),
@@ -174,10 +174,10 @@ pub(crate) fn exactly(problem: &Problem, recipe: &SolveRecipe, k: usize) -> Vec<
 
 /// Walks down until there are `k` features. With a concave penalty a path grows, thins out as large weights are freed, and
 /// may have k features several times: it is walked on until there are far more, and the best fit of size k is taken.
-fn walk_to(problem: &Problem, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
+fn walk_to(problem: &Standardized, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
     let convex = penalty_of(recipe).is_convex();
     let share = if convex { DEEPEST } else { SMALLEST };
-    let mut walk = Walk::new(problem, recipe);
+    let mut walk = PathSolver::new(problem, recipe);
     let (mut found, mut best): (Vec<Fit>, Option<(f64, usize)>) = (Vec::new(), None);
     for penalty in penalties(largest(problem, recipe), share) {
         let mut start = walk.clone();
@@ -207,7 +207,7 @@ fn walk_to(problem: &Problem, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
 }
 
 /// A model of exactly `k` features between one with fewer (`walk` stands there) and one with more.
-fn between(walk: &mut Walk<'_>, smaller: Option<&Fit>, mut larger: Fit, k: usize) -> Fit {
+fn between(walk: &mut PathSolver<'_>, smaller: Option<&Fit>, mut larger: Fit, k: usize) -> Fit {
     let mut high = smaller.and_then(|fit| fit.penalty).or(larger.penalty).unwrap_or_default().ln();
     for _ in 0..HALVINGS {
         let low = larger.penalty.unwrap_or_default().ln();
@@ -227,16 +227,16 @@ fn between(walk: &mut Walk<'_>, smaller: Option<&Fit>, mut larger: Fit, k: usize
 
 /// A walk along λ, all outputs together.
 #[derive(Clone)]
-struct Walk<'a> {
-    problem: &'a Problem,
+struct PathSolver<'a> {
+    problem: &'a Standardized,
     recipe: &'a SolveRecipe,
-    descents: Vec<Descent<'a>>,
+    descents: Vec<CoordinateDescent<'a>>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(problem: &'a Problem, recipe: &'a SolveRecipe) -> Self {
-        let descent = |output| Descent::new(problem, output, penalty_of(recipe));
-        Walk { problem, recipe, descents: (0..problem.outputs()).map(descent).collect() }
+impl<'a> PathSolver<'a> {
+    fn new(problem: &'a Standardized, recipe: &'a SolveRecipe) -> Self {
+        let descent = |output| CoordinateDescent::new(problem, output, penalty_of(recipe));
+        PathSolver { problem, recipe, descents: (0..problem.outputs()).map(descent).collect() }
     }
 
     fn step(&mut self, penalty: f64) -> Fit {
@@ -260,7 +260,7 @@ impl<'a> Walk<'a> {
         kept.truncate(k);
         kept.sort_unstable();
         let alone = self.problem.restricted(&kept);
-        let mut walk = Walk::new(&alone, self.recipe);
+        let mut walk = PathSolver::new(&alone, self.recipe);
         let found = walk.step(fit.penalty.unwrap_or_default());
         if found.support().len() == k {
             let back = |pairs: &Coefficients| pairs.iter().map(|&(at, beta)| (kept[at], beta)).collect();
@@ -285,21 +285,21 @@ mod tests {
     }
 
     /// Rows whose target hardly depends on one of its two columns, and hardly on chance.
-    fn faint(rows: u64) -> Problem {
-        let mut sums = crate::moments::Sums::new(3);
+    fn faint(rows: u64) -> Standardized {
+        let mut sums = crate::moments::Comoments::new(3);
         for i in 0..rows {
-            let x = |salt: u64| crate::random::mix(i * 10 + salt) as f64 / u64::MAX as f64 - 0.5;
+            let x = |salt: u64| crate::rng::splitmix64(i * 10 + salt) as f64 / u64::MAX as f64 - 0.5;
             let (a, b) = (x(1), x(2));
             sums.observe_dense(&[a + 2e-4 * b + 1e-5 * x(3), a, b], &[]);
         }
-        let target = super::super::problem::Output { column: 0, factor: 1.0, shift: 0.0 };
-        Problem::new(&sums, &[1, 2], &[target])
+        let target = super::super::standardized::Output { column: 0, factor: 1.0, shift: 0.0 };
+        Standardized::new(&sums, &[1, 2], &[target])
     }
 
     #[test]
     fn many_rows_are_followed_to_what_they_can_tell() {
         let recipe = SolveRecipe::new(Solver::Lasso);
-        let longest = |problem: &Problem| {
+        let longest = |problem: &Standardized| {
             let fits = fits(problem, &recipe, &grid(problem, &recipe));
             (fits.len(), fits.last().expect("a path").support().len())
         };

@@ -3,7 +3,7 @@
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
 use crate::data::FeatureId;
-use crate::model::{Model, Output, Seen, Selection, Step};
+use crate::model::{Model, Output, SizePath, SizePoint, TrainingSummary};
 use crate::select::smallest_on_path;
 use crate::trainer::{ScaledWeight, TrainingData, output};
 
@@ -25,16 +25,16 @@ pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, chosen: usize) -
     let step = &ensembles.steps[chosen];
     let largest = step.active.len().saturating_mul(KEPT_SIZES);
     let kept = |step: &SizeStep| if step.active.len() <= largest { outputs(data, ensembles, step) } else { Vec::new() };
-    let ladder: Vec<Step> = ensembles.steps.iter().map(|step| path_step(step, data, kept(step))).collect();
-    let outputs = ladder[chosen].outputs.clone();
-    let selection = Selection { paths: ensembles.main.ensemble.paths(), chosen, ladder };
-    Model { selection: Some(selection), ..model_of(data, ensembles, step, outputs) }
+    let sizes: Vec<SizePoint> = ensembles.steps.iter().map(|step| path_step(step, data, kept(step))).collect();
+    let outputs = sizes[chosen].outputs.clone();
+    let size_path = SizePath { paths: ensembles.main.ensemble.paths(), chosen, sizes };
+    Model { size_path: Some(size_path), ..model_of(data, ensembles, step, outputs) }
 }
 
 /// A size as the model file holds it.
-pub(super) fn path_step(step: &SizeStep, data: &TrainingData, outputs: Vec<Output>) -> Step {
+pub(super) fn path_step(step: &SizeStep, data: &TrainingData, outputs: Vec<Output>) -> SizePoint {
     let (unit, standard_error) = (data.targets.loss_unit(), step.holdout.standard_error());
-    Step {
+    SizePoint {
         size: step.active.len(),
         gravity: step.gravity,
         loss: step.holdout.loss * unit,
@@ -47,11 +47,11 @@ pub(super) fn path_step(step: &SizeStep, data: &TrainingData, outputs: Vec<Outpu
 
 /// The model of a size by itself, with its [`outputs`].
 pub(super) fn model_of(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep, outputs: Vec<Output>) -> Model {
-    let seen = Seen {
+    let seen = TrainingSummary {
         passes: ensembles.done.div_ceil(data.buffered_rows) as u32,
         progressive_loss: step.holdout.loss * data.targets.loss_unit(),
         progressive_error: step.holdout.error,
-        ..Seen::default()
+        ..TrainingSummary::default()
     };
     data.model(outputs, seen)
 }
@@ -73,11 +73,11 @@ pub(super) fn raw_outputs(
             id,
             weight: calibration.slope * means.weights[position],
             column: column(id),
-            stability: Some(means.votes[position]),
+            frequency: Some(means.votes[position]),
             evidence: Some([means.evidence[position], means.spread[position]]),
         };
         let weights = step.active.iter().enumerate().map(weighted);
-        output(&data.targets, &data.dictionary, number, calibration.apply(means.bias), weights)
+        output(&data.targets, &data.vocabulary, number, calibration.apply(means.bias), weights)
     };
     (0..step.outputs.len()).map(of_output).collect()
 }

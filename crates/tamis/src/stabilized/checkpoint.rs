@@ -5,7 +5,7 @@ use super::ensemble::SizeStep;
 use super::holdout::{HoldoutScore, RowScore};
 use super::platt::Calibration;
 use super::stage::PathMeans;
-use crate::data::{Packed, State, StateError};
+use crate::data::{State, StateError, ToF64s};
 
 /// Writes where a fits stands.
 pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
@@ -70,7 +70,7 @@ pub(super) fn warm_start(fits: &mut CrossFit, state: &mut State, forget: f64) ->
     Ok(())
 }
 
-impl Packed for RowScore {
+impl ToF64s for RowScore {
     const WIDTH: usize = 3;
     fn pack(&self, out: &mut Vec<f64>) {
         out.extend([self.loss, f64::from(u8::from(self.wrong)), self.weight]);
@@ -80,7 +80,7 @@ impl Packed for RowScore {
     }
 }
 
-impl Packed for Calibration {
+impl ToF64s for Calibration {
     const WIDTH: usize = 2;
     fn pack(&self, out: &mut Vec<f64>) {
         out.extend([self.slope, self.shift]);

@@ -4,7 +4,7 @@ use super::build_model::{path_step, raw_outputs};
 use super::checkpoint::load_steps;
 use super::ensemble::SizeStep;
 use crate::data::{State, StateError};
-use crate::model::{Output, Selection, Step};
+use crate::model::{Output, SizePath, SizePoint};
 use crate::trainer::TrainingData;
 
 /// The outputs of the last size and the path that led to it; `None` where no size is kept: before the first is finished, and
@@ -13,7 +13,7 @@ pub(crate) fn checkpoint_model(
     state: &mut State,
     is_complete: bool,
     data: &mut TrainingData,
-) -> Result<Option<(Vec<Output>, Selection)>, StateError> {
+) -> Result<Option<(Vec<Output>, SizePath)>, StateError> {
     let (steps, outputs) = (state.take_count("steps")?, state.take_count("outputs")? as usize);
     let paths = state.take_count("paths")? as usize;
     if is_complete || steps == 0 {
@@ -22,20 +22,20 @@ pub(crate) fn checkpoint_model(
     data.scale.restore_centres(state.take("centres")?);
     let steps = load_steps(state, steps, outputs)?;
     if !steps.iter().all(|step| fits(step, outputs, data)) {
-        return Err(state.misfit("steps"));
+        return Err(state.wrong_shape("steps"));
     }
     let column = |id| (data.scale.divisor(id), data.scale.centre(id));
     let last = raw_outputs(steps.last().expect("there is one"), data, column);
-    let mut ladder: Vec<Step> = steps.iter().map(|step| path_step(step, data, Vec::new())).collect();
-    let chosen = ladder.len() - 1;
-    ladder[chosen].outputs = last.clone();
-    Ok(Some((last, Selection { paths, chosen, ladder })))
+    let mut sizes: Vec<SizePoint> = steps.iter().map(|step| path_step(step, data, Vec::new())).collect();
+    let chosen = sizes.len() - 1;
+    sizes[chosen].outputs = last.clone();
+    Ok(Some((last, SizePath { paths, chosen, sizes })))
 }
 
 /// Whether all lists of a size have the right length, whatever the file holds.
 fn fits(step: &SizeStep, outputs: usize, data: &TrainingData) -> bool {
     let size = step.active.len();
-    let is_known = step.active.iter().all(|&id| (id as usize) < data.dictionary.span());
+    let is_known = step.active.iter().all(|&id| (id as usize) < data.vocabulary.span());
     let has_size = step.outputs.iter().all(|means| {
         [&means.weights, &means.evidence, &means.spread, &means.votes].iter().all(|list| list.len() == size)
     });

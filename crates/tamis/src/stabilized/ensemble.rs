@@ -1,4 +1,4 @@
-//! The ensemble: blocks of paths fits down the ladder together.
+//! The ensemble: blocks of paths fits down the sizes together.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl SizeStep {
     }
 }
 
-/// All paths of all outputs, at some step of the ladder.
+/// All paths of all outputs, at some step of the sizes.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
     settings: Settings,
@@ -245,7 +245,7 @@ impl Ensemble {
     pub fn load(&mut self, state: &mut State) -> Result<(), StateError> {
         self.active = state.take("active")?.into_iter().map(|id| id as FeatureId).collect();
         let threshold = state.take("threshold")?;
-        let [gravity, step] = threshold[..] else { return Err(state.misfit("threshold")) };
+        let [gravity, step] = threshold[..] else { return Err(state.wrong_shape("threshold")) };
         self.plan.threshold = SoftThreshold { gravity, step };
         self.length = state.take_count("length")?;
         self.visited = state.take_count("visited")?;
@@ -256,7 +256,7 @@ impl Ensemble {
             let name = format!("block{number}.bias");
             let biases = state.take(&name)?;
             if biases.len() != 2 * LANES + 1 || block.paths.cells.len() != self.active.len() {
-                return Err(state.misfit(&name));
+                return Err(state.wrong_shape(&name));
             }
             block.paths.bias.copy_from_slice(&biases[..LANES]);
             block.paths.bias_norm.copy_from_slice(&biases[LANES..2 * LANES]);

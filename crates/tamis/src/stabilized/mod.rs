@@ -2,7 +2,7 @@
 //!
 //! Sources: Ma & Zheng 2016, *Stabilized Sparse Online Learning for Sparse Data* (JMLR 18): informative truncation
 //! (Algorithm 2), stability selection over M paths (Algorithm 3, eq. 8), annealed rejection (eq. 11–12); Meinshausen &
-//! Bühlmann, *Stability Selection* (JRSS B 72, 2010): halves of the data; Xiao, *Dual Averaging Methods for Regularized
+//! Bühlmann, *Stability SizePath* (JRSS B 72, 2010): halves of the data; Xiao, *Dual Averaging Methods for Regularized
 //! Stochastic Learning* (JMLR 11, 2010) and Duchi, Hazan & Singer (JMLR 12, 2011): the paths. To the letter of the first
 //! paper: [`paper`].
 //!
@@ -27,7 +27,7 @@
 //! | Π_j | [`Means::votes`] | | share of paths and moments with w_j ≠ 0 (eq. 8); reported |
 //!
 //! Departures. Rows are owned by a hash of their content and not dealt by chance: the halves are a function of the data,
-//! whatever its order. Gravity acts on u, so a feature is shrunk in proportion to the root of its own information and not
+//! whatever its order. TruncatedL1 acts on u, so a feature is shrunk in proportion to the root of its own information and not
 //! to the count of its updates (E9). Dual averaging never truncates z: an early gravity that was wrong is forgiven. The
 //! rejection rate is exact (the rung), not annealed without end. Paths of a classifier are driven by the hinge loss also
 //! when probabilities are asked for: a logistic slope never falls silent, and on unbalanced data the many rows of the

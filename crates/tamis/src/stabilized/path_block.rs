@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Packed, Row};
+use crate::data::{Row, ToF64s};
 
 /// PathBlock in a block.
 pub const LANES: usize = 8;
@@ -26,7 +26,7 @@ pub struct Cell {
     pub norm: Lanes8,
 }
 
-impl Packed for Cell {
+impl ToF64s for Cell {
     const WIDTH: usize = 2 * LANES;
     fn pack(&self, out: &mut Vec<f64>) {
         out.extend(self.sum);

@@ -18,8 +18,8 @@ use super::subsamples::HashedRows;
 use super::trainer::params_of;
 use crate::data::Batch;
 use crate::loss::{AnyLoss, LossKind};
-use crate::random::mix;
 use crate::refine::{Refinement, margins};
+use crate::rng::splitmix64;
 use crate::select::Estimate;
 use crate::trainer::TrainingData;
 
@@ -63,14 +63,14 @@ pub(super) fn refine(data: &TrainingData, ensembles: &mut CrossFit, step: &mut S
 fn gather(ensembles: &mut CrossFit, all_rows: u64) -> Option<(Batch, Vec<Batch>)> {
     let CrossFit { main, folds, sample, threads, .. } = ensembles;
     let limit = hash_limit(MAX_ENTRIES, main.transform.entries(main.ensemble.active(), all_rows));
-    let rows = sample.row_hashes.iter().filter(|&row_hash| mix(row_hash ^ 2) <= limit).count();
+    let rows = sample.row_hashes.iter().filter(|&row_hash| splitmix64(row_hash ^ 2) <= limit).count();
     if rows < ROWS_PER_FEATURE * main.ensemble.active().len() {
         return None;
     }
     let restrict = |member: &mut FoldedEnsemble| {
         let mut rows = HashedRows::default();
         for (example, row_hash) in sample.iter() {
-            if mix(row_hash ^ 2) <= limit && member.trains_on(row_hash) {
+            if splitmix64(row_hash ^ 2) <= limit && member.trains_on(row_hash) {
                 member.transform.restrict(example, row_hash, &mut rows);
             }
         }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::subsamples::HashedRows;
-use crate::data::{ColumnScale, Dictionary, Example, FeatureId, Row, RowScale, scaled};
-use crate::random::mix;
+use crate::data::{ColumnScaler, Example, FeatureId, Row, RowScale, Vocabulary, scaled};
 use crate::recipe::Recipe;
+use crate::rng::splitmix64;
 use crate::trainer::content_hash;
 
 const NONE: u32 = u32::MAX;
@@ -27,10 +27,10 @@ impl DuplicateCounter {
         if transform.has_key(example.row) {
             return content;
         }
-        let whole = mix(content ^ mix(example.target.to_bits() ^ mix(example.weight.to_bits())));
+        let whole = splitmix64(content ^ splitmix64(example.target.to_bits() ^ splitmix64(example.weight.to_bits())));
         let count = self.seen.entry(whole).or_insert(0);
         *count += 1;
-        if *count == 1 { content } else { mix(whole ^ *count) }
+        if *count == 1 { content } else { splitmix64(whole ^ *count) }
     }
 }
 
@@ -61,14 +61,14 @@ pub(super) struct RowTransform {
 }
 
 impl RowTransform {
-    pub(super) fn new(dictionary: &Dictionary, scale: &ColumnScale, recipe: &Recipe) -> Self {
-        let span = dictionary.span() as FeatureId;
+    pub(super) fn new(vocabulary: &Vocabulary, scale: &ColumnScaler, recipe: &Recipe) -> Self {
+        let span = vocabulary.span() as FeatureId;
         let is_key = |key: &str, name: &str| matches!(name.strip_prefix(key), Some(rest) if rest.is_empty() || rest.starts_with('='));
         let key = recipe.row_id();
         RowTransform {
             row_scale: recipe.row_scaling(),
-            keys: (0..span).map(|id| key.is_some_and(|key| is_key(key, &dictionary.name(id)))).collect(),
-            names: (0..span).map(|id| dictionary.name_hash(id)).collect(),
+            keys: (0..span).map(|id| key.is_some_and(|key| is_key(key, &vocabulary.name(id)))).collect(),
+            names: (0..span).map(|id| vocabulary.name_hash(id)).collect(),
             columns: (0..span).map(|id| (scale.divisor(id), scale.centre(id))).collect(),
             sizes: Arc::new([]),
             counts: Arc::new([]),

@@ -10,7 +10,7 @@ use super::subsamples::{HashedRows, Subsamples};
 use super::trainer::{check_memory, params_of};
 use crate::data::{FeatureId, OutputCoding, TargetKind};
 use crate::loss::{AnyLoss, LossKind};
-use crate::random::mix;
+use crate::rng::splitmix64;
 use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
 
 /// Held-out rows, at most: the error of a model is then known to about a third of a percent.
@@ -49,8 +49,8 @@ pub(super) fn set_up(
     paths: Option<usize>,
 ) -> Result<CrossFit, TrainError> {
     let data = &*session.data;
-    let mut transform = RowTransform::new(&data.dictionary, &data.scale, &data.recipe);
-    let everything: Vec<FeatureId> = data.dictionary.ids().filter(|&id| !transform.is_key(id)).collect();
+    let mut transform = RowTransform::new(&data.vocabulary, &data.scale, &data.recipe);
+    let everything: Vec<FeatureId> = data.vocabulary.ids().filter(|&id| !transform.is_key(id)).collect();
     transform.set_active(&everything);
     let survey = survey(data, rows, &mut transform, &everything)?;
     let active = candidates(&everything, &survey, data.recipe.k);
@@ -92,7 +92,7 @@ fn survey(
     transform: &mut RowTransform,
     everything: &[FeatureId],
 ) -> Result<Survey, TrainError> {
-    let span = data.dictionary.span();
+    let span = data.vocabulary.span();
     let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span] };
     let share = 1.0 / rows.rows as f64;
     let mut scaled = HashedRows::default();
@@ -181,10 +181,10 @@ fn hash_and_sample(rows: &mut BufferedRows, ensembles: &mut CrossFit, entries: u
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
             let row_hash = duplicates.row_hash(&ensembles.main.transform, example);
             ensembles.row_hashes[number] = row_hash;
-            if mix(row_hash ^ 1) <= holdout {
+            if splitmix64(row_hash ^ 1) <= holdout {
                 ensembles.add_holdout_row(example, row_hash);
             }
-            if mix(row_hash ^ 2) <= sample {
+            if splitmix64(row_hash ^ 2) <= sample {
                 ensembles.main.transform.scale(example, row_hash, &mut ensembles.sample);
             }
         }

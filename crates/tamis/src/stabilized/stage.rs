@@ -6,7 +6,7 @@
 
 use super::path_block::{LANES, Lanes8, PathBlock, SoftThreshold, evidence};
 use super::subsamples::{HashedRows, Subsamples};
-use crate::data::{OutputCoding, Packed, prefetch};
+use crate::data::{OutputCoding, ToF64s, prefetch};
 use crate::loss::{AnyLoss, Loss};
 
 /// How targets are coded for one output, and how its classes are weighted.
@@ -60,7 +60,7 @@ pub struct Block {
     pub bias: f64,
 }
 
-/// Sums over the paths of a block and the tallies of a stage.
+/// Comoments over the paths of a block and the tallies of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FeatureTally {
     /// Σ u.
@@ -73,7 +73,7 @@ pub struct FeatureTally {
     pub votes: f64,
 }
 
-impl Packed for FeatureTally {
+impl ToF64s for FeatureTally {
     const WIDTH: usize = 4;
     fn pack(&self, out: &mut Vec<f64>) {
         out.extend([self.evidence, self.square, self.weight, self.votes]);

@@ -1,7 +1,7 @@
 //! HashedRows as the paths see them, and which path contains which row.
 
 use crate::data::{Batch, Example};
-use crate::random::mix;
+use crate::rng::splitmix64;
 
 use super::path_block::LANES;
 
@@ -85,7 +85,7 @@ impl Subsamples {
 
     /// The fold a row belongs to.
     pub fn fold(row_hash: u64, folds: u64) -> u64 {
-        ((u128::from(mix(row_hash)) * u128::from(folds)) >> 64) as u64
+        ((u128::from(splitmix64(row_hash)) * u128::from(folds)) >> 64) as u64
     }
 
     /// Whether a path contains a row.
@@ -94,7 +94,7 @@ impl Subsamples {
         if self.excluded.is_some_and(|(fold, folds)| Self::fold(row_hash, folds) == fold) {
             return false;
         }
-        mix(row_hash ^ (path as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)) <= self.limit
+        splitmix64(row_hash ^ (path as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)) <= self.limit
     }
 
     /// Ownership of the paths `first`, `first + 1`, … of a block, of which there are `count`.
@@ -111,9 +111,10 @@ mod tests {
     #[test]
     fn every_path_owns_its_own_half() {
         let subsamples = Subsamples::new(0.5);
-        let owned = |path: usize| (0..10_000u64).filter(|&row| subsamples.contains(path, mix(row))).count();
-        let both =
-            (0..10_000u64).filter(|&row| subsamples.contains(0, mix(row)) && subsamples.contains(1, mix(row))).count();
+        let owned = |path: usize| (0..10_000u64).filter(|&row| subsamples.contains(path, splitmix64(row))).count();
+        let both = (0..10_000u64)
+            .filter(|&row| subsamples.contains(0, splitmix64(row)) && subsamples.contains(1, splitmix64(row)))
+            .count();
         assert!((0..32).all(|path| (4_800..5_200).contains(&owned(path))));
         assert!((2_300..2_700).contains(&both), "halves are independent: {both}");
     }

@@ -7,8 +7,8 @@ use super::path_block::BYTES_PER_BLOCK;
 use super::refinement::refine;
 use super::setup::set_up;
 use crate::data::{Example, State};
+use crate::io::Block;
 use crate::model::Model;
-use crate::read::Block;
 use crate::recipe::{MethodParams, Recipe, StabilizedParams};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, SizeReport, TrainError, Trainer, TrainingData};
 
@@ -35,8 +35,8 @@ impl StabilizedTrainer {
         rows: &mut BufferedRows,
         mut resume: Option<Checkpoint>,
     ) -> Result<Self, TrainError> {
-        if let Some(k) = session.data.recipe.k.filter(|&k| k > session.data.dictionary.len()) {
-            let seen = session.data.dictionary.len();
+        if let Some(k) = session.data.recipe.k.filter(|&k| k > session.data.vocabulary.len()) {
+            let seen = session.data.vocabulary.len();
             session.observer.note(&format!("{k} features were asked for, but only {seen} were seen: all are kept"));
         }
         let paths = resume.as_mut().and_then(|saved| saved.state.take_count("paths").ok()).map(|paths| paths as usize);
@@ -165,7 +165,7 @@ impl Trainer for StabilizedTrainer {
     fn model(&self, data: &TrainingData) -> Result<Model, TrainError> {
         let steps = &self.ensembles.steps;
         if let Some(step) = steps.iter().find(|step| !step.is_finite()) {
-            let name = |id| format!("{:?}", data.dictionary.name(id));
+            let name = |id| format!("{:?}", data.vocabulary.name(id));
             let feature = step.not_finite().map_or("the intercept".into(), name);
             return Err(TrainError::Diverged { row: self.ensembles.done, feature });
         }

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
 use super::Plan;
-use crate::random::mix;
+use crate::rng::splitmix64;
 
 /// The place of the stream that plants the truth, far from any row.
 const SETUP: u64 = u64::MAX;
@@ -20,8 +20,8 @@ impl Stream {
     /// The stream of row `row`, counted from 0.
     pub(super) fn of_row(plan: &Plan, row: u64) -> Self {
         // For one seed and kind the key is a bijection of the row: two rows never share a stream.
-        let key = mix(mix(mix(plan.seed).wrapping_add(plan.kind as u64)).wrapping_add(row));
-        let [high, low, stream] = [1, 2, 3].map(|part| u128::from(mix(key.wrapping_add(part))));
+        let key = splitmix64(splitmix64(splitmix64(plan.seed).wrapping_add(plan.kind as u64)).wrapping_add(row));
+        let [high, low, stream] = [1, 2, 3].map(|part| u128::from(splitmix64(key.wrapping_add(part))));
         Stream(Pcg64::new(high << 64 | low, stream))
     }
 
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn mix_of_zero_is_the_published_first_number() {
         // SplitMix64 seeded with 0 starts with this number.
-        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(splitmix64(0), 0xe220_a839_7b1d_cdaf);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The model that a checkpoint holds: what is known where the training stands. For reports; no rows are needed.
 
 use crate::data::State;
-use crate::learn::AnyLearner;
-use crate::learn::Learner;
-use crate::model::{Model, Seen};
+use crate::learners::AnyLearner;
+use crate::learners::Learner;
+use crate::model::{Model, TrainingSummary};
 use crate::online::{OneVsRest, Support};
 use crate::recipe::Method;
 use crate::stabilized;
@@ -24,10 +24,10 @@ impl Checkpoint {
         match data.recipe.method.kind() {
             Method::Stabilized | Method::StabilizedPublished => {
                 let found = stabilized::checkpoint_model(&mut state, self.header.is_complete, &mut data);
-                let Some((outputs, selection)) = found.map_err(invalid)? else { return Ok(None) };
-                let last = &selection.ladder[selection.chosen];
-                let seen = Seen { progressive_loss: last.loss, progressive_error: last.error, ..seen };
-                Ok(Some(Model { selection: Some(selection), ..data.model(outputs, seen) }))
+                let Some((outputs, size_path)) = found.map_err(invalid)? else { return Ok(None) };
+                let last = &size_path.sizes[size_path.chosen];
+                let seen = TrainingSummary { progressive_loss: last.loss, progressive_error: last.error, ..seen };
+                Ok(Some(Model { size_path: Some(size_path), ..data.model(outputs, seen) }))
             }
             Method::TwoStage => {
                 let start = EpochSgd::for_recipe(&data.recipe, data.targets.loss_fn);
@@ -43,7 +43,7 @@ impl Checkpoint {
     fn data(&self) -> TrainingData {
         TrainingData {
             recipe: self.header.recipe.clone(),
-            dictionary: self.dictionary.clone(),
+            vocabulary: self.vocabulary.clone(),
             scale: self.scale(),
             targets: self.targets(),
             columns: self.header.columns.clone(),
@@ -56,26 +56,26 @@ impl Checkpoint {
     }
 
     /// Progressive validation up to here.
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> TrainingSummary {
         let (rows, done) = (self.header.buffered_rows, self.header.position.done);
         // Rows after the buffered ones are passed over once.
         let is_buffered = self.header.fingerprint.0 <= rows;
         let passes = if is_buffered { done.div_ceil(rows.max(1)).clamp(1, 1_000_000) } else { 1 };
-        Seen { passes: passes as u32, ..self.header.position.progressive.seen(&self.targets()) }
+        TrainingSummary { passes: passes as u32, ..self.header.position.progressive.seen(&self.targets()) }
     }
 }
 
 fn learners_model<L: Learner + Clone + Send + Sync>(
     start: L,
     data: &TrainingData,
-    seen: Seen,
+    seen: TrainingSummary,
     state: &mut State,
 ) -> Result<Model, crate::data::StateError> {
     let mut learners = OneVsRest::new(start, data.targets.outputs(), &Threads::new(1));
     learners.load(state)?;
     let support = Support::of(&learners, data.recipe.k);
-    if support.ids.last().is_some_and(|&id| id as usize >= data.dictionary.span()) {
-        return Err(state.misfit("names"));
+    if support.ids.last().is_some_and(|&id| id as usize >= data.vocabulary.span()) {
+        return Err(state.wrong_shape("names"));
     }
     Ok(data.model(support.outputs(learners.learners(), data), seen))
 }

@@ -1,8 +1,8 @@
 //! A whole stream in, a model out.
 
 use super::training::Training;
+use crate::io::{RowSource, RowStream};
 use crate::model::Model;
-use crate::read::{RowSource, RowStream};
 use crate::recipe::Recipe;
 use crate::trainer::{Checkpoint, FitOptions, Observer, TrainError};
 

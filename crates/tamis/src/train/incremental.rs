@@ -9,11 +9,11 @@ use std::path::Path;
 
 use super::training::Training;
 use crate::data::{Batch, Example, FeatureId, Label, LabelCode, Parts, ScaleKind, State, StateError, TargetEncoder};
+use crate::io::{Block, ReadOptions};
 use crate::loss::LossKind;
 use crate::online::OnlineTrainer;
 use crate::online::initial_step;
 use crate::param::names;
-use crate::read::{Block, ReadOptions};
 use crate::recipe::Recipe;
 use crate::trainer::{BufferPlan, Checkpoint, FitOptions, Position, TrainError, checkpoint_bytes};
 
@@ -107,7 +107,7 @@ impl Training {
             if targets.is_numbers() { TargetSpec::Numbers } else { TargetSpec::Classes(targets.classes().to_vec()) };
         let mut training = Training::incremental(&Recipe { passes: Some(1), ..recipe.clone() }, spec, threads)?;
         training.data.recipe = recipe;
-        training.data.dictionary = checkpoint.dictionary.clone();
+        training.data.vocabulary = checkpoint.vocabulary.clone();
         if checkpoint.state.arrays().contains_key("rows.offsets") {
             training.buffer_again(&mut checkpoint)?;
         } else {
@@ -119,14 +119,14 @@ impl Training {
     /// Buffers the rows that waited.
     fn buffer_again(&mut self, checkpoint: &mut Checkpoint) -> Result<(), TrainError> {
         let invalid = checkpoint.invalid_state();
-        let span = self.data.dictionary.span();
+        let span = self.data.vocabulary.span();
         let rows = take_rows(&mut checkpoint.state, span).map_err(&invalid)?;
         for example in rows.examples() {
             let label = match &self.declared {
                 None => Some(Label::Number(example.target)).filter(|_| example.target.is_finite()),
                 Some(declared) => declared.classes().get(example.target as usize).cloned(),
             };
-            let label = label.ok_or_else(|| invalid(checkpoint.state.misfit("rows.targets")))?;
+            let label = label.ok_or_else(|| invalid(checkpoint.state.wrong_shape("rows.targets")))?;
             self.rows.restore(example, &label, &mut self.data)?;
         }
         Ok(())
@@ -190,7 +190,7 @@ fn take_rows(state: &mut State, span: usize) -> Result<Batch, StateError> {
     let alike = offsets.len() == targets.len() + 1 && targets.len() == weights.len() && ids.len() == values.len();
     let finite = values.iter().all(|value| value.is_finite()) && weights.iter().all(|weight| *weight >= 0.0);
     if !(whole && alike && finite && ids.iter().all(|&id| (id as usize) < span)) {
-        return Err(state.misfit("rows"));
+        return Err(state.wrong_shape("rows"));
     }
     Ok(Batch::from_parts(offsets, ids, values, targets, weights))
 }

@@ -1,16 +1,16 @@
 use super::*;
-use crate::data::{Label, ParsedRows, ScaleKind, TaskKind};
+use crate::data::{Label, RawRows, ScaleKind, TaskKind};
+use crate::io::{Block, Dense, Labels, MatrixRows, RowSource};
 use crate::model::Model;
-use crate::random::mix;
-use crate::read::{Block, Dense, Labels, MatrixRows, RowSource};
 use crate::recipe::Method;
 use crate::recipe::Recipe;
+use crate::rng::splitmix64;
 
 const COLUMNS: usize = 12;
 
 /// Cells, of which most are zero and some large, and labels that follow two of the columns.
 fn data(rows: usize, classes: usize) -> (Vec<f64>, Vec<f64>) {
-    let random = |at: usize| mix(at as u64 + 1) as f64 / u64::MAX as f64;
+    let random = |at: usize| splitmix64(at as u64 + 1) as f64 / u64::MAX as f64;
     let cell = |at: usize| if random(3 * at) < 0.3 { random(3 * at + 1) * [1.0, 40.0][at % 2] - 0.3 } else { 0.0 };
     let cells: Vec<f64> = (0..rows * COLUMNS).map(cell).collect();
     let score = |row: usize| cells[row * COLUMNS + 2] - cells[row * COLUMNS + 5] / 40.0;
@@ -190,7 +190,7 @@ fn complaints_say_what_to_do() {
     assert!(one.to_string().contains("two are needed"));
     let mut training = Training::incremental(&ftrl(), spec(2), 1).unwrap();
     assert!(training.model().unwrap_err().to_string().contains("no rows"));
-    let mut rows = ParsedRows::by_index();
+    let mut rows = RawRows::by_index();
     rows.push_index(1, 1.0);
     rows.end_row(Label::Number(7.0), 1.0, 0);
     let block = Block { rows, file: "X".into(), first_line: 1 };

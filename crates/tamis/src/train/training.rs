@@ -6,12 +6,12 @@
 
 use std::fmt;
 
-use crate::data::{ColumnScale, Dictionary, ParsedRows, RowStoreOptions, TargetEncoder};
+use crate::data::{ColumnScaler, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
+use crate::io::{Block, ReadError};
 use crate::model::{Model, Predictor};
 use crate::online::OnlineTrainer;
 use crate::param::names;
-use crate::parse::columns::KnownColumns;
-use crate::read::{Block, ReadError};
+use crate::parse::schema::ModelSchema;
 use crate::recipe::{Method, Recipe, RecipeError};
 use crate::stabilized::StabilizedTrainer;
 use crate::stabilized::published::PublishedTrainer;
@@ -72,13 +72,13 @@ impl Training {
         plan: BufferPlan,
         resume: Option<Checkpoint>,
     ) -> Self {
-        let (dictionary, scale, rows_before) = match &resume {
-            Some(checkpoint) => (checkpoint.dictionary.clone(), checkpoint.scale(), checkpoint.rows_before()),
-            None => (Dictionary::new(recipe.hash_bits), ColumnScale::new(recipe.scaling()), 0),
+        let (vocabulary, scale, rows_before) = match &resume {
+            Some(checkpoint) => (checkpoint.vocabulary.clone(), checkpoint.scale(), checkpoint.rows_before()),
+            None => (Vocabulary::new(recipe.hash_bits), ColumnScaler::new(recipe.scaling()), 0),
         };
         let mut data = TrainingData {
             recipe: recipe.clone(),
-            dictionary,
+            vocabulary,
             scale,
             targets: TargetEncoder::undecided(&recipe.target_options()),
             columns: None,
@@ -118,11 +118,11 @@ impl Training {
     /// Bytes of learner, names and scaling.
     pub fn bytes(&self) -> usize {
         let learner = self.trainer.as_ref().map_or(0, |trainer| trainer.bytes());
-        learner + self.data.dictionary.bytes() + self.data.scale.bytes()
+        learner + self.data.vocabulary.bytes() + self.data.scale.bytes()
     }
 
     /// Sets the columns of the table the rows come from, if they are not known yet.
-    pub fn set_columns(&mut self, columns: impl FnOnce() -> Option<KnownColumns>) {
+    pub fn set_columns(&mut self, columns: impl FnOnce() -> Option<ModelSchema>) {
         if self.data.columns.is_none() {
             self.data.columns = columns();
         }
@@ -187,7 +187,7 @@ impl Training {
         let Training { data, rows, resume, declared, .. } = self;
         rows.store.finish()?;
         if rows.is_shuffled() && !data.recipe.method.info().follows_order {
-            let known = resume.as_ref().map_or(0, |checkpoint| checkpoint.dictionary.span());
+            let known = resume.as_ref().map_or(0, |checkpoint| checkpoint.vocabulary.span());
             rows.put_in_canonical_order(data, known)?;
         }
         data.scale.finish();
@@ -237,7 +237,7 @@ impl Training {
 
     /// Margins of rows, in units of the label: one row after the other, one margin an output. Where the model has exactly k
     /// features, or the first rows still wait, a model is built for it; else this costs as much as the rows.
-    pub fn margins(&self, rows: &ParsedRows) -> Result<Vec<f64>, TrainError> {
+    pub fn margins(&self, rows: &RawRows) -> Result<Vec<f64>, TrainError> {
         let direct = self.trainer.as_ref().and_then(|trainer| trainer.margins(&self.data, rows));
         if let Some(margins) = direct {
             return margins;

@@ -2,10 +2,10 @@
 
 use super::{TrainError, TrainingData, fingerprints};
 use crate::data::{
-    Dictionary, Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind,
-    TargetEncoder,
+    Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind, TargetEncoder,
+    Vocabulary,
 };
-use crate::read::Block;
+use crate::io::Block;
 use crate::recipe::{Family, ROW_NUMBER, Recipe};
 
 /// Rows that are enough for one pass: smaller data is passed over until this many rows are learned, at most 20 times.
@@ -85,7 +85,7 @@ impl BufferedRows {
             fingerprint: 0,
             is_all: false,
             plan,
-            numbering: plan.is_numbered.then(|| Numbering::new(&mut data.dictionary, data.rows_before)),
+            numbering: plan.is_numbered.then(|| Numbering::new(&mut data.vocabulary, data.rows_before)),
         }
     }
 
@@ -141,7 +141,7 @@ impl BufferedRows {
         let mut declared = declared;
         let may_end_here = self.rows + block.rows.len() as u64 > self.plan.rows.min(self.plan.max_rows);
         let mut copy = may_end_here.then(|| block.rows.clone());
-        let (batch, labels, place) = block.intern(&mut data.dictionary)?;
+        let (batch, labels, place) = block.intern(&mut data.vocabulary)?;
         for (row, (example, label)) in batch.examples().zip(&labels).enumerate() {
             if self.is_full() {
                 let rest = copy.as_mut().map(|rows| rows.split_off(row));
@@ -195,8 +195,8 @@ struct Numbering {
 }
 
 impl Numbering {
-    fn new(dictionary: &mut Dictionary, rows_before: u64) -> Self {
-        let id = dictionary.intern(FeatureKey::from_name(ROW_NUMBER));
+    fn new(vocabulary: &mut Vocabulary, rows_before: u64) -> Self {
+        let id = vocabulary.intern(FeatureKey::from_name(ROW_NUMBER));
         Numbering { id, next: rows_before as f64 + 1.0, ids: Vec::new(), values: Vec::new() }
     }
 

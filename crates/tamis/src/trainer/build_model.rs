@@ -1,16 +1,16 @@
 //! From weights of scaled columns to a model: raw units, largest effect first.
 
-use crate::data::{Dictionary, FeatureId, TargetEncoder, TargetKind};
-use crate::model::{Feature, Model, Output, Seen};
-use crate::parse::columns::KnownColumns;
+use crate::data::{FeatureId, TargetEncoder, TargetKind, Vocabulary};
+use crate::model::{Feature, Model, Output, TrainingSummary};
+use crate::parse::schema::ModelSchema;
 use crate::recipe::Recipe;
 
 /// The model of a training that is over, or might go on.
 pub(crate) fn assemble(
     recipe: &Recipe,
     targets: &TargetEncoder,
-    columns: Option<KnownColumns>,
-    seen: Seen,
+    columns: Option<ModelSchema>,
+    seen: TrainingSummary,
     outputs: Vec<Output>,
 ) -> Model {
     Model {
@@ -21,7 +21,7 @@ pub(crate) fn assemble(
         columns,
         seen,
         outputs,
-        selection: None,
+        size_path: None,
         sampling: None,
     }
 }
@@ -32,7 +32,7 @@ pub(crate) struct ScaledWeight {
     pub(crate) weight: f64,
     /// What the column was divided by, and the mean that was taken off first.
     pub(crate) column: (f64, f64),
-    pub(crate) stability: Option<f64>,
+    pub(crate) frequency: Option<f64>,
     pub(crate) evidence: Option<[f64; 2]>,
 }
 
@@ -52,7 +52,7 @@ fn named_by_effect(weights: &[ScaledWeight], feature: impl Fn(&ScaledWeight) -> 
 /// Output `number` of a model: non-zero weights of raw values in the label's own units, largest effect first.
 pub(crate) fn output(
     targets: &TargetEncoder,
-    dictionary: &Dictionary,
+    vocabulary: &Vocabulary,
     number: usize,
     bias: f64,
     weights: impl Iterator<Item = ScaledWeight>,
@@ -62,9 +62,9 @@ pub(crate) fn output(
         TargetKind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
         _ => None,
     };
-    let feature = |&ScaledWeight { id, weight, column: (scale, centre), stability, evidence }: &ScaledWeight| {
-        let (name, bucket) = (dictionary.name(id), dictionary.bucket(id));
-        Feature { name, weight, scale, centre, stability, evidence, bucket }
+    let feature = |&ScaledWeight { id, weight, column: (scale, centre), frequency, evidence }: &ScaledWeight| {
+        let (name, bucket) = (vocabulary.name(id), vocabulary.bucket(id));
+        Feature { name, weight, scale, centre, frequency, evidence, bucket }
     };
     let raw = |weighted: ScaledWeight| ScaledWeight { weight: weighted.weight * unit / weighted.column.0, ..weighted };
     let weights: Vec<ScaledWeight> = weights.map(raw).filter(|weighted| weighted.weight != 0.0).collect();
@@ -80,11 +80,11 @@ mod tests {
     #[test]
     fn the_largest_effect_comes_first_and_ties_go_by_name() {
         let weighted =
-            |(id, weight, scale)| ScaledWeight { id, weight, column: (scale, 0.0), stability: None, evidence: None };
+            |(id, weight, scale)| ScaledWeight { id, weight, column: (scale, 0.0), frequency: None, evidence: None };
         let feature = |w: &ScaledWeight| {
             let name = char::from_digit(w.id, 36).unwrap().to_string();
             let (scale, centre) = w.column;
-            Feature { name, weight: w.weight, scale, centre, stability: None, evidence: None, bucket: None }
+            Feature { name, weight: w.weight, scale, centre, frequency: None, evidence: None, bucket: None }
         };
         let list = [(10, 0.5, 1.0), (13, -2.0, 1.0), (12, 1.0, 2.0), (11, 3.0, 1.0), (14, 0.25, 2.0)].map(weighted);
         let names: Vec<String> = named_by_effect(&list, feature).into_iter().map(|feature| feature.name).collect();

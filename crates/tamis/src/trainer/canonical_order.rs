@@ -14,14 +14,14 @@ impl BufferedRows {
     /// Puts rows and features in a canonical order. The first `known` features keep their ids: the state that is continued
     /// refers to them.
     pub(crate) fn put_in_canonical_order(&mut self, data: &mut TrainingData, known: usize) -> Result<(), TrainError> {
-        let dictionary = &mut data.dictionary;
-        if !self.store.fits_one_chunk() || dictionary.len() < dictionary.span() {
+        let vocabulary = &mut data.vocabulary;
+        if !self.store.fits_one_chunk() || vocabulary.len() < vocabulary.span() {
             return Ok(());
         }
-        let names: Vec<u64> = (0..dictionary.span() as FeatureId).map(|id| dictionary.name_hash(id)).collect();
-        let mut order: Vec<FeatureId> = (0..dictionary.span() as FeatureId).collect();
+        let names: Vec<u64> = (0..vocabulary.span() as FeatureId).map(|id| vocabulary.name_hash(id)).collect();
+        let mut order: Vec<FeatureId> = (0..vocabulary.span() as FeatureId).collect();
         order[known..].sort_by_key(|&id| names[id as usize]);
-        *dictionary = dictionary.reordered(&order);
+        *vocabulary = vocabulary.reordered(&order);
         let mut new_ids = vec![0; order.len()];
         order.iter().enumerate().for_each(|(new, &id)| new_ids[id as usize] = new as FeatureId);
         let mut sorted = RowStore::new(self.store.options().clone());

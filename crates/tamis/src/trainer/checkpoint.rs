@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{ProgressiveValidation, TrainError, TrainingData};
 use crate::data::f64_codec::{bytes_of, doubles};
-use crate::data::tensor_file::{Arrays, TensorFile};
-use crate::data::{ColumnScale, Dictionary, State, TargetEncoder, TargetKind, replace_file};
+use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
+use crate::data::{ColumnScaler, State, TargetEncoder, TargetKind, Vocabulary, replace_file};
 use crate::loss::LossKind;
-use crate::parse::columns::KnownColumns;
+use crate::parse::schema::ModelSchema;
 use crate::recipe::Recipe;
 
 const FORMAT: TensorFile = TensorFile { name: "tamis-checkpoint", version: 1 };
@@ -39,7 +39,7 @@ pub(crate) struct Header {
     pub(crate) recipe: Recipe,
     pub(crate) loss: LossKind,
     pub(crate) kind: TargetKind,
-    pub(crate) columns: Option<KnownColumns>,
+    pub(crate) columns: Option<ModelSchema>,
     pub(crate) is_complete: bool,
     pub(crate) buffered_rows: u64,
     pub(crate) passes: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Header {
 pub struct Checkpoint {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
-    pub(crate) dictionary: Dictionary,
+    pub(crate) vocabulary: Vocabulary,
     pub(crate) divisors: Vec<f64>,
     pub(crate) state: State,
 }
@@ -68,7 +68,7 @@ impl Checkpoint {
     }
 
     /// The columns of the table the rows came from.
-    pub fn columns(&self) -> Option<&KnownColumns> {
+    pub fn columns(&self) -> Option<&ModelSchema> {
         self.header.columns.as_ref()
     }
 
@@ -95,8 +95,8 @@ impl Checkpoint {
     }
 
     /// The column scaling.
-    pub(crate) fn scale(&self) -> ColumnScale {
-        let mut scale = ColumnScale::new(self.header.recipe.scaling());
+    pub(crate) fn scale(&self) -> ColumnScaler {
+        let mut scale = ColumnScaler::new(self.header.recipe.scaling());
         scale.restore(self.divisors.clone());
         scale
     }
@@ -117,8 +117,8 @@ impl Checkpoint {
     /// A checkpoint from the bytes of its file; `path` is for messages.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Checkpoint, TrainError> {
         let path = path.to_path_buf();
-        let invalid = |reason: String| TrainError::NotACheckpoint { path: path.clone(), reason };
         let broken = |source| TrainError::CheckpointFile { path: path.clone(), source };
+        let invalid = |reason| broken(TensorFileError::NotThisKind { name: FORMAT.name, reason });
         let (header, arrays) = FORMAT.read(bytes).map_err(broken)?;
         let header: Header = serde_json::from_str(&header).map_err(|error| invalid(error.to_string()))?;
         let mut numbers = BTreeMap::new();
@@ -134,10 +134,10 @@ impl Checkpoint {
         }
         let lines: Vec<String> = serde_json::from_str(&names).map_err(|error| invalid(error.to_string()))?;
         let lines = lines.iter().map(String::as_str);
-        let dictionary = Dictionary::import(header.recipe.hash_bits, lines, header.free.clone())
+        let vocabulary = Vocabulary::import(header.recipe.hash_bits, lines, header.free.clone())
             .ok_or_else(|| invalid("invalid feature names".into()))?;
         let divisors = numbers.remove("divisors").ok_or_else(|| invalid("it has no divisors".into()))?;
-        Ok(Checkpoint { path, header, dictionary, divisors, state: State::from_arrays(numbers) })
+        Ok(Checkpoint { path, header, vocabulary, divisors, state: State::from_arrays(numbers) })
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn write_checkpoint(
 
 /// The bytes of a checkpoint's file.
 pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: bool, state: &State) -> Vec<u8> {
-    let (lines, free) = data.dictionary.export();
+    let (lines, free) = data.vocabulary.export();
     let header = Header {
         recipe: data.recipe.clone(),
         loss: data.targets.loss,

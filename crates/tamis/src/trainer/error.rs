@@ -7,9 +7,9 @@ use thiserror::Error;
 
 use crate::data::tensor_file::TensorFileError;
 use crate::data::{DuplicateFeature, RowStoreError, StateError, TargetError};
+use crate::io::ReadError;
 use crate::model::ModelError;
 use crate::param::{Mention, names};
-use crate::read::ReadError;
 use crate::recipe::RecipeError;
 
 /// Training stopped.
@@ -68,8 +68,6 @@ pub enum TrainError {
     CheckpointRead { path: PathBuf, source: io::Error },
     #[error("{}: the checkpoint cannot be written: {source}; the one before is unchanged", path.display())]
     CheckpointWrite { path: PathBuf, source: io::Error },
-    #[error("{}: not a tamis checkpoint: {reason}", path.display())]
-    NotACheckpoint { path: PathBuf, reason: String },
     #[error("{}: {source}", path.display())]
     CheckpointFile { path: PathBuf, source: TensorFileError },
     #[error("{}: {source}", path.display())]

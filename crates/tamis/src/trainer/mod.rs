@@ -32,10 +32,10 @@ pub use options::{CheckpointPlan, FitOptions};
 
 use std::path::PathBuf;
 
-use crate::data::{ColumnScale, Dictionary, RowScaler, State, TargetEncoder};
-use crate::model::{Model, Output, Seen};
-use crate::parse::columns::KnownColumns;
-use crate::read::Block;
+use crate::data::{ColumnScaler, RowScaler, State, TargetEncoder, Vocabulary};
+use crate::io::Block;
+use crate::model::{Model, Output, TrainingSummary};
+use crate::parse::schema::ModelSchema;
 use crate::recipe::Recipe;
 use crate::threads::Threads;
 
@@ -43,11 +43,11 @@ use crate::threads::Threads;
 #[derive(Clone, Debug)]
 pub(crate) struct TrainingData {
     pub(crate) recipe: Recipe,
-    pub(crate) dictionary: Dictionary,
-    pub(crate) scale: ColumnScale,
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) scale: ColumnScaler,
     pub(crate) targets: TargetEncoder,
     /// The columns of the table the rows come from.
-    pub(crate) columns: Option<KnownColumns>,
+    pub(crate) columns: Option<ModelSchema>,
     /// Rows of the trainings that this one continues.
     pub(crate) rows_before: u64,
     /// Rows that were buffered before learning began.
@@ -67,10 +67,10 @@ impl TrainingData {
     }
 
     /// A model with these outputs. `seen` holds its progressive validation; rows and features are filled in here.
-    pub(crate) fn model(&self, outputs: Vec<Output>, seen: Seen) -> Model {
-        let seen = Seen {
+    pub(crate) fn model(&self, outputs: Vec<Output>, seen: TrainingSummary) -> Model {
+        let seen = TrainingSummary {
             rows: self.rows_before + self.fingerprint.0,
-            features: self.dictionary.len() as u64,
+            features: self.vocabulary.len() as u64,
             skipped: self.skipped,
             ..seen
         };
@@ -104,7 +104,7 @@ impl Session<'_> {
     /// Notes that the model has fewer features than were asked for.
     pub(crate) fn note_fewer_features(&mut self, found: usize) {
         if let Some(k) = self.data.recipe.k.filter(|&k| found < k) {
-            let seen = self.data.dictionary.len();
+            let seen = self.data.vocabulary.len();
             self.observer.note(&format!(
                 "{k} features were asked for, but only {found} of the {seen} features seen have a non-zero weight"
             ));
@@ -136,7 +136,7 @@ pub(crate) trait Trainer: Send + Sync {
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError>;
 
     /// Margins of rows, at the cost of the rows, where that is possible without a model.
-    fn margins(&self, _data: &TrainingData, _rows: &crate::data::ParsedRows) -> Option<Result<Vec<f64>, TrainError>> {
+    fn margins(&self, _data: &TrainingData, _rows: &crate::data::RawRows) -> Option<Result<Vec<f64>, TrainError>> {
         None
     }
 

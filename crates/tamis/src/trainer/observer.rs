@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::TargetEncoder;
-use crate::model::{Model, Moment, Sampling, Seen};
+use crate::model::{HistoryPoint, Model, Sampling, TrainingSummary};
 
 /// A moment of a training.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,12 +102,12 @@ impl ProgressiveValidation {
     }
 
     /// What a model says of the predictions made before learning; the rest is left at zero.
-    pub(crate) fn seen(&self, targets: &TargetEncoder) -> Seen {
-        Seen {
+    pub(crate) fn seen(&self, targets: &TargetEncoder) -> TrainingSummary {
+        TrainingSummary {
             progressive_loss: self.mean_loss() * targets.loss_unit(),
             progressive_error: (!targets.is_numbers()).then(|| self.mean_error()),
             history: self.history.iter().map(|sum| moment(sum, targets)).collect(),
-            ..Seen::default()
+            ..TrainingSummary::default()
         }
     }
 
@@ -135,10 +135,10 @@ impl ProgressiveValidation {
     }
 }
 
-fn moment(&(rows, nonzeros, weight, wrong, loss): &Sum, targets: &TargetEncoder) -> Moment {
+fn moment(&(rows, nonzeros, weight, wrong, loss): &Sum, targets: &TargetEncoder) -> HistoryPoint {
     let mean = |sum: f64| sum / weight.max(f64::MIN_POSITIVE);
     let error = (!targets.is_numbers()).then(|| mean(wrong));
-    Moment { rows, nonzeros, loss: mean(loss) * targets.loss_unit(), error }
+    HistoryPoint { rows, nonzeros, loss: mean(loss) * targets.loss_unit(), error }
 }
 
 #[cfg(test)]

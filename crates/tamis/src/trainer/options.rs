@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::TaskKind;
-use crate::read::{ReadOptions, Source};
+use crate::io::{ReadOptions, Source};
 
 /// Where the rows come from and what happens on the way. What is learned is in the recipe.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 
-use crate::eval::JudgeError;
+use crate::eval::EvalError;
+use crate::io::ReadError;
 use crate::param::names;
-use crate::read::ReadError;
 use crate::recipe::RecipeError;
 use crate::train::TrainError;
 
@@ -18,9 +18,9 @@ pub enum TuneError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
-    Judge(#[from] JudgeError),
+    Judge(#[from] EvalError),
     #[error("{name}={value}: {reason}")]
-    Setting { name: String, value: String, reason: String },
+    GridPoint { name: String, value: String, reason: String },
     #[error("{name}={value}: {reason}")]
     Value { name: String, value: String, reason: Box<RecipeError> },
     #[error("{setting}: {reason}")]

@@ -10,7 +10,7 @@
 //! | `single-stage` | radius 0.3 … 1000 | ‖w‖₁ of scaled columns |
 //! | `two-stage` | learning rate 0.001 … 10 | tuned as in Li et al. 2017, section 5; columns are scaled |
 //! | `stabilized-published` | annealing, cutoff | the grid of Ma & Zheng 2016, section 6.2 |
-//! | all others | k: p, p/2, p/4, … | the halving ladder of the features seen |
+//! | all others | k: p, p/2, p/4, … | the halving sizes of the features seen |
 //!
 //! What the user fixed or listed is not tried again, `k` takes the place of λ₁, and a user who lists any number
 //! gets no other numbers varied: three values mean three settings.
@@ -61,13 +61,13 @@ fn of_method(recipe: &Recipe, features: u64) -> Vec<Axis> {
             vec![axis(names::ANNEALING, &[-7.0, -3.0, -1.0, 0.0, 3.0]), axis(names::CUTOFF, &[0.5, 0.7, 0.9])]
         }
         Method::Stabilized | Method::Tsgd | Method::Fofs | Method::Sofs => {
-            vec![Axis::new(names::K.name, ladder(features))]
+            vec![Axis::new(names::K.name, sizes(features))]
         }
     }
 }
 
 /// p, p/2, p/4, … down to eight (to one, if there are few features), at most thirteen rungs.
-fn ladder(features: u64) -> Vec<u64> {
+fn sizes(features: u64) -> Vec<u64> {
     let lowest = if features > 64 { 8 } else { 1 };
     let halves = std::iter::successors(Some(features.max(1)), |rung| Some(rung / 2));
     let rungs: Vec<u64> = halves.take_while(|&rung| rung >= lowest).collect();
@@ -107,10 +107,10 @@ mod tests {
 
     #[test]
     fn the_ladder_halves() {
-        assert_eq!(ladder(1000), [1000, 500, 250, 125, 62, 31, 15]);
-        assert_eq!(ladder(10), [10, 5, 2, 1]);
-        assert_eq!(ladder(1), [1]);
-        let long = ladder(1 << 30);
+        assert_eq!(sizes(1000), [1000, 500, 250, 125, 62, 31, 15]);
+        assert_eq!(sizes(10), [10, 5, 2, 1]);
+        assert_eq!(sizes(1), [1]);
+        let long = sizes(1 << 30);
         assert_eq!((long.len(), *long.last().unwrap()), (13, 8));
     }
 }

@@ -5,31 +5,31 @@
 //! recipe × runs ─ repeat ─► models ─► κ, error and size with their spread, how often each feature was selected
 //! ```
 //! Everything goes through [`crate::train::fit`], so it holds for every method. Rows are dealt into folds and shares by
-//! a hash of their number ([`crate::data::RowChoice`]); fits run side by side, each on one thread, and results are put
+//! a hash of their number ([`crate::data::RowFilter`]); fits run side by side, each on one thread, and results are put
 //! in order before anything is summed: the number of threads changes no bit. The rows a model is measured on never
 //! took part in its making, nor in the choice of its setting.
 
-mod cross;
+mod cross_validation;
 mod error;
 mod grid;
-mod repeat;
+mod grid_point;
+mod parallel;
+mod repeated_fits;
 mod rule;
-mod setting;
-mod survey;
-mod work;
+mod summary;
 
-pub use cross::{CrossOptions, Curve, Point, cross_validate};
+pub use cross_validation::{CrossOptions, Curve, Point, cross_validate};
 pub use error::TuneError;
 pub use grid::default_axes;
-pub use repeat::{RepeatOptions, Repeated, Run, Selected, Variation, repeat};
+pub use grid_point::{Axis, GridPoint, overlay, settings};
+pub use parallel::{Watch, side_by_side};
+pub use repeated_fits::{RepeatOptions, Repeated, Run, Selected, Variation, repeat};
 pub use rule::{Rule, choose};
-pub use setting::{Axis, Setting, overlay, settings};
-pub use survey::{Survey, survey};
-pub use work::{Watch, side_by_side};
+pub use summary::{DataSummary, survey};
 
 use serde::Serialize;
 
-use crate::eval::Measures;
+use crate::eval::Metrics;
 
 /// What settings are compared by. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -57,12 +57,12 @@ impl Measure {
     }
 
     /// The measure that fits what was predicted: classes or numbers.
-    pub fn fitting(measures: &Measures) -> Measure {
+    pub fn fitting(measures: &Metrics) -> Measure {
         if measures.rmse.is_some() { Measure::Rmse } else { Measure::Error }
     }
 
     /// Its value, if it applies.
-    pub fn of(self, measures: &Measures) -> Option<f64> {
+    pub fn of(self, measures: &Metrics) -> Option<f64> {
         match self {
             Measure::Error => measures.error,
             Measure::LogLoss => measures.log_loss,

@@ -72,11 +72,11 @@ impl Curve {
 mod tests {
     use super::*;
     use crate::recipe::Recipe;
-    use crate::tune::{Measure, Setting};
+    use crate::tune::{GridPoint, Measure};
 
     fn curve(points: &[(f64, f64, f64)]) -> Curve {
         let point = |&(mean, standard_error, size): &(f64, f64, f64)| Point {
-            setting: Setting { values: Vec::new(), recipe: Recipe::default() },
+            setting: GridPoint { values: Vec::new(), recipe: Recipe::default() },
             mean,
             standard_error,
             size,

@@ -13,7 +13,7 @@ use super::sampled_model::{FeatureSubset, SampledModel, gather, refinements};
 use super::sampling::{FeatureSampler, Size, expected_support};
 use super::size::{SizeFacts, feature_scores, given_size, params_of};
 use crate::data::{Batch, LabelCode, Row};
-use crate::random::{Purpose, generator};
+use crate::rng::{RngStream, generator};
 use crate::select::{Estimate, smallest_within_se};
 use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
 
@@ -63,7 +63,7 @@ pub(super) struct CandidateTable {
 impl CandidateTable {
     pub(super) fn new(data: &TrainingData, finalists: usize) -> Self {
         let is_given = given_size(&data.recipe, &data.targets, SizeFacts::NONE).is_some();
-        let sizes = if is_given { vec![None] } else { doubling_sizes(data.dictionary.len()) };
+        let sizes = if is_given { vec![None] } else { doubling_sizes(data.vocabulary.len()) };
         let refinements = refinements(&data.recipe);
         let losses = vec![vec![vec![Vec::new(); refinements.len()]; sizes.len()]; finalists];
         CandidateTable { is_given, sizes, refinements, losses, weights: Vec::new(), entries: Vec::new() }
@@ -90,7 +90,7 @@ impl CandidateTable {
             }
             let sampler = FeatureSampler::new(&scores, size);
             for sample in 0..if sampler.keeps_all() { 1 } else { FITTED_SAMPLES } {
-                let drawn = sampler.draw(&mut generator(0, Purpose::Trial, sample));
+                let drawn = sampler.draw(&mut generator(0, RngStream::TrialSample, sample));
                 self.entries.push(Entry { finalist, size: number, sampled: SampledModel::of(learners, &drawn) });
             }
         }
@@ -111,7 +111,7 @@ impl CandidateTable {
         }
         let data = &*session.data;
         let ids = entries.iter().flat_map(|entry| entry.sampled.ids.iter().copied());
-        let subset = FeatureSubset::of(ids, data.dictionary.span());
+        let subset = FeatureSubset::of(ids, data.vocabulary.span());
         let rows = gather(data, rows, &subset, |row, label| !is_held_out(row, label))?;
         let holdout = subset.restrict(holdout);
         entries.iter_mut().for_each(|entry| subset.renumber(&mut entry.sampled.ids));

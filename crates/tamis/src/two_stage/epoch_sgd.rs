@@ -27,10 +27,10 @@
 //! Memory: 32 bytes a feature seen, some 40 a non-zero.
 
 use super::size::params_of;
-use crate::data::{Example, FeatureId, Packed, Row, State, StateError, prefetch};
-use crate::learn::{Learner, Step};
+use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
+use crate::learners::{Learner, Step};
 use crate::loss::{AnyLoss, Loss};
-use crate::project::{Keyed, L1BallVector, Lowering, into_balls};
+use crate::prox::{Keyed, L1BallVector, Projection, project_l1_l2};
 use crate::recipe::Recipe;
 
 /// Steps of an epoch after which keys are written anew: Θ stays small and keeps its digits.
@@ -50,7 +50,7 @@ struct Cell {
     square: f64,
 }
 
-impl Packed for Cell {
+impl ToF64s for Cell {
     const WIDTH: usize = 4;
     fn pack(&self, out: &mut Vec<f64>) {
         out.extend([self.key, self.centre, self.sum, self.square]);
@@ -210,7 +210,7 @@ impl EpochSgd {
     }
 
     /// ‖w − c‖₂² and the overlap as they will be when weights are lowered.
-    fn after(&self, plan: Lowering) -> (f64, f64) {
+    fn after(&self, plan: Projection) -> (f64, f64) {
         let (mut distance, mut overlap) = (self.distance, self.overlap);
         for &id in self.weights.leaving() {
             let cell = &self.weights.cells[id as usize];
@@ -218,13 +218,13 @@ impl EpochSgd {
             distance -= weight * (weight - 2.0 * cell.centre);
             overlap -= sign(weight) * cell.centre;
         }
-        let Lowering { amount, norm, count } = plan;
+        let Projection { amount, norm, count } = plan;
         distance += amount * (count as f64 * amount - 2.0 * (norm - overlap));
         (distance, overlap)
     }
 
     /// Lowers all weights: the projection on the ℓ₁ ball alone.
-    fn lower(&mut self, plan: Lowering, sums: (f64, f64)) {
+    fn lower(&mut self, plan: Projection, sums: (f64, f64)) {
         for at in 0..self.weights.leaving().len() {
             let id = self.weights.leaving()[at] as usize;
             self.weights.cells[id].sum += self.path(self.weights.cells[id].key);
@@ -238,7 +238,7 @@ impl EpochSgd {
         self.weights.cancel();
         let (mut weights, centre): (Vec<f64>, Vec<f64>) =
             self.weights.cells.iter().map(|cell| (self.weights.lowered(cell.key), cell.centre)).unzip();
-        into_balls(&mut weights, &centre, self.radius, self.reach);
+        project_l1_l2(&mut weights, &centre, self.radius, self.reach);
         let mut projected = weights.into_iter();
         self.rewrite(|_| projected.next().expect("a weight a cell"));
     }

@@ -23,7 +23,7 @@ use super::sampled_loss::{estimate, sampled_losses, with_replacement};
 use super::sampling::Size;
 use super::size::{SizeFacts, feature_scores, given_size, params_of};
 use crate::data::{Batch, Example, TargetEncoder};
-use crate::learn::Learner;
+use crate::learners::Learner;
 use crate::recipe::Recipe;
 use crate::trainer::{FitOptions, TrainError};
 

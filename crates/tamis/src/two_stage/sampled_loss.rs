@@ -8,9 +8,9 @@
 use super::epoch_sgd::EpochSgd;
 use super::sampling::{FeatureSampler, SampledFeature, Size};
 use crate::data::{Batch, FeatureId, TargetEncoder};
-use crate::learn::Learner;
+use crate::learners::Learner;
 use crate::loss::Loss;
-use crate::random::{Purpose, generator};
+use crate::rng::{RngStream, generator};
 use crate::select::Estimate;
 
 /// Drawings at most, and at least: the fewer features, the more one drawing differs from the next.
@@ -92,7 +92,7 @@ impl Lanes {
         let mut lanes = Lanes { ids: Vec::new(), factors: Vec::new() };
         for (lane, number) in numbers.enumerate() {
             // The same numbers for all that are compared: what luck does, it does to all.
-            for SampledFeature { place, factor } in sampler.draw(&mut generator(0, Purpose::Trial, number)) {
+            for SampledFeature { place, factor } in sampler.draw(&mut generator(0, RngStream::TrialSample, number)) {
                 if places[place] == 0 {
                     lanes.ids.push(place as FeatureId);
                     lanes.factors.push([0.0; LANES]);

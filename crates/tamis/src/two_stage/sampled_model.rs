@@ -25,7 +25,7 @@ use super::row_sample::RowSample;
 use super::sampling::SampledFeature;
 use super::size::params_of;
 use crate::data::{Batch, Example, FeatureId, LabelCode, Row, TargetEncoder};
-use crate::learn::Learner;
+use crate::learners::Learner;
 use crate::loss::Loss;
 use crate::recipe::Recipe;
 use crate::refine::{Refinement, margins};

@@ -37,7 +37,7 @@
 
 use rand_pcg::Pcg64;
 
-use crate::random::{shuffle, uniform};
+use crate::rng::{shuffle, uniform};
 
 /// How many features.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -230,7 +230,7 @@ pub fn draws_for(spread: f64, epsilon: f64, delta: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, generator};
+    use crate::rng::{RngStream, generator};
 
     const EFFECTS: [f64; 7] = [5.0, 0.0, -0.5, 1.0, 0.02, -2.0, 0.3];
 
@@ -238,7 +238,7 @@ mod tests {
     fn moments(size: Size, times: u64) -> (Vec<[f64; 2]>, f64) {
         let (mut sums, mut support) = (vec![[0.0; 2]; EFFECTS.len()], 0.0);
         for number in 0..times {
-            let drawn = draw(&EFFECTS, size, &mut generator(4, Purpose::Draw, number));
+            let drawn = draw(&EFFECTS, size, &mut generator(4, RngStream::SampleFeatures, number));
             support += drawn.len() as f64 / times as f64;
             for SampledFeature { place, factor } in drawn {
                 sums[place][0] += factor / times as f64;
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn exactly_is_exactly() {
         for number in 0..2000 {
-            let mut random = generator(9, Purpose::Draw, number);
+            let mut random = generator(9, RngStream::SampleFeatures, number);
             let k = 1 + number as usize % 8;
             let drawn = draw(&EFFECTS, Size::Exactly(k), &mut random);
             assert_eq!(drawn.len(), k.min(6));
@@ -321,10 +321,10 @@ mod tests {
 
     #[test]
     fn more_draws_than_features_keep_them_all() {
-        let drawn = draw(&EFFECTS, Size::Draws(6), &mut generator(0, Purpose::Draw, 0));
+        let drawn = draw(&EFFECTS, Size::Draws(6), &mut generator(0, RngStream::SampleFeatures, 0));
         assert!(drawn.len() == 6 && drawn.iter().all(|one| one.factor == 1.0));
         assert_eq!(expected_support(&EFFECTS, Size::Draws(100)), 6.0);
-        assert!(draw(&[0.0], Size::Exactly(1), &mut generator(0, Purpose::Draw, 0)).is_empty());
+        assert!(draw(&[0.0], Size::Exactly(1), &mut generator(0, RngStream::SampleFeatures, 0)).is_empty());
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
         for size in [Size::Exactly(3), Size::Draws(3), Size::Draws(6)] {
             let sampler = FeatureSampler::new(&EFFECTS, size);
             for number in 0..20 {
-                let random = || generator(5, Purpose::Draw, number);
+                let random = || generator(5, RngStream::SampleFeatures, number);
                 assert_eq!(sampler.draw(&mut random()), draw(&EFFECTS, size, &mut random()));
             }
             assert_eq!(sampler.keeps_all(), size == Size::Draws(6));
@@ -350,7 +350,7 @@ mod tests {
     fn scores_of_any_size_are_taken() {
         for scores in [[1e-300, 2e-300, 3e-300], [1e300, 2e300, 3e300], [1e-300, 1.0, 1e300]] {
             for size in [Size::Exactly(2), Size::Draws(2)] {
-                let drawn = draw(&scores, size, &mut generator(1, Purpose::Draw, 7));
+                let drawn = draw(&scores, size, &mut generator(1, RngStream::SampleFeatures, 7));
                 assert!(drawn.len() <= 2 && drawn.iter().all(|one| one.factor.is_finite()), "{drawn:?}");
                 assert!(size == Size::Draws(2) || drawn.len() == 2, "{drawn:?}");
             }

@@ -3,7 +3,7 @@
 use super::epoch_sgd::EpochSgd;
 use super::sampling::{Size, draws_for};
 use crate::data::{FeatureId, TargetEncoder};
-use crate::learn::Learner;
+use crate::learners::Learner;
 use crate::recipe::{MethodParams, Recipe, SamplingLaw, TwoStageParams};
 
 /// The share of the progressive loss that sampling may add, if nothing is set and nothing was tried.

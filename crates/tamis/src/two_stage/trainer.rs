@@ -8,11 +8,11 @@ use super::sampled_model::{FeatureSubset, SampledModel, gather};
 use super::sampling::{Size, draw, expected_support};
 use super::size::{SizeFacts, feature_scores, given_size, params_of, size_by_theorem};
 use crate::data::State;
+use crate::io::Block;
 use crate::model::{Model, Sampling};
 use crate::online::{LearnerTrainer, Support, linear_output, refit};
 use crate::param::names;
-use crate::random::{Purpose, generator};
-use crate::read::Block;
+use crate::rng::{RngStream, generator};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, TrainError, Trainer, TrainingData};
 
 /// A training in two stages.
@@ -78,7 +78,7 @@ impl TwoStageTrainer {
         let draws = if let Size::Draws(draws) = size { Some(draws) } else { None };
         let sampling = Sampling { law, draws, expected, candidates, epochs, settings: self.settings.clone() };
         session.observer.drawing(&sampling);
-        let drawn = draw(&scores, size, &mut generator(recipe.seed, Purpose::Draw, 0));
+        let drawn = draw(&scores, size, &mut generator(recipe.seed, RngStream::SampleFeatures, 0));
         Ok((SampledModel::of(learners, &drawn), sampling))
     }
 }
@@ -120,7 +120,7 @@ impl Trainer for TwoStageTrainer {
             refit(session, rows, &ids)?
         } else {
             let linear = if self.refinement() > 0.0 {
-                let subset = FeatureSubset::of(ids.iter().copied(), data.dictionary.span());
+                let subset = FeatureSubset::of(ids.iter().copied(), data.vocabulary.span());
                 let rows = gather(data, rows, &subset, |_, _| true)?;
                 sampled.refined(&rows, &data.targets, data.recipe.intercept, self.refinement())
             } else {

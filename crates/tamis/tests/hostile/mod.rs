@@ -4,34 +4,34 @@ use std::io::{Seek, Write};
 use std::path::Path;
 
 use tamis::columnar::{ColumnarKind, ColumnarReader};
-use tamis::data::{Dictionary, ParsedRows};
+use tamis::data::{RawRows, Vocabulary};
 use tamis::model::Model;
 use tamis::moments::Moments;
-use tamis::parse::columns::{ColumnOptions, Columns};
 use tamis::parse::csv::{Table, header, numeric_columns};
 use tamis::parse::jsonl::JsonLines;
+use tamis::parse::schema::{Schema, SchemaOptions};
 use tamis::parse::svmlight::Svmlight;
 use tamis::parse::vw::VowpalWabbit;
 use tamis::parse::{LineParser, Missing, parse_lines};
 use tamis::train::Checkpoint;
 
 /// Rows hold finite numbers that are not zero, weights are not negative, and what was parsed can be given ids.
-fn rows_are_sound(rows: ParsedRows, lines: u32) {
+fn rows_are_sound(rows: RawRows, lines: u32) {
     assert!(rows.len() <= lines as usize, "no more rows than lines");
     for row in 0..rows.len() {
         assert!(rows.entries(row).all(|(_, value)| value.is_finite() && value != 0.0));
         assert!(rows.weight(row) >= 0.0);
         assert!(rows.lines[row] < lines);
     }
-    let mut dictionary = Dictionary::new(None);
-    if let Ok((batch, _)) = rows.clone().intern(&mut dictionary) {
+    let mut vocabulary = Vocabulary::new(None);
+    if let Ok((batch, _)) = rows.clone().intern(&mut vocabulary) {
         assert_eq!(batch.len(), rows.len());
-        assert_eq!(rows.lookup(&dictionary).len(), rows.len());
+        assert_eq!(rows.lookup(&vocabulary).len(), rows.len());
     }
-    rows.intern(&mut Dictionary::new(Some(4))).expect("buckets add up");
+    rows.intern(&mut Vocabulary::new(Some(4))).expect("buckets add up");
 }
 
-fn lines_are_sound(bytes: &[u8], parser: &impl LineParser, mut rows: ParsedRows) {
+fn lines_are_sound(bytes: &[u8], parser: &impl LineParser, mut rows: RawRows) {
     let mut errors = Vec::new();
     let lines = parse_lines(bytes, parser, &mut rows, &mut errors);
     assert!(errors.iter().all(|error| error.line < lines && !error.problem.to_string().is_empty()));
@@ -40,19 +40,19 @@ fn lines_are_sound(bytes: &[u8], parser: &impl LineParser, mut rows: ParsedRows)
 
 /// svmlight text.
 pub fn svmlight(bytes: &[u8]) {
-    lines_are_sound(bytes, &Svmlight { zero_based: false }, ParsedRows::by_index());
-    lines_are_sound(bytes, &Svmlight { zero_based: true }, ParsedRows::by_index());
+    lines_are_sound(bytes, &Svmlight { zero_based: false }, RawRows::by_index());
+    lines_are_sound(bytes, &Svmlight { zero_based: true }, RawRows::by_index());
 }
 
 /// Vowpal Wabbit text.
 pub fn vowpal_wabbit(bytes: &[u8]) {
-    lines_are_sound(bytes, &VowpalWabbit, ParsedRows::by_name());
+    lines_are_sound(bytes, &VowpalWabbit, RawRows::by_name());
 }
 
 /// JSON lines.
 pub fn json_lines(bytes: &[u8]) {
     for missing in [Missing::Error, Missing::Zero, Missing::SkipRow] {
-        lines_are_sound(bytes, &JsonLines { missing }, ParsedRows::by_name());
+        lines_are_sound(bytes, &JsonLines { missing }, RawRows::by_name());
     }
 }
 
@@ -60,10 +60,10 @@ pub fn json_lines(bytes: &[u8]) {
 pub fn csv(bytes: &[u8]) {
     let Ok((names, start)) = header(bytes, b',') else { return };
     let looks = numeric_columns(&bytes[start..], b',', names.len());
-    let Ok(columns) = Columns::resolve(names, |at| looks[at], &ColumnOptions::default()) else { return };
+    let Ok(columns) = Schema::resolve(names, |at| looks[at], &SchemaOptions::default()) else { return };
     for missing in [Missing::Error, Missing::Zero, Missing::SkipRow] {
         let table = Table { columns: columns.clone(), delimiter: b',', missing, needs_target: false };
-        let (mut rows, mut errors) = (ParsedRows::by_name(), Vec::new());
+        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
         let lines = table.parse(&bytes[start..], &mut rows, &mut errors);
         rows_are_sound(rows, lines);
     }
@@ -99,7 +99,7 @@ pub fn columnar(bytes: &[u8]) {
     for kind in [ColumnarKind::Parquet, ColumnarKind::Ipc, ColumnarKind::Npz] {
         file.rewind().expect("it can be rewound");
         let copy = file.try_clone().expect("it can be shared");
-        let Ok(reader) = ColumnarReader::open(copy, kind, &ColumnOptions::default()) else { continue };
+        let Ok(reader) = ColumnarReader::open(copy, kind, &SchemaOptions::default()) else { continue };
         for rows in reader.take(1000).map_while(Result::ok) {
             let lines = rows.lines.iter().max().map_or(0, |line| line + 1);
             rows_are_sound(rows, lines);

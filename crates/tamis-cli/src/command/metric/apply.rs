@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write, stdout};
 
 use serde_json::json;
 use tamis::data::Label;
-use tamis::read::RowStream;
+use tamis::io::RowStream;
 use tamis_metric::{ErrorRates, Metric, Prediction};
 
 use super::{EvalArgs, PredictArgs, TransformArgs};
@@ -25,11 +25,11 @@ pub fn transform(args: &TransformArgs) -> Result<(), CliError> {
     let metric = Metric::load(&args.metric)?;
     let shown = args.components.unwrap_or(usize::MAX).clamp(1, metric.dimensions());
     let mut stream = open(&metric, &args.data, false)?;
-    let dictionary = metric.dictionary();
+    let vocabulary = metric.vocabulary();
     let mut out = csv::Writer::from_writer(stdout().lock());
     let mut labelled: Option<bool> = None;
     while let Some(block) = stream.next_block()? {
-        let places = metric.transform(&block.rows, &dictionary);
+        let places = metric.transform(&block.rows, &vocabulary);
         for (place, label) in places.iter().zip(&block.rows.labels) {
             let is_first = labelled.is_none();
             let with_label = *labelled.get_or_insert(*label != Label::Absent);
@@ -50,10 +50,10 @@ pub fn transform(args: &TransformArgs) -> Result<(), CliError> {
 pub fn predict(args: &PredictArgs) -> Result<(), CliError> {
     let metric = Metric::load(&args.metric)?;
     let mut stream = open(&metric, &args.data, false)?;
-    let dictionary = metric.dictionary();
+    let vocabulary = metric.vocabulary();
     let mut out = BufWriter::new(stdout().lock());
     while let Some(block) = stream.next_block()? {
-        for prediction in metric.predict(&metric.transform(&block.rows, &dictionary)) {
+        for prediction in metric.predict(&metric.transform(&block.rows, &vocabulary)) {
             writeln!(out, "{}", line(&metric, prediction, &args.output))?;
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tamis::read::{RowStream, memory_of_this_machine};
+use tamis::io::{RowStream, memory_of_this_machine};
 use tamis_metric::{
     Candidate, CvResult, Dataset, EarlyStopping, FittedMetric, MetricError, MetricOptions, Params, fit,
 };

@@ -49,6 +49,6 @@ params! {
         /// What κ counts: bursts or updates.
         evidence_in: Evidence = Evidence::Bursts, EVIDENCE_IN;
         /// The annealing curve: corrected or printed.
-        curve: Curve = Curve::Corrected, CURVE;
+        annealing_curve: Curve = Curve::Corrected, ANNEALING_CURVE;
     }
 }

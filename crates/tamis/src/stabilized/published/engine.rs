@@ -117,7 +117,7 @@ impl<'a> Engine<'a> {
         // The first stage after the pilot begins at β₀, whichever way up the curve stands.
         self.rejection = match self.history.len() {
             0 => settings.rejection,
-            _ => rejection_rate(share, settings.rejection, settings.annealing, settings.curve),
+            _ => rejection_rate(share, settings.rejection, settings.annealing, settings.annealing_curve),
         };
         let active = &self.active;
         let verdicts = self.paths.iter().flat_map(|path| &path.verdicts);

@@ -11,9 +11,9 @@
 
 use crate::data::{Batch, Example, FeatureId};
 use crate::loss::{AnyLoss, Loss};
-use crate::random::{Purpose, generator, shuffle};
+use crate::prox::soft_threshold;
 use crate::recipe::Count;
-use crate::shrink::soft_threshold;
+use crate::rng::{RngStream, generator, shuffle};
 
 /// What is the same for all paths and stages.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,7 @@ impl Path {
     /// Path number `number` over so many rows and features.
     pub fn new(seed: u64, number: u64, rows: u32, span: usize) -> Self {
         let mut order: Vec<u32> = (0..rows).collect();
-        shuffle(&mut generator(seed, Purpose::Path, number), &mut order);
+        shuffle(&mut generator(seed, RngStream::PathOrder, number), &mut order);
         Path {
             order,
             next: 0,

@@ -3,8 +3,8 @@
 use super::*;
 use crate::data::{Example, Row};
 use crate::loss::LossKind;
-use crate::random::{Purpose, below, generator};
 use crate::recipe::{Count, Curve, Evidence};
+use crate::rng::{RngStream, generator, uniform_below};
 
 fn hinge() -> AnyLoss {
     LossKind::Hinge.build(1.0)
@@ -20,15 +20,15 @@ fn batch(rows: &[(&[u32], &[f64], f64)]) -> Batch {
 
 /// Features 0 and 1 decide the class, the others are noise; each row has one of the two and three of the others.
 fn planted(rows: usize, features: u32) -> Batch {
-    let mut random = generator(5, Purpose::Deal, 0);
+    let mut random = generator(5, RngStream::ShardRows, 0);
     let mut batch = Batch::new();
     for _ in 0..rows {
-        let target = if below(&mut random, 2) == 0 { -1.0 } else { 1.0 };
-        let mut ids: Vec<u32> = (0..3).map(|_| 2 + below(&mut random, features as usize - 2) as u32).collect();
+        let target = if uniform_below(&mut random, 2) == 0 { -1.0 } else { 1.0 };
+        let mut ids: Vec<u32> = (0..3).map(|_| 2 + uniform_below(&mut random, features as usize - 2) as u32).collect();
         ids.push(u32::from(target > 0.0));
         ids.sort_unstable();
         ids.dedup();
-        let values: Vec<f64> = ids.iter().map(|_| 0.5 + below(&mut random, 1000) as f64 / 1000.0).collect();
+        let values: Vec<f64> = ids.iter().map(|_| 0.5 + uniform_below(&mut random, 1000) as f64 / 1000.0).collect();
         batch.push(Example { row: Row { ids: &ids, values: &values }, target, weight: 1.0 });
     }
     batch
@@ -134,7 +134,7 @@ fn the_printed_curve_rejects_nothing_while_nothing_is_purged() {
     let rows = planted(100, 50);
     let settings = PublishedParams { cutoff: 0.0, passes: 4, ..PublishedParams::default() };
     let rates = |curve| {
-        let outcome = run(&rows, hinge(), &PublishedParams { curve, ..settings.clone() }, 1, 1).unwrap();
+        let outcome = run(&rows, hinge(), &PublishedParams { annealing_curve: curve, ..settings.clone() }, 1, 1).unwrap();
         assert!(outcome.history.iter().all(|stage| stage.active == 50));
         outcome.history[1..].iter().map(|stage| (stage.rejection, stage.gravity)).collect::<Vec<_>>()
     };

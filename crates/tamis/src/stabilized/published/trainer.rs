@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use super::{Outcome, bytes, run_watched};
 use crate::data::{Batch, Example, FeatureId, State};
-use crate::model::{Model, Seen};
-use crate::read::Block;
+use crate::io::Block;
+use crate::model::{Model, TrainingSummary};
 use crate::recipe::{MethodParams, PublishedParams};
 use crate::stabilized::row_transform::RowTransform;
 use crate::stabilized::subsamples::HashedRows;
@@ -67,19 +67,19 @@ impl PublishedTrainer {
                 weight,
                 column: self.active[position].1,
                 // Between stages there is no frequency yet.
-                stability: outcome.frequency.get(position).copied(),
+                frequency: outcome.frequency.get(position).copied(),
                 evidence: None,
             };
             let weights = outcome.weights.iter().enumerate().map(weighted);
-            output(&data.targets, &data.dictionary, number, outcome.bias, weights)
+            output(&data.targets, &data.vocabulary, number, outcome.bias, weights)
         };
         let last = |outcome: &Outcome| outcome.history.last().map_or(0.0, |stage| stage.loss);
         let loss = outcomes.iter().map(last).sum::<f64>() / outcomes.len().max(1) as f64;
-        let seen = Seen {
+        let seen = TrainingSummary {
             passes: self.passes,
             progressive_loss: loss * data.targets.loss_unit(),
             progressive_error: None,
-            ..Seen::default()
+            ..TrainingSummary::default()
         };
         data.model(outcomes.iter().enumerate().map(of_outcome).collect(), seen)
     }
@@ -97,8 +97,8 @@ fn scaled_rows(rows: &mut BufferedRows, transform: &mut RowTransform) -> Result<
 impl Trainer for PublishedTrainer {
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
         let data = &*session.data;
-        let mut transform = RowTransform::new(&data.dictionary, &data.scale, &data.recipe);
-        let active: Vec<FeatureId> = data.dictionary.ids().filter(|&id| !transform.is_key(id)).collect();
+        let mut transform = RowTransform::new(&data.vocabulary, &data.scale, &data.recipe);
+        let active: Vec<FeatureId> = data.vocabulary.ids().filter(|&id| !transform.is_key(id)).collect();
         transform.set_active(&active);
         let rows = scaled_rows(rows, &mut transform)?;
         self.active = active.into_iter().map(|id| (id, transform.column(id))).collect();

@@ -1,0 +1,415 @@
+//! Rows fresh from a parser: features still by number or name, labels as written.
+
+use thiserror::Error;
+
+use super::row_builder::RowBuilder;
+use super::{Batch, FeatureId, FeatureKey, Label, Vocabulary};
+
+/// A row names a feature twice.
+#[derive(Debug, Error, PartialEq)]
+#[error("{place}: feature {name:?} comes twice in one row")]
+pub struct DuplicateFeature {
+    /// Where the row stands.
+    pub place: String,
+    /// The name.
+    pub name: String,
+}
+
+/// What a block's features are called by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Keys {
+    /// Numbers, ascending within a row.
+    Index(Vec<u32>),
+    /// Names: all bytes in one string, and where each ends. Any order within a row.
+    Name {
+        /// The names, one after the other.
+        text: String,
+        /// The end of each.
+        ends: Vec<usize>,
+    },
+}
+
+/// Rows of one block, or of one columnar batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawRows {
+    offsets: Vec<usize>,
+    keys: Keys,
+    values: Vec<f64>,
+    /// The label of each row.
+    pub labels: Vec<Label>,
+    /// The line of each row within its block, from 0 (or the row within a columnar batch).
+    pub lines: Vec<u32>,
+    /// What each row is called (Vowpal Wabbit tags); empty if no row is.
+    pub tags: Vec<Box<str>>,
+    weights: Vec<f64>,
+    /// Whether a name twice in a row is added up (Vowpal Wabbit) and not an error.
+    pub adds_duplicates: bool,
+}
+
+/// Where a row stood before it was begun, to take it back.
+#[derive(Clone, Copy, Debug)]
+pub struct Savepoint {
+    entries: usize,
+    text: usize,
+}
+
+impl RawRows {
+    /// No rows, features by number.
+    pub fn by_index() -> Self {
+        Self::with_keys(Keys::Index(Vec::new()))
+    }
+
+    /// No rows, features by number, with room for what `bytes` of text usually hold.
+    pub fn for_text(bytes: usize) -> Self {
+        Self::for_entries(bytes / 10)
+    }
+
+    /// No rows, features by number, with room for so many entries.
+    pub fn for_entries(entries: usize) -> Self {
+        let mut rows = Self::with_keys(Keys::Index(Vec::with_capacity(entries)));
+        rows.values.reserve(entries);
+        rows
+    }
+
+    /// No rows, features by name.
+    pub fn by_name() -> Self {
+        Self::with_keys(Keys::Name { text: String::new(), ends: Vec::new() })
+    }
+
+    fn with_keys(keys: Keys) -> Self {
+        RawRows {
+            offsets: vec![0],
+            keys,
+            values: Vec::new(),
+            labels: Vec::new(),
+            lines: Vec::new(),
+            tags: Vec::new(),
+            weights: Vec::new(),
+            adds_duplicates: false,
+        }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Where the next row begins.
+    pub fn mark(&self) -> Savepoint {
+        let text = match &self.keys {
+            Keys::Index(_) => 0,
+            Keys::Name { text, .. } => text.len(),
+        };
+        Savepoint { entries: self.values.len(), text }
+    }
+
+    /// Takes a half-made row back.
+    pub fn rollback(&mut self, mark: Savepoint) {
+        self.values.truncate(mark.entries);
+        match &mut self.keys {
+            Keys::Index(indices) => indices.truncate(mark.entries),
+            Keys::Name { text, ends } => {
+                text.truncate(mark.text);
+                ends.truncate(mark.entries);
+            }
+        }
+    }
+
+    /// Adds a numbered feature to the row in the making. A zero is dropped: absent and zero are the same.
+    ///
+    /// # Panics
+    /// If features go by name.
+    #[inline]
+    pub fn push_index(&mut self, index: u32, value: f64) {
+        let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
+        if value != 0.0 {
+            indices.push(index);
+            self.values.push(value);
+        }
+    }
+
+    /// The numbers and values of all rows, to add to: the fast path of svmlight text. Zeros must be left out.
+    ///
+    /// # Panics
+    /// If features go by name.
+    pub fn index_columns(&mut self) -> (&mut Vec<u32>, &mut Vec<f64>) {
+        let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
+        (indices, &mut self.values)
+    }
+
+    /// Adds a named feature, its name given in parts (column, `=`, category). A zero is dropped.
+    ///
+    /// # Panics
+    /// If features go by number.
+    pub fn push_name(&mut self, parts: &[&str], value: f64) {
+        let Keys::Name { text, ends } = &mut self.keys else { panic!("features of this block go by number") };
+        if value != 0.0 {
+            parts.iter().for_each(|part| text.push_str(part));
+            ends.push(text.len());
+            self.values.push(value);
+        }
+    }
+
+    /// Ends the row in the making.
+    pub fn end_row(&mut self, label: Label, weight: f64, line: u32) {
+        self.offsets.push(self.values.len());
+        self.labels.push(label);
+        self.lines.push(line);
+        self.weights.push(weight);
+    }
+
+    /// Cuts off the rows from number `at` on and returns them.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    pub fn split_off(&mut self, at: usize) -> RawRows {
+        let cut = self.offsets[at];
+        let mut offsets = self.offsets.split_off(at);
+        offsets.iter_mut().for_each(|offset| *offset -= cut);
+        self.offsets.push(cut);
+        let keys = match &mut self.keys {
+            Keys::Index(indices) => Keys::Index(indices.split_off(cut)),
+            Keys::Name { text, ends } => {
+                let start = if cut == 0 { 0 } else { ends[cut - 1] };
+                let ends = ends.split_off(cut).into_iter().map(|end| end - start).collect();
+                Keys::Name { text: text.split_off(start), ends }
+            }
+        };
+        RawRows {
+            offsets,
+            keys,
+            values: self.values.split_off(cut),
+            labels: self.labels.split_off(at),
+            lines: self.lines.split_off(at),
+            tags: self.tags.split_off(at.min(self.tags.len())),
+            weights: self.weights.split_off(at),
+            adds_duplicates: self.adds_duplicates,
+        }
+    }
+
+    /// The rows that are wanted, in their order; lines, labels, weights and tags go with them.
+    pub fn keep(&self, wanted: impl Fn(usize) -> bool) -> RawRows {
+        let keys = match &self.keys {
+            Keys::Index(_) => Keys::Index(Vec::new()),
+            Keys::Name { .. } => Keys::Name { text: String::new(), ends: Vec::new() },
+        };
+        let mut kept = RawRows { adds_duplicates: self.adds_duplicates, ..Self::with_keys(keys) };
+        for row in (0..self.len()).filter(|&row| wanted(row)) {
+            let span = self.offsets[row]..self.offsets[row + 1];
+            match (&mut kept.keys, &self.keys) {
+                (Keys::Index(to), Keys::Index(from)) => to.extend_from_slice(&from[span.clone()]),
+                (Keys::Name { text: to, ends }, Keys::Name { text: from, ends: old }) => {
+                    let mut start = if span.start == 0 { 0 } else { old[span.start - 1] };
+                    for &end in &old[span.clone()] {
+                        to.push_str(&from[start..end]);
+                        ends.push(to.len());
+                        start = end;
+                    }
+                }
+                _ => unreachable!("made of the same kind"),
+            }
+            kept.values.extend_from_slice(&self.values[span]);
+            kept.tags.extend(self.tags.get(row).cloned());
+            kept.end_row(self.labels[row].clone(), self.weights[row], self.lines[row]);
+        }
+        kept
+    }
+
+    /// Values of row `i` with their keys, as written.
+    pub fn entries(&self, i: usize) -> impl Iterator<Item = (FeatureKey<'_>, f64)> {
+        (self.offsets[i]..self.offsets[i + 1]).map(|at| (self.key(at), self.values[at]))
+    }
+
+    /// The number of entries of row `i`, and its first and last: enough to tell rows apart quickly.
+    pub fn first_and_last(&self, i: usize) -> (usize, Option<[(FeatureKey<'_>, f64); 2]>) {
+        let (start, end) = (self.offsets[i], self.offsets[i + 1]);
+        let entry = |at: usize| (self.key(at), self.values[at]);
+        (end - start, (start < end).then(|| [entry(start), entry(end - 1)]))
+    }
+
+    fn key(&self, at: usize) -> FeatureKey<'_> {
+        match &self.keys {
+            Keys::Index(indices) => FeatureKey::Index(indices[at]),
+            Keys::Name { text, ends } => {
+                let start = if at == 0 { 0 } else { ends[at - 1] };
+                FeatureKey::from_name(&text[start..ends[at]])
+            }
+        }
+    }
+
+    /// The importance weight of row `i`.
+    pub fn weight(&self, i: usize) -> f64 {
+        self.weights[i]
+    }
+
+    /// Sets the importance weight of row `i`.
+    pub fn set_weight(&mut self, i: usize, weight: f64) {
+        self.weights[i] = weight;
+    }
+
+    /// Gives every feature its id, new ones as they come, and returns the rows with target 0.
+    /// `Err` holds a row with a name twice, and that name.
+    pub fn intern(mut self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        if let Keys::Index(indices) = &mut self.keys {
+            let mut indices = std::mem::take(indices);
+            vocabulary.intern_indices(&mut indices);
+            if vocabulary.hash_bits().is_none() {
+                let targets = vec![0.0; self.labels.len()];
+                let batch = Batch::from_parts(self.offsets, indices, self.values, targets, self.weights);
+                return Ok((batch, self.labels));
+            }
+            return self.rebuild_hashed(indices);
+        }
+        self.intern_names(vocabulary)
+    }
+
+    /// Two numbers may share a bucket: their values add up.
+    fn rebuild_hashed(self, ids: Vec<FeatureId>) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        let mut builder = RowBuilder::default();
+        for i in 0..self.labels.len() {
+            let span = self.offsets[i]..self.offsets[i + 1];
+            builder.pairs.extend(ids[span.clone()].iter().copied().zip(self.values[span].iter().copied()));
+            builder.finish(self.weights[i], true).expect("sums are allowed");
+        }
+        Ok((builder.batch, self.labels))
+    }
+
+    /// New names of a row are numbered in the order of their bytes, then rows are sorted by id: the order in which the
+    /// input wrote them leaves no trace.
+    fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        let mut builder = RowBuilder::default();
+        let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();
+        let mut fresh: Vec<(String, f64)> = Vec::new();
+        for i in 0..self.labels.len() {
+            for (key, value) in self.entries(i) {
+                match vocabulary.get(key) {
+                    Some(_) => builder.pairs.push((vocabulary.intern(key), value)),
+                    None => fresh.push((key_text(key), value)),
+                }
+            }
+            fresh.sort_by(|a, b| a.0.cmp(&b.0));
+            for (name, value) in fresh.drain(..) {
+                builder.pairs.push((vocabulary.intern(FeatureKey::from_name(&name)), value));
+            }
+            builder.finish(self.weights[i], adds).map_err(|id| (i, vocabulary.name(id)))?;
+        }
+        Ok((builder.batch, self.labels))
+    }
+
+    /// The rows with the features a vocabulary knows; others are left out.
+    pub fn lookup(&self, vocabulary: &Vocabulary) -> Batch {
+        let mut builder = RowBuilder::default();
+        for i in 0..self.labels.len() {
+            let known = self.entries(i).filter_map(|(key, value)| Some((vocabulary.get(key)?, value)));
+            builder.pairs.extend(known);
+            builder.finish(self.weights[i], true).expect("sums are allowed");
+        }
+        builder.batch
+    }
+}
+
+fn key_text(key: FeatureKey<'_>) -> String {
+    match key {
+        FeatureKey::Index(index) => index.to_string(),
+        FeatureKey::Name(name) => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(rows: &[&[(&str, f64)]]) -> RawRows {
+        let mut parsed = RawRows::by_name();
+        for (line, row) in rows.iter().enumerate() {
+            row.iter().for_each(|(name, value)| parsed.push_name(&[name], *value));
+            parsed.end_row(Label::Number(1.0), 1.0, line as u32);
+        }
+        parsed
+    }
+
+    #[test]
+    fn the_order_of_names_leaves_no_trace() {
+        let a = named(&[&[("b", 1.0), ("a", 2.0)], &[("c", 3.0), ("7", 4.0), ("a", 5.0)]]);
+        let b = named(&[&[("a", 2.0), ("b", 1.0)], &[("a", 5.0), ("c", 3.0), ("7", 4.0)]]);
+        let (mut left, mut right) = (Vocabulary::new(None), Vocabulary::new(None));
+        assert_eq!(a.intern(&mut left).unwrap().0, b.intern(&mut right).unwrap().0);
+        assert_eq!(left.export(), right.export());
+    }
+
+    #[test]
+    fn a_name_twice_is_an_error_or_a_sum() {
+        let mut parsed = named(&[&[("a", 1.0), ("a", 2.0)]]);
+        assert_eq!(parsed.clone().intern(&mut Vocabulary::new(None)).unwrap_err(), (0, "a".to_string()));
+        parsed.adds_duplicates = true;
+        let (batch, _) = parsed.intern(&mut Vocabulary::new(None)).unwrap();
+        assert_eq!(batch.row(0).values, [3.0]);
+    }
+
+    #[test]
+    fn rows_can_be_cut_anywhere() {
+        let rows: [&[(&str, f64)]; 3] = [&[("a", 1.0), ("bc", 2.0)], &[], &[("7", 3.0)]];
+        for at in 0..=3 {
+            let mut first = named(&rows);
+            let second = first.split_off(at);
+            assert_eq!((first.len(), second.len()), (at, 3 - at));
+            let all = (0..at).map(|i| (&first, i)).chain((0..3 - at).map(|i| (&second, i)));
+            for ((part, i), row) in all.zip(rows) {
+                let keys: Vec<_> = row.iter().map(|&(name, value)| (FeatureKey::from_name(name), value)).collect();
+                assert_eq!(part.entries(i).collect::<Vec<_>>(), keys);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_can_be_picked() {
+        let mut parsed = named(&[&[("a", 1.0), ("bc", 2.0)], &[], &[("7", 3.0)], &[("a", 4.0)]]);
+        parsed.tags = ["p", "q", "r", "s"].map(Into::into).into();
+        let kept = parsed.keep(|row| row != 1);
+        assert_eq!((kept.lines.as_slice(), kept.labels.len()), ([0, 2, 3].as_slice(), 3));
+        assert_eq!(kept.tags.concat(), "prs");
+        for (row, old) in [0, 2, 3].into_iter().enumerate() {
+            assert_eq!(kept.entries(row).collect::<Vec<_>>(), parsed.entries(old).collect::<Vec<_>>());
+        }
+        assert_eq!(parsed.keep(|_| true), parsed);
+        let mut numbered = RawRows::by_index();
+        for row in 0..3 {
+            (0..=row).for_each(|index| numbered.push_index(index, 1.0 + f64::from(row)));
+            numbered.end_row(Label::Absent, 2.0, row);
+        }
+        let kept = numbered.keep(|row| row == 1);
+        assert_eq!(kept.entries(0).collect::<Vec<_>>(), [(FeatureKey::Index(0), 2.0), (FeatureKey::Index(1), 2.0)]);
+        assert_eq!(kept.weight(0), 2.0);
+    }
+
+    #[test]
+    fn explicit_zeros_are_absent() {
+        let parsed = named(&[&[("a", 0.0), ("b", 2.0)]]);
+        let mut vocabulary = Vocabulary::new(None);
+        let (batch, _) = parsed.intern(&mut vocabulary).unwrap();
+        assert_eq!((batch.row(0).len(), vocabulary.len()), (1, 1));
+    }
+
+    #[test]
+    fn unknown_features_are_left_out_of_a_lookup() {
+        let mut vocabulary = Vocabulary::new(None);
+        vocabulary.intern(FeatureKey::Name("b"));
+        let batch = named(&[&[("a", 1.0), ("b", 2.0)]]).lookup(&vocabulary);
+        assert_eq!(batch.row(0).values, [2.0]);
+    }
+
+    #[test]
+    fn hashing_adds_what_shares_a_bucket() {
+        let mut parsed = RawRows::by_index();
+        (1..=64).for_each(|index| parsed.push_index(index, 1.0));
+        parsed.end_row(Label::Absent, 1.0, 0);
+        let (batch, _) = parsed.intern(&mut Vocabulary::new(Some(3))).unwrap();
+        assert!(batch.row(0).len() <= 8);
+        assert_eq!(batch.row(0).values.iter().sum::<f64>(), 64.0);
+    }
+}

@@ -1,0 +1,400 @@
+//! Names and numbers of features, each given a dense id once.
+//!
+//! A feature is known by a number (svmlight, npz) or a name (everything else). The name `"17"` and the number 17
+//! are the same feature, so a model learned from one format reads another. With hashing (`--hash-bits`) a name
+//! becomes a bucket number first; the first name seen in each bucket is kept, so survivors still have names.
+
+use rustc_hash::FxHashMap;
+
+use super::{FeatureId, SparseIndexMap};
+
+/// How a feature is called in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FeatureKey<'a> {
+    /// By a number.
+    Index(u32),
+    /// By a name.
+    Name(&'a str),
+}
+
+impl<'a> FeatureKey<'a> {
+    /// The key a name stands for: canonical decimal numbers are numbers.
+    pub fn from_name(name: &'a str) -> Self {
+        match canonical_index(name) {
+            Some(index) => FeatureKey::Index(index),
+            None => FeatureKey::Name(name),
+        }
+    }
+}
+
+fn canonical_index(name: &str) -> Option<u32> {
+    let bytes = name.as_bytes();
+    let plain = !bytes.is_empty() && bytes.len() <= 10 && bytes.iter().all(u8::is_ascii_digit);
+    let leading_zero = bytes.len() > 1 && bytes.first() == Some(&b'0');
+    if plain && !leading_zero { name.parse().ok() } else { None }
+}
+
+/// The hash that chooses a name's bucket: 64-bit FNV-1a with a final mix, the same on every machine.
+pub fn hash_name(name: &str) -> u64 {
+    let hash =
+        name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash ^ (hash >> 29)
+}
+
+/// What a feature is called, kept per id. Most wide data is numbered: 8 bytes each; names live elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Entry {
+    Index(u32),
+    /// By a name, at this place of [`Vocabulary::texts`].
+    Text(u32),
+    /// Given back; waits to be used again.
+    Free,
+}
+
+/// A name.
+#[derive(Clone, Debug, PartialEq)]
+enum Text {
+    Name(Box<str>),
+    /// A hash bucket, the first name seen in it, and whether another fell there too.
+    Bucket {
+        bucket: u32,
+        name: Box<str>,
+        shared: bool,
+    },
+}
+
+/// Dense ids for features, in the order of first appearance.
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    by_index: SparseIndexMap,
+    by_name: FxHashMap<Box<str>, FeatureId>,
+    entries: Vec<Entry>,
+    free: Vec<FeatureId>,
+    texts: Vec<Text>,
+    /// Places of `texts` that wait to be used again.
+    vacant: Vec<u32>,
+    name_bytes: usize,
+    hash_bits: Option<u32>,
+}
+
+impl Vocabulary {
+    /// An empty vocabulary; `hash_bits` bounds the number of features to `2^bits` by hashing names.
+    pub fn new(hash_bits: Option<u32>) -> Self {
+        Vocabulary { hash_bits, ..Self::default() }
+    }
+
+    /// One more than the largest id in use.
+    pub fn span(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The number of features known.
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// Whether no feature is known.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bits of hashing, if any.
+    pub fn hash_bits(&self) -> Option<u32> {
+        self.hash_bits
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.by_index.bytes()
+            + self.by_name.capacity() * 25
+            + self.entries.capacity() * std::mem::size_of::<Entry>()
+            + self.texts.capacity() * std::mem::size_of::<Text>()
+            + 2 * self.name_bytes
+    }
+
+    /// The id of a feature, if it is known.
+    #[inline]
+    pub fn get(&self, key: FeatureKey<'_>) -> Option<FeatureId> {
+        match (key, self.hash_bits) {
+            (FeatureKey::Index(index), None) => self.by_index.get(index),
+            (FeatureKey::Name(name), None) => self.by_name.get(name).copied(),
+            (FeatureKey::Index(index), Some(bits)) => self.by_index.get(bucket_of(&index.to_string(), bits)),
+            (FeatureKey::Name(name), Some(bits)) => self.by_index.get(bucket_of(name, bits)),
+        }
+    }
+
+    /// Puts ids in the place of numbers, new ones as they come: the fast path of svmlight input.
+    ///
+    /// Numbers are looked up many at a time before any is judged: a lookup misses the cache as a rule, and a wrong guess
+    /// whether the feature is new would wait for the miss and throw away those behind it.
+    pub fn intern_indices(&mut self, indices: &mut [u32]) {
+        let mut found = [SparseIndexMap::EMPTY; 256];
+        for chunk in indices.chunks_mut(found.len()) {
+            if self.hash_bits.is_none() {
+                found.iter_mut().zip(&*chunk).for_each(|(id, &index)| *id = self.by_index.peek(index));
+            }
+            for (index, &id) in chunk.iter_mut().zip(&found) {
+                *index = if id == SparseIndexMap::EMPTY { self.intern(FeatureKey::Index(*index)) } else { id };
+            }
+        }
+    }
+
+    /// The id of a feature, new if need be.
+    pub fn intern(&mut self, key: FeatureKey<'_>) -> FeatureId {
+        match (key, self.hash_bits) {
+            (FeatureKey::Index(index), None) => self.by_index.get(index).unwrap_or_else(|| self.add_index(index)),
+            (FeatureKey::Name(name), None) => match self.by_name.get(name) {
+                Some(&id) => id,
+                None => self.add_text(Text::Name(name.into())),
+            },
+            (FeatureKey::Index(index), Some(bits)) => self.intern_bucket(&index.to_string(), bits),
+            (FeatureKey::Name(name), Some(bits)) => self.intern_bucket(name, bits),
+        }
+    }
+
+    fn intern_bucket(&mut self, name: &str, bits: u32) -> FeatureId {
+        let bucket = bucket_of(name, bits);
+        let Some(id) = self.by_index.get(bucket) else {
+            return self.add_text(Text::Bucket { bucket, name: name.into(), shared: false });
+        };
+        if let Entry::Text(place) = self.entries[id as usize]
+            && let Text::Bucket { name: first, shared, .. } = &mut self.texts[place as usize]
+        {
+            *shared |= **first != *name;
+        }
+        id
+    }
+
+    fn add_index(&mut self, index: u32) -> FeatureId {
+        let id = self.enter(Entry::Index(index));
+        self.by_index.insert(index, id);
+        id
+    }
+
+    fn add_text(&mut self, text: Text) -> FeatureId {
+        let place = self.vacant.pop().unwrap_or(self.texts.len() as u32);
+        let id = self.enter(Entry::Text(place));
+        match &text {
+            Text::Name(name) => {
+                self.name_bytes += name.len();
+                self.by_name.insert(name.clone(), id);
+            }
+            Text::Bucket { bucket, name, .. } => {
+                self.name_bytes += name.len();
+                self.by_index.insert(*bucket, id);
+            }
+        }
+        match self.texts.get_mut(place as usize) {
+            Some(vacant) => *vacant = text,
+            None => self.texts.push(text),
+        }
+        id
+    }
+
+    /// Gives an entry an id: one that was given back, or a new one.
+    fn enter(&mut self, entry: Entry) -> FeatureId {
+        match self.free.pop() {
+            Some(id) => {
+                self.entries[id as usize] = entry;
+                id
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as FeatureId - 1
+            }
+        }
+    }
+
+    /// Forgets a feature; its id will be given to another.
+    pub fn free(&mut self, id: FeatureId) {
+        match std::mem::replace(&mut self.entries[id as usize], Entry::Free) {
+            Entry::Index(index) => self.by_index.remove(index),
+            Entry::Text(place) => self.release_text(place),
+            Entry::Free => return,
+        }
+        self.free.push(id);
+    }
+
+    fn release_text(&mut self, place: u32) {
+        match std::mem::replace(&mut self.texts[place as usize], Text::Name("".into())) {
+            Text::Name(name) => {
+                self.name_bytes -= name.len();
+                self.by_name.remove(&name);
+            }
+            Text::Bucket { bucket, name, .. } => {
+                self.name_bytes -= name.len();
+                self.by_index.remove(bucket);
+            }
+        }
+        self.vacant.push(place);
+    }
+
+    /// Ids in use, ascending.
+    pub fn ids(&self) -> impl Iterator<Item = FeatureId> + '_ {
+        (0..self.entries.len() as FeatureId).filter(|&id| self.entries[id as usize] != Entry::Free)
+    }
+
+    fn text(&self, place: u32) -> &Text {
+        &self.texts[place as usize]
+    }
+
+    /// The name to show for a feature. A bucket shared by several names says so with a trailing `|…`.
+    pub fn name(&self, id: FeatureId) -> String {
+        match self.entries[id as usize] {
+            Entry::Index(index) => index.to_string(),
+            Entry::Text(place) => match self.text(place) {
+                Text::Name(name) | Text::Bucket { name, shared: false, .. } => name.to_string(),
+                Text::Bucket { name, shared: true, .. } => format!("{name}|…"),
+            },
+            Entry::Free => String::new(),
+        }
+    }
+
+    /// A hash of what a feature is called, the same whatever id it got.
+    pub fn name_hash(&self, id: FeatureId) -> u64 {
+        match self.entries[id as usize] {
+            Entry::Index(index) => crate::rng::splitmix64(u64::from(index)),
+            Entry::Text(place) => match self.text(place) {
+                Text::Name(name) => hash_name(name),
+                Text::Bucket { bucket, .. } => crate::rng::splitmix64(u64::from(*bucket)),
+            },
+            Entry::Free => 0,
+        }
+    }
+
+    /// The bucket of a hashed feature.
+    pub fn bucket(&self, id: FeatureId) -> Option<u32> {
+        let Entry::Text(place) = self.entries[id as usize] else { return None };
+        if let Text::Bucket { bucket, .. } = self.text(place) { Some(*bucket) } else { None }
+    }
+
+    /// Restores a hashed feature from a model: the bucket decides, the name is for show.
+    pub fn insert_bucket(&mut self, bucket: u32, name: &str) -> FeatureId {
+        match self.by_index.get(bucket) {
+            Some(id) => id,
+            None => self.add_text(Text::Bucket { bucket, name: name.into(), shared: false }),
+        }
+    }
+
+    /// The same features with other ids: the one at `order[i]` gets the id i. Ids given back are no features.
+    pub fn reordered(&self, order: &[FeatureId]) -> Self {
+        let mut vocabulary = Vocabulary::new(self.hash_bits);
+        for &id in order {
+            match self.entries[id as usize] {
+                Entry::Index(index) => drop(vocabulary.add_index(index)),
+                Entry::Text(place) => drop(vocabulary.add_text(self.text(place).clone())),
+                Entry::Free => unreachable!("an id given back is no feature"),
+            }
+        }
+        vocabulary
+    }
+
+    /// The whole vocabulary as text lines and the free list, to be stored.
+    pub fn export(&self) -> (Vec<String>, Vec<FeatureId>) {
+        let line = |entry: &Entry| match *entry {
+            Entry::Index(index) => format!("i{index}"),
+            Entry::Text(place) => match self.text(place) {
+                Text::Name(name) => format!("n{name}"),
+                Text::Bucket { bucket, name, shared } => format!("{}{bucket} {name}", if *shared { 's' } else { 'b' }),
+            },
+            Entry::Free => "f".to_string(),
+        };
+        (self.entries.iter().map(line).collect(), self.free.clone())
+    }
+
+    /// The vocabulary that [`Vocabulary::export`] stored, or `None` if the lines make no sense.
+    pub fn import<'a>(
+        hash_bits: Option<u32>,
+        lines: impl Iterator<Item = &'a str>,
+        free: Vec<FeatureId>,
+    ) -> Option<Self> {
+        let mut vocabulary = Vocabulary::new(hash_bits);
+        for line in lines {
+            match (line.as_bytes().first()?, line.get(1..)?) {
+                (b'i', index) => drop(vocabulary.add_index(index.parse().ok()?)),
+                (b'n', name) => drop(vocabulary.add_text(Text::Name(name.into()))),
+                (kind @ (b's' | b'b'), rest) => {
+                    let (bucket, name) = rest.split_once(' ')?;
+                    let (bucket, shared) = (bucket.parse().ok()?, *kind == b's');
+                    vocabulary.add_text(Text::Bucket { bucket, name: name.into(), shared });
+                }
+                (b'f', "") => vocabulary.entries.push(Entry::Free),
+                _ => return None,
+            }
+        }
+        let vacant = vocabulary.entries.iter().filter(|entry| **entry == Entry::Free).count();
+        let all_vacant = free.iter().all(|&id| vocabulary.entries.get(id as usize) == Some(&Entry::Free));
+        vocabulary.free = free;
+        (vacant == vocabulary.free.len() && all_vacant).then_some(vocabulary)
+    }
+}
+
+fn bucket_of(name: &str, bits: u32) -> u32 {
+    (hash_name(name) & ((1_u64 << bits) - 1)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_name_is_the_number() {
+        let mut vocabulary = Vocabulary::new(None);
+        let id = vocabulary.intern(FeatureKey::Index(17));
+        assert_eq!(vocabulary.intern(FeatureKey::from_name("17")), id);
+        assert_ne!(vocabulary.intern(FeatureKey::from_name("017")), id);
+        assert_eq!(FeatureKey::from_name("4294967296"), FeatureKey::Name("4294967296"));
+    }
+
+    #[test]
+    fn many_at_a_time_are_one_by_one() {
+        let numbers: Vec<u32> = (0..5000u32).map(|i| i.wrapping_mul(2_654_435_761) >> (i % 25)).collect();
+        for bits in [None, Some(8)] {
+            let (mut one, mut many) = (Vocabulary::new(bits), Vocabulary::new(bits));
+            let expected: Vec<u32> = numbers.iter().map(|&number| one.intern(FeatureKey::Index(number))).collect();
+            let mut ids = numbers.clone();
+            many.intern_indices(&mut ids);
+            assert_eq!(ids, expected);
+            assert_eq!(many.export(), one.export());
+        }
+    }
+
+    #[test]
+    fn released_ids_are_used_again() {
+        let mut vocabulary = Vocabulary::new(None);
+        let ids: Vec<_> = ["a", "b", "c"].map(|name| vocabulary.intern(FeatureKey::Name(name))).into();
+        vocabulary.free(ids[1]);
+        assert_eq!(vocabulary.get(FeatureKey::Name("b")), None);
+        assert_eq!((vocabulary.len(), vocabulary.span()), (2, 3));
+        assert_eq!(vocabulary.intern(FeatureKey::Name("d")), ids[1]);
+        assert_eq!(vocabulary.name(ids[1]), "d");
+    }
+
+    #[test]
+    fn hashing_bounds_the_features_and_keeps_names() {
+        let mut vocabulary = Vocabulary::new(Some(4));
+        for i in 0..1000 {
+            vocabulary.intern(FeatureKey::Name(&format!("word{i}")));
+        }
+        assert_eq!(vocabulary.len(), 16);
+        assert!(vocabulary.name(0).starts_with("word0") && vocabulary.name(0).ends_with('…'));
+    }
+
+    #[test]
+    fn export_and_import_are_inverse() {
+        for bits in [None, Some(6)] {
+            let mut vocabulary = Vocabulary::new(bits);
+            for name in ["a", "17", "tab\tand space", "é", ""] {
+                vocabulary.intern(FeatureKey::from_name(name));
+            }
+            vocabulary.free(1);
+            let (lines, free) = vocabulary.export();
+            let back = Vocabulary::import(bits, lines.iter().map(String::as_str), free.clone()).unwrap();
+            assert_eq!(back.export(), (lines, free));
+            assert_eq!(back.get(FeatureKey::Name("é")), vocabulary.get(FeatureKey::Name("é")));
+        }
+        assert!(Vocabulary::import(None, ["x"].into_iter(), vec![]).is_none());
+        assert!(Vocabulary::import(None, ["i1"].into_iter(), vec![0]).is_none());
+    }
+}

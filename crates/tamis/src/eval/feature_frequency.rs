@@ -1,0 +1,82 @@
+//! How often features are not zero: the share of rows in which each occurs.
+
+use super::EvalError;
+use crate::data::{FeatureId, FeatureKey, RawRows, Vocabulary};
+use crate::io::RowStream;
+
+/// For every feature of some data, the rows in which it is not zero.
+#[derive(Clone, Debug)]
+pub struct FeatureFrequencies {
+    rows: u64,
+    vocabulary: Vocabulary,
+    counts: Vec<u64>,
+}
+
+impl Default for FeatureFrequencies {
+    fn default() -> Self {
+        FeatureFrequencies { rows: 0, vocabulary: Vocabulary::new(None), counts: Vec::new() }
+    }
+}
+
+impl FeatureFrequencies {
+    /// Counts in all rows of a stream.
+    pub fn of(stream: &mut RowStream) -> Result<Self, EvalError> {
+        let mut found = FeatureFrequencies::default();
+        while let Some(block) = stream.next_block()? {
+            (0..block.rows.len()).for_each(|row| found.observe(&block.rows, row));
+        }
+        Ok(found)
+    }
+
+    /// Counts one row.
+    pub(super) fn observe(&mut self, rows: &RawRows, row: usize) {
+        self.rows += 1;
+        for (key, value) in rows.entries(row) {
+            let id = self.vocabulary.intern(key) as usize;
+            if id >= self.counts.len() {
+                self.counts.resize(id + 1, 0);
+            }
+            self.counts[id] += u64::from(value != 0.0);
+        }
+    }
+
+    /// Rows counted.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The share of rows in which a feature is not zero; 0 for one never seen.
+    pub fn share(&self, name: &str) -> f64 {
+        let found = self.vocabulary.get(FeatureKey::from_name(name));
+        found.map_or(0.0, |id: FeatureId| self.share_of(self.counts[id as usize]))
+    }
+
+    /// The shares of all features that occur.
+    pub fn shares(&self) -> impl Iterator<Item = f64> + '_ {
+        self.counts.iter().filter(|&&count| count > 0).map(|&count| self.share_of(count))
+    }
+
+    fn share_of(&self, count: u64) -> f64 {
+        count as f64 / self.rows.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Label;
+
+    #[test]
+    fn only_what_is_not_zero_counts() {
+        let mut rows = RawRows::by_name();
+        for (a, b) in [(1.0, 0.0), (2.0, 3.0), (0.0, -1.0), (5.0, 0.0)] {
+            rows.push_name(&["a"], a);
+            rows.push_name(&["b"], b);
+            rows.end_row(Label::Number(1.0), 1.0, 0);
+        }
+        let mut found = FeatureFrequencies::default();
+        (0..4).for_each(|row| found.observe(&rows, row));
+        assert_eq!((found.rows(), found.share("a"), found.share("b"), found.share("c")), (4, 0.75, 0.5, 0.0));
+        assert_eq!(found.shares().collect::<Vec<_>>(), [0.75, 0.5]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Error, AUC, log loss, RMSE and R² over predictions with their truth.
+
+use serde::Serialize;
+
+/// A prediction beside the truth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scored {
+    /// A number: truth, prediction.
+    Number(f64, f64),
+    /// A class: whether it was right; for two classes the truth (second or not), score and probability.
+    Class {
+        /// Whether the predicted class is the true one.
+        right: bool,
+        /// Two classes: is it the second, the score for the second, its probability if the loss gives one.
+        binary: Option<(bool, f64, Option<f64>)>,
+    },
+}
+
+/// The measures that apply.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Metrics {
+    /// Rows.
+    pub n: u64,
+    /// Share of wrong classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// Area under the ROC curve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auc: Option<f64>,
+    /// Mean −ln(probability of the true class).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_loss: Option<f64>,
+    /// Root mean squared error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rmse: Option<f64>,
+    /// Share of the variance explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r2: Option<f64>,
+}
+
+impl Metrics {
+    /// Metrics of weighted predictions.
+    pub fn of(scored: &[(Scored, f64)]) -> Metrics {
+        let total: f64 = scored.iter().map(|(_, weight)| weight).sum();
+        let n = scored.len() as u64;
+        let numbers: Vec<(f64, f64, f64)> = scored
+            .iter()
+            .filter_map(|&(one, weight)| match one {
+                Scored::Number(truth, guess) => Some((truth, guess, weight)),
+                Scored::Class { .. } => None,
+            })
+            .collect();
+        if !numbers.is_empty() {
+            return Self::of_numbers(n, &numbers, total);
+        }
+        let wrong = |&(one, weight): &(Scored, f64)| match one {
+            Scored::Class { right: false, .. } => weight,
+            _ => 0.0,
+        };
+        let binary: Vec<(bool, f64, Option<f64>, f64)> = scored
+            .iter()
+            .filter_map(|&(one, weight)| match one {
+                Scored::Class { binary: Some((truth, score, probability)), .. } => {
+                    Some((truth, score, probability, weight))
+                }
+                _ => None,
+            })
+            .collect();
+        let error = (total > 0.0).then(|| scored.iter().map(wrong).sum::<f64>() / total);
+        let ranks: Vec<_> = binary.iter().map(|&(truth, score, _, weight)| (truth, score, weight)).collect();
+        Metrics { n, error, auc: auc(&ranks), log_loss: log_loss(&binary, total), ..Metrics::default() }
+    }
+
+    fn of_numbers(n: u64, numbers: &[(f64, f64, f64)], total: f64) -> Metrics {
+        let mean = numbers.iter().map(|(truth, _, weight)| truth * weight).sum::<f64>() / total;
+        let squares: f64 = numbers.iter().map(|(truth, guess, weight)| weight * (truth - guess).powi(2)).sum();
+        let spread: f64 = numbers.iter().map(|(truth, _, weight)| weight * (truth - mean).powi(2)).sum();
+        let rmse = (total > 0.0).then(|| (squares / total).sqrt());
+        Metrics { n, rmse, r2: (spread > 0.0).then(|| 1.0 - squares / spread), ..Metrics::default() }
+    }
+}
+
+/// Mean −ln p of the truth, p kept within 1e-15 of 0 and 1; nothing if the loss gives no probabilities.
+fn log_loss(binary: &[(bool, f64, Option<f64>, f64)], total: f64) -> Option<f64> {
+    let mut sum = 0.0;
+    for &(truth, _, probability, weight) in binary {
+        let second = probability?.clamp(1e-15, 1.0 - 1e-15);
+        sum -= weight * if truth { second.ln() } else { (1.0 - second).ln() };
+    }
+    (!binary.is_empty() && total > 0.0).then(|| sum / total)
+}
+
+/// Weighted area under the ROC curve of (is positive, score, weight); ties count half. Nothing with one class only.
+pub fn auc(scored: &[(bool, f64, f64)]) -> Option<f64> {
+    let mut sorted = scored.to_vec();
+    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (mut area, mut below, mut at) = (0.0, 0.0, 0);
+    while at < sorted.len() {
+        let end = at + sorted[at..].iter().take_while(|row| row.1 == sorted[at].1).count();
+        let weight = |wanted: bool| sorted[at..end].iter().filter(|row| row.0 == wanted).map(|row| row.2).sum::<f64>();
+        let (positive, negative) = (weight(true), weight(false));
+        area += positive * (below + 0.5 * negative);
+        below += negative;
+        at = end;
+    }
+    let positives: f64 = scored.iter().filter(|row| row.0).map(|row| row.2).sum();
+    (positives > 0.0 && below > 0.0).then(|| area / (positives * below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auc_by_hand() {
+        let rows = |pairs: &[(bool, f64)]| pairs.iter().map(|&(t, s)| (t, s, 1.0)).collect::<Vec<_>>();
+        assert_eq!(auc(&rows(&[(false, 0.1), (true, 0.4), (false, 0.35), (true, 0.8)])), Some(1.0));
+        assert_eq!(auc(&rows(&[(true, 0.1), (false, 0.4), (true, 0.35), (false, 0.2)])), Some(0.25));
+        assert_eq!(auc(&rows(&[(true, 0.5), (false, 0.5)])), Some(0.5));
+        assert_eq!(auc(&rows(&[(true, 0.5)])), None);
+    }
+
+    #[test]
+    fn classes_by_hand() {
+        let row = |truth, probability: f64| {
+            let right = truth == (probability > 0.5);
+            (Scored::Class { right, binary: Some((truth, probability, Some(probability))) }, 1.0)
+        };
+        let measures = Metrics::of(&[row(true, 0.8), row(false, 0.6), row(false, 0.25), row(true, 0.5)]);
+        assert_eq!(measures.error, Some(0.5));
+        let expected = -(0.8f64.ln() + 0.4f64.ln() + 0.75f64.ln() + 0.5f64.ln()) / 4.0;
+        assert!((measures.log_loss.unwrap() - expected).abs() < 1e-15);
+        assert_eq!(measures.auc, Some(0.75));
+        assert_eq!(measures.rmse, None);
+    }
+
+    #[test]
+    fn numbers_by_hand() {
+        let rows = [(1.0, 1.0), (2.0, 3.0), (3.0, 3.0)].map(|(truth, guess)| (Scored::Number(truth, guess), 1.0));
+        let measures = Metrics::of(&rows);
+        assert!((measures.rmse.unwrap() - (1f64 / 3.0).sqrt()).abs() < 1e-15);
+        assert_eq!(measures.r2, Some(0.5));
+    }
+}

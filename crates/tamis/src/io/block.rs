@@ -1,0 +1,52 @@
+//! Rows of one block, and where they stand in the input.
+
+use std::sync::Arc;
+
+use crate::data::{Batch, DuplicateFeature, Label, RawRows, Vocabulary};
+
+/// Rows of one block, and where they stand.
+#[derive(Debug)]
+pub struct Block {
+    /// The rows.
+    pub rows: RawRows,
+    /// The file.
+    pub file: Arc<str>,
+    /// The line of the file (or row, in columnar files) with the block's line 0, from 1.
+    pub first_line: u64,
+}
+
+impl Block {
+    /// Gives every feature its id: the rows with target 0, their labels, and where they stand.
+    pub fn intern(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>, BlockPlace), DuplicateFeature> {
+        let Block { rows, file, first_line } = self;
+        let place = BlockPlace { file, first_line, lines: rows.lines.clone() };
+        let duplicate = |(row, name)| DuplicateFeature { place: place.of(row), name };
+        let (batch, labels) = rows.intern(vocabulary).map_err(duplicate)?;
+        Ok((batch, labels, place))
+    }
+
+    /// Cuts off the rows from number `at` on and returns them.
+    pub fn split_off(&mut self, at: usize) -> Block {
+        Block { rows: self.rows.split_off(at), file: self.file.clone(), first_line: self.first_line }
+    }
+}
+
+/// Where the rows of a block stand.
+#[derive(Clone, Debug)]
+pub struct BlockPlace {
+    file: Arc<str>,
+    first_line: u64,
+    lines: Vec<u32>,
+}
+
+impl BlockPlace {
+    /// File and line of a row, for messages.
+    pub fn of(&self, row: usize) -> String {
+        format!("{}:{}", self.file, self.first_line + u64::from(self.lines[row]))
+    }
+
+    /// Other rows of the same block.
+    pub fn block(&self, rows: RawRows) -> Block {
+        Block { rows, file: self.file.clone(), first_line: self.first_line }
+    }
+}

@@ -1,0 +1,232 @@
+//! The input side of a stream: files opened one by one, cut into pieces of work, each piece able to parse itself.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::decompress::{io_error, open, seekable};
+use super::line_blocks::{BlockCutter, NextBlock};
+use super::row_stream::ReadOptions;
+use super::{Compression, Format, ReadError, Source};
+use crate::columnar::{ColumnarKind, ColumnarReader};
+use crate::data::RawRows;
+use crate::parse::csv::{Table, header, numeric_columns};
+use crate::parse::jsonl::JsonLines;
+use crate::parse::missing::MissingPolicy;
+use crate::parse::schema::{ModelSchema, Schema, SchemaOptions};
+use crate::parse::svmlight::Svmlight;
+use crate::parse::vw::VowpalWabbit;
+use crate::parse::{ParseError, parse_lines};
+
+/// A block parsed, or the reason the stream ends here.
+pub(super) type Outcome = Result<ParsedBlock, ReadError>;
+
+/// Rows of a block, complaints, and where they stand.
+pub(super) struct ParsedBlock {
+    pub(super) rows: RawRows,
+    pub(super) errors: Vec<ParseError>,
+    /// Bad rows of a columnar file that are to be left out, in words.
+    pub(super) left_out: Vec<String>,
+    pub(super) lines: u64,
+    pub(super) file: usize,
+    pub(super) header_lines: u64,
+    /// The first line, where the file knows it.
+    pub(super) first_line: Option<u64>,
+}
+
+/// How the blocks of the open file are parsed.
+#[derive(Clone)]
+pub(super) enum TextParser {
+    Svmlight(MissingPolicy<Svmlight>),
+    VowpalWabbit(MissingPolicy<VowpalWabbit>),
+    Table(Arc<Table>),
+    JsonLines(JsonLines),
+}
+
+/// A block of bytes to be parsed, or rows that came parsed.
+pub(super) struct Job {
+    file: usize,
+    header_lines: u64,
+    work: Work,
+}
+
+pub(super) enum Work {
+    Text(Vec<u8>, TextParser),
+    /// Rows, the file's row with line 0, and complaints about rows left out.
+    Done(RawRows, u64, Vec<String>),
+}
+
+impl Job {
+    pub(super) fn run(self) -> Outcome {
+        let mut errors = Vec::new();
+        let (mut left_out, mut first_line) = (Vec::new(), None);
+        let (rows, lines) = match self.work {
+            Work::Done(rows, first, complaints) => {
+                (left_out, first_line) = (complaints, Some(first));
+                (rows, 0)
+            }
+            Work::Text(bytes, TextParser::Svmlight(parser)) => {
+                let mut rows = RawRows::for_text(bytes.len());
+                let lines = parse_lines(&bytes, &parser, &mut rows, &mut errors);
+                (rows, lines.into())
+            }
+            Work::Text(bytes, parser) => {
+                let mut rows = RawRows::by_name();
+                let lines = match parser {
+                    TextParser::Table(table) => table.parse(&bytes, &mut rows, &mut errors),
+                    TextParser::JsonLines(parser) => parse_lines(&bytes, &parser, &mut rows, &mut errors),
+                    TextParser::VowpalWabbit(parser) => parse_lines(&bytes, &parser, &mut rows, &mut errors),
+                    TextParser::Svmlight(_) => unreachable!("its rows go by number"),
+                };
+                (rows, lines.into())
+            }
+        };
+        Ok(ParsedBlock { rows, errors, left_out, lines, file: self.file, header_lines: self.header_lines, first_line })
+    }
+}
+
+/// The sources and the one that is open.
+pub(super) struct Input {
+    sources: Vec<Source>,
+    options: ReadOptions,
+    bytes: Arc<AtomicU64>,
+    open: Option<OpenFile>,
+    next_file: usize,
+    pub(super) number: u64,
+    pub(super) known: Option<ModelSchema>,
+}
+
+pub(super) enum OpenFile {
+    Text { cutter: BlockCutter, compression: Compression, parser: TextParser, ahead: Option<(Vec<u8>, u64)> },
+    Columnar(Box<ColumnarReader>),
+}
+
+impl Input {
+    pub(super) fn new(sources: Vec<Source>, options: ReadOptions, bytes: Arc<AtomicU64>) -> Self {
+        Input { sources, options, bytes, open: None, next_file: 0, number: 0, known: None }
+    }
+
+    pub(super) fn next(&mut self) -> Option<Result<Job, ReadError>> {
+        loop {
+            let file = self.next_file.wrapping_sub(1);
+            let source = self.sources.get(file);
+            match (&mut self.open, source) {
+                (Some(open), Some(source)) => match open.next(source, self.options.skip_bad) {
+                    Ok(Some((work, header_lines))) => return Some(Ok(Job { file, header_lines, work })),
+                    Ok(None) => self.open = None,
+                    Err(error) => return Some(Err(error)),
+                },
+                _ => match self.sources.get(self.next_file).cloned() {
+                    None => return None,
+                    Some(source) => {
+                        self.next_file += 1;
+                        match self.open_file(&source) {
+                            Ok(open) => self.open = Some(open),
+                            Err(error) => return Some(Err(error)),
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    fn open_file(&mut self, source: &Source) -> Result<OpenFile, ReadError> {
+        let kind = match source.format {
+            Format::Parquet => ColumnarKind::Parquet,
+            Format::Arrow => ColumnarKind::Ipc,
+            Format::Npz => ColumnarKind::Npz,
+            _ => return self.open_text(source),
+        };
+        let file = seekable(source, self.bytes.clone())?;
+        let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
+        let options = self.column_options();
+        let reader = ColumnarReader::open(file, kind, &options).map_err(named)?;
+        if let Some(columns) = reader.columns() {
+            self.known.get_or_insert(columns.known());
+        }
+        Ok(OpenFile::Columnar(Box::new(reader)))
+    }
+
+    /// What the user said, and what the first table of the stream looked like.
+    fn column_options(&self) -> SchemaOptions {
+        let mut options = self.options.columns.clone();
+        options.known = options.known.or(self.known.clone());
+        options
+    }
+
+    fn open_text(&mut self, source: &Source) -> Result<OpenFile, ReadError> {
+        let opened = open(source, self.bytes.clone())?;
+        let (compression, missing) = (opened.compression, self.options.columns.missing);
+        let is_table = matches!(source.format, Format::Csv | Format::Tsv);
+        let mut cutter = BlockCutter::new(opened.reader, is_table);
+        let mut ahead = None;
+        let parser = match source.format {
+            Format::VowpalWabbit => TextParser::VowpalWabbit(MissingPolicy { parser: VowpalWabbit, missing }),
+            Format::JsonLines => TextParser::JsonLines(JsonLines { missing }),
+            _ if is_table => {
+                let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
+                    NextBlock::Block(block) => block,
+                    _ => return Err(ReadError::NoHeader { file: source.name.clone() }),
+                };
+                let (table, start) = self.table(source, &block)?;
+                let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
+                ahead = Some((block[start..].to_vec(), lines));
+                TextParser::Table(Arc::new(table))
+            }
+            _ => {
+                let parser = Svmlight { zero_based: self.options.zero_based };
+                TextParser::Svmlight(MissingPolicy { parser, missing })
+            }
+        };
+        Ok(OpenFile::Text { cutter, compression, parser, ahead })
+    }
+
+    fn table(&mut self, source: &Source, block: &[u8]) -> Result<(Table, usize), ReadError> {
+        let file = source.name.clone();
+        let delimiter = if source.format == Format::Tsv { b'\t' } else { b',' };
+        let at = |problem| ReadError::Line { file: file.clone(), line: 1, column: 1, problem };
+        let (names, start) = header(block, delimiter).map_err(at)?;
+        let looks = numeric_columns(&block[start..], delimiter, names.len());
+        let options = self.column_options();
+        let columns = Schema::resolve(names, |at| looks[at], &options);
+        let columns = columns.map_err(|error| ReadError::Schema { file: source.name.clone(), source: error })?;
+        self.known.get_or_insert(columns.known());
+        let (missing, needs_target) = (options.missing, options.needs_target);
+        Ok((Table { columns, delimiter, missing, needs_target }, start))
+    }
+}
+
+impl OpenFile {
+    /// The next piece of work, with the lines of a header before it.
+    pub(super) fn next(&mut self, source: &Source, skip_bad: bool) -> Result<Option<(Work, u64)>, ReadError> {
+        match self {
+            OpenFile::Text { parser, ahead: ahead @ Some(_), .. } => {
+                let (block, lines) = ahead.take().expect("just seen");
+                Ok(Some((Work::Text(block, parser.clone()), lines)))
+            }
+            OpenFile::Text { cutter, compression, parser, .. } => {
+                match cutter.next().map_err(|error| io_error(source, *compression, error))? {
+                    NextBlock::Block(block) => Ok(Some((Work::Text(block, parser.clone()), 0))),
+                    NextBlock::End => Ok(None),
+                    NextBlock::LongLine => Err(ReadError::LongLine { file: source.name.clone() }),
+                }
+            }
+            OpenFile::Columnar(reader) => {
+                let mut complaints = Vec::new();
+                loop {
+                    let error = match reader.next() {
+                        None if complaints.is_empty() => return Ok(None),
+                        None => return Ok(Some((Work::Done(RawRows::by_name(), 1, complaints), 0))),
+                        Some(Ok(rows)) => return Ok(Some((Work::Done(rows, reader.first_row() + 1, complaints), 0))),
+                        Some(Err(error)) => error,
+                    };
+                    let is_row = error.is_row();
+                    let error = ReadError::Columnar { file: source.name.clone(), source: error };
+                    match skip_bad && is_row {
+                        true => complaints.push(error.to_string()),
+                        false => return Err(error),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What can go wrong between a file and its rows.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::columnar::ColumnarError;
+use crate::param::names;
+use crate::parse::LineError;
+use crate::parse::schema::SchemaError;
+
+/// Reading failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum ReadError {
+    #[error("{}: {source}", path.display())]
+    Open { path: PathBuf, source: io::Error },
+    #[error("{file}: {source}")]
+    Io { file: String, source: io::Error },
+    #[error("{file}: the compressed data ends early or is damaged ({source})")]
+    Damaged { file: String, source: io::Error },
+    #[error("{file}: named as {named} but its content is not")]
+    NotCompressed { file: String, named: &'static str },
+    #[error("{file}: this build cannot read {compression} files: the cargo feature `compression` is off")]
+    CompressionOff { file: String, compression: &'static str },
+    #[error("{file}: cannot tell the format by the name; use {}", names::FORMAT.with("svm|vw|csv|tsv|jsonl|parquet|arrow|npz"))]
+    UnknownFormat { file: String },
+    #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::EXTENSIONS)]
+    EmptyDirectory { path: PathBuf },
+    #[error("{pattern}: no file matches")]
+    NoMatch { pattern: String },
+    #[error("{pattern}: not a valid pattern: {reason}")]
+    BadPattern { pattern: String, reason: String },
+    #[error("{file}:{line}:{column}: {problem}")]
+    Line { file: String, line: u64, column: u32, problem: LineError },
+    #[error("{file}: {source}")]
+    Schema { file: String, source: SchemaError },
+    #[error("{file}: {source}")]
+    Columnar { file: String, source: ColumnarError },
+    #[error("{file}: the file is empty; expected a header line")]
+    NoHeader { file: String },
+    #[error("{file}: a line is longer than 1 GiB; is this really a text file of one row a line?")]
+    LongLine { file: String },
+    #[error("the matrix cannot be read: {problem}")]
+    Matrix { problem: String },
+    #[error("row {row}: {problem}")]
+    Row { row: u64, problem: String },
+    #[error("no rows in {files}")]
+    NoRows { files: String },
+    #[error("a temporary copy of compressed data cannot be {action}: {source}")]
+    Spool { action: &'static str, source: io::Error },
+}

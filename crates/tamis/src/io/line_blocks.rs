@@ -1,0 +1,109 @@
+//! Cutting a byte stream into blocks of whole lines.
+
+use std::io::{self, Read};
+
+use super::decompress::read_up_to;
+
+/// Bytes of a block. Small enough that its rows are learned before they leave the cache.
+const BLOCK: usize = 1 << 16;
+/// Bytes of a block of a table: what columns look like is judged from the first. Fixed, so that it never depends on
+/// threads or memory.
+const TABLE_BLOCK: usize = 1 << 20;
+const LONGEST_LINE: usize = 1 << 30;
+
+/// Cuts at line ends; in tables only at those outside quotes.
+pub(super) struct BlockCutter {
+    reader: Box<dyn Read + Send>,
+    rest: Vec<u8>,
+    quotes: bool,
+    size: usize,
+    ended: bool,
+}
+
+/// What came of asking for a block.
+pub(super) enum NextBlock {
+    Block(Vec<u8>),
+    End,
+    LongLine,
+}
+
+impl BlockCutter {
+    pub(super) fn new(reader: Box<dyn Read + Send>, quotes: bool) -> Self {
+        let size = if quotes { TABLE_BLOCK } else { BLOCK };
+        BlockCutter { reader, rest: Vec::new(), quotes, size, ended: false }
+    }
+
+    pub(super) fn next(&mut self) -> io::Result<NextBlock> {
+        let mut block = std::mem::take(&mut self.rest);
+        while !self.ended {
+            let start = block.len();
+            block.resize(start + self.size, 0);
+            let length = read_up_to(&mut self.reader, &mut block[start..])?;
+            block.truncate(start + length);
+            self.ended = length < self.size;
+            match self.last_line_end(&block) {
+                _ if self.ended => break,
+                Some(end) => {
+                    self.rest = block.split_off(end);
+                    return Ok(NextBlock::Block(block));
+                }
+                None if block.len() > LONGEST_LINE => return Ok(NextBlock::LongLine),
+                None => {}
+            }
+        }
+        Ok(if block.is_empty() { NextBlock::End } else { NextBlock::Block(block) })
+    }
+
+    /// One past the last line end that ends a record. Blocks begin outside quotes.
+    fn last_line_end(&self, block: &[u8]) -> Option<usize> {
+        if !self.quotes || memchr::memchr(b'"', block).is_none() {
+            return memchr::memrchr(b'\n', block).map(|at| at + 1);
+        }
+        let (mut quoted, mut end) = (false, None);
+        for at in memchr::memchr2_iter(b'"', b'\n', block) {
+            match block[at] {
+                b'"' => quoted = !quoted,
+                _ if !quoted => end = Some(at + 1),
+                _ => {}
+            }
+        }
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: Vec<u8>, quotes: bool) -> Vec<Vec<u8>> {
+        let mut cutter = BlockCutter::new(Box::new(io::Cursor::new(text)), quotes);
+        let mut blocks = Vec::new();
+        while let NextBlock::Block(block) = cutter.next().unwrap() {
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    #[test]
+    fn blocks_are_whole_lines_and_lose_nothing() {
+        let text: Vec<u8> = (0..300_000).flat_map(|i| format!("line {i}\n").into_bytes()).chain(*b"no end").collect();
+        let blocks = cut(text.clone(), false);
+        assert!(blocks.len() > 3);
+        assert!(blocks[..blocks.len() - 1].iter().all(|block| block.ends_with(b"\n")));
+        assert_eq!(blocks.concat(), text);
+    }
+
+    #[test]
+    fn quoted_line_ends_do_not_end_a_record() {
+        let record = b"1,\"two\nlines\"\n".to_vec();
+        let text = record.repeat(200_000);
+        for block in cut(text, true) {
+            assert_eq!(block.len() % record.len(), 0);
+        }
+    }
+
+    #[test]
+    fn nothing_gives_no_block() {
+        assert!(cut(Vec::new(), false).is_empty());
+    }
+}

@@ -1,0 +1,298 @@
+//! A matrix in memory as a stream of rows: dense, or compressed sparse rows. Nothing is copied but the block in hand.
+//!
+//! Column `j` is feature `j + 1`, as in the svmlight file of the same matrix, or has a name. So a matrix gives the same
+//! model, bit for bit, as its file.
+
+use std::sync::Arc;
+
+use super::{Block, ReadError, RowSource};
+use crate::data::{Label, RawRows};
+
+/// Rows and entries after which a block ends: small enough that its rows are learned before they leave the cache.
+const BLOCK_ROWS: usize = 4096;
+const BLOCK_ENTRIES: usize = 1 << 13;
+
+/// Numbers in rows and columns.
+pub trait Matrix {
+    /// The number of rows.
+    fn rows(&self) -> usize;
+    /// The number of columns.
+    fn columns(&self) -> usize;
+    /// Visits the cells of a row that may not be zero: column and value, columns ascending.
+    fn visit(&self, row: usize, see: impl FnMut(usize, f64));
+}
+
+/// Every cell, row by row.
+#[derive(Clone, Copy, Debug)]
+pub struct Dense<'a, V> {
+    cells: &'a [V],
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a, V> Dense<'a, V> {
+    /// A matrix of so many columns.
+    pub fn new(cells: &'a [V], rows: usize, columns: usize) -> Result<Self, ReadError> {
+        match rows.checked_mul(columns) == Some(cells.len()) {
+            true => Ok(Dense { cells, rows, columns }),
+            false => Err(bad_shape(format!("{} cells where {rows} × {columns} were expected", cells.len()))),
+        }
+    }
+}
+
+impl<V: Copy + Into<f64>> Matrix for Dense<'_, V> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    #[inline]
+    fn visit(&self, row: usize, mut see: impl FnMut(usize, f64)) {
+        let cells = &self.cells[row * self.columns..(row + 1) * self.columns];
+        cells.iter().enumerate().for_each(|(column, &value)| see(column, value.into()));
+    }
+}
+
+/// Compressed sparse rows: row `i` has the entries `offsets[i] .. offsets[i + 1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Csr<'a, I, V> {
+    offsets: &'a [I],
+    places: &'a [I],
+    values: &'a [V],
+    columns: usize,
+}
+
+impl<'a, I: Copy + Into<i64>, V> Csr<'a, I, V> {
+    /// A matrix of so many columns; the shape of its arrays is checked here, their content as rows are read.
+    pub fn new(offsets: &'a [I], places: &'a [I], values: &'a [V], columns: usize) -> Result<Self, ReadError> {
+        let ends = offsets.first().zip(offsets.last()).map(|(&first, &last)| (first.into(), last.into()));
+        let fits = |last: i64| usize::try_from(last).is_ok_and(|last| last <= values.len() && last <= places.len());
+        match ends {
+            Some((0, last)) if fits(last) && offsets.is_sorted_by_key(|&offset| offset.into()) => {
+                Ok(Csr { offsets, places, values, columns })
+            }
+            _ => Err(bad_shape("the offsets of its rows do not fit its entries".into())),
+        }
+    }
+}
+
+impl<I: Copy + Into<i64>, V: Copy + Into<f64>> Matrix for Csr<'_, I, V> {
+    fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    #[inline]
+    fn visit(&self, row: usize, mut see: impl FnMut(usize, f64)) {
+        let [start, end] = [self.offsets[row], self.offsets[row + 1]].map(|at| at.into() as usize);
+        for (&place, &value) in self.places[start..end].iter().zip(&self.values[start..end]) {
+            // A negative place becomes a huge one, and is told as such.
+            see(place.into() as usize, value.into());
+        }
+    }
+}
+
+/// The labels of a matrix's rows.
+#[derive(Clone, Copy, Debug)]
+pub enum Labels<'a> {
+    /// There are none.
+    None,
+    /// Numbers.
+    Numbers(&'a [f64]),
+    /// Places in a list of classes.
+    Classes(&'a [i64], &'a [Label]),
+}
+
+impl Labels<'_> {
+    fn of(&self, row: usize) -> Label {
+        match self {
+            Labels::None => Label::Absent,
+            Labels::Numbers(numbers) => Label::Number(numbers[row]),
+            Labels::Classes(codes, classes) => classes[codes[row] as usize].clone(),
+        }
+    }
+
+    /// What is wrong with the labels of so many rows.
+    fn problem(&self, rows: usize) -> Option<String> {
+        let (length, bad) = match self {
+            Labels::None => return None,
+            Labels::Numbers(numbers) => (numbers.len(), numbers.iter().position(|number| !number.is_finite())),
+            Labels::Classes(codes, classes) => {
+                let known = |code: &i64| usize::try_from(*code).is_ok_and(|code| code < classes.len());
+                (codes.len(), codes.iter().position(|code| !known(code)))
+            }
+        };
+        if length != rows {
+            return Some(format!("{length} labels for {rows} rows"));
+        }
+        bad.map(|row| format!("the label of row {row} is not finite, or of no known class"))
+    }
+}
+
+/// The rows of a matrix, as a stream.
+pub struct MatrixRows<'a, M> {
+    matrix: M,
+    labels: Labels<'a>,
+    weights: Option<&'a [f64]>,
+    names: Option<&'a [String]>,
+    next: usize,
+    name: Arc<str>,
+}
+
+impl<'a, M: Matrix> MatrixRows<'a, M> {
+    /// Rows with labels, importance weights and names of columns, where there are any.
+    pub fn new(
+        matrix: M,
+        labels: Labels<'a>,
+        weights: Option<&'a [f64]>,
+        names: Option<&'a [String]>,
+    ) -> Result<Self, ReadError> {
+        let (rows, columns) = (matrix.rows(), matrix.columns());
+        if columns >= u32::MAX as usize {
+            return Err(bad_shape(format!("{columns} columns are more than can be numbered ({})", u32::MAX - 1)));
+        }
+        if let Some(names) = names.filter(|names| names.len() != columns) {
+            return Err(bad_shape(format!("{} names for {columns} columns", names.len())));
+        }
+        if let Some(problem) = labels.problem(rows) {
+            return Err(bad_shape(problem));
+        }
+        if let Some(weights) = weights {
+            if weights.len() != rows {
+                return Err(bad_shape(format!("{} weights for {rows} rows", weights.len())));
+            }
+            if let Some(row) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
+                let problem = format!("the weight {} is not a number of at least 0", weights[row]);
+                return Err(ReadError::Row { row: row as u64, problem });
+            }
+        }
+        Ok(MatrixRows { matrix, labels, weights, names, next: 0, name: "X".into() })
+    }
+
+    /// Puts row number `row` at the end of `rows`, as line `line`.
+    fn push(&self, row: usize, line: u32, rows: &mut RawRows) -> Result<usize, ReadError> {
+        let (columns, mut least, mut count, mut problem) = (self.matrix.columns(), 0, 0, None);
+        self.matrix.visit(row, |column, value| {
+            if column >= columns || column < least || !value.is_finite() {
+                problem.get_or_insert((column, value));
+                return;
+            }
+            (least, count) = (column + 1, count + 1);
+            match self.names {
+                None => rows.push_index(column as u32 + 1, value),
+                Some(names) => rows.push_name(&[&names[column]], value),
+            }
+        });
+        if let Some((column, value)) = problem {
+            let problem = match value.is_finite() {
+                true => format!("column {column} of {columns} is out of range, or not in ascending order"),
+                false => format!("the value {value} in column {column} is not finite"),
+            };
+            return Err(ReadError::Row { row: row as u64, problem });
+        }
+        rows.end_row(self.labels.of(row), self.weights.map_or(1.0, |weights| weights[row]), line);
+        Ok(count)
+    }
+}
+
+impl<M: Matrix> RowSource for MatrixRows<'_, M> {
+    fn next_block(&mut self) -> Result<Option<Block>, ReadError> {
+        let first = self.next;
+        let room = BLOCK_ENTRIES + BLOCK_ENTRIES / 8;
+        let mut rows = if self.names.is_some() { RawRows::by_name() } else { RawRows::for_entries(room) };
+        let mut entries = 0;
+        while self.next < self.matrix.rows() && rows.len() < BLOCK_ROWS && entries < BLOCK_ENTRIES {
+            entries += self.push(self.next, (self.next - first) as u32, &mut rows)?;
+            self.next += 1;
+        }
+        let block = Block { rows, file: self.name.clone(), first_line: first as u64 };
+        Ok((self.next > first).then_some(block))
+    }
+
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+}
+
+fn bad_shape(problem: String) -> ReadError {
+    ReadError::Matrix { problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows a source hands on, as text.
+    fn told(source: &mut impl RowSource) -> Vec<String> {
+        let mut lines = Vec::new();
+        while let Some(block) = source.next_block().unwrap() {
+            for row in 0..block.rows.len() {
+                let entries: Vec<String> =
+                    block.rows.entries(row).map(|(key, value)| format!("{key:?}={value}")).collect();
+                let (label, weight) = (&block.rows.labels[row], block.rows.weight(row));
+                lines.push(format!("{label} {weight} {}", entries.join(" ")));
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn dense_and_sparse_cells_are_the_same_rows() {
+        let cells = [0.0, 2.0, 0.0, 0.5, 0.0, -1.0];
+        let labels = [Label::Text("no".into()), Label::Text("yes".into())];
+        let labels = Labels::Classes(&[1, 0], &labels);
+        let dense = Dense::new(&cells, 2, 3).unwrap();
+        let sparse = Csr::new(&[0_i32, 1, 3], &[1, 0, 2], &[2.0_f32, 0.5, -1.0], 3).unwrap();
+        let expected = ["yes 1 Index(2)=2", "no 1 Index(1)=0.5 Index(3)=-1"];
+        assert_eq!(told(&mut MatrixRows::new(dense, labels, None, None).unwrap()), expected);
+        assert_eq!(told(&mut MatrixRows::new(sparse, labels, None, None).unwrap()), expected);
+    }
+
+    #[test]
+    fn names_and_weights_go_with_the_rows() {
+        let names = ["a".to_string(), "7".to_string()];
+        let dense = Dense::new(&[1.0, 2.0, 0.0, 3.0], 2, 2).unwrap();
+        let mut rows = MatrixRows::new(dense, Labels::Numbers(&[5.0, 6.0]), Some(&[1.0, 0.5]), Some(&names)).unwrap();
+        assert_eq!(told(&mut rows), ["5 1 Name(\"a\")=1 Index(7)=2", "6 0.5 Index(7)=3"]);
+    }
+
+    #[test]
+    fn long_matrices_come_in_blocks() {
+        let cells = vec![1_u8; 10_000];
+        let mut rows = MatrixRows::new(Dense::new(&cells, 10_000, 1).unwrap(), Labels::None, None, None).unwrap();
+        let sizes: Vec<usize> = std::iter::from_fn(|| rows.next_block().unwrap()).map(|b| b.rows.len()).collect();
+        assert_eq!(sizes, [4096, 4096, 1808]);
+    }
+
+    #[test]
+    fn complaints_say_where() {
+        let told = |made: Result<_, ReadError>| made.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(told(Dense::new(&[1.0; 5], 2, 3).map(drop)).contains("5 cells where 2 × 3 were expected"));
+        assert!(told(Csr::new(&[0_i64, 9], &[0], &[1.0], 3).map(drop)).contains("do not fit"));
+        assert!(told(Csr::new(&[0_i64, 1, 0], &[0], &[1.0], 3).map(drop)).contains("do not fit"));
+        let rows = |matrix: Csr<'static, i64, f64>, labels, weights| {
+            let mut rows = MatrixRows::new(matrix, labels, weights, None)?;
+            while rows.next_block()?.is_some() {}
+            Ok(())
+        };
+        let csr = |places: &'static [i64], values: &'static [f64]| Csr::new(&[0, 2], places, values, 3).unwrap();
+        let good = || csr(&[0, 2], &[1.0, 2.0]);
+        assert_eq!(told(rows(good(), Labels::None, None)), "");
+        for places in [&[0, 3], &[-1, 2], &[2, 1], &[1, 1]] {
+            assert!(told(rows(csr(places, &[1.0, 2.0]), Labels::None, None)).starts_with("row 0: column"));
+        }
+        assert_eq!(
+            told(rows(csr(&[0, 2], &[1.0, f64::NAN]), Labels::None, None)),
+            "row 0: the value NaN in column 2 is not finite"
+        );
+        assert!(told(rows(good(), Labels::Numbers(&[1.0, 2.0]), None)).contains("2 labels for 1 rows"));
+        assert!(told(rows(good(), Labels::Classes(&[1], &[Label::Number(1.0)]), None)).contains("label of row 0"));
+        assert!(told(rows(good(), Labels::None, Some(&[-1.0]))).contains("row 0: the weight -1 is not"));
+    }
+}

@@ -1,0 +1,188 @@
+//! Any learner, made from a recipe: one choice at the door, static calls inside.
+
+use super::baselines::{ProjectedSgd, StochasticAdmm, TopKArow, TopKSgd};
+use super::{DualAveraging, Ftrl, LazySgd, Learner, Step};
+use crate::data::{Example, FeatureId, Row, State, StateError};
+use crate::loss::AnyLoss;
+use crate::prox::{ElasticNetProx, NoProx, Rounding, TruncatedL1};
+use crate::recipe::{MethodParams, Recipe, ScheduleKind, Steps};
+use crate::step_size::{AdaptiveStep, Schedule};
+
+/// One of the learners.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each arm is named for the learner it holds")]
+pub enum AnyLearner {
+    Sgd(LazySgd<NoProx, Schedule>),
+    SgdAdaptive(LazySgd<NoProx, AdaptiveStep>),
+    TruncatedL1(LazySgd<TruncatedL1, Schedule>),
+    GravityAdaptive(LazySgd<TruncatedL1, AdaptiveStep>),
+    Rounding(LazySgd<Rounding, Schedule>),
+    RoundingAdaptive(LazySgd<Rounding, AdaptiveStep>),
+    ElasticNetProx(LazySgd<ElasticNetProx, Schedule>),
+    ElasticAdaptive(LazySgd<ElasticNetProx, AdaptiveStep>),
+    DualAveraging(DualAveraging),
+    Ftrl(Ftrl),
+    TopKSgd(TopKSgd),
+    TopKArow(TopKArow),
+    StochasticAdmm(StochasticAdmm),
+    ProjectedSgd(ProjectedSgd),
+}
+
+/// What follows each step of descent.
+enum Shrinkage {
+    NoProx,
+    TruncatedL1(TruncatedL1),
+    Rounding(Rounding),
+    ElasticNetProx(ElasticNetProx),
+}
+
+impl AnyLearner {
+    /// The learner a recipe asks for. The recipe must have passed [`Recipe::check`].
+    pub fn new(recipe: &Recipe, loss: AnyLoss) -> Self {
+        let k = recipe.k.unwrap_or(usize::MAX);
+        let intercept = recipe.intercept;
+        match &recipe.method {
+            MethodParams::Stabilized(_) | MethodParams::StabilizedPublished(_) | MethodParams::TwoStage(_) => {
+                panic!("{} is not an online learner", recipe.method.name())
+            }
+            MethodParams::Sgd(params) => {
+                Self::descent(loss, params.steps(), Shrinkage::NoProx, intercept, params.average)
+            }
+            MethodParams::TruncatedGradient(params) => {
+                let gravity = TruncatedL1::new(params.l1(recipe.k), params.threshold(), params.period);
+                Self::descent(loss, params.steps(), Shrinkage::TruncatedL1(gravity), intercept, params.average)
+            }
+            MethodParams::Rounding(params) => {
+                let rounding = Rounding::new(params.threshold(), params.period);
+                Self::descent(loss, params.steps(), Shrinkage::Rounding(rounding), intercept, params.average)
+            }
+            MethodParams::Fobos(params) => {
+                let (l1, l2) = (params.l1(recipe.k), params.l2);
+                let shrinkage = if l2 > 0.0 {
+                    Shrinkage::ElasticNetProx(ElasticNetProx::new(l1, l2, params.steps().schedule.is_adaptive()))
+                } else {
+                    Shrinkage::TruncatedL1(TruncatedL1::new(l1, f64::INFINITY, 1))
+                };
+                Self::descent(loss, params.steps(), shrinkage, intercept, params.average)
+            }
+            MethodParams::Rda(params) => {
+                let (l1, gamma) = (params.l1(recipe.k), params.gamma());
+                Self::DualAveraging(DualAveraging::new(loss, l1, params.l2, gamma, params.rda_rho, intercept))
+            }
+            MethodParams::Ftrl(params) => {
+                let (alpha, l1) = (params.learning_rate(), params.l1(recipe.k));
+                Self::Ftrl(Ftrl::new(loss, alpha, params.beta, l1, params.l2, intercept, params.average))
+            }
+            MethodParams::Tsgd(params) => {
+                Self::TopKSgd(TopKSgd::new(loss, schedule(params.steps()), None, k, intercept))
+            }
+            MethodParams::Fofs(params) => {
+                let (schedule, lambda) = (schedule(params.steps()), Some(params.fofs_lambda));
+                Self::TopKSgd(TopKSgd::new(loss, schedule, lambda, k, intercept))
+            }
+            MethodParams::Sofs(params) => Self::TopKArow(TopKArow::new(loss, params.sofs_r, k, intercept)),
+            MethodParams::Sadmm(params) => {
+                let (schedule, l1) = (schedule(params.steps()), params.l1(recipe.k));
+                Self::StochasticAdmm(StochasticAdmm::new(loss, schedule, l1, params.admm_rho, intercept))
+            }
+            MethodParams::SingleStage(params) => {
+                Self::ProjectedSgd(ProjectedSgd::new(loss, schedule(params.steps()), params.radius(), intercept))
+            }
+        }
+    }
+
+    fn descent(loss: AnyLoss, steps: Steps, shrinkage: Shrinkage, intercept: bool, average: bool) -> Self {
+        macro_rules! made {
+            ($shrink:expr, $Scheduled:ident, $PerWeight:ident) => {
+                if steps.schedule.is_adaptive() {
+                    let scale_free = steps.schedule == ScheduleKind::Auto;
+                    let rate = AdaptiveStep { start: steps.learning_rate, scale_free };
+                    Self::$PerWeight(LazySgd::new(loss, rate, $shrink, intercept, average))
+                } else {
+                    Self::$Scheduled(LazySgd::new(loss, schedule(steps), $shrink, intercept, average))
+                }
+            };
+        }
+        match shrinkage {
+            Shrinkage::NoProx => made!(NoProx, Sgd, SgdAdaptive),
+            Shrinkage::TruncatedL1(gravity) => made!(gravity, TruncatedL1, GravityAdaptive),
+            Shrinkage::Rounding(rounding) => made!(rounding, Rounding, RoundingAdaptive),
+            Shrinkage::ElasticNetProx(elastic) => made!(elastic, ElasticNetProx, ElasticAdaptive),
+        }
+    }
+}
+
+/// One rate for all weights.
+fn schedule(steps: Steps) -> Schedule {
+    let power = match steps.schedule {
+        ScheduleKind::Constant => 0.0,
+        ScheduleKind::Inverse => 1.0,
+        ScheduleKind::Power => steps.power,
+        _ => 0.5,
+    };
+    Schedule { start: steps.learning_rate, power }
+}
+
+macro_rules! each_learner {
+    ($self:ident, $learner:ident => $call:expr) => {
+        match $self {
+            AnyLearner::Sgd($learner) => $call,
+            AnyLearner::SgdAdaptive($learner) => $call,
+            AnyLearner::TruncatedL1($learner) => $call,
+            AnyLearner::GravityAdaptive($learner) => $call,
+            AnyLearner::Rounding($learner) => $call,
+            AnyLearner::RoundingAdaptive($learner) => $call,
+            AnyLearner::ElasticNetProx($learner) => $call,
+            AnyLearner::ElasticAdaptive($learner) => $call,
+            AnyLearner::DualAveraging($learner) => $call,
+            AnyLearner::Ftrl($learner) => $call,
+            AnyLearner::TopKSgd($learner) => $call,
+            AnyLearner::TopKArow($learner) => $call,
+            AnyLearner::StochasticAdmm($learner) => $call,
+            AnyLearner::ProjectedSgd($learner) => $call,
+        }
+    };
+}
+
+impl Learner for AnyLearner {
+    fn margin(&self, row: Row<'_>) -> f64 {
+        each_learner!(self, learner => learner.margin(row))
+    }
+    fn learn(&mut self, example: Example<'_>) -> Step {
+        each_learner!(self, learner => learner.learn(example))
+    }
+    /// One choice of learner for many examples: the loop itself is static.
+    fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, seen: impl FnMut(Example<'a>, Step)) {
+        each_learner!(self, learner => learner.learn_all(examples, seen))
+    }
+    fn weight(&self, id: FeatureId) -> f64 {
+        each_learner!(self, learner => learner.weight(id))
+    }
+    fn bias(&self) -> f64 {
+        each_learner!(self, learner => learner.bias())
+    }
+    fn span(&self) -> usize {
+        each_learner!(self, learner => learner.span())
+    }
+    fn is_idle(&self, id: FeatureId) -> bool {
+        each_learner!(self, learner => learner.is_idle(id))
+    }
+    fn forget(&mut self, id: FeatureId) {
+        each_learner!(self, learner => learner.forget(id))
+    }
+    fn bytes(&self) -> usize {
+        each_learner!(self, learner => learner.bytes())
+    }
+    fn save(&self, state: &mut State) {
+        each_learner!(self, learner => learner.save(state))
+    }
+    fn load(&mut self, state: &mut State) -> Result<(), StateError> {
+        each_learner!(self, learner => learner.load(state))
+    }
+    fn each_weight(&self, show: impl FnMut(FeatureId, f64)) {
+        each_learner!(self, learner => learner.each_weight(show))
+    }
+    fn nonzeros(&self) -> usize {
+        each_learner!(self, learner => learner.nonzeros())
+    }
+}

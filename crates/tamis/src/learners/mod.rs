@@ -1,0 +1,102 @@
+//! Learners: one example at a time, from rows to weights.
+//!
+//! Every learner keeps the laws of [`Learner`]; `tamis-testkit` checks them all on each, beside a naive version of the
+//! same algorithm. Learners never fail and never do I/O: what reaches them is finite, what they did is in their state.
+//!
+//! | file | methods |
+//! |---|---|
+//! | `lazy_sgd.rs` | `sgd`, `truncated-gradient`, `rounding`, `fobos`: a gradient step, then a lazy proximal operator |
+//! | `dual_averaging.rs` | `rda` |
+//! | `ftrl.rs` | `ftrl` |
+//! | `averaging.rs` | averaged weights of `lazy_sgd.rs` and `ftrl.rs` |
+//! | `dispatch.rs` | any of the learners, made from a recipe |
+//! | `baselines/topk_sgd.rs` | `tsgd`, `fofs`: the k largest weights |
+//! | `baselines/topk_arow.rs` | `sofs`: the k most certain weights |
+//! | `baselines/admm.rs` | `sadmm` |
+//! | `baselines/projected_sgd.rs` | `single-stage`: projection on an ℓ₁ ball |
+
+mod averaging;
+pub mod baselines;
+mod dispatch;
+mod dual_averaging;
+mod ftrl;
+mod lazy_sgd;
+
+pub use dispatch::AnyLearner;
+pub use dual_averaging::DualAveraging;
+pub use ftrl::Ftrl;
+pub use lazy_sgd::LazySgd;
+
+use crate::data::{Example, FeatureId, Row, State, StateError};
+
+/// What one example showed before the learner changed: progressive validation without a second pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The prediction made before learning.
+    pub margin: f64,
+    /// Its loss, times the example's weight.
+    pub loss: f64,
+}
+
+/// Learns a linear model from a stream.
+///
+/// Laws, for any stream: the model does not depend on batches; predicting changes nothing; the state written by
+/// [`Learner::save`] and read by [`Learner::load`] goes on bit for bit; memory grows with the features seen.
+pub trait Learner {
+    /// b + w·x with all shrinkage that is owed. Changes nothing.
+    fn margin(&self, row: Row<'_>) -> f64;
+
+    /// Predicts, then learns. The target is a number or one of the loss's class codes.
+    fn learn(&mut self, example: Example<'_>) -> Step;
+
+    /// Learns many examples, and shows each with what it showed before the learner changed.
+    fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, mut seen: impl FnMut(Example<'a>, Step)) {
+        let mut examples = examples.peekable();
+        let ids = |example: Option<&Example<'a>>| example.map_or(&[][..], |example| example.row.ids);
+        self.fetch(ids(examples.peek()));
+        while let Some(example) = examples.next() {
+            self.fetch(ids(examples.peek()));
+            let step = self.learn(example);
+            seen(example, step);
+        }
+    }
+
+    /// Asks for the memory a row of these features will need, some time before it is learned. Changes nothing.
+    fn fetch(&self, _ids: &[FeatureId]) {}
+
+    /// The weight of a feature now, zero for one never seen. Changes nothing.
+    fn weight(&self, id: FeatureId) -> f64;
+
+    /// The intercept.
+    fn bias(&self) -> f64;
+
+    /// One more than the largest id seen.
+    fn span(&self) -> usize;
+
+    /// Whether the learner would go on the same had it never seen this feature: such features cost no memory.
+    fn is_idle(&self, id: FeatureId) -> bool;
+
+    /// Forgets a feature.
+    fn forget(&mut self, id: FeatureId);
+
+    /// Bytes of state.
+    fn bytes(&self) -> usize;
+
+    /// Writes the whole state.
+    fn save(&self, state: &mut State);
+
+    /// Reads the whole state.
+    fn load(&mut self, state: &mut State) -> Result<(), StateError>;
+
+    /// Shows every weight, in the order of ids.
+    fn each_weight(&self, mut show: impl FnMut(FeatureId, f64)) {
+        (0..self.span() as FeatureId).for_each(|id| show(id, self.weight(id)));
+    }
+
+    /// The number of non-zero weights.
+    fn nonzeros(&self) -> usize {
+        let mut count = 0;
+        self.each_weight(|_, weight| count += usize::from(weight != 0.0));
+        count
+    }
+}

@@ -1,0 +1,352 @@
+//! How a stabilized model was chosen, and other choices from the same run: no data needed.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Feature, Model, Output, TrainingSummary};
+use crate::param::names;
+
+/// The sizes a model stands on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizePath {
+    /// Paths that voted.
+    pub paths: usize,
+    /// The step of the sizes that became the model.
+    pub chosen: usize,
+    /// From all features down.
+    pub sizes: Vec<SizePoint>,
+}
+
+/// One rung: a finished model of some size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizePoint {
+    /// Features.
+    pub size: usize,
+    /// The evidence a feature needs on a path to get a weight.
+    pub gravity: f64,
+    /// Mean loss on rows its features were chosen without.
+    pub loss: f64,
+    /// Share of wrong classes among these rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// The standard error of the error, or of the loss where there is none.
+    pub standard_error: f64,
+    /// q: features that a path selects, on average.
+    pub selected: f64,
+    /// Its weights; none are kept of rungs far larger than the model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<Output>,
+}
+
+/// Which other choice to make.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Resize {
+    /// So many features.
+    Size(usize),
+    /// The features that at least this share of the paths selected (π₀).
+    Frequency(f64),
+}
+
+/// Why a model cannot be cut again.
+#[derive(Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ResizeError {
+    /// It knows nothing of other sizes.
+    #[error("the model has no size path: only models of the method `stabilized` can be resized")]
+    NoLadder,
+    /// More features than are kept.
+    #[error(
+        "{asked} features are asked for, the model keeps what is needed for up to {most}; fit again with {}", names::K.with(asked)
+    )]
+    TooMany {
+        /// What was asked for.
+        asked: usize,
+        /// What there is.
+        most: usize,
+    },
+    /// No feature is so stable.
+    #[error("no feature was selected by a share of {asked} of the paths; the surest has {most}")]
+    NoneStable {
+        /// The share asked for.
+        asked: f64,
+        /// The largest there is.
+        most: f64,
+    },
+    /// A size or a share out of range.
+    #[error("{0}")]
+    Range(&'static str),
+}
+
+impl SizePath {
+    /// The bound of Meinshausen & Bühlmann on the expected number of false selections among features selected by a share
+    /// `cutoff` of the paths: q²/((2π₀ − 1)p). Indicative: it asks for halves independent of the active set, which holds
+    /// only until the first purge.
+    pub fn false_selections(&self, cutoff: f64) -> Option<f64> {
+        let (all, chosen) = (self.sizes.first()?, self.sizes.get(self.chosen)?);
+        (cutoff > 0.5).then(|| chosen.selected.powi(2) / ((2.0 * cutoff - 1.0) * all.size as f64))
+    }
+}
+
+impl Model {
+    /// The same run's model with other features: a smaller or larger rung, or the surest features only.
+    pub fn resize(&self, cut: Resize) -> Result<Model, ResizeError> {
+        let size_path = self.size_path.as_ref().ok_or(ResizeError::NoLadder)?;
+        let (chosen, outputs) = match cut {
+            Resize::Size(0) => return Err(ResizeError::Range("at least one feature must stay")),
+            Resize::Size(size) => size_path.of_size(size)?,
+            Resize::Frequency(share) if !(0.0..=1.0).contains(&share) => {
+                return Err(ResizeError::Range("the share of paths must lie between 0 and 1"));
+            }
+            Resize::Frequency(share) => (size_path.chosen, surest(&self.outputs, share)?),
+        };
+        // A size between two rungs was judged by nobody: the rung it comes from is the nearest there is.
+        let judged = size_path.sizes.get(chosen);
+        let seen = TrainingSummary {
+            progressive_loss: judged.map_or(self.seen.progressive_loss, |step| step.loss),
+            progressive_error: judged.map_or(self.seen.progressive_error, |step| step.error),
+            ..self.seen.clone()
+        };
+        let size_path = SizePath { chosen, ..size_path.clone() };
+        Ok(Model { outputs, seen, size_path: Some(size_path), ..self.clone() })
+    }
+}
+
+impl SizePath {
+    /// The smallest rung that has enough features, without the weakest of them.
+    fn of_size(&self, size: usize) -> Result<(usize, Vec<Output>), ResizeError> {
+        // A rung may have features whose weight came out as zero: only those with a weight count.
+        let weighty: Vec<usize> = self.sizes.iter().map(|step| different(&step.outputs)).collect();
+        let most = weighty.iter().copied().max().unwrap_or(0);
+        let number =
+            weighty.iter().rposition(|&count| count >= size).ok_or(ResizeError::TooMany { asked: size, most })?;
+        let step = &self.sizes[number];
+        let mut strengths: Vec<(f64, &str)> = Vec::new();
+        for feature in step.outputs.iter().flat_map(|output| &output.features) {
+            strengths.push((feature.evidence.map_or(0.0, |[mean, _]| mean.abs()), &feature.name));
+        }
+        strengths.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        let mut names = BTreeSet::new();
+        for (_, name) in strengths {
+            if names.len() == size {
+                break;
+            }
+            names.insert(name);
+        }
+        Ok((number, keep(&step.outputs, |feature| names.contains(feature.name.as_str()))))
+    }
+}
+
+/// The number of different features.
+fn different(outputs: &[Output]) -> usize {
+    let names = outputs.iter().flat_map(|output| output.features.iter().map(|feature| &feature.name));
+    names.collect::<BTreeSet<_>>().len()
+}
+
+/// The features that at least this share of the paths selected.
+fn surest(outputs: &[Output], share: f64) -> Result<Vec<Output>, ResizeError> {
+    let stable = keep(outputs, |feature| feature.frequency >= Some(share));
+    if different(&stable) > 0 {
+        return Ok(stable);
+    }
+    let all = outputs.iter().flat_map(|output| &output.features).filter_map(|feature| feature.frequency);
+    Err(ResizeError::NoneStable { asked: share, most: all.fold(0.0, f64::max) })
+}
+
+fn keep(outputs: &[Output], stays: impl Fn(&Feature) -> bool) -> Vec<Output> {
+    let kept = |output: &Output| {
+        let (stay, go): (Vec<&Feature>, Vec<&Feature>) = output.features.iter().partition(|feature| stays(feature));
+        // What goes stands at its mean from now on, which the intercept had taken off.
+        let means: f64 = go.iter().map(|feature| feature.weight * feature.centre).sum();
+        Output {
+            class: output.class.clone(),
+            intercept: output.intercept + means,
+            features: stay.into_iter().cloned().collect(),
+        }
+    };
+    outputs.iter().map(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Label;
+    use crate::data::RowScale;
+    use crate::loss::LossKind;
+    use crate::model::Task;
+    use crate::recipe::Recipe;
+
+    /// A name, its evidence (whose sign is the weight's) and its stability.
+    type Told = (&'static str, f64, f64);
+
+    fn output(class: Option<f64>, features: &[Told]) -> Output {
+        let feature = |&(name, evidence, stability): &Told| Feature {
+            name: name.into(),
+            weight: evidence / 10.0,
+            scale: 1.0,
+            centre: 0.0,
+            frequency: Some(stability),
+            evidence: Some([evidence, 1.0]),
+            bucket: None,
+        };
+        Output { class: class.map(Label::Number), intercept: 0.5, features: features.iter().map(feature).collect() }
+    }
+
+    fn step(size: usize, error: f64, selected: f64, outputs: Vec<Output>) -> SizePoint {
+        SizePoint { size, gravity: 1.0, loss: 2.0 * error, error: Some(error), standard_error: 0.01, selected, outputs }
+    }
+
+    fn model(chosen: usize, sizes: Vec<SizePoint>) -> Model {
+        let outputs = sizes[chosen].outputs.clone();
+        let classes = if outputs.len() == 1 { 2 } else { outputs.len() };
+        Model {
+            recipe: Recipe::default().into(),
+            loss: LossKind::Logistic,
+            row_scale: RowScale::None,
+            task: Task::Classes((0..classes).map(|class| Label::Number(class as f64)).collect()),
+            columns: None,
+            seen: TrainingSummary {
+                progressive_loss: sizes[chosen].loss,
+                progressive_error: sizes[chosen].error,
+                ..TrainingSummary::default()
+            },
+            outputs,
+            size_path: Some(SizePath { paths: 32, chosen, sizes }),
+            sampling: None,
+        }
+    }
+
+    /// 100 features, of which nothing is kept; 4, the model; 2.
+    fn binary() -> Model {
+        let four = [("a", 9.0, 1.0), ("b", -7.0, 0.9), ("c", 5.0, 0.75), ("d", -5.0, 0.5)];
+        let two = [("b", -8.0, 1.0), ("a", 6.0, 1.0)];
+        let steps = [
+            (100, 0.3, 40.0, vec![]),
+            (4, 0.1, 3.0, vec![output(None, &four)]),
+            (2, 0.2, 2.0, vec![output(None, &two)]),
+        ];
+        model(1, steps.map(|(size, error, selected, outputs)| step(size, error, selected, outputs)).into())
+    }
+
+    fn names(model: &Model) -> Vec<Vec<&str>> {
+        let outputs = model.outputs.iter();
+        outputs.map(|output| output.features.iter().map(|feature| feature.name.as_str()).collect()).collect()
+    }
+
+    #[test]
+    fn every_size_is_exact() {
+        for size in 1..=4 {
+            let cut = binary().resize(Resize::Size(size)).unwrap();
+            assert_eq!(cut.nonzeros(), size);
+        }
+        let two = binary().resize(Resize::Size(2)).unwrap();
+        assert_eq!(two.outputs, binary().size_path.unwrap().sizes[2].outputs, "a rung as it was learned");
+        assert_eq!((two.size_path.as_ref().unwrap().chosen, two.seen.progressive_error), (2, Some(0.2)));
+        assert_eq!(names(&binary().resize(Resize::Size(1)).unwrap()), [["b"]], "the strongest of the smallest rung");
+        assert_eq!(two.resize(Resize::Size(4)).unwrap(), binary(), "and back up again");
+    }
+
+    #[test]
+    fn between_rungs_the_weakest_of_the_larger_one_goes() {
+        let three = binary().resize(Resize::Size(3)).unwrap();
+        assert_eq!(names(&three), [["a", "b", "c"]], "c and d are as strong: the earlier name stays");
+        assert_eq!(three.size_path.as_ref().unwrap().chosen, 1);
+        let same = binary().outputs[0].features[..3].to_vec();
+        assert_eq!((&three.outputs[0].features, three.outputs[0].intercept), (&same, 0.5), "its weights are unchanged");
+    }
+
+    #[test]
+    fn a_feature_that_goes_leaves_its_mean() {
+        let mut model = binary();
+        let rungs = &mut model.size_path.as_mut().unwrap().sizes;
+        rungs[1].outputs[0].features.iter_mut().for_each(|feature| feature.centre = 100.0);
+        model.outputs = rungs[1].outputs.clone();
+        assert_eq!(model.resize(Resize::Size(4)).unwrap().outputs[0].intercept, 0.5, "nothing goes");
+        let three = model.resize(Resize::Size(3)).unwrap();
+        assert_eq!(three.outputs[0].intercept, 0.5 - 0.5 * 100.0, "d has a weight of −0.5");
+        let one = model.resize(Resize::Frequency(0.95)).unwrap();
+        assert!((one.outputs[0].intercept - (0.5 - 0.7 * 100.0)).abs() < 1e-12, "b, and c and d which cancel out");
+    }
+
+    #[test]
+    fn a_feature_of_several_outputs_counts_once() {
+        let (zero, one) = ([("a", 9.0, 1.0), ("b", 2.0, 0.5)], [("c", -8.0, 0.9), ("a", 1.0, 0.2)]);
+        let outputs = vec![output(Some(0.0), &zero), output(Some(1.0), &one), output(Some(2.0), &[])];
+        let three = model(0, vec![step(3, 0.1, 2.0, outputs)]);
+        let cut = |size| three.resize(Resize::Size(size)).unwrap();
+        assert_eq!(names(&cut(3)), [vec!["a", "b"], vec!["c", "a"], vec![]]);
+        assert_eq!(names(&cut(2)), [vec!["a"], vec!["c", "a"], vec![]], "a is strong for one class and stays for both");
+        assert_eq!(names(&cut(1)), [vec!["a"], vec!["a"], vec![]]);
+        assert_eq!(cut(2).nonzeros(), 2);
+        let surest = three.resize(Resize::Frequency(0.5)).unwrap();
+        assert_eq!(names(&surest), [vec!["a", "b"], vec!["c"], vec![]], "a cut-off asks each class by itself");
+    }
+
+    #[test]
+    fn a_rung_with_zero_weights_is_not_large_enough() {
+        let lame = vec![output(None, &[("a", 6.0, 1.0)])];
+        let mut model = binary();
+        model.size_path.as_mut().unwrap().sizes[2].outputs = lame;
+        let two = model.resize(Resize::Size(2)).unwrap();
+        assert_eq!((names(&two), two.size_path.as_ref().unwrap().chosen), (vec![vec!["a", "b"]], 1));
+    }
+
+    #[test]
+    fn a_cutoff_keeps_the_surest() {
+        let cut = |share| binary().resize(Resize::Frequency(share));
+        assert_eq!(names(&cut(0.75).unwrap()), [["a", "b", "c"]], "the cut-off itself is enough");
+        assert_eq!(names(&cut(0.76).unwrap()), [["a", "b"]]);
+        assert_eq!(cut(0.0).unwrap(), binary());
+        assert_eq!(names(&cut(1.0).unwrap()), [["a"]]);
+        assert_eq!(cut(1.0).unwrap().resize(Resize::Size(4)).unwrap(), binary(), "nothing is lost");
+    }
+
+    #[test]
+    fn complaints_say_what_there_is() {
+        let told = |model: &Model, cut| model.resize(cut).unwrap_err().to_string();
+        let plain = Model { size_path: None, ..binary() };
+        assert!(told(&plain, Resize::Size(1)).contains("only models of the method `stabilized` can be cut again"));
+        assert_eq!(
+            told(&binary(), Resize::Size(5)),
+            "5 features are asked for, the model keeps what is needed for up to 4; fit again with `k = 5`"
+        );
+        assert_eq!(told(&binary(), Resize::Size(0)), "at least one feature must stay");
+        for share in [-0.1, 1.1, f64::NAN] {
+            assert_eq!(told(&binary(), Resize::Frequency(share)), "the share of paths must lie between 0 and 1");
+        }
+        let unsure = model(0, vec![step(1, 0.1, 0.5, vec![output(None, &[("a", 1.0, 0.25)])])]);
+        assert_eq!(
+            told(&unsure, Resize::Frequency(0.75)),
+            "no feature was selected by a share of 0.75 of the paths; the surest has 0.25"
+        );
+    }
+
+    #[test]
+    fn the_ladder_survives_the_file_and_is_checked() {
+        let load = |model: &Model| Model::from_bytes(model.to_text().as_bytes(), std::path::Path::new("m.json"));
+        assert_eq!(load(&binary()).unwrap(), binary());
+        let broken = |change: fn(&mut SizePath)| {
+            let mut model = binary();
+            change(model.size_path.as_mut().unwrap());
+            load(&model).unwrap_err().to_string()
+        };
+        assert_eq!(broken(|size_path| size_path.chosen = 3), "m.json: size 3 of a size path of 3");
+        let twice = broken(|size_path| size_path.sizes[2].outputs[0].features[1].name = "b".into());
+        assert_eq!(twice, "m.json: a feature comes twice");
+        let two = broken(|size_path| size_path.sizes[2].outputs.push(output(None, &[])));
+        assert_eq!(two, "m.json: 2 outputs where the task needs 1");
+    }
+
+    #[test]
+    fn the_bound_by_hand() {
+        let size_path = binary().size_path.unwrap();
+        // q = 3 of p = 100 features: 9 / (0.5 · 100) and 9 / (0.8 · 100).
+        assert!((size_path.false_selections(0.75).unwrap() - 0.18).abs() < 1e-15);
+        assert!((size_path.false_selections(0.9).unwrap() - 0.1125).abs() < 1e-15);
+        assert_eq!(size_path.false_selections(0.5), None, "says nothing at or below one half");
+        assert_eq!(SizePath { sizes: vec![], ..size_path }.false_selections(0.75), None);
+    }
+}

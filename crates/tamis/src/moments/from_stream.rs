@@ -1,0 +1,324 @@
+//! From a stream of rows to moments: what the labels are, which columns there are, which fold a row is in.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::columns::ColumnSpace;
+use super::screening::Screen;
+use super::{Accumulator, Column, Comoments, Moments, MomentsError, Products};
+use crate::data::{
+    Batch, FeatureId, FeatureKey, Label, LabelStats, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind,
+    Vocabulary,
+};
+use crate::io::{Block, ReadError, ReadOptions, RowStream, Source};
+use crate::loss::LossKind;
+use crate::param::{Message, ParamName, names};
+use crate::trainer::Observer;
+
+/// Rows from which it is judged what the labels are, as in a training of one pass.
+const JUDGED_ROWS: u64 = 4096;
+/// Numbers are not standardised: their moments are those of the labels.
+pub(super) const AS_THEY_ARE: TargetOptions = TargetOptions { loss: None, huber_delta: 1.0, standardize: false };
+/// Most folds.
+const MOST_FOLDS: usize = 1000;
+
+/// What to collect, and from where.
+#[derive(Clone, Debug, Default)]
+pub struct CollectOptions {
+    /// The data.
+    pub sources: Vec<Source>,
+    /// How to read it.
+    pub read: ReadOptions,
+    /// What the labels are.
+    pub task: TaskKind,
+    /// Further columns to be predicted and not used as features.
+    pub targets: Vec<String>,
+    /// Folds for cross-validation: row i (from 0) belongs to fold i mod `folds`. 0 and 1 mean none.
+    pub folds: usize,
+    /// A: the least share of a new row in the averages; 0 weighs all rows alike.
+    pub decay: f64,
+    /// Products of features that become columns.
+    pub products: Products,
+    /// Keep only so many features, those most correlated with the target: one more pass.
+    pub screen: Option<usize>,
+    /// Keep only these features, and count what was left out as screened.
+    pub only: Option<Vec<String>>,
+    /// Bytes the moments may take.
+    pub memory: u64,
+    /// Set from outside to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl CollectOptions {
+    pub(super) fn check(&self) -> Result<(), MomentsError> {
+        let clash = |text, params: &[ParamName]| Err(MomentsError::Choice(Message::new(text, params.iter().copied())));
+        if !(0.0..1.0).contains(&self.decay) {
+            return clash(
+                "{} must be at least 0 and below 1: the share of the newest row in the averages",
+                &[names::DECAY],
+            );
+        }
+        if self.folds > MOST_FOLDS {
+            return clash("{} must be at most 1000", &[names::MOMENTS_FOLDS]);
+        }
+        if self.decay > 0.0 && self.folds > 1 {
+            return clash(
+                "{} and {} are exclusive: folds of a stream that forgets are not alike",
+                &[names::DECAY, names::MOMENTS_FOLDS],
+            );
+        }
+        if self.screen.is_some() && self.sources.iter().any(|source| source.path.is_none()) {
+            return clash("{} reads the data twice, and standard input can be read once: use a file", &[names::SCREEN]);
+        }
+        if self.screen == Some(0) {
+            return clash("{} must be at least 1", &[names::SCREEN]);
+        }
+        Ok(())
+    }
+
+    fn fold_count(&self) -> usize {
+        self.folds.max(1)
+    }
+
+    /// The most columns that fit the memory: the moments of all folds, and rows in hand twice.
+    fn most_columns(&self) -> u64 {
+        let needed = |size: u64| self.needed(size);
+        let (mut fits, mut not) = (0_u64, u64::from(u32::MAX) - 1);
+        while not - fits > 1 {
+            let middle = fits + (not - fits) / 2;
+            if needed(middle) <= self.memory { fits = middle } else { not = middle }
+        }
+        fits
+    }
+
+    fn needed(&self, size: u64) -> u64 {
+        let buffers = size.saturating_mul(2 * 8 * super::comoments::CHUNK as u64);
+        Accumulator::bytes_for(size).saturating_add(buffers).saturating_mul(self.fold_count() as u64)
+    }
+}
+
+/// Collects the moments of a stream, once through (twice to screen).
+pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<Moments, MomentsError> {
+    options.check()?;
+    let mut vocabulary = Vocabulary::new(None);
+    let mut kept = options.only.as_ref().map(|names| marks(names, &mut vocabulary));
+    if let Some(count) = options.screen {
+        kept = Some(screen(options, count, &mut vocabulary, observer)?);
+    }
+    let mut pass = Pass::open(options, observer)?;
+    let mut collector = Collector::new(pass.numeric(), options, &mut vocabulary);
+    let screened = kept.is_some();
+    if let Some(kept) = kept {
+        collector.space.keep_only(kept);
+    }
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(options.read.threads.max(1)).build();
+    let threads = threads.expect("threads can be made");
+    pass.run(&mut vocabulary, |batch, targets, numeric| threads.install(|| collector.take(batch, targets, numeric)))?;
+    if collector.is_full() {
+        return Err(too_wide(options, &vocabulary));
+    }
+    if let Some(id) = collector.never_met() {
+        return Err(no_column(&vocabulary, id));
+    }
+    let table = pass.stream.columns();
+    let label = table.as_ref().and_then(|table| table.target.clone()).unwrap_or_else(|| "label".into());
+    let classes = pass.targets.classes();
+    let (columns, folds) = threads.install(|| collector.finish(&vocabulary, &label, classes));
+    let decay = (options.decay > 0.0).then_some(options.decay);
+    Ok(Moments { columns, table, decay, screened, skipped: pass.stream.skipped(), folds })
+}
+
+/// A mark for each id of the features named.
+fn marks(names: &[String], vocabulary: &mut Vocabulary) -> Vec<bool> {
+    for name in names {
+        vocabulary.intern(FeatureKey::from_name(name));
+    }
+    vec![true; vocabulary.span()]
+}
+
+/// A first pass that finds the features most correlated with the target.
+fn screen(
+    options: &CollectOptions,
+    count: usize,
+    vocabulary: &mut Vocabulary,
+    observer: &mut dyn Observer,
+) -> Result<Vec<bool>, MomentsError> {
+    let mut screen = Screen::default();
+    let mut pass = Pass::open(options, observer)?;
+    pass.run(vocabulary, |batch, targets, numeric| {
+        for (example, &target) in batch.examples().zip(targets) {
+            screen.observe(example.row, target, numeric, example.weight);
+        }
+    })?;
+    let targets: Vec<FeatureId> =
+        options.targets.iter().filter_map(|name| vocabulary.get(FeatureKey::from_name(name))).collect();
+    let met = screen.features();
+    observer.note(&format!("{} of {met} features kept by their correlation with the target", count.min(met)));
+    Ok(screen.best(count, &targets))
+}
+
+/// The error that says how much all columns would have needed: the rest of the data was read to count them.
+pub(super) fn too_wide(options: &CollectOptions, vocabulary: &Vocabulary) -> MomentsError {
+    let features = vocabulary.len() as u64;
+    let pairs = if options.products == Products::All { features * (features + 1) / 2 } else { 0 };
+    let columns = features + pairs + 1;
+    let fits = options.most_columns();
+    // With all pairs, f features make f + f(f + 1)/2 columns.
+    let fits =
+        if pairs > 0 { (((2.25 + 2.0 * fits as f64).sqrt() - 1.5) as u64).max(1) } else { fits.saturating_sub(1) };
+    let (folds, limit) = (options.fold_count(), options.memory);
+    MomentsError::TooWide { columns, folds, needed: options.needed(columns), limit, fits }
+}
+
+pub(super) fn no_column(vocabulary: &Vocabulary, id: FeatureId) -> MomentsError {
+    let others = vocabulary.ids().filter(|&other| other != id).take(8).map(|id| format!("{:?}", vocabulary.name(id)));
+    MomentsError::NoColumn { name: vocabulary.name(id), near: others.collect::<Vec<_>>().join(", ") }
+}
+
+/// Rows into the moments of their folds.
+#[derive(Clone)]
+pub(super) struct Collector {
+    space: ColumnSpace,
+    gatherers: Vec<Accumulator>,
+    /// Columns that fit the memory.
+    most: usize,
+    entries: Vec<(u32, f64)>,
+    rows: u64,
+}
+
+impl Collector {
+    pub(super) fn new(numeric: bool, options: &CollectOptions, vocabulary: &mut Vocabulary) -> Self {
+        Collector {
+            space: ColumnSpace::new(numeric, &options.targets, &options.products, vocabulary),
+            gatherers: vec![Accumulator::new(options.decay); options.fold_count()],
+            most: options.most_columns() as usize,
+            entries: Vec::new(),
+            rows: 0,
+        }
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// A feature that was named and never met.
+    pub(super) fn never_met(&self) -> Option<FeatureId> {
+        self.space.never_met()
+    }
+
+    /// The columns by name, and the moments of each fold.
+    pub(super) fn finish(
+        self,
+        vocabulary: &Vocabulary,
+        label: &str,
+        classes: &[Label],
+    ) -> (Vec<Column>, Vec<Comoments>) {
+        let columns = self.space.named(vocabulary, label, classes);
+        let folds = self.gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
+        (columns, folds)
+    }
+
+    /// Once there are too many columns, rows are only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.space.len() > self.most
+    }
+
+    pub(super) fn take(&mut self, batch: &Batch, targets: &[f64], numeric: bool) {
+        for (example, &target) in batch.examples().zip(targets) {
+            if self.is_full() {
+                self.gatherers = Vec::new();
+                return;
+            }
+            self.space.entries(example.row, target, numeric, &mut self.entries);
+            if !self.is_full() {
+                let fold = (self.rows % self.gatherers.len() as u64) as usize;
+                self.gatherers[fold].push(self.entries.iter().copied(), example.weight, self.space.len());
+                self.rows += 1;
+            }
+        }
+    }
+}
+
+/// One reading of the data.
+struct Pass<'a> {
+    options: &'a CollectOptions,
+    observer: &'a mut dyn Observer,
+    stream: RowStream,
+    targets: TargetEncoder,
+    /// Blocks read to see what the labels are.
+    head: VecDeque<Block>,
+}
+
+impl<'a> Pass<'a> {
+    /// Opens the data and judges the labels by the first rows.
+    fn open(options: &'a CollectOptions, observer: &'a mut dyn Observer) -> Result<Self, MomentsError> {
+        let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
+        let (mut survey, mut head, mut rows, mut first) = (LabelStats::default(), VecDeque::new(), 0, None);
+        'judging: while let Some(block) = stream.next_block()? {
+            for (row, label) in block.rows.labels.iter().enumerate() {
+                if rows >= JUDGED_ROWS && survey.has_variety() {
+                    head.push_back(block);
+                    break 'judging;
+                }
+                let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
+                survey.observe(label, place)?;
+                first.get_or_insert_with(|| label.clone());
+                rows += 1;
+            }
+            head.push_back(block);
+        }
+        let Some(first) = first else {
+            let files: Vec<&str> = options.sources.iter().map(|source| source.name.as_str()).collect();
+            return Err(ReadError::NoRows { files: files.join(", ") }.into());
+        };
+        let targets = decide(&survey, options.task, first)?;
+        Ok(Pass { options, observer, stream, targets, head })
+    }
+
+    fn numeric(&self) -> bool {
+        self.targets.is_numbers()
+    }
+
+    /// Hands all rows on, with a target each.
+    fn run(
+        &mut self,
+        vocabulary: &mut Vocabulary,
+        mut see: impl FnMut(&Batch, &[f64], bool),
+    ) -> Result<(), MomentsError> {
+        let (mut seen, numeric) = (0, self.numeric());
+        loop {
+            let block = match self.head.pop_front() {
+                Some(block) => Some(block),
+                None => self.stream.next_block()?,
+            };
+            let Some(block) = block else { return Ok(()) };
+            let (batch, labels, place) = block.intern(vocabulary)?;
+            let targets = labels.iter().enumerate().map(|(row, label)| self.targets.encode(label, || place.of(row)));
+            let targets: Vec<f64> = targets.collect::<Result<_, _>>()?;
+            see(&batch, &targets, numeric);
+            seen += batch.len() as u64;
+            self.observer.tick(seen, None, self.stream.bytes_read());
+            if self.options.stop.load(Ordering::Relaxed) {
+                return Err(MomentsError::Interrupted { rows: seen });
+            }
+        }
+    }
+}
+
+/// What the labels are. Classes may come at any time; one class alone is enough where classes were asked for, since
+/// another machine may have seen the others.
+fn decide(labels: &LabelStats, task: TaskKind, first: Label) -> Result<TargetEncoder, MomentsError> {
+    let classes_asked = matches!(task, TaskKind::Binary | TaskKind::Multiclass);
+    let mut targets = match labels.decide(&AS_THEY_ARE, task) {
+        Err(TargetError::OneClass { .. }) if classes_asked => {
+            let kind = TargetKind::Classes { classes: vec![first], single: false, may_grow: true };
+            TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind)
+        }
+        decided => decided?,
+    };
+    if let TargetKind::Classes { single, .. } = &mut targets.kind {
+        *single &= task == TaskKind::Binary;
+    }
+    Ok(targets)
+}

@@ -1,0 +1,115 @@
+//! Moments in the making: rows whenever they come, the moments so far whenever they are asked for.
+//!
+//! As [`super::collect`], which reads a whole stream at once; the moments are the same, bit for bit, however the rows were
+//! cut into pieces.
+
+use super::from_stream::{AS_THEY_ARE, CollectOptions, Collector, no_column, too_wide};
+use super::{Moments, MomentsError};
+use crate::data::{DuplicateFeature, RawRows, TargetEncoder, TargetKind, Vocabulary};
+use crate::loss::LossKind;
+
+/// Moments in the making.
+pub struct IncrementalMoments {
+    options: CollectOptions,
+    vocabulary: Vocabulary,
+    targets: TargetEncoder,
+    collector: Collector,
+}
+
+impl IncrementalMoments {
+    /// No rows yet. Labels are `numeric`, or classes that may come at any time; of the options, what concerns sources,
+    /// reading and screening does not matter.
+    pub fn new(numeric: bool, options: &CollectOptions) -> Result<Self, MomentsError> {
+        options.check()?;
+        let kind = if numeric {
+            TargetKind::Numbers { centre: 0.0, spread: 1.0 }
+        } else {
+            TargetKind::Classes { classes: Vec::new(), single: false, may_grow: true }
+        };
+        let mut vocabulary = Vocabulary::new(None);
+        let collector = Collector::new(numeric, options, &mut vocabulary);
+        let targets = TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind);
+        Ok(IncrementalMoments { options: options.clone(), vocabulary, targets, collector })
+    }
+
+    /// Rows seen.
+    pub fn rows(&self) -> u64 {
+        self.collector.rows()
+    }
+
+    /// Takes rows. `place` says where a row stands, for messages.
+    pub fn observe(&mut self, rows: RawRows, place: impl Fn(usize) -> String) -> Result<(), MomentsError> {
+        let duplicate = |(row, name)| DuplicateFeature { place: place(row), name };
+        let (batch, labels) = rows.intern(&mut self.vocabulary).map_err(duplicate)?;
+        let target = |(row, label)| self.targets.encode(label, || place(row));
+        let targets = labels.iter().enumerate().map(target).collect::<Result<Vec<f64>, _>>()?;
+        let numeric = self.targets.is_numbers();
+        self.collector.take(&batch, &targets, numeric);
+        if self.collector.is_full() { Err(too_wide(&self.options, &self.vocabulary)) } else { Ok(()) }
+    }
+
+    /// The moments so far.
+    pub fn moments(&self) -> Result<Moments, MomentsError> {
+        if let Some(id) = self.collector.never_met() {
+            return Err(no_column(&self.vocabulary, id));
+        }
+        let (columns, folds) = self.collector.clone().finish(&self.vocabulary, "label", self.targets.classes());
+        let decay = (self.options.decay > 0.0).then_some(self.options.decay);
+        Ok(Moments { columns, table: None, decay, screened: false, skipped: 0, folds })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Label;
+
+    fn rows(range: std::ops::Range<u32>) -> RawRows {
+        let mut rows = RawRows::by_index();
+        for row in range {
+            rows.push_index(1, f64::from(row * 7 % 11));
+            rows.push_index(2 + row % 3, 1.0 + f64::from(row % 5));
+            rows.end_row(Label::Number(f64::from(row % 4)), 1.0, row);
+        }
+        rows
+    }
+
+    #[test]
+    fn however_rows_are_cut_the_moments_are_the_same() {
+        for (numeric, folds, decay) in [(true, 1, 0.0), (false, 3, 0.0), (true, 1, 0.01)] {
+            let options = CollectOptions { folds, decay, memory: 1 << 30, ..CollectOptions::default() };
+            let gathered = |cut: u32| {
+                let mut gathering = IncrementalMoments::new(numeric, &options).unwrap();
+                (0..2000 / cut)
+                    .for_each(|at| gathering.observe(rows(at * cut..(at + 1) * cut), |_| String::new()).unwrap());
+                gathering.moments().unwrap()
+            };
+            let whole = gathered(2000);
+            assert_eq!(whole.rows(), 2000);
+            for cut in [1, 10, 500] {
+                assert_eq!(gathered(cut), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn looking_changes_nothing() {
+        let mut gathering =
+            IncrementalMoments::new(true, &CollectOptions { memory: 1 << 30, ..Default::default() }).unwrap();
+        gathering.observe(rows(0..700), |_| String::new()).unwrap();
+        gathering.moments().unwrap();
+        gathering.observe(rows(700..900), |_| String::new()).unwrap();
+        let mut whole =
+            IncrementalMoments::new(true, &CollectOptions { memory: 1 << 30, ..Default::default() }).unwrap();
+        whole.observe(rows(0..900), |_| String::new()).unwrap();
+        assert_eq!(gathering.moments().unwrap(), whole.moments().unwrap());
+    }
+
+    #[test]
+    fn too_many_columns_are_told() {
+        let options = CollectOptions { memory: 1000, ..CollectOptions::default() };
+        let mut gathering = IncrementalMoments::new(true, &options).unwrap();
+        let told = gathering.observe(rows(0..5), |_| String::new()).unwrap_err().to_string();
+        assert!(told.contains("columns need"), "{told}");
+    }
+}

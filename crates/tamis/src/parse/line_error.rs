@@ -1,0 +1,63 @@
+//! What can be wrong with a line, in words a user can act on.
+
+use thiserror::Error;
+
+use crate::param::names;
+
+/// A bad line: where in the block, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParseError {
+    /// The line within the block, from 0.
+    pub line: u32,
+    /// The byte within the line, from 1.
+    pub column: u32,
+    /// Why.
+    pub problem: LineError,
+}
+
+/// Why a line is bad.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the message of each says what its fields are")]
+pub enum LineError {
+    #[error("{what} {found:?} is not a number")]
+    NotANumber { what: &'static str, found: String },
+    #[error("{what} {found:?} is not finite; leave it out, or use {} or {} for NaN", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
+    NotFinite { what: &'static str, found: String },
+    #[error("expected index:value, found {found:?}")]
+    NoColon { found: String },
+    #[error("feature index {found:?} is not a whole number")]
+    BadIndex { found: String },
+    #[error("feature index 0 in a 1-based file; use {} if indices start at 0", names::ZERO_BASED)]
+    IndexZero,
+    #[error("feature index {found} is larger than 4294967294")]
+    IndexTooLarge { found: String },
+    #[error("feature index {found} comes twice")]
+    DuplicateIndex { found: u32 },
+    #[error("feature index {found} after {before}: indices must ascend")]
+    DescendingIndex { found: u32, before: u32 },
+    #[error("feature {name:?} comes twice")]
+    DuplicateName { name: String },
+    #[error("the line has no label")]
+    NoLabel,
+    #[error("label {found:?} is a list; rows with several labels are not supported")]
+    ManyLabels { found: String },
+    #[error("importance weight {found:?} is not a number of at least 0")]
+    BadWeight { found: String },
+    #[error("expected '|' before the features")]
+    NoBar,
+    #[error("an initial prediction ({found:?}) is not supported; remove it")]
+    Base { found: String },
+    #[error("{found} fields where the header has {expected}")]
+    Ragged { expected: usize, found: usize },
+    #[error("column {column:?}: {found:?} is not a number; use {} if the column holds categories", names::CATEGORICAL.with(column))]
+    NotNumeric { column: String, found: String },
+    #[error("column {column:?} is empty; use {} or {}", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
+    Empty { column: String },
+    #[error("not valid UTF-8")]
+    NotUtf8,
+    #[error("not a JSON object {{\"y\": …, \"x\": {{name: value}}}}: {reason}")]
+    Json { reason: String },
+    #[error("{0}")]
+    Other(String),
+}

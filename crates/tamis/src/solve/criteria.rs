@@ -1,0 +1,131 @@
+//! Which model: information criteria from one set of moments, cross-validation from the moments of folds.
+//!
+//! ```text
+//! AIC  = n·ln(RSS/n) + 2·df        BIC = n·ln(RSS/n) + df·ln n        EBIC = BIC + 2γ·ln C(p, df),  γ = 1
+//! ```
+//! df is the number of non-zero coefficients (Zou, Hastie & Tibshirani 2007 for the lasso), for ridge Σ d/(d + λ) over the
+//! eigenvalues d of S; n is W²/Σw² where rows have weights. With several outputs the terms add up.
+//!
+//! Cross-validation needs no second look at the data: the training moments of fold f are the total less f, the error of the
+//! model on fold f is a quadratic form of f's own moments. Both are exact. λ and k are those of the whole data in every
+//! fold. The error is the mean squared one; with classes that is of the codes ±1.
+
+use rayon::prelude::*;
+
+use super::path::{Fit, Grid, fits};
+use super::standardized::{Output, Standardized};
+use crate::moments::Comoments;
+use crate::recipe::{SolveRecipe, Solver};
+
+/// What the criteria say of a model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scored {
+    pub(crate) r2: f64,
+    pub(crate) error: f64,
+    pub(crate) aic: f64,
+    pub(crate) bic: f64,
+    pub(crate) ebic: f64,
+}
+
+/// Judges a model by the moments it was made of.
+pub(crate) fn judge(problem: &Standardized, fit: &Fit, freedom: f64) -> Scored {
+    let errors: Vec<f64> = fit.coefficients.iter().enumerate().map(|(o, pairs)| problem.error(o, pairs)).collect();
+    let (n, spread): (f64, f64) = (problem.rows, problem.spread.iter().sum());
+    let fitted: f64 =
+        errors.iter().zip(&problem.spread).map(|(error, spread)| n * error.max(1e-14 * spread).ln()).sum();
+    let bic = fitted + freedom * n.ln();
+    let many = ln_choose(problem.size() as f64 * problem.outputs() as f64, freedom);
+    let error: f64 = errors.iter().sum();
+    Scored { r2: 1.0 - error / spread, error, aic: fitted + 2.0 * freedom, bic, ebic: bic + 2.0 * many }
+}
+
+/// ln C(n, k), for any real k between 0 and n.
+fn ln_choose(n: f64, k: f64) -> f64 {
+    if k <= 0.0 || k >= n { 0.0 } else { ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0) }
+}
+
+/// ln Γ(x) for x ≥ 1: Stirling's series after shifting x above 10.
+fn ln_gamma(x: f64) -> f64 {
+    let (mut x, mut shift) = (x, 0.0);
+    while x < 10.0 {
+        shift += x.ln();
+        x += 1.0;
+    }
+    let tail = 1.0 / (12.0 * x) - 1.0 / (360.0 * x.powi(3)) + 1.0 / (1260.0 * x.powi(5));
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + tail - shift
+}
+
+/// Degrees of freedom of each model.
+pub(crate) fn freedoms(problem: &Standardized, recipe: &SolveRecipe, fits: &[Fit]) -> Vec<f64> {
+    let count = |fit: &Fit| fit.coefficients.iter().map(Vec::len).sum::<usize>() as f64;
+    if recipe.method != Solver::Ridge || recipe.k.is_some() {
+        return fits.iter().map(count).collect();
+    }
+    let size = problem.size();
+    let matrix = faer::MatRef::from_row_major_slice(&problem.gram, size, size);
+    let Ok(values) = matrix.self_adjoint_eigenvalues(faer::Side::Lower) else {
+        return fits.iter().map(count).collect();
+    };
+    let freedom = |penalty: f64| values.iter().map(|value| value.max(0.0) / (value.max(0.0) + penalty)).sum::<f64>();
+    fits.iter().map(|fit| problem.outputs() as f64 * freedom(fit.penalty.unwrap_or_default())).collect()
+}
+
+/// The mean squared error of each model of a grid over the folds, and its standard error.
+pub(crate) fn cross_validate(
+    folds: &[Comoments],
+    total: &Comoments,
+    (features, outputs): (&[usize], &[Output]),
+    recipe: &SolveRecipe,
+    grid: &Grid,
+) -> Result<Vec<(f64, f64)>, usize> {
+    let one = |(number, fold): (usize, &Comoments)| -> Result<(f64, Vec<f64>), usize> {
+        let mut training = total.clone();
+        if fold.rows == 0 || fold.rows >= total.rows || fold.weight >= total.weight {
+            return Err(number);
+        }
+        training.subtract(fold).map_err(|_| number)?;
+        let problem = Standardized::new(&training, features, outputs);
+        let error = |fit: &Fit| {
+            let linear = |o: usize| problem.linear(o, &fit.coefficients[o]).error_on(fold, outputs[o]);
+            (0..outputs.len()).map(linear).sum::<f64>()
+        };
+        Ok((fold.weight, fits(&problem, recipe, grid).par_iter().map(error).collect()))
+    };
+    let errors: Vec<(f64, Vec<f64>)> = folds.iter().enumerate().map(one).collect::<Result<_, _>>()?;
+    let weight: f64 = errors.iter().map(|fold| fold.0).sum();
+    let models = errors.iter().map(|fold| fold.1.len()).min().unwrap_or(0);
+    let summary = |model: usize| {
+        let mean = errors.iter().map(|(w, errors)| w * errors[model]).sum::<f64>() / weight;
+        let squares: f64 = errors.iter().map(|(_, errors)| (errors[model] - mean).powi(2)).sum();
+        let count = errors.len() as f64;
+        (mean, (squares / (count * (count - 1.0).max(1.0))).sqrt())
+    };
+    Ok((0..models).map(summary).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binomials_by_hand() {
+        assert!((ln_choose(5.0, 2.0) - 10f64.ln()).abs() < 1e-9);
+        assert!((ln_choose(50.0, 25.0) - 126_410_606_437_752f64.ln()).abs() < 1e-9);
+        assert_eq!((ln_choose(7.0, 0.0), ln_choose(7.0, 7.0)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn criteria_by_hand() {
+        let mut sums = Comoments::new(2);
+        sums.observe_dense(&[1.0, 1.0, 3.0, 2.0, 2.0, 3.0, 6.0, 4.0], &[]);
+        let output = Output { column: 0, factor: 1.0, shift: 0.0 };
+        let problem = Standardized::new(&sums, &[1], &[output]);
+        let fit = Fit { penalty: None, coefficients: vec![vec![(0, problem.cross[0][0])]] };
+        let judged = judge(&problem, &fit, 1.0);
+        // Slope 7/5, residual sum of squares 14 − 49/5 = 4.2.
+        assert!((judged.error - 1.05).abs() < 1e-12 && (judged.r2 - 0.7).abs() < 1e-12);
+        assert!((judged.aic - (4.0 * 1.05f64.ln() + 2.0)).abs() < 1e-9);
+        assert!((judged.bic - (4.0 * 1.05f64.ln() + 4f64.ln())).abs() < 1e-9);
+        assert_eq!(judged.ebic, judged.bic, "one feature can be chosen in one way");
+    }
+}

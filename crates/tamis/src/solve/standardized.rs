@@ -1,0 +1,209 @@
+//! From moments to a least-squares problem on standardised columns, and coefficients back in the units of the data.
+//!
+//! Source: Sun et al. 2018, section 2.2, equations (4), (5), and Proposition 1, equation (7):
+//! ```text
+//! S = Π (C_xx/W) Π,   s = Π C_xy/W,   Π = diag(σ)⁻¹:   minimise ½βᵀSβ − sᵀβ + P(β; λ)
+//! weight = β/σ,   intercept = μ_y − Σ weight·μ_x                                        (E29)
+//! ```
+//! Columns are centred and scaled, the target is centred. A column that does not vary cannot be used and is left out, and so
+//! is a copy of an earlier one in other units (the square of a column of zeros and ones): it could only share a weight.
+//! Classes are coded ±1 (section 3.6): from a column c of zeros and ones, y = 2c − 1. All outputs share S.
+
+use rayon::prelude::*;
+
+use crate::moments::Comoments;
+
+/// A column whose standard deviation is below this share of its mean is constant up to rounding.
+const CONSTANT: f64 = 1e-13;
+
+/// Columns this close to a correlation of ±1 are copies of each other up to rounding.
+const COPY: f64 = 1e-12;
+
+/// What is predicted: a column, and what its value is multiplied with and shifted by first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Output {
+    pub(crate) column: usize,
+    pub(crate) factor: f64,
+    pub(crate) shift: f64,
+}
+
+/// Standardised moments.
+#[derive(Clone, Debug)]
+pub(crate) struct Standardized {
+    /// The column of the moments that each feature is.
+    pub(crate) columns: Vec<usize>,
+    /// S, row by row: correlations.
+    pub(crate) gram: Vec<f64>,
+    /// s of each output.
+    pub(crate) cross: Vec<Vec<f64>>,
+    /// The variance of each output.
+    pub(crate) spread: Vec<f64>,
+    /// σ of each feature.
+    pub(crate) scales: Vec<f64>,
+    means: Vec<f64>,
+    target_means: Vec<f64>,
+    /// Rows the moments are worth.
+    pub(crate) rows: f64,
+}
+
+/// Coefficients of one output on standardised features: those that are not zero, by ascending feature.
+pub(crate) type Coefficients = Vec<(usize, f64)>;
+
+/// A linear function in the units of the data.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Linear {
+    pub(crate) intercept: f64,
+    /// Columns of the moments and their weights.
+    pub(crate) weights: Vec<(usize, f64)>,
+}
+
+impl Standardized {
+    /// The problem of predicting `outputs` from the columns `features`.
+    pub(crate) fn new(sums: &Comoments, features: &[usize], outputs: &[Output]) -> Self {
+        let deviation = |column: usize| sums.covariance(column, column).max(0.0).sqrt();
+        let varies = |column: &usize| deviation(*column) > CONSTANT * sums.means[*column].abs();
+        let columns: Vec<usize> = features.iter().copied().filter(varies).collect();
+        let scales: Vec<f64> = columns.iter().map(|&column| deviation(column)).collect();
+        let size = columns.len();
+        let mut gram = vec![0.0; size * size];
+        gram.par_chunks_mut(size.max(1)).enumerate().for_each(|(i, row)| {
+            for (j, cell) in row.iter_mut().enumerate() {
+                let correlation = sums.covariance(columns[i], columns[j]) / (scales[i] * scales[j]);
+                *cell = if i == j { 1.0 } else { correlation };
+            }
+        });
+        let (columns, scales, gram) = without_copies(columns, scales, gram);
+        let cross = |output: &Output| {
+            let one = |(&column, scale): (&usize, &f64)| output.factor * sums.covariance(column, output.column) / scale;
+            columns.iter().zip(&scales).map(one).collect()
+        };
+        let spread = |output: &Output| output.factor.powi(2) * sums.covariance(output.column, output.column);
+        Standardized {
+            means: columns.iter().map(|&column| sums.means[column]).collect(),
+            target_means: outputs.iter().map(|o| o.factor * sums.means[o.column] + o.shift).collect(),
+            cross: outputs.iter().map(cross).collect(),
+            spread: outputs.iter().map(spread).collect(),
+            rows: sums.effective_rows(),
+            columns,
+            gram,
+            scales,
+        }
+    }
+
+    /// The number of usable features.
+    pub(crate) fn size(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The number of outputs.
+    pub(crate) fn outputs(&self) -> usize {
+        self.cross.len()
+    }
+
+    /// Row `j` of S.
+    pub(crate) fn row(&self, j: usize) -> &[f64] {
+        &self.gram[j * self.size()..(j + 1) * self.size()]
+    }
+
+    /// The same problem with only some of the features.
+    pub(crate) fn restricted(&self, features: &[usize]) -> Standardized {
+        let pick = |numbers: &[f64]| -> Vec<f64> { features.iter().map(|&j| numbers[j]).collect() };
+        Standardized {
+            columns: features.iter().map(|&j| self.columns[j]).collect(),
+            gram: features.iter().flat_map(|&i| pick(self.row(i))).collect(),
+            cross: self.cross.iter().map(|cross| pick(cross)).collect(),
+            spread: self.spread.clone(),
+            scales: pick(&self.scales),
+            means: pick(&self.means),
+            target_means: self.target_means.clone(),
+            rows: self.rows,
+        }
+    }
+
+    /// The mean squared error of coefficients on the rows of the moments: βᵀSβ − 2sᵀβ + S_yy.
+    pub(crate) fn error(&self, output: usize, coefficients: &[(usize, f64)]) -> f64 {
+        let cross = &self.cross[output];
+        let mut error = self.spread[output];
+        for &(i, beta) in coefficients {
+            let row = self.row(i);
+            let quadratic: f64 = coefficients.iter().map(|&(j, other)| row[j] * other).sum();
+            error += beta * (quadratic - 2.0 * cross[i]);
+        }
+        error.max(0.0)
+    }
+
+    /// Back to the units of the data.
+    pub(crate) fn linear(&self, output: usize, coefficients: &[(usize, f64)]) -> Linear {
+        let weights: Vec<(usize, f64)> =
+            coefficients.iter().map(|&(j, beta)| (self.columns[j], beta / self.scales[j])).collect();
+        let shift: f64 = coefficients.iter().zip(&weights).map(|((j, _), (_, weight))| self.means[*j] * weight).sum();
+        Linear { intercept: self.target_means[output] - shift, weights }
+    }
+}
+
+/// Leaves out columns that are copies of earlier ones.
+fn without_copies(columns: Vec<usize>, scales: Vec<f64>, gram: Vec<f64>) -> (Vec<usize>, Vec<f64>, Vec<f64>) {
+    let size = columns.len();
+    let is_copy = |i: usize| gram[i * size..i * size + i].iter().any(|entry| entry.abs() > 1.0 - COPY);
+    let kept: Vec<usize> = (0..size).into_par_iter().filter(|&i| !is_copy(i)).collect();
+    if kept.len() == size {
+        return (columns, scales, gram);
+    }
+    let entry = |(i, j): (usize, usize)| gram[i * size + j];
+    let rest = kept.iter().flat_map(|&i| kept.iter().map(move |&j| (i, j))).map(entry).collect();
+    (kept.iter().map(|&i| columns[i]).collect(), kept.iter().map(|&i| scales[i]).collect(), rest)
+}
+
+impl Linear {
+    /// The mean squared error on the rows of other moments.
+    pub(crate) fn error_on(&self, sums: &Comoments, output: Output) -> f64 {
+        let target = |column: usize| output.factor * sums.covariance(column, output.column);
+        let mut variance = output.factor * target(output.column);
+        let mut bias = output.factor * sums.means[output.column] + output.shift - self.intercept;
+        for &(i, weight) in &self.weights {
+            let quadratic: f64 = self.weights.iter().map(|&(j, other)| other * sums.covariance(i, j)).sum();
+            variance += weight * (quadratic - 2.0 * target(i));
+            bias -= weight * sums.means[i];
+        }
+        variance.max(0.0) + bias * bias
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums() -> Comoments {
+        let mut sums = Comoments::new(4);
+        for (x, c) in [(1.0, 3.0), (2.0, -1.0), (4.0, 2.0), (7.0, 0.5)] {
+            sums.observe_dense(&[2.0 * x + 1.0, x, 9.5, c], &[]);
+        }
+        sums
+    }
+
+    const Y: Output = Output { column: 0, factor: 1.0, shift: 0.0 };
+
+    #[test]
+    fn constant_columns_are_left_out() {
+        let problem = Standardized::new(&sums(), &[1, 2, 3], &[Y]);
+        assert_eq!(problem.columns, [1, 3]);
+        assert!((problem.row(0)[0] - 1.0).abs() < 1e-15 && (problem.row(0)[1] - problem.row(1)[0]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_line_comes_back_in_its_own_units() {
+        let problem = Standardized::new(&sums(), &[1], &[Y]);
+        let beta = vec![(0, problem.cross[0][0])];
+        let line = problem.linear(0, &beta);
+        assert!((line.weights[0].1 - 2.0).abs() < 1e-12 && (line.intercept - 1.0).abs() < 1e-12);
+        assert!(problem.error(0, &beta) < 1e-12);
+        assert!(line.error_on(&sums(), Y) < 1e-12);
+        let mut other = Comoments::new(4);
+        other.observe_dense(&[0.0, 1.0, 0.0, 0.0, 9.0, 1.0, 0.0, 0.0], &[]);
+        assert!((line.error_on(&other, Y) - 22.5).abs() < 1e-12, "((0 − 3)² + (9 − 3)²)/2");
+        let doubled = Output { column: 0, factor: 2.0, shift: -1.0 };
+        let line = Standardized::new(&sums(), &[1], &[doubled]);
+        let line = line.linear(0, &[(0, line.cross[0][0])]);
+        assert!((line.weights[0].1 - 4.0).abs() < 1e-12 && (line.intercept - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,285 @@
+//! Cross-validation: every setting is learned on all folds but one and measured on that one.
+//!
+//! For folds f = 1 … F with n_f rows and measured values e_f, a setting's value and its standard error are
+//! ```text
+//! mean = Σ n_f e_f / Σ n_f        se² = Σ n_f (e_f − mean)² / Σ n_f / (F − 1)
+//! ```
+//! which are the usual ones for equal folds; folds dealt by hash are only about equal. The size of a setting is the
+//! mean number of features its models use. All settings see the same folds. A setting whose weights grow beyond all
+//! bounds in any fold has no value and is never chosen. Cost: folds × settings fits, and as many readings of the data.
+
+use serde::Serialize;
+
+use super::parallel::{Watch, side_by_side};
+use super::{DataSummary, GridPoint, Measure, TuneError};
+use crate::data::RowFilter;
+use crate::eval::{EvalError, Metrics, UnknownClasses, measure};
+use crate::io::{ReadOptions, RowStream, Source};
+use crate::model::Model;
+use crate::recipe::Recipe;
+use crate::train::{FitOptions, TrainError, fit};
+
+/// How to cross-validate.
+#[derive(Clone, Copy, Debug)]
+pub struct CrossOptions {
+    /// Folds, at least 2.
+    pub folds: u32,
+    /// The seed that deals rows into folds.
+    pub seed: u64,
+    /// What to compare; `None` is the error of classes or the RMSE of numbers.
+    pub measure: Option<Measure>,
+}
+
+/// A setting and what it is worth.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The setting.
+    pub setting: GridPoint,
+    /// The mean of the measure over folds; infinite if the setting could not be learned.
+    pub mean: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// The mean number of features.
+    pub size: f64,
+    /// The folds, in order; empty if the setting could not be learned.
+    pub folds: Vec<Fold>,
+}
+
+/// What one fold said of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fold {
+    /// The measure on the fold.
+    pub value: f64,
+    /// Rows of the fold.
+    pub rows: u64,
+    /// Features of the model.
+    pub nonzeros: usize,
+}
+
+/// All settings of a grid with their values.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// What was measured.
+    pub measure: Measure,
+    /// The settings, in the order of the grid.
+    pub points: Vec<Point>,
+    /// Rows of the data.
+    pub rows: u64,
+    /// Features of the data.
+    pub features: u64,
+}
+
+/// Metrics every setting by cross-validation on the data of `options`, fits side by side on its threads.
+pub fn cross_validate(
+    settings: &[GridPoint],
+    survey: &DataSummary,
+    options: &FitOptions,
+    cross: &CrossOptions,
+    watch: Watch<'_>,
+) -> Result<Curve, TuneError> {
+    if cross.folds < 2 || u64::from(cross.folds) > survey.rows.max(2) {
+        let (what, high) = ("the number of folds", survey.rows.max(2) as f64);
+        return Err(TuneError::Range { what, low: 2.0, high, found: cross.folds.into() });
+    }
+    let folds = cross.folds as usize;
+    let threads = options.read.threads.max(1);
+    let alone = alone(options, threads);
+    let outcomes = side_by_side(settings.len() * folds, threads, watch, |job| {
+        let fold = RowFilter::Fold { number: (job % folds) as u32, of: cross.folds, seed: cross.seed, inside: true };
+        let outcome = one_fold(&settings[job / folds].recipe, &alone, fold);
+        outcome.map_err(|error| match error {
+            TuneError::Judge(EvalError::NoRows) => {
+                TuneError::EmptyFold { fold: (job % folds) as u32 + 1, folds: cross.folds, rows: survey.rows }
+            }
+            other => other,
+        })
+    })?;
+    let measure = common_measure(cross.measure, outcomes.iter().flatten().map(|(measures, _)| measures))?;
+    let point = |(setting, outcomes): (&GridPoint, &[Outcome])| point(setting, outcomes, measure);
+    let points = settings.iter().zip(outcomes.chunks(folds)).map(point).collect::<Result<Vec<_>, _>>()?;
+    if points.iter().all(|point| point.folds.is_empty()) {
+        return Err(TuneError::AllDiverged);
+    }
+    Ok(Curve { measure, points, rows: survey.rows, features: survey.features })
+}
+
+/// Metrics and size of a model; nothing if its weights grew beyond all bounds.
+type Outcome = Option<(Metrics, usize)>;
+
+fn one_fold(recipe: &Recipe, options: &FitOptions, fold: RowFilter) -> Result<Outcome, TuneError> {
+    let mut training = options.clone();
+    training.read.rows.push(fold.turned(false));
+    let model = match fit(recipe, &training, None, &mut ()) {
+        Err(TrainError::Diverged { .. }) => return Ok(None),
+        fitted => fitted?.model,
+    };
+    let mut rows = options.read.rows.clone();
+    rows.push(fold);
+    let measures = measure_on(&model, &options.sources, &options.read, rows, UnknownClasses::Wrong)?;
+    Ok(Some((measures, model.nonzeros())))
+}
+
+fn point(setting: &GridPoint, outcomes: &[Outcome], measure: Measure) -> Result<Point, TuneError> {
+    let setting = setting.clone();
+    let Some(outcomes) = outcomes.iter().cloned().collect::<Option<Vec<_>>>() else {
+        return Ok(Point { setting, mean: f64::INFINITY, standard_error: 0.0, size: 0.0, folds: Vec::new() });
+    };
+    let fold = |(measures, nonzeros): (Metrics, usize)| {
+        Ok(Fold { value: value_of(measure, &measures)?, rows: measures.n, nonzeros })
+    };
+    let folds = outcomes.into_iter().map(fold).collect::<Result<Vec<_>, TuneError>>()?;
+    let all: f64 = folds.iter().map(|fold| fold.rows as f64).sum();
+    let mean = folds.iter().map(|fold| fold.rows as f64 * fold.value).sum::<f64>() / all;
+    let spread = folds.iter().map(|fold| fold.rows as f64 * (fold.value - mean).powi(2)).sum::<f64>() / all;
+    let size = folds.iter().map(|fold| fold.nonzeros as f64).sum::<f64>() / folds.len() as f64;
+    Ok(Point { setting, mean, standard_error: (spread / (folds.len() - 1) as f64).sqrt(), size, folds })
+}
+
+/// The same job for one of several threads: no files of its own, its part of the memory.
+pub(super) fn alone(options: &FitOptions, threads: usize) -> FitOptions {
+    let mut alone = FitOptions { model: None, checkpoint: None, ..options.clone() };
+    alone.read.threads = 1;
+    alone.memory /= threads.max(1) as u64;
+    alone
+}
+
+/// Metrics a model on the chosen rows of some data.
+pub(super) fn measure_on(
+    model: &Model,
+    sources: &[Source],
+    read: &ReadOptions,
+    rows: Vec<RowFilter>,
+    strangers: UnknownClasses,
+) -> Result<Metrics, TuneError> {
+    let mut read = ReadOptions { rows, ..read.clone() };
+    read.columns.known = model.columns.clone();
+    Ok(measure(model, &mut RowStream::open(sources.to_vec(), read), strangers)?)
+}
+
+/// Standard input and pipes are gone once read.
+pub(super) fn can_be_read_again(sources: &[Source]) -> Result<(), TuneError> {
+    let once = |source: &&Source| {
+        source.path.as_ref().is_none_or(|path| std::fs::metadata(path).is_ok_and(|about| !about.is_file()))
+    };
+    match sources.iter().find(once) {
+        Some(source) => Err(TuneError::ReadOnce { file: source.name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// What was asked for, or what fits all models.
+pub(super) fn common_measure<'a>(
+    asked: Option<Measure>,
+    measures: impl Iterator<Item = &'a Metrics> + Clone,
+) -> Result<Measure, TuneError> {
+    let mut fitting = measures.map(Measure::fitting);
+    let first = fitting.next().ok_or(TuneError::AllDiverged)?;
+    if fitting.any(|other| other != first) {
+        return Err(TuneError::MixedTasks);
+    }
+    Ok(asked.unwrap_or(first))
+}
+
+/// The value of a measure, or why there is none.
+pub(super) fn value_of(measure: Measure, measures: &Metrics) -> Result<f64, TuneError> {
+    let reason = match (measure, measures.rmse.is_some()) {
+        (Measure::Rmse, _) => "classes are predicted; use error",
+        (_, true) => "numbers are predicted; use rmse",
+        _ => "it needs two classes and a loss that gives probabilities, such as logistic",
+    };
+    measure.of(measures).ok_or(TuneError::NotMeasured { measure: measure.name(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::data::fold_of;
+    use crate::io::expand;
+    use crate::recipe::Method;
+    use crate::rng::splitmix64;
+    use crate::tune::{Axis, settings, survey};
+
+    /// Rows whose label is the sign of feature 1 among ten features of noise, and the options to read them.
+    fn data(rows: u64, folder: &tempfile::TempDir) -> FitOptions {
+        let mut text = String::new();
+        for row in 0..rows {
+            let bit = splitmix64(row) & 1;
+            write!(text, "{}", if bit == 1 { "+1 1:1" } else { "-1 1:-1" }).unwrap();
+            (2..=10)
+                .filter(|id| splitmix64(row * 31 + id).is_multiple_of(3))
+                .for_each(|id| write!(text, " {id}:0.5").unwrap());
+            text.push('\n');
+        }
+        let path = folder.path().join("d.svm");
+        std::fs::write(&path, text).unwrap();
+        let sources = expand(&[path.display().to_string()], None).unwrap();
+        FitOptions { sources, memory: 1 << 30, ..FitOptions::default() }
+    }
+
+    fn curve(options: &FitOptions, axes: &[Axis], threads: usize) -> Result<Curve, TuneError> {
+        dealt_by(5, options, axes, threads)
+    }
+
+    fn dealt_by(seed: u64, options: &FitOptions, axes: &[Axis], threads: usize) -> Result<Curve, TuneError> {
+        let mut options = options.clone();
+        options.read.threads = threads;
+        let all = settings(&Recipe { passes: Some(2), ..Recipe::new(Method::Fobos) }, axes).unwrap();
+        let survey = survey(&options.sources, &options.read, None).unwrap();
+        let cross = CrossOptions { folds: 3, seed, measure: None };
+        cross_validate(&all, &survey, &options, &cross, &|_, _| ())
+    }
+
+    #[test]
+    fn the_curve_tells_settings_apart_and_threads_change_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = data(90, &folder);
+        let axes = [Axis::new("l1", ["0.01", "100"])];
+        let one = curve(&options, &axes, 1).unwrap();
+        assert_eq!((one.rows, one.features, one.measure), (90, 10, Measure::Error));
+        assert_eq!((one.points[0].mean, one.points[1].size), (0.0, 0.0), "a strong pull leaves nothing");
+        assert!(one.points[1].mean > 0.3, "and without features half is wrong: {}", one.points[1].mean);
+        let rows: Vec<u64> = one.points[0].folds.iter().map(|fold| fold.rows).collect();
+        let dealt = [0, 1, 2].map(|fold| (0..90).filter(|&row| fold_of(row, 3, 5) == fold).count() as u64);
+        assert_eq!(rows, dealt);
+        let two = curve(&options, &axes, 2).unwrap();
+        let plain = |curve: &Curve| format!("{:?}", curve.points);
+        assert_eq!(plain(&one), plain(&two));
+    }
+
+    #[test]
+    fn mean_and_standard_error_by_hand() {
+        let outcome = |n, wrong: f64, size| Some((Metrics { n, error: Some(wrong), ..Metrics::default() }, size));
+        let setting = GridPoint { values: Vec::new(), recipe: Recipe::default() };
+        let point = point(&setting, &[outcome(10, 0.2, 4), outcome(30, 0.4, 6)], Measure::Error).unwrap();
+        assert!((point.mean - 0.35).abs() < 1e-15);
+        // (10·0.15² + 30·0.05²)/40/1 = 0.0075
+        assert!((point.standard_error - 0.0075f64.sqrt()).abs() < 1e-15);
+        assert_eq!(point.size, 5.0);
+    }
+
+    #[test]
+    fn a_setting_that_diverges_has_no_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let axes = [Axis::new("learning-rate", ["1", "1e300"]), Axis::new("loss", ["squared"])];
+        let curve = curve(&data(60, &folder), &axes, 1).unwrap();
+        assert!(curve.points[0].mean.is_finite() && curve.measure == Measure::Rmse);
+        assert!(curve.points[1].mean.is_infinite() && curve.points[1].folds.is_empty());
+    }
+
+    #[test]
+    fn complaints_say_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = data(2, &folder);
+        let told = curve(&options, &[], 1).unwrap_err().to_string();
+        assert_eq!(told, "the number of folds must lie between 2 and 2, got 3");
+        let seed = (0..).find(|&seed| (0..6).all(|row| fold_of(row, 3, seed) != 1)).unwrap();
+        let told = dealt_by(seed, &data(6, &folder), &[], 1).unwrap_err().to_string();
+        assert_eq!(told, "fold 2 of 3 has no rows (6 rows in all): use fewer folds or another seed");
+        let mut options = data(20, &folder);
+        options.sources[0].path = None;
+        let told = can_be_read_again(&options.sources).unwrap_err().to_string();
+        assert!(told.contains("can be read only once"), "{told}");
+    }
+}

@@ -1,0 +1,273 @@
+//! One recipe learned many times, on the same rows in other orders or on other shares of the rows: what stays the same?
+//!
+//! Source: Ma & Zheng 2016, section 6.1. The paper permutes the rows (`order`). Once a method has converged, the order
+//! is no hard test; leaving out a tenth of the rows (`subsample`) is, and it says what other data of the same kind
+//! would do.
+//!
+//! | measured | how |
+//! |---|---|
+//! | κ | mean over all pairs of runs (eq. 17, see [`crate::eval::kappa`]), p = features of the data, or as given (E7) |
+//! | error | on rows the run has not seen: those left out of the subsample, one part in five kept from all orderings, or another file |
+//! | size | features used, by any class |
+//! | selected | for each feature, the share of runs that use it |
+//!
+//! In another order only the order changes: everything else that depends on the seed stays as it is. The stabilized learner
+//! visits rows in an order made of what they hold, so that the order they come in changes nothing (κ = 1); how much depends
+//! on its own dice is what `seed` tells.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::cross_validation::{alone, common_measure, measure_on, value_of};
+use super::parallel::{Watch, side_by_side};
+use super::{DataSummary, Measure, TuneError};
+use crate::data::FeatureId;
+use crate::data::RowFilter;
+use crate::eval::{EvalError, Metrics, UnknownClasses, deviation, mean, mean_kappa};
+use crate::io::{ReadError, Source};
+use crate::model::Model;
+use crate::recipe::Recipe;
+use crate::train::{FitOptions, TrainError, fit};
+
+/// What differs from run to run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Variation {
+    /// The order of the rows.
+    Order,
+    /// The seed, on the same rows: every random choice of the method, the order of its visits among them.
+    Seed,
+    /// The rows: each run has this share of them.
+    Subsample(f64),
+}
+
+/// How to repeat.
+#[derive(Clone, Debug)]
+pub struct RepeatOptions {
+    /// Runs (B), at least 2.
+    pub runs: u64,
+    /// What differs.
+    pub by: Variation,
+    /// The seed of orders and shares.
+    pub seed: u64,
+    /// The columns κ is over (p); `None` counts the features of the data.
+    pub columns: Option<u64>,
+    /// What is measured; `None` is the error of classes or the RMSE of numbers.
+    pub measure: Option<Measure>,
+    /// Other rows to measure on: files, and which of their rows.
+    pub validation: Option<(Vec<Source>, Vec<RowFilter>)>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// The measure on rows not seen.
+    pub error: f64,
+    /// Rows it was measured on.
+    pub rows: u64,
+    /// Features used.
+    pub nonzeros: usize,
+}
+
+/// A feature that some run used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Selected {
+    /// Its name.
+    pub name: String,
+    /// The share of runs that used it.
+    pub share: f64,
+    /// Its mean weight in the runs that used it; nothing with more than two classes.
+    pub weight: Option<f64>,
+}
+
+/// What the runs have in common.
+#[derive(Clone, Debug)]
+pub struct Repeated {
+    /// What was measured.
+    pub measure: Measure,
+    /// The runs, in order.
+    pub runs: Vec<Run>,
+    /// Mean κ over pairs of runs.
+    pub kappa: f64,
+    /// Mean and standard deviation of the measure.
+    pub error: (f64, f64),
+    /// Mean and standard deviation of the number of features.
+    pub nonzeros: (f64, f64),
+    /// Columns κ is over.
+    pub columns: u64,
+    /// Features used by any run, most often used first, then by size of the weight, then by name.
+    pub selected: Vec<Selected>,
+}
+
+/// Parts of which one is held out when the order varies and no other file is given.
+pub(super) const HELD_OUT_OF: u32 = 5;
+
+/// Learns the recipe `runs` times on the data of `options`, side by side on its threads.
+pub fn repeat(
+    recipe: &Recipe,
+    survey: &DataSummary,
+    options: &FitOptions,
+    repeat: &RepeatOptions,
+    watch: Watch<'_>,
+) -> Result<Repeated, TuneError> {
+    check(repeat, survey)?;
+    let threads = options.read.threads.max(1);
+    let alone = alone(options, threads);
+    let outcomes = side_by_side(repeat.runs as usize, threads, watch, |run| {
+        one_run(recipe, &alone, repeat, run as u64).map_err(|error| match error {
+            TuneError::Judge(EvalError::NoRows) => {
+                TuneError::EmptyShare { run: run as u64 + 1, where_: "to measure on" }
+            }
+            TuneError::Train(TrainError::Read(ReadError::NoRows { .. })) => {
+                TuneError::EmptyShare { run: run as u64 + 1, where_: "to learn from" }
+            }
+            other => other,
+        })
+    })?;
+    let columns = repeat.columns.unwrap_or(survey.features);
+    summary(&outcomes, repeat.measure, columns)
+}
+
+fn check(repeat: &RepeatOptions, survey: &DataSummary) -> Result<(), TuneError> {
+    let range = |what, low: f64, high: f64, found: f64| match (low..=high).contains(&found) {
+        true => Ok(()),
+        false => Err(TuneError::Range { what, low, high, found }),
+    };
+    range("the number of runs", 2.0, 10_000.0, repeat.runs as f64)?;
+    if let Variation::Subsample(share) = repeat.by {
+        range("the share of rows", 0.01, 0.99, share)?;
+    }
+    let columns = repeat.columns.unwrap_or(survey.features) as f64;
+    range("the number of columns", survey.features as f64, u32::MAX as f64, columns)
+}
+
+fn one_run(
+    recipe: &Recipe,
+    options: &FitOptions,
+    repeat: &RepeatOptions,
+    run: u64,
+) -> Result<(Metrics, Model), TuneError> {
+    let (mut recipe, mut training) = (recipe.clone(), options.clone());
+    let kept = match repeat.by {
+        Variation::Order => {
+            recipe.shuffle = Some(true);
+            training.order = Some(repeat.seed.wrapping_add(run));
+            RowFilter::held_out(HELD_OUT_OF, repeat.seed).turned(false)
+        }
+        Variation::Seed => {
+            recipe.shuffle = Some(true);
+            recipe.seed = repeat.seed.wrapping_add(run);
+            RowFilter::held_out(HELD_OUT_OF, repeat.seed).turned(false)
+        }
+        Variation::Subsample(share) => RowFilter::Share { share, seed: repeat.seed, run, inside: true },
+    };
+    let left_out = match kept {
+        RowFilter::Fold { .. } => kept.turned(true),
+        RowFilter::Share { .. } => kept.turned(false),
+    };
+    if matches!(repeat.by, Variation::Subsample(_)) || repeat.validation.is_none() {
+        training.read.rows.push(kept);
+    }
+    let model = fit(&recipe, &training, None, &mut ())?.model;
+    let (sources, rows) = match &repeat.validation {
+        Some((sources, rows)) => (sources, rows.clone()),
+        None => (&options.sources, options.read.rows.iter().copied().chain([left_out]).collect()),
+    };
+    let measures = measure_on(&model, sources, &options.read, rows, UnknownClasses::Wrong)?;
+    Ok((measures, model))
+}
+
+fn summary(outcomes: &[(Metrics, Model)], asked: Option<Measure>, columns: u64) -> Result<Repeated, TuneError> {
+    let measure = common_measure(asked, outcomes.iter().map(|(measures, _)| measures))?;
+    let run = |(measures, model): &(Metrics, Model)| {
+        Ok(Run { error: value_of(measure, measures)?, rows: measures.n, nonzeros: model.nonzeros() })
+    };
+    let runs = outcomes.iter().map(run).collect::<Result<Vec<Run>, TuneError>>()?;
+    let spread = |values: Vec<f64>| (mean(&values), deviation(&values));
+    let models: Vec<&Model> = outcomes.iter().map(|(_, model)| model).collect();
+    let (selected, sets) = selections(&models);
+    Ok(Repeated {
+        measure,
+        kappa: mean_kappa(&sets, columns).expect("at least two runs"),
+        error: spread(runs.iter().map(|run| run.error).collect()),
+        nonzeros: spread(runs.iter().map(|run| run.nonzeros as f64).collect()),
+        runs,
+        columns,
+        selected,
+    })
+}
+
+/// Features by how often they were used, and each model's features as numbers in a common count.
+fn selections(models: &[&Model]) -> (Vec<Selected>, Vec<Vec<FeatureId>>) {
+    let single = models.iter().all(|model| model.outputs.len() == 1);
+    // A bucket of hashed features may carry another name in each run: the bucket is what was selected.
+    let mut found: BTreeMap<String, (String, BTreeMap<usize, f64>)> = BTreeMap::new();
+    for (run, model) in models.iter().enumerate() {
+        for feature in model.outputs.iter().flat_map(|output| &output.features) {
+            let key = feature.bucket.map_or_else(|| feature.name.clone(), |bucket| format!("bucket {bucket}"));
+            let (_, weights) = found.entry(key).or_insert_with(|| (feature.name.clone(), BTreeMap::new()));
+            weights.insert(run, feature.weight);
+        }
+    }
+    let mut sets = vec![Vec::new(); models.len()];
+    let mut selected = Vec::with_capacity(found.len());
+    for (id, (name, weights)) in found.into_values().enumerate() {
+        weights.keys().for_each(|&run| sets[run].push(id as FeatureId));
+        let weight = single.then(|| mean(&weights.values().copied().collect::<Vec<_>>()));
+        selected.push(Selected { name, share: weights.len() as f64 / models.len() as f64, weight });
+    }
+    let size = |one: &Selected| one.weight.unwrap_or(0.0).abs();
+    selected.sort_by(|a, b| b.share.total_cmp(&a.share).then(size(b).total_cmp(&size(a))).then(a.name.cmp(&b.name)));
+    (selected, sets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TrainingSummary;
+    use serde_json::json;
+
+    fn model(weights: &[(&str, f64)]) -> Model {
+        let feature = |&(name, weight): &(&str, f64)| json!({"name": name, "weight": weight});
+        let output = json!({"intercept": 0, "features": weights.iter().map(feature).collect::<Vec<_>>()});
+        let (recipe, seen) = (Recipe::default(), TrainingSummary::default());
+        let fields =
+            json!({"recipe": recipe, "loss": "squared", "task": "regression", "seen": seen, "outputs": [output]});
+        serde_json::from_value(fields).expect("a model")
+    }
+
+    #[test]
+    fn what_runs_have_in_common_by_hand() {
+        let measured = |rmse: f64| Metrics { n: 7, rmse: Some(rmse), ..Metrics::default() };
+        let outcomes = [
+            (measured(1.0), model(&[("a", 2.0), ("b", -1.0), ("c", 1.0)])),
+            (measured(2.0), model(&[("b", -3.0), ("c", 1.0), ("d", 9.0)])),
+        ];
+        let found = summary(&outcomes, None, 10).unwrap();
+        assert!((found.kappa - 0.22 / 0.42).abs() < 1e-15, "the sets of eval::kappa's own test");
+        assert_eq!((found.measure, found.error), (Measure::Rmse, (1.5, 0.5f64.sqrt())));
+        assert_eq!(found.nonzeros, (3.0, 0.0));
+        let order: Vec<(&str, f64, f64)> =
+            found.selected.iter().map(|one| (one.name.as_str(), one.share, one.weight.unwrap())).collect();
+        assert_eq!(order, [("b", 1.0, -2.0), ("c", 1.0, 1.0), ("d", 0.5, 9.0), ("a", 0.5, 2.0)]);
+    }
+
+    #[test]
+    fn a_hashed_feature_is_known_by_its_bucket() {
+        let [mut one, mut other] = [model(&[("first", 1.0)]), model(&[("second", 1.0)])];
+        assert_eq!(selections(&[&one, &other]).1, [vec![0], vec![1]]);
+        one.outputs[0].features[0].bucket = Some(3);
+        other.outputs[0].features[0].bucket = Some(3);
+        assert_eq!(selections(&[&one, &other]).1, [vec![0], vec![0]]);
+    }
+
+    #[test]
+    fn limits_are_told() {
+        let options = |runs, by, columns| RepeatOptions { runs, by, seed: 0, columns, measure: None, validation: None };
+        let survey = DataSummary { rows: 100, features: 50, nonzeros: 0 };
+        let told = |options: RepeatOptions| check(&options, &survey).unwrap_err().to_string();
+        assert_eq!(told(options(1, Variation::Order, None)), "the number of runs must lie between 2 and 10000, got 1");
+        assert!(told(options(3, Variation::Subsample(1.0), None)).contains("between 0.01 and 0.99, got 1"));
+        assert!(told(options(3, Variation::Order, Some(49))).contains("the number of columns must lie between 50 and"));
+    }
+}
