@@ -105,10 +105,10 @@ wheel: c-compiler .venv/ready ## build the Python package as a wheel, in target/
 	.venv/bin/maturin build --quiet --release --locked --interpreter .venv/bin/python \
 		--manifest-path python/Cargo.toml --out target/wheels
 
-# For the one `unsafe` (learn/ahead.rs) and its callers. This needs a nightly toolchain, so `test` does not include it.
+# For the one `unsafe` (data/prefetch.rs) and its callers. This needs a nightly toolchain, so `test` does not include it.
 sanitize: c-compiler ## test the learners with AddressSanitizer
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --locked --package tamis --lib --target x86_64-unknown-linux-gnu \
-		--target-dir target/sanitize learn::
+		--target-dir target/sanitize learners::
 
 licences: $(DENY) advisories ## check the dependencies' licences, sources and known vulnerabilities
 	$(DENY) --all-features --locked check bans licenses sources

@@ -1,4 +1,4 @@
-"""How each program is started, what it says of itself, and how its model is judged.
+"""How each program is started, how its output is read, and how its model is evaluated.
 
 A command in a definition begins with the name of a peer; the rest are the peer's own arguments.
 """
@@ -30,7 +30,7 @@ class Outcome:
 
 
 class Failed(Exception):
-    """A program ended badly or said something that was not expected."""
+    """A program failed or its output was not as expected."""
 
 
 def execute(arguments, timeout, work):
@@ -116,7 +116,7 @@ class Tamis:
             "inside_seconds": said.get("seconds"),
         }
 
-    def judge(self, model, test, run):
+    def evaluate(self, model, test, run):
         said = last_json(run([self.path, "eval", model, test["svm"], "--json"]).stdout)
         return {"n": said["n"], "error": said["error"], "nonzeros": said.get("nonzeros")}
 
@@ -127,13 +127,13 @@ class Metric(Tamis):
     def start(self, words):
         return [self.path, "metric", *words]
 
-    def judge(self, model, test, run):
+    def evaluate(self, model, test, run):
         said = last_json(run(self.start(["eval", model, test["svm"], "--json"])).stdout)
         return {"n": said["n"], "error": said["error"], "nonzeros": said["nonzeros"]}
 
 
 class ParseSpeed:
-    """Our parser alone, one thread: an example of the library that prints `N MB/s`."""
+    """Our parser, one thread: an example of the library that prints `N MB/s`."""
 
     title = "parse_speed"
     path = ROOT / "target/release/examples/parse_speed"
@@ -156,7 +156,7 @@ class ParseSpeed:
 
 
 class VowpalWabbit:
-    """Its time is what it took itself, without Python and the import, which is to its favour."""
+    """Its time excludes the start of Python and the import, which favours it."""
 
     title = "Vowpal Wabbit"
     driver = HERE / "drivers/vw.py"
@@ -182,14 +182,14 @@ class VowpalWabbit:
             "import_seconds": said["import_seconds"],
         }
 
-    def judge(self, model, test, run):
+    def evaluate(self, model, test, run):
         guesses, readable = model.with_suffix(".guesses"), model.with_suffix(".readable")
         words = ["-t", "-i", model, "-d", test["vw"], "-p", guesses, "--readable_model", readable]
         run(self.start(words))
         with open(guesses) as found, open(test["vw"]) as truth:
             pairs = list(itertools.zip_longest(map(first_number, found), map(first_number, truth)))
         if any(None in pair for pair in pairs):
-            raise Failed("fewer predictions than rows, or the other way round")
+            raise Failed("the numbers of predictions and rows differ")
         right = [(guess > 0) == (label > 0) for guess, label in pairs]
         with open(readable) as file:
             weights = (line.split()[0].split(":")[1] for line in file if re.match(r"[0-9]+:\S+", line))
@@ -216,7 +216,7 @@ class Liblinear:
     def read(self, outcome):
         return {"seconds": outcome.wall}
 
-    def judge(self, model, test, run):
+    def evaluate(self, model, test, run):
         said = run(["liblinear-predict", test["svm"], model, model.with_suffix(".guesses")]).stdout
         with open(model) as file:
             weights = file.read().split("\nw\n", 1)[1].split()
@@ -228,7 +228,7 @@ class Liblinear:
 
 
 class Sgd:
-    """scikit-learn. Its time is reading and learning, without Python and the import."""
+    """scikit-learn. Its time is reading and learning, without the start of Python and the import."""
 
     title = "scikit-learn"
     driver = HERE / "drivers/sgd.py"
@@ -251,12 +251,12 @@ class Sgd:
             "read_seconds": said["read_seconds"],
         }
 
-    def judge(self, model, test, run):
+    def evaluate(self, model, test, run):
         return last_json(run([sys.executable, self.driver, "eval", model, test["svm"]]).stdout)
 
 
 class Memory:
-    """Our Python package or scikit-learn, rows being in memory. Its time is the fit alone."""
+    """Our Python package or scikit-learn, with rows in memory. Its time is that of the fit."""
 
     title = "tamis for Python"
     driver = HERE / "drivers/memory.py"
@@ -275,12 +275,12 @@ class Memory:
         kept = ("seconds", "nonzeros", "extra_mb", "overhead")
         return {key: said.get(key) for key in kept} | {"rows": said["n_examples"]}
 
-    def judge(self, model, test, run):
+    def evaluate(self, model, test, run):
         return last_json(run([sys.executable, self.driver, "eval", model, test["svm"]]).stdout)
 
 
 class MomentsSpeed:
-    """Our running averages: an example of the library. Its time is the work alone, rows or moments being in memory."""
+    """Our co-moments: an example of the library. Its time is the computation, with rows or moments in memory."""
 
     title = "moments_speed"
     path = ROOT / "target/release/examples/moments_speed"
@@ -301,7 +301,7 @@ class MomentsSpeed:
 
 
 class MomentsPeer:
-    """numpy, scikit-learn and skglm on the same moments. Its time is the work alone."""
+    """numpy, scikit-learn and skglm on the same moments. Its time is the computation."""
 
     title = "skglm"
     driver = HERE / "drivers/moments.py"
@@ -321,8 +321,8 @@ class MomentsPeer:
 
 
 class MetricLearn:
-    """metric-learn, which needs an older scikit-learn than its peers: it has a virtual environment of its own. Its time
-    is reading and learning, without Python and the import."""
+    """metric-learn, which needs an older scikit-learn than its peers: it has its own virtual environment. Its time is
+    reading and learning, without the start of Python and the import."""
 
     title = "metric-learn"
     driver = HERE / "drivers/metric.py"
@@ -344,7 +344,7 @@ class MetricLearn:
         said = last_json(outcome.stdout)
         return {"seconds": said["seconds"], "rows": said["n_examples"], "nonzeros": said["nonzeros"]}
 
-    def judge(self, model, test, run):
+    def evaluate(self, model, test, run):
         return last_json(run([self.python, self.driver, "eval", model, test["svm"]]).stdout)
 
 

@@ -1,9 +1,9 @@
-"""Measures tamis against its peers: same rows, same task, same run.
+"""Compares tamis with other programs: same rows, same task, same run.
 
     python benchmarks/run.py [NAME...] [--repeat N] [--no-record]
 
-Each benchmark is a file in benchmarks/definitions: its data, its commands, the answer that is expected. Commands take
-turns, so a slow moment of the machine hits all of them; the median counts. The table goes to stdout, progress to
+Each benchmark is a file in benchmarks/definitions: data, commands and the expected answer. Commands take turns, so that a
+slow moment of the machine affects all of them; medians are reported. The table goes to stdout, progress to
 stderr, the record to benchmarks/record/DATE-MACHINE. Exit code 1 means that an answer was wrong; a missed speed goal
 is reported, and is an error only with --strict. benchmarks/README.md explains the numbers.
 """
@@ -40,7 +40,7 @@ def say(text):
 
 
 class Shelf:
-    """Makes each data file once and remembers where it is."""
+    """Creates each data file once and remembers its path."""
 
     def __init__(self):
         self.made = {}
@@ -136,7 +136,7 @@ class Engine:
         return self.peer.start(filled)
 
     def attempt(self, step, *arguments):
-        """A failure is this engine's own: it is told, and the others go on."""
+        """Reports a failure of this engine; the other engines continue."""
         if not self.failed:
             try:
                 step(*arguments)
@@ -146,23 +146,23 @@ class Engine:
                 say(f"  FAILED {self.name}: {failure}")
 
     def tune(self, data, shelf, timeout):
-        """The sparsest grid point within one standard error of the least error over folds of the training data."""
+        """The sparsest grid point within one standard error of the smallest error over folds of the training data."""
         grid = self.table.get("grid")
         if not grid:
             return
         points = []
         for values in itertools.product(*grid.values()):
             choice = dict(zip(grid, values))
-            judged = []
+            scores = []
             for kept, held in shelf.folds(data["train"]):
                 execute(self.arguments(data | {"train": kept}, choice), timeout, WORK)
-                judged.append(self.peer.judge(self.model, held, shelf.run))
-            errors = [j["error"] for j in judged]
+                scores.append(self.peer.evaluate(self.model, held, shelf.run))
+            errors = [one["error"] for one in scores]
             points.append({
                 "choice": choice,
                 "error": statistics.fmean(errors),
                 "standard_error": statistics.stdev(errors) / FOLDS**0.5,
-                "nonzeros": statistics.fmean(j["nonzeros"] for j in judged),
+                "nonzeros": statistics.fmean(one["nonzeros"] for one in scores),
             })
         best = min(points, key=lambda point: point["error"])
         good = [point for point in points if point["error"] <= best["error"] + best["standard_error"]]
@@ -177,10 +177,10 @@ class Engine:
         self.runs.append(said | {"wall_seconds": outcome.wall, "cpu_seconds": outcome.cpu, "peak_mb": outcome.peak})
 
     def finish(self, data, shelf):
-        """Judges the last model and sums up the runs."""
-        if "test" in data and self.table.get("judge", True):
-            judged = self.peer.judge(self.model, data["test"], shelf.run)
-            self.answer |= {f"test_{key}": value for key, value in judged.items()}
+        """Evaluates the last model and summarizes the runs."""
+        if "test" in data and self.table.get("evaluate", True):
+            scores = self.peer.evaluate(self.model, data["test"], shelf.run)
+            self.answer |= {f"test_{key}": value for key, value in scores.items()}
         for key in ("seconds", "wall_seconds", "cpu_seconds", "peak_mb", "mb_per_second", "extra_mb", "overhead"):
             values = [run[key] for run in self.runs if key in run]
             if values:
@@ -214,7 +214,7 @@ class Engine:
             ("seconds_below", "seconds"),
         ]
         for bound, key in bounds:
-            if key == "test_error" and key not in answer and not self.table.get("judge", True):
+            if key == "test_error" and key not in answer and not self.table.get("evaluate", True):
                 continue
             if bound in expect and not answer.get(key, float("inf")) < expect[bound]:
                 self.problems.append(f"{key} is {answer.get(key)}, expected below {expect[bound]}")
@@ -267,8 +267,8 @@ def run_definition(path, repeat, shelf):
 
 
 def goal_of(goal, engines):
-    """A number of an engine, or the ratio of two, against its bound. Ratios are taken turn by turn: a slow moment of
-    the machine that hits both cancels out."""
+    """A number of an engine, or the ratio of two, against its bound. Ratios are computed for each turn, so that a
+    slow moment of the machine that affects both cancels out."""
     key = goal.get("what", "seconds")
     names = [goal["of"], goal["over"]] if "over" in goal else [goal["of"]]
     if any(name not in engines or engines[name].failed or not engines[name].runs for name in names):
@@ -299,7 +299,7 @@ COLUMNS = [
 
 
 def table_of(result):
-    """The results as a Markdown table, columns aligned, those that nobody has left out."""
+    """The results as an aligned Markdown table, without empty columns."""
     engines = result["engines"]
     columns = [c for c in COLUMNS if any(e["answer"].get(c[0]) is not None for e in engines)]
     lines = [["engine"] + [title for _, title, _ in columns] + ["chosen"]]
@@ -320,10 +320,10 @@ def table_of(result):
 
 
 def goal_line(goal):
-    verdict = {True: "met", False: "MISSED", None: "not measured"}[goal["met"]]
+    outcome = {True: "met", False: "MISSED", None: "not measured"}[goal["met"]]
     found = "–" if goal["value"] is None else f"{goal['value']:.2f}"
     bound = f"at least {goal['at_least']:g}" if "at_least" in goal else f"at most {goal['at_most']:g}"
-    return f"- {goal['text']}: {found} ({bound}: {verdict})"
+    return f"- {goal['text']}: {found} ({bound}: {outcome})"
 
 
 def report(record):
@@ -334,7 +334,7 @@ def report(record):
         "",
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB of memory.",
         "Versions: " + ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
-        "`seconds` is the median; for Vowpal Wabbit and scikit-learn it leaves out Python and imports, `process` does not.",
+        "`seconds` is the median; for Vowpal Wabbit and scikit-learn it excludes the start of Python and imports, `process` does not.",
     ]
     for result in record["results"]:
         lines += ["", f"## {result['name']}: {result['title']}", "", result["about"], ""]
@@ -347,12 +347,12 @@ def report(record):
         problems = [(e["name"], p) for e in result["engines"] for p in e["problems"]]
         lines += [f"- **Wrong answer**, {name}: {problem}" for name, problem in problems]
         if result["engines"] and not problems:
-            lines += ["- every answer is as expected"]
+            lines += ["- all answers are as expected"]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 
 
 def machine():
-    """What the numbers depend on, and nothing that names the machine."""
+    """The hardware that the numbers depend on, without the name of the machine."""
     cpu = "unknown CPU"
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -375,7 +375,7 @@ def revision():
 
 
 def others_of_the_day(folder, results):
-    """What other benchmarks found on the same day and machine: recording one does not forget the others."""
+    """Results of other benchmarks of the same day and machine, which are kept when one is recorded."""
     file, names = folder / "raw.json", {result["name"] for result in results}
     known = json.loads(file.read_text()) if file.exists() else {"results": []}
     return [{"revision": known.get("revision")} | one for one in known["results"] if one["name"] not in names]
@@ -384,10 +384,10 @@ def others_of_the_day(folder, results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     known = sorted(path.stem for path in (HERE / "definitions").glob("*.toml"))
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which benchmarks: {', '.join(known)} (default: all)")
-    parser.add_argument("--repeat", type=int, help="runs of each command (default: the definition's)")
-    parser.add_argument("--strict", action="store_true", help="a missed goal is an error")
-    parser.add_argument("--no-record", action="store_true", help="write no files but those in benchmarks/work")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"benchmarks to run: {', '.join(known)} (default: all)")
+    parser.add_argument("--repeat", type=int, help="number of runs of each command (default: as in the definition)")
+    parser.add_argument("--strict", action="store_true", help="treat a missed goal as an error")
+    parser.add_argument("--no-record", action="store_true", help="write files only to benchmarks/work")
     options = parser.parse_args()
     unknown = set(options.names) - set(known)
     if unknown:

@@ -31,7 +31,7 @@ ENDINGS = ["", ".zst", ".gz", ".xz", ".bz2"]
 
 
 def mix(number):
-    """SplitMix64's finaliser, as in crates/tamis/src/random.rs."""
+    """SplitMix64's finalizer, as in crates/tamis/src/rng.rs."""
     number = (number + 0x9E3779B97F4A7C15) & MASK
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & MASK
@@ -39,7 +39,7 @@ def mix(number):
 
 
 def fold_of(row, folds, seed):
-    """The fold of a row, as in crates/tamis/src/read/choice.rs."""
+    """The fold of a row, as in crates/tamis/src/data/splits.rs."""
     key = (mix(mix(seed) ^ 0x666F6C64) + folds) & MASK
     return (mix(mix(key) ^ mix(row)) * folds) >> 64
 

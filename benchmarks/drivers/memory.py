@@ -20,7 +20,7 @@ from sgd import load
 
 
 def status(name):
-    """A line of the kernel about this process, in MB."""
+    """A memory value of this process from the kernel, in MB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
 
@@ -80,7 +80,7 @@ def logistic(margins, positive):
 
 
 def overhead(train, passes):
-    """The time of `fit` over that of the call into the core within it, in per cent; the median of many."""
+    """The time of `fit` relative to that of its call into the core, in percent; the median of many runs."""
     from tamis import SparseClassifier, _base, _core
 
     rows, labels = load(train)

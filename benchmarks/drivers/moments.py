@@ -1,4 +1,4 @@
-"""What running averages are measured against; the last line on stdout is JSON, `seconds` leaves out imports and set-up.
+"""Peers of our co-moments; the last line on stdout is JSON, and `seconds` excludes imports and set-up.
 
     moments.py gather ROWS COLUMNS      numpy's X.T @ X of dense rows in memory, neither centred nor weighted
     moments.py lasso MOMENTS TOLERANCE  scikit-learn's lasso_path: the same 100 penalties, the Gram matrix given
@@ -61,7 +61,7 @@ def lasso(file, tolerance):
 
 
 def mcp(file, tolerance):
-    """GramCD makes the Gram matrix anew for each penalty: the time of that is measured apart and taken off."""
+    """GramCD computes the Gram matrix again for each penalty; that time is measured separately and subtracted."""
     from skglm.penalties import MCPenalty
     from skglm.solvers import GramCD
 

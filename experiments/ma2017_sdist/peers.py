@@ -34,7 +34,7 @@ NAMES = ("lmnn", "nca", "mmc")
 
 
 def mix(number):
-    """SplitMix64's finaliser, as in crates/tamis/src/random.rs."""
+    """SplitMix64's finalizer, as in crates/tamis/src/rng.rs."""
     number = (number + 0x9E3779B97F4A7C15) & MASK
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & MASK
@@ -42,7 +42,7 @@ def mix(number):
 
 
 def in_share(row, share, seed, run):
-    """Whether a row is learned from, as in crates/tamis/src/read/choice.rs."""
+    """Whether a row is learned from, as in crates/tamis/src/data/splits.rs."""
     key = (mix(mix(seed) ^ 0x73686172) + run) & MASK
     return (mix(mix(key) ^ mix(row)) >> 11) / (1 << 53) < share
 

@@ -1,4 +1,4 @@
-"""Sparse online learning: a stream of wide data in, a few named features out.
+"""Sparse linear models from streams of wide data, with feature names and exact zeros.
 
 >>> import numpy as np
 >>> from tamis import SparseClassifier
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._stabilized import StabilizedClassifier, StabilizedRegressor
     from ._two_stage import TwoStageClassifier, TwoStageRegressor
 
-# Where each estimator is. They are imported when they are asked for: scikit-learn takes its time.
+# The module of each estimator. They are imported on first use, because importing scikit-learn is slow.
 _HOMES = {
     "SparseClassifier": "_sparse",
     "SparseRegressor": "_sparse",
@@ -66,7 +66,7 @@ def __dir__() -> list[str]:
 
 
 def methods() -> dict[str, str]:
-    """The learners a recipe can name, each with a line about it.
+    """The methods, each with a one-line description.
 
     >>> import tamis
     >>> tamis.methods()["ftrl"]
@@ -78,7 +78,7 @@ def methods() -> dict[str, str]:
 
 
 def parameters() -> dict[str, str]:
-    """The parameters that methods have (the ``settings`` of an estimator), each with a line about it.
+    """The parameters of the methods (the ``settings`` of an estimator), each with a one-line description.
 
     >>> import tamis
     >>> tamis.parameters()["period"]
@@ -90,7 +90,7 @@ def parameters() -> dict[str, str]:
 
 
 def load(path):
-    """The estimator in a model file, whether Python or the program wrote it.
+    """Loads a model file of this package or of the program.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def load(path):
     Returns
     -------
     estimator
-        Of the class that makes such models.
+        A fitted estimator of the class that corresponds to the method of the model.
     """
     from . import _load
 

@@ -1,4 +1,4 @@
-"""What estimators of linear models share: a model of the core, and what scikit-learn wants to know of it."""
+"""Base classes of the estimators of linear models: a model of the core with the interface of scikit-learn."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from ._rows import Classes, Rows
 
 
 class Estimator(SelectorMixin, Rows):
-    """A linear model of few features, whatever made it."""
+    """A sparse linear model, fitted by any method."""
 
     def _learn(self, settings: dict, X, y, sample_weight, *, keep_open=False):
-        """A model of the data, and the learner itself if it is to stay open."""
+        """Fits a model; returns it, and with ``keep_open`` the learner as well."""
         data = self._data(X, y, sample_weight)
         task = self._task(data if isinstance(data, _input.Table) else None, settings)
         line = Line(self.verbose) if self.verbose else None
@@ -44,7 +44,7 @@ class Estimator(SelectorMixin, Rows):
         return getattr(self, "_model", None) is not None
 
     def _margins(self, X):
-        """Raw scores: one row each, one column an output."""
+        """Margins of shape (n_samples, n_outputs)."""
         model = self._fitted()
         paths = _input.as_paths(X)
         if paths is not None:
@@ -54,7 +54,7 @@ class Estimator(SelectorMixin, Rows):
         return model.margins(self._known(X, model.columns))
 
     def _spread(self, outputs, of=1):
-        """The numbers of outputs' features as a sparse matrix, one row an output."""
+        """Values of the features as a sparse array of shape (n_outputs, n_features)."""
         find = self._column_of()
         columns = [[find(name) for name in output[0]] for output in outputs]
         values = [np.ones(len(output[0])) if output[of] is None else output[of] for output in outputs]
@@ -65,12 +65,12 @@ class Estimator(SelectorMixin, Rows):
 
     @property
     def sparse_coef_(self):
-        """The weights as a sparse array, one row an output; zeros take no room."""
+        """The weights as a sparse array of shape (n_outputs, n_features)."""
         return self._spread(self._fitted_attribute("sparse_coef_").outputs)
 
     @property
     def coef_(self):
-        """The weights, dense; ``sparse_coef_`` is kinder to wide data."""
+        """The weights as a dense array; ``sparse_coef_`` needs less memory for wide data."""
         model = self._fitted_attribute("coef_")
         if "_coef" not in self.__dict__:
             self._coef = self._spread(model.outputs).toarray()
@@ -78,18 +78,18 @@ class Estimator(SelectorMixin, Rows):
 
     @property
     def intercept_(self):
-        """The intercepts, one an output."""
+        """The intercepts, one for each output."""
         return self._fitted_attribute("intercept_").intercepts
 
     @property
     def features_(self):
-        """The features of the model, largest effect first: a list of dictionaries, for any data frame."""
+        """The features of the model by decreasing effect: a list of dictionaries."""
         model = self._fitted_attribute("features_")
         listed = []
         for number, (names, weights, scales, frequency) in enumerate(model.outputs):
             for place, name in enumerate(names):
                 told = {"name": name, "weight": float(weights[place]), "scale": float(scales[place])}
-                if stability is not None:
+                if frequency is not None:
                     told["frequency"] = float(frequency[place])
                 if len(model.outputs) > 1:
                     told["class"] = self.classes_[number]
@@ -98,17 +98,17 @@ class Estimator(SelectorMixin, Rows):
 
     @property
     def recipe_(self) -> dict:
-        """How the model was made, as the program would say it."""
+        """The recipe of the model: method and parameters."""
         return json.loads(self._fitted_attribute("recipe_").recipe)
 
     @property
     def seen_(self) -> dict:
-        """What was learned from: rows, passes, features, and the loss of predictions made before learning each row."""
+        """Summary of the training: rows, passes, features, and the progressive validation loss."""
         return json.loads(self._fitted_attribute("seen_").seen)
 
     @property
     def n_iter_(self) -> int:
-        """Passes over the rows."""
+        """Number of passes over the rows."""
         return json.loads(self._fitted_attribute("n_iter_").seen)["passes"]
 
     def _fitted_attribute(self, name):
@@ -126,25 +126,25 @@ class Estimator(SelectorMixin, Rows):
     # -- files and pictures
 
     def save(self, path) -> None:
-        """Saves the model as the program would: the old file stays until the new one is whole."""
+        """Saves the model in the format of the program. The file is replaced atomically."""
         self._fitted().save(os.fspath(path))
 
     def report(self, path, file="model.json") -> None:
-        """Writes a page to look at: which features, how sure, what if fewer. It is the program's own, and needs no network.
+        """Writes an HTML report, as ``tamis report`` does: features, stability, accuracy of smaller models.
 
         Parameters
         ----------
         path : str or path-like
-            Where the page goes.
+            The HTML file to write.
         file : str
-            What the page calls the model in the commands it proposes.
+            The name of the model file in the commands that the report suggests.
         """
         with open(path, "w", encoding="utf-8") as page:
             page.write(self._fitted().report(os.fspath(file)))
 
     @classmethod
     def load(cls, path, **parameters):
-        """An estimator with the model of a file. The number of columns is not in it, so columns go by their names.
+        """Loads an estimator from a model file. Columns are matched by name, since the file does not contain their number.
 
         Parameters
         ----------
@@ -171,19 +171,19 @@ class Estimator(SelectorMixin, Rows):
 
 
 class Trained(Estimator):
-    """An estimator that learns all rows at once; its recipe says how."""
+    """An estimator that needs all rows at once."""
 
     def fit(self, X, y=None, sample_weight=None):
-        """Learns a model.
+        """Fits a model.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-            The rows. Files and batches bring their labels along.
+            The rows. Files and batches contain the labels.
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class Trained(Estimator):
 
 
 class Regressor:
-    """The part of a regressor."""
+    """Mixin for regressors."""
 
     def _task(self, table, settings):
         return "regression"
@@ -206,7 +206,7 @@ class Regressor:
         return (None if y is None else np.ascontiguousarray(y, dtype=np.float64)), []
 
     def predict(self, X):
-        """Predicted numbers.
+        """Predicts the target.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Regressor:
 
     @property
     def coef_(self):
-        """The weights, dense; ``sparse_coef_`` is kinder to wide data."""
+        """The weights as a dense array; ``sparse_coef_`` needs less memory for wide data."""
         return Estimator.coef_.fget(self)[0]
 
     @property
@@ -231,11 +231,11 @@ class Regressor:
 
 
 class Classifier(Classes):
-    """The part of a classifier."""
+    """Mixin for classifiers."""
 
     def _task(self, table, settings):
         if table is None:
-            # Files and batches tell their classes as they come; a loss for classes says that there are some.
+            # The classes of files and batches are not known in advance; a classification loss selects the task.
             settings["loss"] = settings.get("loss") or "logistic"
             return "auto"
         return self._class_task()
@@ -246,7 +246,7 @@ class Classifier(Classes):
         return super()._take_model(model)
 
     def decision_function(self, X):
-        """How sure the model is of a class; for two classes, above zero speaks for the second.
+        """Confidence scores of the classes; for two classes, a score above zero predicts the second.
 
         Returns
         -------
@@ -256,7 +256,7 @@ class Classifier(Classes):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X):
-        """Predicted classes.
+        """Predicts the classes.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The door to the core. Private: what users need is in ``tamis`` itself."""
+"""Interface of the Rust core. Private: the public interface is ``tamis``."""
 
 from collections.abc import Callable, Iterator
 from os import PathLike

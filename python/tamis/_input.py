@@ -1,4 +1,4 @@
-"""From what users have to what the core reads: matrices, tables of Arrow, files, iterators of batches."""
+"""Conversion of user data for the core: matrices, Arrow tables, files, iterators of batches."""
 
 import os
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ READING = {
 
 
 def as_paths(X) -> list[str] | None:
-    """The paths that ``X`` is made of, or nothing if it is data."""
+    """The paths in ``X``, or None if ``X`` is data."""
     many = X if isinstance(X, (list, tuple)) and len(X) > 0 else [X]
     if all(isinstance(one, (str, os.PathLike)) for one in many):
         return [os.fspath(one) for one in many]
@@ -45,15 +45,15 @@ def as_paths(X) -> list[str] | None:
 
 
 def is_batches(X) -> bool:
-    """Whether ``X`` is an iterator of batches and not data."""
+    """Whether ``X`` is an iterator of batches."""
     return isinstance(X, Iterator)
 
 
 def is_mixed(X) -> bool:
-    """Whether ``X`` is a table that scikit-learn would not take as numbers: Arrow data, or columns of strings."""
+    """Whether ``X`` is a table that scikit-learn cannot convert to numbers: Arrow data, or columns of strings."""
     if not hasattr(X, "__arrow_c_stream__"):
         return False
-    if not hasattr(X, "dtypes"):  # pyarrow, DuckDB, … : the core reads these by itself
+    if not hasattr(X, "dtypes"):  # the core reads pyarrow, DuckDB, … directly
         return True
     kinds = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
     return not all(_is_number(kind) for kind in kinds)
@@ -77,7 +77,7 @@ def column_names(X) -> list[str]:
 
 
 def rows_of(X, y) -> int:
-    """The number of a table's rows, and of its labels."""
+    """The number of rows of a table; the number of labels must be the same."""
     rows = len(X) if hasattr(X, "__len__") else X.num_rows
     if y is not None and len(y) != rows:
         raise DataError(f"Found input variables with inconsistent numbers of samples: {rows}, {len(y)}")
@@ -85,7 +85,7 @@ def rows_of(X, y) -> int:
 
 
 def weights_of(sample_weight, rows: int) -> np.ndarray | None:
-    """Checked importance weights, or nothing."""
+    """Checked row weights, or None."""
     if sample_weight is None:
         return None
     rows_alone = np.empty((rows, 0))
@@ -94,7 +94,7 @@ def weights_of(sample_weight, rows: int) -> np.ndarray | None:
 
 
 def cells_of(X):
-    """A checked matrix as the core takes it, without a copy where its layout allows."""
+    """A checked matrix in the form that the core reads, without a copy if possible."""
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     if not X.has_canonical_format:
@@ -104,7 +104,7 @@ def cells_of(X):
 
 
 def check(estimator, X, y="no_validation", *, reset, **more):
-    """``validate_data`` with what all estimators here ask of a matrix."""
+    """``validate_data`` with the requirements of all estimators here."""
     kinds = [np.float64, np.float32]
     return validate_data(
         estimator, X, y, reset=reset, accept_sparse="csr", dtype=kinds, order="C", accept_large_sparse=True, **more
@@ -112,14 +112,14 @@ def check(estimator, X, y="no_validation", *, reset, **more):
 
 
 def labels_of(classes: np.ndarray) -> list[float | str]:
-    """Classes as the core and its files have them: numbers, or else texts."""
+    """Classes in the form of the core: numbers or strings."""
     if classes.dtype.kind in "biuf":
         return [float(one) for one in classes]
     return [str(one) for one in classes]
 
 
 def classes_of(labels: list[float | str]) -> np.ndarray:
-    """Classes from a file: whole numbers are integers."""
+    """Classes from a file; whole numbers become integers."""
     if all(isinstance(one, float) for one in labels):
         numbers = np.array(labels)
         return numbers.astype(np.int64) if np.all(numbers == np.round(numbers)) else numbers

@@ -1,4 +1,4 @@
-"""Model files back to estimators."""
+"""Estimators from model files."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from ._two_stage import TwoStageClassifier, TwoStageRegressor
 
 
 def load(path):
-    """The estimator in a model file, with the parameters the file tells."""
+    """The estimator of a model file, with the parameters that the file contains."""
     model = _core.Model.load(os.fspath(path))
     recipe, is_classes = json.loads(model.recipe), bool(model.classes)
     if isinstance(recipe["method"], str):

@@ -66,7 +66,7 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         return self._fitted().transform(self._known(X, self._fitted().columns))
 
     def predict(self, X):
-        """Predicted classes.
+        """Predicts the classes.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class SDist(ClassifierMixin, KNNBase):
         How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
         ``skip_bad``.
     random_state : int, RandomState or None, default=None
-        The seed. ``None`` is 0: the same data give the same metric.
+        Seed; ``None`` is 0, so that the same data give the same metric.
     n_jobs : int, default=None
         Number of threads; ``None`` uses all. The metric does not depend on it.
     verbose : int, default=0
@@ -165,7 +165,7 @@ class SDist(ClassifierMixin, KNNBase):
     feature_importances_ : ndarray of shape (n_features,), the shares by column
     curve_ : list of dict, loss, number of variables and leave-one-out error by boosting step
     classes_ : ndarray of the classes
-    n_features_in_, feature_names_in_ : the columns, where they have fixed places
+    n_features_in_, feature_names_in_ : the columns, unless the metric was fitted to a stream
 
     Examples
     --------
@@ -244,7 +244,7 @@ class SDist(ClassifierMixin, KNNBase):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-            The rows. Files and batches bring their labels along.
+            The rows. Files and batches contain the labels.
         y : array-like of shape (n_samples,)
             The classes.
 
@@ -269,7 +269,7 @@ class SDist(ClassifierMixin, KNNBase):
 
     @classmethod
     def load(cls, path, **parameters):
-        """An estimator with the metric of a file. The number of columns is not in it, so columns go by their names.
+        """Loads an estimator from a metric file. Columns are matched by name, since the file does not contain their number.
 
         Parameters
         ----------
@@ -302,7 +302,8 @@ class SDist(ClassifierMixin, KNNBase):
 
     @property
     def variables_(self) -> list[dict]:
-        """Variables by their share of the trace of the Mahalanobis matrix, largest first; interactions are divided among their variables."""
+        """Variables by their share of the trace of the Mahalanobis matrix, largest first. The share of an interaction is divided
+        among its variables."""
         return self._about("variables_")["variables"]
 
     @property
@@ -335,7 +336,7 @@ class KNN(ClassifierMixin, KNNBase):
     n_neighbors : int, default=3
         $n_neighbors.
     metric : SDist or path, default=None
-        A fitted metric, or its file. The rows given to ``fit`` are the neighbours. ``None`` scales every variable to variance 1.
+        A fitted metric, or its file. The rows given to ``fit`` are the neighbours. ``None`` scales each variable to variance 1.
     n_jobs : int, default=None
         Number of threads; ``None`` uses all.
 

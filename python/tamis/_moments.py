@@ -1,4 +1,4 @@
-"""Running averages of rows: they merge, subtract and decay, and models of any sparsity are solved from them."""
+"""Co-moments of rows, which can be merged, subtracted and decayed; models of any sparsity are fitted to them."""
 
 import copy
 import json
@@ -12,21 +12,21 @@ from .errors import ParamError
 
 
 class Moments:
-    """Count, means and centred co-moments of rows: all that a linear model needs of them.
+    """Count, means and centred co-moments of rows: sufficient statistics of linear models.
 
-    Moments of different rows can be merged, taken from each other, and made to count less; models of any size and penalty
-    are then solved without the data. Merged or not, cut into batches or not, the same rows give the same moments.
+    Moments of different rows can be merged, subtracted and decayed. Models of any size and penalty are fitted to them without
+    the data. Moments do not depend on how the rows are divided into batches.
 
     Parameters
     ----------
     task : {"regression", "classes"}, default="regression"
-        What the labels are.
+        Type of the target.
     folds : int, default=1
-        Folds for cross-validation: row i belongs to fold i mod ``folds``.
+        Number of cross-validation folds; row i (from 0) belongs to fold i mod ``folds``.
     decay : float, default=0.0
-        The least share of a new row in the averages; 0 weighs all rows alike.
+        Exponential decay: weight of the newest row; about the last 1/``decay`` rows count. 0 is no decay.
     interactions : bool, default=False
-        Whether products of all pairs of columns are columns too.
+        Add the products of all pairs of columns, squares included.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Moments:
         return moments
 
     def observe(self, X, y, sample_weight=None):
-        """Takes rows.
+        """Adds rows.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Moments:
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class Moments:
         return self
 
     def _join_columns(self, other) -> None:
-        """Columns by number are as many as the widest had; columns by name are all names, in the order they came."""
+        """Numbered columns: the largest number of columns. Named columns: all names, in order of appearance."""
         own = self._columns
         before, after = (list(getattr(one, "feature_names_in_", [])) for one in (own, other))
         own.n_features_in_ = max(getattr(own, "n_features_in_", 0), getattr(other, "n_features_in_", 0))
@@ -102,22 +102,22 @@ class Moments:
     def of_files(
         cls, paths, *, task="auto", folds=1, decay=0.0, interactions=False, screen=None, reading=None, n_jobs=None
     ):
-        """Moments of the rows of files, as ``tamis moments`` collects them.
+        """Computes the moments of files, as ``tamis moments`` does.
 
         Parameters
         ----------
         paths : path, or list of paths
             The files.
         task : {"auto", "binary", "multiclass", "regression"}, default="auto"
-            What the labels are.
+            Type of the target.
         folds, decay, interactions
             As in the constructor.
         screen : int, default=None
-            Keep only so many features, those most correlated with the target.
+            Number of features to keep, those most correlated with the target.
         reading : dict, default=None
-            How files are read.
+            How files are read, as in the estimators.
         n_jobs : int, default=None
-            Threads; ``None`` takes all.
+            Number of threads; ``None`` uses all.
         """
         reading = {**_input.READING, **(reading or {})}
         threads = os.cpu_count() if n_jobs is None else n_jobs
@@ -125,23 +125,23 @@ class Moments:
         return cls._of(_core.Moments.of_files(files, reading, task, folds, decay, interactions, screen, threads))
 
     def merge(self, other):
-        """Joins with moments of other rows; returns self."""
+        """Merges the moments of other rows; returns self."""
         self._core.merge(other._core)
         self._join_columns(other._columns)
         return self
 
     def subtract(self, other):
-        """Takes away rows seen before; returns self. Nothing has changed if that fails."""
+        """Subtracts the moments of some of the rows; returns self. On failure nothing changes."""
         self._core.subtract(other._core)
         return self
 
     def decay(self, keep):
-        """Makes all rows so far count ``keep`` times as much; returns self."""
+        """Multiplies the weight of all rows so far by ``keep``; returns self."""
         self._core.decay(float(keep))
         return self
 
     def copy(self):
-        """Moments of the same rows, to be changed apart."""
+        """An independent copy."""
         return self._of(self._core.copy(), self._columns)
 
     def __add__(self, other):
@@ -152,21 +152,21 @@ class Moments:
 
     @property
     def rows(self) -> int:
-        """Rows seen."""
+        """Number of rows."""
         return self._core.rows
 
     @property
     def info(self) -> dict:
-        """What there is: rows, features, folds, forgetting."""
+        """Summary: rows, features, folds, decay."""
         return json.loads(self._core.info())
 
     def save(self, path) -> None:
-        """Saves the moments, in the program's own format."""
+        """Saves the moments in the format of the program."""
         self._core.save(os.fspath(path))
 
     @classmethod
     def load(cls, path):
-        """Moments from a file of this package or of the program."""
+        """Loads a moments file of this package or of the program."""
         return cls._of(_core.Moments.load(os.fspath(path)))
 
     def __reduce__(self):
@@ -176,7 +176,7 @@ class Moments:
         return f"<Moments of {self.rows} rows, {len(self.info['features'])} features>"
 
     def solve(self, solver="mcp", **parameters):
-        """An estimator fitted to these moments.
+        """Fits a model to these moments.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ def _restore(core, columns):
 
 
 def labels_for(task, y):
-    """Labels as the core takes them, and the classes they are places in."""
+    """Labels in the form of the core, and the classes that they index."""
     if task == "regression":
         return np.ascontiguousarray(y, dtype=np.float64), []
     classes, codes = np.unique(np.asarray(y), return_inverse=True)

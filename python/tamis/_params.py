@@ -1,4 +1,4 @@
-"""The core's tables of parameters: estimators take their documentation from them, and hand their parameters over by them."""
+"""The parameter tables of the core: estimators take their documentation and the names of their parameters from them."""
 
 import inspect
 from typing import Any, NamedTuple
@@ -7,10 +7,10 @@ from . import _core
 
 
 class Param(NamedTuple):
-    """A row of a table."""
+    """A row of a parameter table."""
 
     owner: str
-    """The method, ``solve`` for solvers, or nothing for parameters that all methods have."""
+    """The method, ``solve`` for solvers, or an empty string for parameters of all methods."""
     name: str
     python: str
     type: str
@@ -27,14 +27,14 @@ READING = (
 )
 SHARED = {
     "reading": READING,
-    "random_state": ("int, RandomState or None", "The seed. ``None`` is 0: the same data give the same model."),
-    "n_jobs": ("int", "Threads; ``None`` takes all. Models do not depend on it."),
-    "verbose": ("int", "1 shows progress in a line, 2 keeps the lines."),
+    "random_state": ("int, RandomState or None", "Seed; ``None`` is 0, so that the same data give the same model."),
+    "n_jobs": ("int", "Number of threads; ``None`` uses all. Models do not depend on it."),
+    "verbose": ("int", "1 shows progress in one line, 2 prints a line for each report."),
 }
 
 
 def of(owner: str) -> dict[str, Param]:
-    """The parameters of a method, by their name in Python: its own, and those that all methods have."""
+    """The parameters of a method by their name in Python, including those of all methods."""
     own = {row.python: row for row in ROWS if row.owner == owner}
     if owner == "solve":
         return own
@@ -42,7 +42,7 @@ def of(owner: str) -> dict[str, Param]:
 
 
 def any_method() -> dict[str, Param]:
-    """Every parameter that some method has, by its name in Python."""
+    """The parameters of all methods by their name in Python."""
     rows: dict[str, Param] = {}
     for row in ROWS:
         if row.owner != "solve":
@@ -51,7 +51,7 @@ def any_method() -> dict[str, Param]:
 
 
 def text(value: Any) -> str:
-    """A value as the core reads it."""
+    """A value as text for the core."""
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool):
@@ -60,8 +60,8 @@ def text(value: Any) -> str:
 
 
 def given(estimator, owner: str, leave_out: tuple[str, ...] = ()) -> dict[str, str]:
-    """An estimator's parameters by the core's names. What is ``None`` is left to the core, and so is a parameter of other
-    methods that has its default; one that was changed goes along, so that the core refuses it by name."""
+    """The parameters of an estimator by the names of the core, without those that are ``None``. A parameter of other methods
+    is included only if it differs from its default: the core then rejects it by name."""
     own = of(owner)
     rows = own if owner == "solve" else any_method() | own
     settings = {}
@@ -78,7 +78,7 @@ def given(estimator, owner: str, leave_out: tuple[str, ...] = ()) -> dict[str, s
 
 
 def document(init, owner: str | None = None, **own: tuple[str, str]) -> str:
-    """The ``Parameters`` section of an estimator: what ``own`` says of a parameter, or else its row in the table."""
+    """The ``Parameters`` section of an estimator; ``own`` takes precedence over the table."""
     rows = any_method() if owner is None else of(owner)
     lines = ["", "    Parameters", "    ----------"]
     for name, parameter in inspect.signature(init).parameters.items():

@@ -1,4 +1,4 @@
-"""A fitted model as a small picture: its features, their weights, and how sure each is."""
+"""HTML representation of a fitted model: features, weights and selection frequencies."""
 
 from html import escape
 
@@ -7,7 +7,7 @@ STYLE = "font: 12px sans-serif; border-collapse: collapse; margin-top: 6px"
 
 
 def of(estimator) -> str:
-    """A table with a bar for each feature: its effect (weight times scale), and its stability as the bar's strength."""
+    """A table with a bar for each feature: length is the effect (weight times scale), opacity the selection frequency."""
     features = estimator.features_
     largest = max((abs(one["weight"] * one["scale"]) for one in features), default=0.0) or 1.0
     rows = [_row(one, largest) for one in features[:MOST]]

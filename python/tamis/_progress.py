@@ -1,11 +1,11 @@
-"""Progress on the screen: one line that is written over, in a terminal and in a notebook alike."""
+"""Progress in one line that is overwritten, in a terminal or a notebook."""
 
 import sys
 import time
 
 
 class Line:
-    """Shows what the core reports. ``verbose`` of 1 keeps one line up to date, 2 leaves every report standing."""
+    """Shows the progress reports of the core: ``verbose=1`` updates one line, 2 keeps a line for each report."""
 
     def __init__(self, verbose: int):
         self.verbose = verbose

@@ -1,4 +1,4 @@
-"""What all estimators share: what was asked for, and data on their way to the core."""
+"""Base class of all estimators: parameters, and data for the core."""
 
 import os
 
@@ -12,17 +12,17 @@ from .errors import DataError, ParamError
 
 
 class Rows(BaseEstimator):
-    """An estimator that takes rows of any origin."""
+    """An estimator that accepts matrices, tables, files and iterators of batches."""
 
-    # -- what was asked for
+    # -- parameters
 
     def _threads(self) -> int:
-        """Results do not depend on it."""
+        """The number of threads; results do not depend on it."""
         jobs = getattr(self, "n_jobs", None)
         return (os.cpu_count() or 1) if jobs is None or jobs < 0 else min(max(1, jobs), 1024)
 
     def _seed(self) -> int:
-        """``None`` is 0: the same data give the same model."""
+        """The seed; ``None`` is 0, so that the same data give the same model."""
         if self.random_state is None:
             return 0
         if isinstance(self.random_state, (int, np.integer)):
@@ -33,10 +33,10 @@ class Rows(BaseEstimator):
         given = getattr(self, "reading", None) or {}
         unknown = set(given) - set(_input.READING)
         if unknown:
-            raise ParamError(f"unknown option of reading: {sorted(unknown)}; there are {sorted(_input.READING)}")
+            raise ParamError(f"unknown option of reading: {sorted(unknown)}; expected {sorted(_input.READING)}")
         return {**_input.READING, **given}
 
-    # -- data in
+    # -- data
 
     def _matrix(self, X, y, sample_weight, *, reset):
         """A matrix and its labels, checked by scikit-learn, for the core."""
@@ -51,7 +51,7 @@ class Rows(BaseEstimator):
         return None if names is None else list(names)
 
     def _mixed(self, X, y, sample_weight, *, reset):
-        """A table of Arrow and its labels for the core, which finds out by itself what the columns are."""
+        """An Arrow table and its labels for the core, which determines the types of the columns."""
         names = _input.column_names(X)
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
@@ -68,7 +68,7 @@ class Rows(BaseEstimator):
         return self._matrix(X, y, sample_weight, reset=reset)
 
     def _batches(self, batches):
-        """Tables from an iterator of (X, y) or (X, y, weights). The first says what the columns are."""
+        """Tables from an iterator of (X, y) or (X, y, weights). The first batch determines the columns."""
         first = True
         for batch in batches:
             X, y, *rest = batch
@@ -80,11 +80,11 @@ class Rows(BaseEstimator):
             self.__dict__.pop(name, None)
 
     def _data(self, X, y, sample_weight):
-        """What the core learns from: a table, files and how they are read, or an iterator of tables."""
+        """Training data for the core: a table, files with reading options, or an iterator of tables."""
         paths = _input.as_paths(X)
         stream = paths is not None or _input.is_batches(X)
         if stream and (y is not None or sample_weight is not None):
-            raise DataError("labels and weights come with the files or batches: leave y and sample_weight out")
+            raise DataError("files and batches contain labels and weights: do not pass y or sample_weight")
         if stream:
             self._forget_shape()
             return (paths, self._reading()) if paths is not None else self._batches(X)
@@ -93,21 +93,21 @@ class Rows(BaseEstimator):
         return self._any(X, y, sample_weight, reset=True)
 
     def _known(self, X, columns):
-        """Rows without labels for what was learned before; ``columns`` is what the core knows of the table's columns."""
+        """Rows without labels for a fitted model; ``columns`` is the schema that the core stored."""
         if _input.is_mixed(X):
             return _input.Table(X, known=columns)
         names = self._names()
         if hasattr(self, "n_features_in_"):
             X = _input.check(self, X, reset=False)
-        else:  # learned from a stream: columns go by their names, or by their numbers
+        else:  # fitted to a stream: columns are matched by name or by number
             names = list(X.columns) if hasattr(X, "columns") else None
             X = _input.check(BaseEstimator(), X, reset=True)
         return _input.Table(_input.cells_of(X), names)
 
     def _column_of(self):
-        """Where a feature of the model is among the columns."""
+        """A function from the name of a feature to the number of its column."""
         if not hasattr(self, "n_features_in_"):
-            raise AttributeError("learned from a stream, whose columns have no fixed places: see features_")
+            raise AttributeError("the model was fitted to a stream without fixed columns: see features_")
         names = self._names()
         if names is None:
             return lambda name: int(name) - 1
@@ -122,7 +122,7 @@ class Rows(BaseEstimator):
 
 
 class Classes:
-    """The part of an estimator whose labels are classes."""
+    """Mixin for estimators whose labels are classes."""
 
     def _labels(self, y):
         if y is None:
@@ -132,7 +132,7 @@ class Classes:
         self.classes_ = classes
         if len(classes) == 1:
             raise DataError(
-                f"{type(self).__name__} needs two classes to learn a difference, got one class: {classes[0]!r}"
+                f"{type(self).__name__} needs at least two classes, got one class: {classes[0]!r}"
             )
         return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes)
 

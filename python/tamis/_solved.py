@@ -1,4 +1,4 @@
-"""Estimators that solve moments: any sparsity without seeing the data again."""
+"""Estimators fitted to co-moments, without reading the data again."""
 
 import json
 
@@ -13,18 +13,18 @@ from .errors import DataError
 
 
 HEAD = """
-    The data are seen once, and only their moments are kept (``moments_``): ``resolve`` finds another model without them,
-    ``partial_fit`` adds rows. The time to solve does not depend on the number of rows; columns may be up to some ten
-    thousand.
+    The data are read once, and only their co-moments are kept (``moments_``). ``resolve`` fits another model without the data,
+    and ``partial_fit`` adds rows. The time to solve does not depend on the number of rows. It is practical up to about ten
+    thousand columns.
 """
 
 ATTRIBUTES = """
     Attributes
     ----------
-    moments_ : Moments, what was kept of the rows
-    coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
-    path_ : list of dict, the models looked at, small to large
-    features_ : list of dict, the features with their weights, largest effect first
+    moments_ : Moments, the co-moments of the rows
+    coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
+    path_ : list of dict, the models compared, from small to large
+    features_ : list of dict, features with their weights by decreasing effect
     n_features_in_, feature_names_in_ : the columns{classes}
 """
 
@@ -37,14 +37,14 @@ def _document(init) -> str:
             "str",
             "``ols``, ``ridge``, ``ols-th``, ``ofsa`` (annealing), ``lasso``, ``elastic-net``, ``mcp`` or ``scad``.",
         ),
-        folds=("int", "Cross-validation folds kept in the moments, for the criterion ``cv``."),
-        decay=("float", "The least share of a new row in the averages; 0 weighs all rows alike."),
-        interactions=("bool", "Whether products of all pairs of columns may be used."),
+        folds=("int", "Number of cross-validation folds in the moments, for the criterion ``cv``."),
+        decay=("float", "Exponential decay: weight of the newest row; about the last 1/``decay`` rows count. 0 is no decay."),
+        interactions=("bool", "Add the products of all pairs of columns, squares included."),
     )
 
 
 class Solved(Estimator):
-    """What the two estimators share."""
+    """Base class of the classifier and the regressor."""
 
     def __init__(
         self,
@@ -77,16 +77,16 @@ class Solved(Estimator):
         return {"method": self.solver, **_params.given(self, "solve")}
 
     def fit(self, X, y=None, sample_weight=None):
-        """Collects the moments of rows and solves them.
+        """Computes the moments of the rows and fits a model to them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-            The rows. Files and batches bring their labels along.
+            The rows. Files and batches contain the labels.
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class Solved(Estimator):
         return self
 
     def partial_fit(self, X, y, sample_weight=None):
-        """Adds the moments of more rows; solved when a model is asked for.
+        """Adds rows to the moments. The model is solved on demand.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Solved(Estimator):
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class Solved(Estimator):
         return Moments(self._moments_task, **numbers)
 
     def _add(self, X, y, sample_weight, *, reset, least=2):
-        """Rows into the moments; a fit has at least two."""
+        """Adds rows to the moments; a fit needs at least two."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         if not _input.is_mixed(X):
@@ -164,7 +164,7 @@ class Solved(Estimator):
         pass
 
     def fit_moments(self, moments):
-        """Solves moments, of whatever rows; returns self. They are copied: later changes of theirs do not matter."""
+        """Fits a model to a copy of the given moments; returns self."""
         self._forget_shape()
         self.moments_ = moments.copy()
         self.__dict__.pop("classes_", None)
@@ -176,7 +176,7 @@ class Solved(Estimator):
         return self.resolve()
 
     def resolve(self, **parameters):
-        """Another model of the same moments, without the data; returns self.
+        """Fits another model to the same moments, without the data; returns self.
 
         Parameters
         ----------
@@ -201,14 +201,14 @@ class Solved(Estimator):
 
     @property
     def path_(self) -> list[dict]:
-        """The models looked at, small to large: size, lambda, share of variance explained, criteria."""
+        """The models compared, from small to large: size, lambda, R², criteria."""
         self._fitted_attribute("path_")
         return self._path
 
 
 class MomentsRegressor(RegressorMixin, Regressor, Solved):
     __doc__ = (
-        "Least squares from running averages, with any sparsity.\n"
+        "Sparse linear regression from co-moments.\n"
         + HEAD
         + _document(Solved.__init__)
         + ATTRIBUTES.format(classes="")
@@ -233,7 +233,7 @@ class MomentsRegressor(RegressorMixin, Regressor, Solved):
 
 class MomentsClassifier(Classifier, ClassifierMixin, Solved):
     __doc__ = (
-        "Classes by least squares from running averages, with any sparsity.\n"
+        "Sparse linear classifier from co-moments, by least squares.\n"
         + HEAD
         + _document(Solved.__init__)
         + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
@@ -262,21 +262,21 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
 
     def _check_weights(self, labels, weights):
         if weights is not None and self.moments_.rows == 0 and len(np.unique(labels[weights > 0])) < 2:
-            raise DataError("all rows with a weight are of one class: two are needed to learn a difference")
+            raise DataError("at least two classes are needed, but all rows with positive weight are of one class")
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Adds the moments of more rows; solved when a model is asked for.
+        """Adds rows to the moments. The model is solved on demand.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or frame
             The rows.
         y : array-like of shape (n_samples,)
-            The labels. Classes may come at any time.
+            The labels. New classes may appear at any time.
         classes : array-like, default=None
-            For agreement with scikit-learn: not needed.
+            Ignored; present for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Estimators for the learners that take one row at a time."""
+"""Estimators for the online learners."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -12,27 +12,27 @@ from .errors import DataError, ParamError
 ATTRIBUTES = """
     Attributes
     ----------
-    coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
-    features_ : list of dict, the features with their weights, largest effect first
-    n_features_in_, feature_names_in_ : the columns, where they have fixed places{classes}
+    coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
+    features_ : list of dict, features with their weights by decreasing effect
+    n_features_in_, feature_names_in_ : the columns, unless the model was fitted to a stream{classes}
 """
 
 
 def _document(init, losses: str) -> str:
     return _params.document(
         init,
-        method=("str", "The learner; ``tamis.methods()`` lists them."),
+        method=("str", "The method; ``tamis.methods()`` lists them."),
         loss=("str", losses),
-        alpha=("float", "Strength of the penalty, more is sparser; ``None`` takes the method's own."),
+        alpha=("float", "Strength of the penalty; larger is sparser. ``None`` is the default of the method."),
         l1_ratio=(
             "float",
-            "The share of the penalty that makes weights zero; the rest is a ridge (of ``ftrl``, ``fobos`` and ``rda``).",
+            "Share of L1 in the penalty; the rest is L2 (``ftrl``, ``fobos`` and ``rda``).",
         ),
-        learning_rate=("float", "The first step; ``None`` takes the method's own."),
+        learning_rate=("float", "Initial learning rate; ``None`` is the default of the method."),
         schedule=(
             "str",
             "Learning-rate schedule: ``auto``, ``constant``, ``inverse-sqrt``, ``inverse``, ``power`` or ``adagrad``;\n"
-            "        ``None`` takes the method's own.",
+            "        ``None`` is the default of the method.",
         ),
         settings=(
             "dict",
@@ -40,13 +40,13 @@ def _document(init, losses: str) -> str:
         ),
         warm_start=(
             "bool",
-            "Whether ``fit`` goes on from the model that is there, and pickles of a model learned by ``fit`` can go on.",
+            "Whether ``fit`` continues from the current state, and whether a pickled model can be continued after ``fit``.",
         ),
     )
 
 
 class Sparse(Estimator):
-    """What the two estimators share."""
+    """Base class of the classifier and the regressor."""
 
     def __init__(
         self,
@@ -100,21 +100,21 @@ class Sparse(Estimator):
             settings["l1"] = _params.text(float(self.alpha) * float(self.l1_ratio))
         if self.l1_ratio != 1:
             if self.alpha is None:
-                raise ParamError("l1_ratio divides a penalty: give alpha as well")
+                raise ParamError("l1_ratio requires alpha")
             settings["l2"] = _params.text(float(self.alpha) * (1 - float(self.l1_ratio)))
         return settings
 
     def fit(self, X, y=None, sample_weight=None):
-        """Learns a model.
+        """Fits a model.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-            The rows. Files and batches bring their labels along.
+            The rows. Files and batches contain the labels.
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------
@@ -127,10 +127,10 @@ class Sparse(Estimator):
         return self._take_model(model)
 
     def _begin(self, classes, X, y, sample_weight):
-        """The first rows of an open training."""
+        """Starts incremental training with the first rows."""
         if getattr(self, "_model", None) is not None:
             raise DataError(
-                "this model has no learner to go on with: it was loaded, or pickled without warm_start, or learned with"
+                "training cannot be continued: the model was loaded from a file, pickled without warm_start, or fitted with"
                 " refit or by a method that is not online"
             )
         self._from_fit = False
@@ -140,12 +140,12 @@ class Sparse(Estimator):
             table = self._any(X, y, sample_weight, reset=True)
             self._online.learn(table)
         except BaseException:
-            self._online = None  # nothing was learned: the next call is the first
+            self._online = None  # no row was learned: the next call is the first
             raise
         return self._take_model(None)
 
     def _go_on(self, X, y, sample_weight, *, passes=1):
-        """Learns rows one after the other, from where the learner stands. There may be new columns."""
+        """Continues training with more rows. There may be new columns."""
         wider = self._widen(X) if hasattr(self, "n_features_in_") else (None, None)
         table = self._any(X, y, sample_weight, reset=wider is not None)
         for _ in range(passes):
@@ -155,7 +155,7 @@ class Sparse(Estimator):
         return self._take_model(None)
 
     def _widen(self, X):
-        """The columns known after these rows, if there are more than before: columns may come, and none may go."""
+        """The columns after these rows, if there are new ones. Columns may be added but not removed."""
         before = getattr(self, "feature_names_in_", None)
         names = _input.column_names(X) if _input.is_mixed(X) else _get_feature_names(X)
         if names is None and before is None:
@@ -170,7 +170,7 @@ class Sparse(Estimator):
         return np.array([*before, *fresh], dtype=object), len(before) + len(fresh)
 
     def _fitted(self):
-        # After partial_fit a model is made when one is asked for.
+        # After partial_fit the model is built on demand.
         if getattr(self, "_model", None) is None and getattr(self, "_online", None) is not None:
             self._take_model(self._online.model())
         return super()._fitted()
@@ -179,7 +179,7 @@ class Sparse(Estimator):
         return getattr(self, "_model", None) is not None or getattr(self, "_online", None) is not None
 
     def __getstate__(self):
-        # The learner of a fit is far larger than its model: it goes along only if it will be needed.
+        # The learner is much larger than the model, so it is pickled only if it can be needed.
         state = super().__getstate__()
         if state.get("_from_fit") and not self.warm_start:
             state = {**state, "_online": None}
@@ -189,15 +189,15 @@ class Sparse(Estimator):
 def _estimates_probability(estimator):
     if estimator.loss is None or dict(_core.losses()).get(estimator.loss, False):
         return True
-    raise AttributeError(f"probabilities come with the loss logistic, not with {estimator.loss!r}")
+    raise AttributeError(f"predict_proba needs the loss 'logistic', got {estimator.loss!r}")
 
 
 class SparseClassifier(Classifier, ClassifierMixin, Sparse):
     __doc__ = (
-        """Classes from few features, learned one row at a time.
+        """Sparse linear classifier, trained online.
 
-    More than two classes are learned one against the rest. ``partial_fit`` gives the same model however the rows are cut
-    into batches: that of ``fit`` with ``max_iter=1``, and of the program's ``tamis fit --passes 1``.
+    More than two classes are trained one-vs-rest. The model of ``partial_fit`` does not depend on the batch size: it is that
+    of ``fit`` with ``max_iter=1`` and of ``tamis fit --passes 1``.
 """
         + _document(
             Sparse.__init__,
@@ -220,7 +220,7 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
     )
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learns more rows, in their order.
+        """Continues training with more rows, in the given order.
 
         Parameters
         ----------
@@ -229,9 +229,9 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
         y : array-like of shape (n_samples,)
             The labels.
         classes : array-like, default=None
-            All classes there will ever be; needed in the first call.
+            All classes; required in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
             self._recipe()
             self.classes_ = np.unique(classes)
             if len(self.classes_) < 2:
-                raise DataError(f"two classes are needed to learn a difference, got one class: {classes!r}")
+                raise DataError(f"at least two classes are needed, got one class: {classes!r}")
             return self._begin(_input.labels_of(self.classes_), X, y, sample_weight)
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
@@ -258,7 +258,7 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
         codes[codes == len(self.classes_)] = 0
         strange = self.classes_[codes] != y
         if np.any(strange):
-            raise DataError(f"y contains labels that are none of the classes: {np.unique(np.asarray(y)[strange])!r}")
+            raise DataError(f"y contains labels that are not in classes: {np.unique(np.asarray(y)[strange])!r}")
         return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(self.classes_)
 
     @available_if(_estimates_probability)
@@ -274,10 +274,10 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
 
 class SparseRegressor(RegressorMixin, Regressor, Sparse):
     __doc__ = (
-        """Numbers from few features, learned one row at a time.
+        """Sparse linear regression, trained online.
 
-    ``partial_fit`` gives the same model however the rows are cut into batches: that of ``fit`` with ``max_iter=1``, and of
-    the program's ``tamis fit --passes 1``.
+    The model of ``partial_fit`` does not depend on the batch size: it is that of ``fit`` with ``max_iter=1`` and of
+    ``tamis fit --passes 1``.
 """
         + _document(Sparse.__init__, "``squared`` (the default) or ``huber``.")
         + ATTRIBUTES.format(classes="")
@@ -295,7 +295,7 @@ class SparseRegressor(RegressorMixin, Regressor, Sparse):
     )
 
     def partial_fit(self, X, y, sample_weight=None):
-        """Learns more rows, in their order.
+        """Continues training with more rows, in the given order.
 
         Parameters
         ----------
@@ -304,7 +304,7 @@ class SparseRegressor(RegressorMixin, Regressor, Sparse):
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The importance of the rows.
+            Weights of the rows.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Estimators for the stabilized learner: many paths agree on few features."""
+"""Estimators for the method ``stabilized``: stability selection along SGD paths."""
 
 import copy
 import json
@@ -10,24 +10,24 @@ from ._base import Classifier, Regressor, Trained
 from .errors import ParamError
 
 HEAD = """
-    Many learners, each on halves of the rows, go down a ladder of sizes together; features that few of them want are left
-    behind. The smallest rung as good as the best becomes the model, judged on rows its features were chosen without.
+    Stability selection: SGD paths on random half-samples vote for features while the number of features is halved in stages.
+    The model is the smallest one whose held-out loss and error are within √2 standard errors of the best.
 """
 
 ATTRIBUTES = """
     Attributes
     ----------
-    coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
-    selection_frequency_ : ndarray, the share of paths that selected each feature, in the shape of ``coef_``; 0 outside the model
-    coef_path_ : list of (size, sparse array), other models of the same training, from large to small
-    path_ : list of dict, every rung of the ladder: size, loss, error and its standard error
-    features_ : list of dict, the features with their weights and frequency, largest effect first
-    n_features_in_, feature_names_in_ : the columns, where they have fixed places{classes}
+    coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
+    selection_frequency_ : ndarray of the shape of ``coef_``, selection frequencies; 0 for features outside the model
+    coef_path_ : list of (size, sparse array), weights along the size path, from large to small
+    path_ : list of dict, the size path: size, held-out loss and error, standard error
+    features_ : list of dict, features with weights and selection frequencies by decreasing effect
+    n_features_in_, feature_names_in_ : the columns, unless the model was fitted to a stream{classes}
 """
 
 
 class Stabilized(Trained):
-    """What the two estimators share."""
+    """Base class of the classifier and the regressor."""
 
     def __init__(
         self,
@@ -61,23 +61,23 @@ class Stabilized(Trained):
 
     def _from_file(self, model):
         if model.selection is None:
-            raise ParamError(f"a model of the method {model.method!r} has no ladder: load it with tamis.load")
+            raise ParamError(f"a model of the method {model.method!r} has no size path: load it with tamis.load")
         return super()._from_file(model)
 
     def resize(self, n_features_to_select=None, *, frequency=None):
-        """The same training's model with other features; no data are needed.
+        """Changes the number of features of the model, without the data.
 
         Parameters
         ----------
         n_features_to_select : int, default=None
-            So many features.
+            Number of features.
         frequency : float, default=None
-            The features that at least this share of the paths selected.
+            Keep the features with at least this selection frequency.
 
         Returns
         -------
         estimator
-            Another fitted estimator; this one is unchanged.
+            A new fitted estimator; this one is not changed.
         """
         model = self._fitted().resize(n_features_to_select, frequency)
         other = copy.copy(self)
@@ -87,36 +87,36 @@ class Stabilized(Trained):
 
     @property
     def selection_frequency_(self):
-        """The share of paths that selected each feature; 0 for features outside the model."""
+        """Selection frequencies: the share of paths that selected each feature; 0 for features outside the model."""
         shares = self._spread(self._fitted_attribute("selection_frequency_").outputs, of=3).toarray()
         return shares if len(shares) > 1 else shares[0]
 
     @property
     def path_(self) -> list[dict]:
-        """Every rung of the ladder: size, loss, error and its standard error, features a path selects on average."""
+        """The size path: size, held-out loss and error with standard error, mean number of features of a path."""
         selection = self._fitted_attribute("path_").selection
-        return json.loads(selection)["ladder"]
+        return json.loads(selection)["sizes"]
 
     @property
     def coef_path_(self) -> list:
-        """Other models of the same training, large to small: pairs of size and weights, one row an output."""
-        rungs = self._fitted_attribute("coef_path_").sizes
-        return [(size, self._spread(outputs)) for size, _, outputs in rungs]
+        """Weights along the size path, from large to small: pairs of size and a sparse array (n_outputs, n_features)."""
+        sizes = self._fitted_attribute("coef_path_").sizes
+        return [(size, self._spread(outputs)) for size, _, outputs in sizes]
 
     def false_selections(self, cutoff: float) -> float | None:
-        """The bound of Meinshausen and Bühlmann on the expected number of false selections; indicative.
+        """The bound of Meinshausen and Bühlmann on the expected number of false selections; it is only indicative.
 
         Parameters
         ----------
         cutoff : float
-            The share of paths from which on a feature counts as selected; the bound says nothing at 0.5 or below.
+            The selection frequency from which a feature counts as selected; there is no bound at 0.5 or below.
         """
         return self._fitted().false_selections(cutoff)
 
 
 class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
     __doc__ = (
-        "Classes from few features, and how sure each feature is.\n"
+        "Sparse linear classifier with selection frequencies.\n"
         + HEAD
         + _params.document(
             Stabilized.__init__,
@@ -152,7 +152,7 @@ class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
 
 class StabilizedRegressor(RegressorMixin, Regressor, Stabilized):
     __doc__ = (
-        "Numbers from few features, and how sure each feature is.\n"
+        "Sparse linear regression with selection frequencies.\n"
         + HEAD
         + _params.document(
             Stabilized.__init__, "stabilized", loss=("str", "``squared`` (the default) or ``huber``.")

@@ -1,4 +1,4 @@
-"""Estimators for the two-stage learner: learn with all features, then draw few of them without bias."""
+"""Estimators for the method ``two-stage``: train a dense model, then sample few features without bias."""
 
 import json
 
@@ -9,25 +9,25 @@ from ._base import Classifier, Regressor, Trained
 from .errors import ParamError
 
 HEAD = """
-    Weights are learned in an l1 ball, in epochs that double, and averaged; then features are drawn at random, likely ones
-    those of large effect, and their weights raised so that the drawn model is right on average; at last these weights are
-    moved towards the fit on the rows. What is not given is tried on rows held out: radius, rate and how far, by the loss of
-    the model they lead to, and the number of features, the smallest whose loss is at most one standard error above the
-    least.
+    A dense model is trained by SGD within an L1 ball, in epochs of doubling length, and averaged. Then features are sampled
+    with probabilities that grow with their effect, and their weights are rescaled so that the expected model is the dense
+    one. Finally the weights of the sampled features are refined on the rows. Parameters that are ``None`` are chosen on
+    held-out rows: radius, learning rate and amount of refinement by the loss of the sampled model, and the number of features
+    as the smallest whose loss is at most one standard error above the minimum.
 """
 
 ATTRIBUTES = """
     Attributes
     ----------
-    coef_, sparse_coef_, intercept_ : the weights of raw values, dense and sparse, and the intercepts
-    sampling_ : dict, how the features were drawn: law, draws, expected number, candidates, whole epochs, settings
-    features_ : list of dict, the features with their weights, largest effect first
-    n_features_in_, feature_names_in_ : the columns, where they have fixed places{classes}
+    coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
+    sampling_ : dict, how features were sampled: law, draws, expected number, candidates, epochs, chosen parameters
+    features_ : list of dict, features with their weights by decreasing effect
+    n_features_in_, feature_names_in_ : the columns, unless the model was fitted to a stream{classes}
 """
 
 
 class TwoStage(Trained):
-    """What the two estimators share."""
+    """Base class of the classifier and the regressor."""
 
     def __init__(
         self,
@@ -75,18 +75,18 @@ class TwoStage(Trained):
 
     def _from_file(self, model):
         if model.sampling is None:
-            raise ParamError(f"a model of the method {model.method!r} was not drawn: load it with tamis.load")
+            raise ParamError(f"a model of the method {model.method!r} has no sampled features: load it with tamis.load")
         return super()._from_file(model)
 
     @property
     def sampling_(self) -> dict:
-        """How the features were drawn: law, draws, the number expected, candidates, whole epochs, settings."""
+        """How features were sampled: law, draws, expected number, candidates, epochs, chosen parameters."""
         return json.loads(self._fitted_attribute("sampling_").sampling)
 
 
 class TwoStageClassifier(Classifier, ClassifierMixin, TwoStage):
     __doc__ = (
-        "Classes from few features drawn without bias.\n"
+        "Sparse linear classifier with features sampled without bias.\n"
         + HEAD
         + _params.document(
             TwoStage.__init__,
@@ -111,7 +111,7 @@ class TwoStageClassifier(Classifier, ClassifierMixin, TwoStage):
 
 class TwoStageRegressor(RegressorMixin, Regressor, TwoStage):
     __doc__ = (
-        "Numbers from few features drawn without bias.\n"
+        "Sparse linear regression with features sampled without bias.\n"
         + HEAD
         + _params.document(TwoStage.__init__, "two-stage", loss=("str", "``squared`` (the default) or ``huber``."))
         + ATTRIBUTES.format(classes="")

@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each stage. All of them are a :class:`tamis.Error`.
+"""Exceptions. All of them are subclasses of :class:`tamis.Error`.
 
 >>> import tamis
 >>> issubclass(tamis.ParseError, ValueError) and issubclass(tamis.ParseError, tamis.Error)
@@ -9,11 +9,11 @@ import warnings as _warnings
 
 
 class Error(Exception):
-    """Anything this package complains of."""
+    """Base class of the exceptions of this package."""
 
 
 class ParseError(Error, ValueError):
-    """A file holds something that cannot be read; ``file``, ``line`` and ``column`` say where, if that is known."""
+    """The contents of a file are malformed; ``file``, ``line`` and ``column`` say where, if known."""
 
     file: str | None = None
     line: int | None = None
@@ -21,17 +21,17 @@ class ParseError(Error, ValueError):
 
 
 class DataError(Error, ValueError):
-    """Rows, labels or weights that cannot be learned from; ``row`` (from 0) says where, if that is known."""
+    """Rows, labels or weights are not valid for the task; ``row`` (from 0) says where, if known."""
 
     row: int | None = None
 
 
 class ParamError(Error, ValueError):
-    """A parameter out of range, or two that do not go together."""
+    """A parameter is out of range, or two parameters are incompatible."""
 
 
 class DivergedError(Error, ArithmeticError):
-    """A weight is no longer a finite number."""
+    """Training diverged: a weight is not finite."""
 
 
 class FileError(Error, OSError):
@@ -39,13 +39,13 @@ class FileError(Error, OSError):
 
 
 class ModelError(Error, OSError):
-    """A file that is no model, is damaged, or is from a newer version."""
+    """A file is not a model, is damaged, or was written by a newer version."""
 
 
 class Note(UserWarning):
-    """Something a user should know about a model that was made all the same."""
+    """A warning about a model that was fitted nevertheless."""
 
 
 def warn(text: str) -> None:
-    """Warns of something the core noted."""
+    """Issues a note of the core as a warning."""
     _warnings.warn(text, Note, stacklevel=4)

@@ -1,4 +1,4 @@
-"""The online learners for River: ``learn_one``, ``predict_one``, frames with ``learn_many``.
+"""The online learners for River: ``learn_one``, ``predict_one``, and ``learn_many`` for data frames.
 
 >>> from tamis.river import SparseClassifier
 >>> model = SparseClassifier(alpha=0.1)
@@ -7,8 +7,8 @@
 >>> model.predict_one({"cheap": 1.0}), model.predict_one({"hello": 1.0})
 (True, False)
 
-Features are called by the keys of the dictionaries; new ones may come at any time. Values are learned as they are
-(``scale="none"``), so that nothing waits: put a scaler in front where columns differ in size.
+Features are named by the keys of the dictionaries; new ones may appear at any time. Values are not scaled
+(``scale="none"``), so that learning starts with the first row. If columns differ in scale, put a scaler before the model.
 """
 
 import math
@@ -21,7 +21,7 @@ from .errors import DataError
 
 
 class _Online:
-    """What the two models share."""
+    """Base class of the classifier and the regressor."""
 
     def __init__(
         self, method="ftrl", *, loss=None, alpha=None, n_features_to_select=None, learning_rate=None, settings=None
@@ -55,14 +55,14 @@ class _Online:
         return model.margins(table) - model.boundary
 
     def _made(self):
-        """The model so far. To make it costs as much as there are features."""
+        """The current model. Building it takes time proportional to the number of features."""
         if self._model is None:
             self._model = self._learner.model()
         return self._model
 
     @property
     def weights(self) -> dict:
-        """The weights that are not zero, by feature; of the first output where there are several."""
+        """Non-zero weights by feature; with several classes, those of the first output."""
         if self._learner is None:
             return {}
         names, weights, *_ = self._made().outputs[0]
@@ -81,14 +81,14 @@ def _frame(X) -> _input.Table:
 
 
 class SparseClassifier(_Online, base.MiniBatchClassifier):
-    """Classes from few features, one row at a time, for River.
+    """Sparse linear classifier for River.
 
     Parameters
     ----------
     method, loss, alpha, n_features_to_select, learning_rate, settings
         As in :class:`tamis.SparseClassifier`.
     classes : tuple, default=(False, True)
-        All classes there will ever be.
+        All classes.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class SparseClassifier(_Online, base.MiniBatchClassifier):
     def _labelled(self, table, labels):
         strange = [label for label in labels if label not in self.classes]
         if strange:
-            raise DataError(f"{strange[0]!r} is none of the classes {tuple(self.classes)!r}: name all of them at first")
+            raise DataError(f"{strange[0]!r} is not in classes {tuple(self.classes)!r}; pass all classes to the constructor")
         table.labels = np.array([self.classes.index(label) for label in labels], dtype=np.int64)
         table.classes = self._core_classes()
         return table
@@ -128,11 +128,11 @@ class SparseClassifier(_Online, base.MiniBatchClassifier):
         return [label if isinstance(label, str) else float(label) for label in self.classes]
 
     def learn_one(self, x, y, w=1.0):
-        """Learns a row: a dictionary of features, its class, and its importance."""
+        """Learns a row: a dictionary of features, its class and its weight."""
         self._learn(self._labelled(_row(x, w), [y]), self._core_classes())
 
     def learn_many(self, X, y):
-        """Learns the rows of a frame."""
+        """Learns the rows of a data frame."""
         self._learn(self._labelled(_frame(X), list(y)), self._core_classes())
 
     def _shares(self, table):
@@ -145,14 +145,14 @@ class SparseClassifier(_Online, base.MiniBatchClassifier):
         return shares / np.maximum(shares.sum(axis=1, keepdims=True), math.ulp(0.0))
 
     def predict_proba_one(self, x):
-        """Probabilities of the classes, by class."""
+        """A dictionary of the probabilities of the classes."""
         shares = self._shares(_row(x))
         if shares is None:
             return dict.fromkeys(self.classes, 1 / len(self.classes))
         return dict(zip(self.classes, shares[0].tolist(), strict=True))
 
     def predict_proba_many(self, X):
-        """Probabilities of the classes, as a frame."""
+        """Probabilities of the classes as a data frame."""
         import pandas as pd
 
         shares = self._shares(_frame(X))
@@ -162,7 +162,7 @@ class SparseClassifier(_Online, base.MiniBatchClassifier):
 
 
 class SparseRegressor(_Online, base.MiniBatchRegressor):
-    """Numbers from few features, one row at a time, for River.
+    """Sparse linear regression for River.
 
     Parameters
     ----------
@@ -171,24 +171,24 @@ class SparseRegressor(_Online, base.MiniBatchRegressor):
     """
 
     def learn_one(self, x, y, w=1.0):
-        """Learns a row: a dictionary of features, its number, and its importance."""
+        """Learns a row: a dictionary of features, its target and its weight."""
         table = _row(x, w)
         table.labels = np.array([float(y)])
         self._learn(table, None)
 
     def learn_many(self, X, y):
-        """Learns the rows of a frame."""
+        """Learns the rows of a data frame."""
         table = _frame(X)
         table.labels = np.ascontiguousarray(y, dtype=np.float64)
         self._learn(table, None)
 
     def predict_one(self, x):
-        """The predicted number."""
+        """Predicts the target."""
         scores = self._scores(_row(x))
         return 0.0 if scores is None else float(scores[0, 0])
 
     def predict_many(self, X):
-        """The predicted numbers, as a series."""
+        """Predicts the targets, as a series."""
         import pandas as pd
 
         scores = self._scores(_frame(X))

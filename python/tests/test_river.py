@@ -34,7 +34,7 @@ def test_many_rows_and_many_classes():
     shares = model.predict_proba_many(frame)
     assert list(shares.columns) == [0, 1, 2] and np.allclose(shares.sum(axis=1), 1)
     assert (model.predict_many(frame) == y).mean() > 0.7
-    with pytest.raises(tamis.DataError, match="name all of them at first"):
+    with pytest.raises(tamis.DataError, match="pass all classes to the constructor"):
         model.learn_one({"f1": 1.0}, 7)
 
 

@@ -85,7 +85,7 @@ def test_what_is_drawn_at_the_end_cannot_learn_row_by_row():
         SparseClassifier("two-stage").partial_fit(X, y, classes=[0, 1])
     model = SparseClassifier("two-stage", n_features_to_select=9).fit(X, y)
     assert model.get_support().sum() == 9
-    with pytest.raises(tamis.DataError, match="no learner to go on with"):
+    with pytest.raises(tamis.DataError, match="training cannot be continued"):
         model.partial_fit(X, y, classes=[0, 1])
 
 
