@@ -1,7 +1,7 @@
 //! From moments to models of any sparsity, without the data.
 //!
-//! [`problem`](self) standardises moments, `ols`, `annealing` and `penalty` with `descent` solve them, `path` walks through
-//! models of many sizes, `choose` judges them; [`solve`] does what a [`SolveRecipe`] asks for and makes a
+//! `standardized` standardises moments, `ols`, `fsa` and [`penalty`] with `coordinate_descent` solve them, `path` walks
+//! through models of many sizes, `criteria` compares them; [`solve`] does what a [`SolveRecipe`] asks for and makes a
 //! [`Model`]. The time it takes does not depend on the number of rows.
 //!
 //! ```
@@ -27,18 +27,20 @@ mod criteria;
 mod fsa;
 mod ols;
 mod path;
-mod penalty;
+pub mod penalty;
 mod standardized;
 
-pub use penalty::Penalty;
+pub use standardized::Linear;
 
 use serde::Serialize;
 use thiserror::Error;
 
 use self::build_model::Task;
+use self::coordinate_descent::CoordinateDescent;
 use self::criteria::{Scored, cross_validate, freedoms, judge};
 use self::path::{Fit, Grid, exactly, fits, grid};
-use self::standardized::Standardized;
+use self::penalty::Penalty;
+use self::standardized::{Output, Standardized};
 use crate::io::memory_of_this_machine;
 use crate::model::Model;
 use crate::moments::{Comoments, Moments};
@@ -162,6 +164,20 @@ pub fn solve(moments: &Moments, recipe: &SolveRecipe, options: SolveOptions) -> 
     threads.install(|| solve_here(moments, recipe, options.path))
 }
 
+/// The linear function of one target that minimises ½·MSE + Σ P(β; λ), β the weights on standardised columns. It takes any
+/// penalty, also one that no recipe names; `target` and `features` are columns of the moments.
+pub fn solve_penalized(
+    sums: &Comoments,
+    target: usize,
+    features: &[usize],
+    penalty: impl Penalty,
+    lambda: f64,
+) -> Linear {
+    let output = Output { column: target, factor: 1.0, shift: 0.0 };
+    let problem = Standardized::new(sums, features, &[output]);
+    problem.linear(0, &CoordinateDescent::new(&problem, 0, penalty).solve(lambda))
+}
+
 fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Result<Solved, SolveError> {
     let total = moments.total();
     let task = Task::of(moments, &total, recipe.target.as_deref())?;
@@ -235,10 +251,10 @@ fn traces(moments: &Moments, problem: &Standardized, fits: &[Fit], chosen: usize
 /// Correlations of all pairs are laid out in full, and once more while they are worked on.
 fn check_memory(features: u64) -> Result<(), SolveError> {
     let (needed, limit) = (features.saturating_mul(features).saturating_mul(16), memory_of_this_machine());
-    match needed > limit {
-        true => Err(SolveError::TooWide { features, needed: needed >> 20, limit: limit >> 20 }),
-        false => Ok(()),
+    if needed > limit {
+        return Err(SolveError::TooWide { features, needed: needed >> 20, limit: limit >> 20 });
     }
+    Ok(())
 }
 
 /// The most features that cross-validation can judge: fewer than the training rows of any fold. With more, the fold's
