@@ -1,4 +1,4 @@
-//! Any learner, made from a recipe: one choice at the door, static calls inside.
+//! Dispatch from a recipe to a learner: one match at the outside, static calls inside.
 
 use super::baselines::{ProjectedSgd, StochasticAdmm, TopKArow, TopKSgd};
 use super::{DualAveraging, Ftrl, LazySgd, Learner, Step};
@@ -28,7 +28,7 @@ pub enum AnyLearner {
     ProjectedSgd(ProjectedSgd),
 }
 
-/// What follows each step of descent.
+/// The proximal operator after each gradient step.
 enum Shrinkage {
     NoProx,
     TruncatedL1(TruncatedL1),
@@ -37,7 +37,7 @@ enum Shrinkage {
 }
 
 impl AnyLearner {
-    /// The learner a recipe asks for. The recipe must have passed [`Recipe::check`].
+    /// The learner of a recipe. The recipe must have passed [`Recipe::check`].
     pub fn new(recipe: &Recipe, loss: AnyLoss) -> Self {
         let k = recipe.k.unwrap_or(usize::MAX);
         let intercept = recipe.intercept;
@@ -112,7 +112,7 @@ impl AnyLearner {
     }
 }
 
-/// One rate for all weights.
+/// A step size that is the same for all weights.
 fn schedule(steps: Steps) -> Schedule {
     let power = match steps.schedule {
         ScheduleKind::Constant => 0.0,
@@ -151,7 +151,7 @@ impl Learner for AnyLearner {
     fn learn(&mut self, example: Example<'_>) -> Step {
         each_learner!(self, learner => learner.learn(example))
     }
-    /// One choice of learner for many examples: the loop itself is static.
+    /// Dispatches once for many examples, so that the loop is static.
     fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, seen: impl FnMut(Example<'a>, Step)) {
         each_learner!(self, learner => learner.learn_all(examples, seen))
     }
