@@ -30,7 +30,7 @@ fn one_class_is_refused() {
     let folder = Folder::new("one-class");
     let path = folder.write("one.svm", "+1 1:1\n+1 2:1\n+1 1:2\n");
     let told = refused(&recipe(), &options(&[path]));
-    assert_eq!(told, "all 3 rows have the label 1; two are needed to learn a difference");
+    assert_eq!(told, "all 3 rows have the label 1; classification needs two classes");
 }
 
 #[test]

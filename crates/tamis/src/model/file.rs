@@ -29,7 +29,7 @@ const LARGEST_FILE: u64 = 4 << 30;
 pub enum ModelError {
     #[error("{}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
+    #[error("{}: cannot be written: {source}; the old file is unchanged", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("{}: {} bytes is too large for a model", path.display(), size)]
     TooLarge { path: PathBuf, size: u64 },

@@ -16,15 +16,15 @@
 //! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
 //! | E x_j² | `square` of a cell | gathered on the scheme | Theorem 3 |
 //!
-//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as if
-//! they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly (E33); in
-//! the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss has twice the
-//! paper's slope (E52). The intercept is averaged with the weights and outside both balls.
+//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as
+//! if they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly
+//! (E33); in the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss
+//! has twice the paper's slope (E52). The intercept is averaged with the weights and outside both balls.
 //!
 //! Cost: O(non-zeros) a step, amortised, for any number of features (E31). All weights share one threshold
-//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that leaves the
-//! ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is not reached.
-//! Memory: 32 bytes a feature seen, some 40 a non-zero.
+//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that
+//! leaves the ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is
+//! not reached. Memory: 32 bytes a feature seen, some 40 a non-zero.
 
 use super::params::params_of;
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
@@ -142,8 +142,8 @@ impl EpochSgd {
         if self.mass > 0.0 { square / self.mass } else { 0.0 }
     }
 
-    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for the
-    /// steps before it was written, so that a weight at rest needs no attention.
+    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for
+    /// the steps before it was written, so that a weight at rest needs no attention.
     #[inline]
     fn path(&self, key: f64) -> f64 {
         if key == 0.0 { 0.0 } else { key.signum() * (key.abs() * self.steps as f64 - self.offsets) }
@@ -171,7 +171,7 @@ impl EpochSgd {
         for (id, value) in row.iter() {
             if let Some(cell) = self.weights.cells.get(id as usize) {
                 model += self.blend(cell, shares) * value;
-                iterate += self.weights.lowered(cell.key) * value;
+                iterate += self.weights.weight_of_key(cell.key) * value;
             }
         }
         (model, iterate)
@@ -183,7 +183,7 @@ impl EpochSgd {
         let Cell { key: old_key, centre, .. } = self.weights.cells[id as usize];
         self.weights.put(id, weight);
         let new_key = self.weights.cells[id as usize].key;
-        let (old, new) = (self.weights.lowered(old_key), self.weights.lowered(new_key));
+        let (old, new) = (self.weights.weight_of_key(old_key), self.weights.weight_of_key(new_key));
         let path = self.path(old_key) - self.path(new_key);
         self.weights.cells[id as usize].sum += path;
         self.distance += (new - old) * (new + old - 2.0 * centre);
@@ -214,7 +214,7 @@ impl EpochSgd {
         let (mut distance, mut overlap) = (self.distance, self.overlap);
         for &id in self.weights.leaving() {
             let cell = &self.weights.cells[id as usize];
-            let weight = self.weights.lowered(cell.key);
+            let weight = self.weights.weight_of_key(cell.key);
             distance -= weight * (weight - 2.0 * cell.centre);
             overlap -= sign(weight) * cell.centre;
         }
@@ -237,7 +237,7 @@ impl EpochSgd {
     fn project(&mut self) {
         self.weights.cancel();
         let (mut weights, centre): (Vec<f64>, Vec<f64>) =
-            self.weights.cells.iter().map(|cell| (self.weights.lowered(cell.key), cell.centre)).unzip();
+            self.weights.cells.iter().map(|cell| (self.weights.weight_of_key(cell.key), cell.centre)).unzip();
         project_l1_l2(&mut weights, &centre, self.radius, self.reach);
         let mut projected = weights.into_iter();
         self.rewrite(|_| projected.next().expect("a weight a cell"));
