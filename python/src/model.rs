@@ -128,15 +128,15 @@ impl PyModel {
         PyArray1::from_iter(py, self.model.outputs.iter().map(|output| output.intercept))
     }
 
-    /// For each output: names, weights, scales, stability of its features, largest effect first.
+    /// For each output: names, weights, scales and selection frequencies of its features, largest effect first.
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> Vec<Told<'py>> {
         self.model.outputs.iter().map(|output| told(output, py)).collect()
     }
 
-    /// The sizes of sizes, from all features down, without weights: JSON, or nothing.
+    /// The size path, from all features down, without weights: JSON, or nothing.
     #[getter]
-    fn selection(&self) -> Option<String> {
+    fn size_path(&self) -> Option<String> {
         let mut size_path = self.model.size_path.clone()?;
         size_path.sizes.iter_mut().for_each(|step| step.outputs = Vec::new());
         serde_json::to_string(&size_path).ok()

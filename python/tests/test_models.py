@@ -165,7 +165,7 @@ def test_selection_frequency_and_other_sizes():
     assert sizes == sorted(sizes, reverse=True) and all(path.shape == (1, 300) for _, path in model.coef_path_)
     assert [point["size"] for point in model.path_][-1] <= 8
     assert model.false_selections(0.9) >= 0 and model.false_selections(0.5) is None
-    with pytest.raises(tamis.ParamError, match="fit again with n_features_to_select 100000"):
+    with pytest.raises(tamis.ParamError, match="fit again with n_features_to_select=100000"):
         model.resize(100000)
 
 

@@ -134,7 +134,8 @@ fn the_printed_curve_rejects_nothing_while_nothing_is_purged() {
     let rows = planted(100, 50);
     let settings = PublishedParams { cutoff: 0.0, passes: 4, ..PublishedParams::default() };
     let rates = |curve| {
-        let outcome = run(&rows, hinge(), &PublishedParams { annealing_curve: curve, ..settings.clone() }, 1, 1).unwrap();
+        let outcome =
+            run(&rows, hinge(), &PublishedParams { annealing_curve: curve, ..settings.clone() }, 1, 1).unwrap();
         assert!(outcome.history.iter().all(|stage| stage.active == 50));
         outcome.history[1..].iter().map(|stage| (stage.rejection, stage.gravity)).collect::<Vec<_>>()
     };
