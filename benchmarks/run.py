@@ -320,10 +320,10 @@ def table_of(result):
 
 
 def goal_line(goal):
-    verdict = {True: "met", False: "MISSED", None: "not measured"}[goal["met"]]
+    outcome = {True: "met", False: "MISSED", None: "not measured"}[goal["met"]]
     found = "–" if goal["value"] is None else f"{goal['value']:.2f}"
     bound = f"at least {goal['at_least']:g}" if "at_least" in goal else f"at most {goal['at_most']:g}"
-    return f"- {goal['text']}: {found} ({bound}: {verdict})"
+    return f"- {goal['text']}: {found} ({bound}: {outcome})"
 
 
 def report(record):

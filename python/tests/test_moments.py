@@ -1,4 +1,4 @@
-"""Moments: they merge, subtract, decay and forget as the rows would; models of any sparsity come from them."""
+"""Moments merge, subtract and decay as the rows would; models of any sparsity are fitted to them."""
 
 import pickle
 
@@ -48,7 +48,7 @@ def test_old_rows_can_count_less():
         moments.decay(0)
 
 
-def test_a_stream_that_forgets_follows_a_change():
+def test_decayed_moments_follow_a_change():
     X, y = numbers(rows=4000)
     y[2000:] = -y[2000:]
     fresh = MomentsRegressor("ols", decay=0.005).fit(X, y)

@@ -74,7 +74,7 @@ class Reports:
         return self.folder / self.made[name]
 
     def stabilized(self):
-        """Two classes, a size path, and held-out data."""
+        """Two classes, a size path, and other data to evaluate on."""
         self.run("synth", "zipf", "-o", "zipf", "--n", 4000, "--p", 3000, "--k", 20, "--test-rows", 1000)
         self.run("fit", "zipf.svm", "--out", "zipf.json", "--validate", "zipf.test.svm", "--report", "zipf.html")
         return "zipf.html"

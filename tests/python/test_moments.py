@@ -1,7 +1,7 @@
-"""Models of running averages against scikit-learn's on the same rows.
+"""Models from co-moments compared with scikit-learn's on the same rows.
 
-Ours are made of moments (one pass, rows forgotten); theirs of the rows. Penalties are on standardised columns, so theirs
-are fitted to columns of mean 0 and variance 1 and taken back to raw units:
+Ours are fitted to moments (one pass, no stored rows), theirs to the rows. Penalties are on standardized columns, so theirs
+are fitted to columns of mean 0 and variance 1 and converted back to raw units:
 
 * λ of `--lambda` is scikit-learn's `alpha`, `--l1-ratio` its `l1_ratio`.
 * Ridge: ours minimises ½ MSE + ½λ‖β‖², scikit-learn's `alpha` is n·λ.

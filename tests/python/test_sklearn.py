@@ -10,7 +10,7 @@ dense rows. Where they do not agree, and what the tests do about it:
   (`SPARSE_INTERCEPT_DECAY`), whatever its density. The tests give it dense arrays; we have no such factor.
 * **The hinge at its kink**: at a margin of exactly 1 scikit-learn steps, we do not. Random rows never hit it.
 * **Slopes** are clipped to ±10¹² there; none here gets that far.
-* **L1** is not compared: scikit-learn's penalty acts on the features of the present row only and forgets what is owed
+* **L1** is not compared: scikit-learn's penalty acts only on the features of the current row and drops pending shrinkage
   at the end of a call, so the two are different algorithms.
 """
 

@@ -1,5 +1,5 @@
-"""`tamis tune` and `tamis stability` against the same things done by hand: rows dealt into files here, one fit and one
-eval a file, scikit-learn's kappa and numpy's means. The hash that deals rows is written down a second time below."""
+"""`tamis tune` and `tamis stability` compared with the same computation in separate steps: rows are split into files here, with
+one fit and one evaluation per file, scikit-learn's kappa and numpy's means. The hash that splits rows is implemented again below."""
 
 import itertools
 import json

@@ -88,7 +88,7 @@ const FITS: &[(&str, &str)] = &[
 /// The published form of stabilized, with the same outputs but for the checkpoint.
 const PUBLISHED: &[(&str, &str)] = &[
     ("published stabilized", "two.svm --method stabilized-published --passes 1"),
-    ("published stabilized, settings", "two.svm --method stabilized-published --passes 3 --burst 5 --frequency 0.7"),
+    ("published stabilized, settings", "two.svm --method stabilized-published --passes 3 --burst 5 --cutoff 0.7"),
 ];
 
 /// Ways to solve the moments of `two.svm` and of `table.csv`, which have four folds; the model and the output are recorded.

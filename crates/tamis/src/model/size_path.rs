@@ -308,7 +308,7 @@ mod tests {
     fn complaints_say_what_there_is() {
         let told = |model: &Model, cut| model.resize(cut).unwrap_err().to_string();
         let plain = Model { size_path: None, ..binary() };
-        assert!(told(&plain, Resize::Size(1)).contains("only models of the method `stabilized` can be cut again"));
+        assert!(told(&plain, Resize::Size(1)).contains("only models of the method `stabilized` can be resized"));
         assert_eq!(
             told(&binary(), Resize::Size(5)),
             "5 features are asked for, the model keeps what is needed for up to 4; fit again with `k = 5`"

@@ -5,20 +5,24 @@
 //! | `one_vs_rest.rs` | one learner a class |
 //! | `learner_thread.rs` | learning beside reading |
 //! | `initial_step.rs` | a first step that the rows allow |
-//! | `trainer.rs` | scaling, reports, checkpoints, freeing of idle features |
-//! | `stream.rs` | rows after the buffered ones |
+//! | `learner_trainer.rs` | scaling, reports, checkpoints, freeing of idle features |
+//! | `stream.rs`, `stream_position.rs` | rows after the buffered ones |
+//! | `trainer.rs` | online learners as a [`crate::trainer::Trainer`] |
 //! | `support.rs` | which features become the model |
 //! | `refit.rs` | chosen features learned again without penalty |
 
 pub(crate) mod initial_step;
 mod learner_thread;
+mod learner_trainer;
 mod one_vs_rest;
 mod refit;
 mod stream;
+mod stream_position;
 mod support;
 mod trainer;
 
+pub(crate) use learner_trainer::{CHUNK_ROWS, LearnerTrainer};
 pub(crate) use one_vs_rest::OneVsRest;
 pub(crate) use refit::refit;
 pub(crate) use support::{Support, linear_output};
-pub(crate) use trainer::{CHUNK_ROWS, LearnerTrainer, OnlineTrainer};
+pub(crate) use trainer::OnlineTrainer;

@@ -1,67 +1,11 @@
 //! Rows after the buffered ones: learned once, as they come, and not kept.
 
-use std::path::{Path, PathBuf};
-
-use super::trainer::LearnerTrainer;
+use super::learner_trainer::LearnerTrainer;
+use super::stream_position::{SWEEP_EVERY, StreamPosition};
 use crate::data::Example;
 use crate::io::Block;
 use crate::learners::Learner;
-use crate::trainer::{BufferedRows, FIRST_ROWS, Session, TrainError, fingerprints};
-
-/// Rows between two searches for idle features, counted from the last buffered row on: how the input is cut into blocks
-/// leaves no trace.
-const SWEEP_EVERY: u64 = 4096;
-
-/// Where a training stands in the rows after the buffered ones.
-pub(crate) struct StreamPosition {
-    /// Rows so far, and their fingerprint.
-    rows: u64,
-    fingerprint: u64,
-    buffered_rows: u64,
-    /// Rows that were learned before the training was interrupted, and the fingerprint they must have.
-    learned: u64,
-    saved: (u64, u64),
-    /// The checkpoint.
-    resumed: Option<PathBuf>,
-    /// Whether fingerprints are needed: only by those who may come back to these rows.
-    needs_fingerprint: bool,
-}
-
-impl StreamPosition {
-    /// The position after the buffered rows.
-    pub(super) fn after(rows: &BufferedRows, session: &Session<'_>) -> Self {
-        StreamPosition {
-            rows: 0,
-            fingerprint: rows.fingerprint,
-            buffered_rows: rows.rows,
-            learned: 0,
-            saved: (0, 0),
-            resumed: None,
-            needs_fingerprint: session.options.checkpoint.is_some() || session.options.keep_open,
-        }
-    }
-
-    /// The first `learned` rows are passed over: they must be those of the checkpoint.
-    pub(super) fn resume(&mut self, path: PathBuf, learned: u64, saved: (u64, u64)) {
-        (self.resumed, self.learned, self.saved, self.needs_fingerprint) = (Some(path), learned, saved, true);
-    }
-
-    /// Continues after `rows` rows.
-    pub(super) fn set_rows(&mut self, rows: u64) {
-        self.rows = rows;
-    }
-
-    fn other_data(&self, row: u64) -> TrainError {
-        let path = self.resumed.as_deref().map(Path::to_path_buf).unwrap_or_default();
-        TrainError::OtherData { path, row }
-    }
-
-    /// Whether idle features are freed here. Without buffered rows, the first of the stream stand in for them.
-    fn is_at_sweep(&self) -> bool {
-        let first = if self.buffered_rows == 0 { FIRST_ROWS } else { 0 };
-        self.rows > first && self.rows.is_multiple_of(SWEEP_EVERY) && self.rows >= self.learned
-    }
-}
+use crate::trainer::{Session, TrainError, fingerprints};
 
 impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     /// Learns the rows of a block, but for those that were learned before an interruption.

@@ -159,28 +159,4 @@ names! {
     // Metric learning.
     /// Boosting steps.
     STEPS = "steps", "steps", "max_iter";
-    /// Neighbours of each row while learning.
-    NEIGHBOURS = "neighbours", "neighbours", "metric_neighbors";
-    /// Terms of a direction.
-    ENTRIES = "entries", "entries", "max_terms";
-    /// The same as a share.
-    ENTRIES_SHARE = "entries-share", "entries-share", "entries_share";
-    /// The share of each step that is taken.
-    SHRINKAGE = "shrinkage", "shrinkage", "learning_rate";
-    /// The share of rows a step uses.
-    BAG = "bag", "bag", "subsample";
-    /// Steps between two searches for neighbours.
-    UPDATE_EVERY = "update-every", "update-every", "update_every";
-    /// The most variables in a product.
-    ORDER = "order", "order", "max_order";
-    /// Neighbours that vote.
-    VOTERS = "voters", "voters", "n_neighbors";
-    /// Cross-validation folds.
-    METRIC_FOLDS = "folds", "folds", "cv";
-    /// Repetitions of cross-validation.
-    REPEATS = "repeats", "repeats", "repeats";
-    /// What a variable costs.
-    COMPLEXITY = "complexity", "complexity", "complexity";
-    /// The one candidate to learn.
-    PRESET = "preset", "preset", "candidates";
 }

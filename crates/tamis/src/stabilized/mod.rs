@@ -56,6 +56,7 @@ mod checkpoint_model;
 mod cross_fit;
 mod ensemble;
 mod holdout;
+mod params;
 mod path_block;
 mod platt;
 pub mod published;

@@ -2,12 +2,12 @@
 
 use super::cross_fit::{CrossFit, FOLD_PATHS, FOLDS, FoldedEnsemble};
 use super::ensemble::{Ensemble, Settings};
+use super::params::{check_memory, params_of};
 use super::path_block::LANES;
 use super::row_transform::{DuplicateCounter, RowTransform};
 use super::sizes::{SMALLEST, size_path};
 use super::stage::ClassCoding;
 use super::subsamples::{HashedRows, Subsamples};
-use super::trainer::{check_memory, params_of};
 use crate::data::{FeatureId, OutputCoding, TargetKind};
 use crate::loss::{AnyLoss, LossKind};
 use crate::rng::splitmix64;

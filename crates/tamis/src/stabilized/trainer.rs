@@ -3,25 +3,13 @@
 use super::build_model::{finish, model_of, outputs, select};
 use super::checkpoint;
 use super::cross_fit::CrossFit;
-use super::path_block::BYTES_PER_BLOCK;
+use super::params::params_of;
 use super::refinement::refine;
 use super::setup::set_up;
 use crate::data::{Example, State};
 use crate::io::Block;
 use crate::model::Model;
-use crate::recipe::{MethodParams, Recipe, StabilizedParams};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, SizeReport, TrainError, Trainer, TrainingData};
-
-/// The parameters of the method.
-pub(super) fn params_of(recipe: &Recipe) -> &StabilizedParams {
-    let MethodParams::Stabilized(params) = &recipe.method else {
-        unreachable!("{} is not stabilized", recipe.method.name())
-    };
-    params
-}
-
-/// Memory that is always allowed.
-const MIN_MEMORY: u64 = 64 << 20;
 
 /// A training of the stabilized learner.
 pub(crate) struct StabilizedTrainer {
@@ -103,18 +91,6 @@ fn restore(
     checkpoint::restore(ensembles, &mut saved.state).map_err(invalid)?;
     ensembles.done = saved.header.position.done;
     Ok(())
-}
-
-/// Whether the paths' memory of all features fits.
-pub(super) fn check_memory(session: &Session<'_>, features: usize, blocks: usize) -> Result<(), TrainError> {
-    check_bytes(session, features, (features * blocks * BYTES_PER_BLOCK) as u64)
-}
-
-/// Whether `needed` bytes for so many features fit.
-pub(super) fn check_bytes(session: &Session<'_>, features: usize, needed: u64) -> Result<(), TrainError> {
-    let memory = session.options.memory;
-    let fits = needed <= memory.max(MIN_MEMORY);
-    if fits { Ok(()) } else { Err(TrainError::TooManyFeatures { features, needed, memory }) }
 }
 
 impl Trainer for StabilizedTrainer {

@@ -142,7 +142,7 @@ impl Training {
         self.data.buffered_rows = header.buffered_rows;
         self.data.passes = header.passes;
         self.data.fingerprint = header.fingerprint;
-        self.rows.rows = header.buffered_rows;
+        (self.rows.rows, self.rows.fingerprint) = (header.buffered_rows, header.fingerprint.1);
         let rows = std::mem::replace(&mut self.rows, crate::trainer::BufferedRows::empty());
         let mut nobody = ();
         let (_, session) = self.session(0, &mut nobody);

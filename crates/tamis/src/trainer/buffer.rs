@@ -1,6 +1,8 @@
 //! Rows read before learning begins: from them come the task, the scaling and the order of the rows.
 
-use super::{TrainError, TrainingData, fingerprints};
+use super::error::TrainError;
+use super::fingerprint::fingerprints;
+use super::training_data::TrainingData;
 use crate::data::{
     Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind, TargetEncoder,
     Vocabulary,

@@ -7,7 +7,10 @@
 //!
 //! Only rows that fit one chunk of the store can be sorted. Of larger data, visits depend on the order of the input.
 
-use super::{BufferedRows, TrainError, TrainingData, content_hash};
+use super::buffer::BufferedRows;
+use super::error::TrainError;
+use super::fingerprint::content_hash;
+use super::training_data::TrainingData;
 use crate::data::{Example, FeatureId, LabelCode, Row, RowStore};
 
 impl BufferedRows {

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
 
-use super::{ProgressiveValidation, TrainError, TrainingData};
+use super::error::TrainError;
+use super::observer::ProgressiveValidation;
+use super::training_data::TrainingData;
 use crate::data::f64_codec::{bytes_of, doubles};
 use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
 use crate::data::{ColumnScaler, State, TargetEncoder, TargetKind, Vocabulary, replace_file};

@@ -10,6 +10,7 @@
 use serde::Serialize;
 
 use super::{Curve, Point};
+use crate::select::{Estimate, smallest_below, smallest_within_se};
 
 /// How a setting is chosen from a curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -35,36 +36,30 @@ impl Rule {
     }
 }
 
-/// The number of the point the rule takes; nothing if no point was learned.
+/// The number of the point that the rule takes; `None` if no setting could be fitted.
 pub fn choose(curve: &Curve, rule: Rule) -> Option<usize> {
-    let best = best(curve)?;
-    let limit = match rule {
-        Rule::OneSe => best.mean + best.standard_error,
-        Rule::Min => best.mean,
+    curve.best()?;
+    let n_se = match rule {
+        Rule::OneSe => 1.0,
+        Rule::Min => 0.0,
     };
-    sparsest_below(curve, limit)
+    smallest_within_se(&estimates(curve), n_se)
 }
 
-/// The number of the sparsest point whose mean is at most `limit`.
-pub(super) fn sparsest_below(curve: &Curve, limit: f64) -> Option<usize> {
-    let within = curve.points.iter().enumerate().filter(|(_, point)| point.mean <= limit);
-    within.min_by(|(_, a), (_, b)| a.size.total_cmp(&b.size).then(a.mean.total_cmp(&b.mean))).map(|(number, _)| number)
-}
-
-/// The point of least error.
-fn best(curve: &Curve) -> Option<&Point> {
-    curve.points.iter().filter(|point| point.mean.is_finite()).min_by(|a, b| a.mean.total_cmp(&b.mean))
+fn estimates(curve: &Curve) -> Vec<(Estimate, f64)> {
+    let estimate = |point: &Point| Estimate { mean: point.mean, standard_error: point.standard_error };
+    curve.points.iter().map(|point| (estimate(point), point.size)).collect()
 }
 
 impl Curve {
-    /// The point of least error, if any was learned.
+    /// The point of least error, if any setting could be fitted.
     pub fn best(&self) -> Option<&Point> {
-        best(self)
+        self.points.iter().filter(|point| point.mean.is_finite()).min_by(|a, b| a.mean.total_cmp(&b.mean))
     }
 
     /// The number of the sparsest point whose mean is at most `limit`, if there is one.
     pub fn sparsest_within(&self, limit: f64) -> Option<usize> {
-        sparsest_below(self, limit)
+        smallest_below(&estimates(self), limit)
     }
 }
 

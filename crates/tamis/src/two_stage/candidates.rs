@@ -8,10 +8,11 @@
 use rayon::prelude::*;
 
 use super::epoch_sgd::EpochSgd;
+use super::params::params_of;
 use super::sampled_loss::{estimate, sampled_losses, with_replacement};
 use super::sampled_model::{FeatureSubset, SampledModel, gather, refinements};
 use super::sampling::{FeatureSampler, Size, expected_support};
-use super::size::{SizeFacts, feature_scores, given_size, params_of};
+use super::size::{SizeFacts, feature_scores, given_size};
 use crate::data::{Batch, LabelCode, Row};
 use crate::rng::{RngStream, generator};
 use crate::select::{Estimate, smallest_within_se};

@@ -26,7 +26,7 @@
 //! ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is not reached.
 //! Memory: 32 bytes a feature seen, some 40 a non-zero.
 
-use super::size::params_of;
+use super::params::params_of;
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
 use crate::learners::{Learner, Step};
 use crate::loss::{AnyLoss, Loss};

@@ -19,9 +19,10 @@
 //! of the sample, and a learner of its features.
 
 use super::epoch_sgd::EpochSgd;
+use super::params::params_of;
 use super::sampled_loss::{estimate, sampled_losses, with_replacement};
 use super::sampling::Size;
-use super::size::{SizeFacts, feature_scores, given_size, params_of};
+use super::size::{SizeFacts, feature_scores, given_size};
 use crate::data::{Batch, Example, TargetEncoder};
 use crate::learners::Learner;
 use crate::recipe::Recipe;

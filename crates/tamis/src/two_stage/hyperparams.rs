@@ -25,10 +25,11 @@ use std::collections::BTreeMap;
 
 use super::final_selection::{Selected, select_candidate};
 use super::halving::{Halving, HyperParams};
+use super::params::params_of;
 use super::row_sample::RowSample;
 use super::sampled_model::refinements;
 use super::sampling::Size;
-use super::size::{SizeFacts, given_size, params_of};
+use super::size::{SizeFacts, given_size};
 use crate::data::TargetKind;
 use crate::loss::Loss;
 use crate::param::names;

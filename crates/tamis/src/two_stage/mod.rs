@@ -19,6 +19,7 @@ mod epoch_sgd;
 mod final_selection;
 mod halving;
 mod hyperparams;
+mod params;
 mod row_sample;
 mod sampled_loss;
 mod sampled_model;

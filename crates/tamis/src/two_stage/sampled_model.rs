@@ -21,9 +21,9 @@
 //! feature seen.
 
 use super::epoch_sgd::EpochSgd;
+use super::params::params_of;
 use super::row_sample::RowSample;
 use super::sampling::SampledFeature;
-use super::size::params_of;
 use crate::data::{Batch, Example, FeatureId, LabelCode, Row, TargetEncoder};
 use crate::learners::Learner;
 use crate::loss::Loss;

@@ -1,21 +1,14 @@
 //! How many features are sampled: as the user said, as held-out rows say, or as the theorems say.
 
 use super::epoch_sgd::EpochSgd;
+use super::params::params_of;
 use super::sampling::{Size, draws_for};
 use crate::data::{FeatureId, TargetEncoder};
 use crate::learners::Learner;
-use crate::recipe::{MethodParams, Recipe, SamplingLaw, TwoStageParams};
+use crate::recipe::{Recipe, SamplingLaw};
 
 /// The share of the progressive loss that sampling may add, if nothing is set and nothing was tried.
 const LOSS_SHARE: f64 = 0.05;
-
-/// The parameters of the method.
-pub(super) fn params_of(recipe: &Recipe) -> &TwoStageParams {
-    let MethodParams::TwoStage(params) = &recipe.method else {
-        unreachable!("{} is not two-stage", recipe.method.name())
-    };
-    params
-}
 
 /// The score of each feature, with the sign of its weight; over several outputs their norm.
 pub(super) fn feature_scores(learners: &[EpochSgd], law: SamplingLaw) -> Vec<f64> {

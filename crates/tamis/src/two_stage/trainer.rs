@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::epoch_sgd::EpochSgd;
 use super::hyperparams::{Found, find_hyperparams};
+use super::params::params_of;
 use super::sampled_model::{FeatureSubset, SampledModel, gather};
 use super::sampling::{Size, draw, expected_support};
-use super::size::{SizeFacts, feature_scores, given_size, params_of, size_by_theorem};
+use super::size::{SizeFacts, feature_scores, given_size, size_by_theorem};
 use crate::data::State;
 use crate::io::Block;
 use crate::model::{Model, Sampling};

@@ -7,9 +7,9 @@ use crate::data::{Batch, Example, FeatureId, State};
 use crate::io::Block;
 use crate::model::{Model, TrainingSummary};
 use crate::recipe::{MethodParams, PublishedParams};
+use crate::stabilized::params::check_bytes;
 use crate::stabilized::row_transform::RowTransform;
 use crate::stabilized::subsamples::HashedRows;
-use crate::stabilized::trainer::check_bytes;
 use crate::trainer::{BufferedRows, Position, ScaledWeight, Session, TrainError, Trainer, TrainingData, output};
 
 /// A training of the published algorithm.

@@ -1,0 +1,45 @@
+//! All that a trainer may use while it learns.
+
+use std::path::PathBuf;
+
+use super::checkpoint::{Position, write_checkpoint};
+use super::error::TrainError;
+use super::observer::Observer;
+use super::options::{CheckpointPlan, FitOptions};
+use super::training_data::TrainingData;
+use crate::data::State;
+use crate::threads::Threads;
+
+/// All that a trainer may use while it learns.
+pub(crate) struct Session<'a> {
+    pub(crate) data: &'a mut TrainingData,
+    pub(crate) options: &'a FitOptions,
+    pub(crate) threads: &'a Threads,
+    pub(crate) observer: &'a mut dyn Observer,
+    /// Bytes of input read so far.
+    pub(crate) bytes_read: u64,
+    /// Whether rows come in small pieces and a model is needed after each: then rows are learned at once.
+    pub(crate) is_incremental: bool,
+}
+
+impl Session<'_> {
+    /// Writes a checkpoint if one is asked for; returns its path.
+    pub(crate) fn save(&self, trainer: (Position, State), is_complete: bool) -> Result<Option<PathBuf>, TrainError> {
+        let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint else { return Ok(None) };
+        let (position, state) = trainer;
+        write_checkpoint(path, self.data, position, is_complete, &state)?;
+        Ok(Some(path.clone()))
+    }
+}
+
+impl Session<'_> {
+    /// Notes that the model has fewer features than were asked for.
+    pub(crate) fn note_fewer_features(&mut self, found: usize) {
+        if let Some(k) = self.data.recipe.k.filter(|&k| found < k) {
+            let seen = self.data.vocabulary.len();
+            self.observer.note(&format!(
+                "{k} features were asked for, but only {found} of the {seen} features seen have a non-zero weight"
+            ));
+        }
+    }
+}
