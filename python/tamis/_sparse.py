@@ -93,7 +93,7 @@ class Sparse(Estimator):
 
     def _recipe(self) -> dict:
         settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha",))}
-        settings |= {name.replace("_", "-"): _params.text(value) for name, value in (self.settings or {}).items()}
+        settings |= _params.further(self.settings)
         if not 0 <= self.l1_ratio <= 1:
             raise ParamError(f"l1_ratio must lie between 0 and 1, got {self.l1_ratio}")
         if self.alpha is not None:
