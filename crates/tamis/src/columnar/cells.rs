@@ -27,7 +27,7 @@ pub(super) enum Cells {
     Small(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),
-    /// Vocabulary codes.
+    /// Dictionary codes.
     Coded {
         codes: Vec<usize>,
         nulls: Option<NullBuffer>,

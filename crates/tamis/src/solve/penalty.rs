@@ -17,8 +17,8 @@
 //! | b | `concavity` of MCP | 3, Breheny & Huang 2011 |
 //! | a | `concavity` of SCAD | 3.7, Fan & Li 2001 |
 //!
-//! The ridge part of the elastic net depends on the unit of the target, as in scikit-learn: where the target varies much, a
-//! share near 1 or `--refit` keeps it from shrinking everything.
+//! The ridge part of the elastic net depends on the unit of the target, as in scikit-learn: where the target varies
+//! much, a share near 1 or `--refit` keeps it from shrinking everything.
 //!
 //! Departure (E26): the paper takes gradient steps with Θ(·; ηλ), which is not the proximal map of ηP for MCP; with
 //! coordinate descent the curvature is 1 and (12) is exact.

@@ -16,15 +16,15 @@
 //! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
 //! | E x_j² | `square` of a cell | gathered on the scheme | Theorem 3 |
 //!
-//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as
-//! if they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly
-//! (E33); in the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss
-//! has twice the paper's slope (E52). The intercept is averaged with the weights and outside both balls.
+//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as if
+//! they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly (E33); in
+//! the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss has twice the
+//! paper's slope (E52). The intercept is averaged with the weights and outside both balls.
 //!
 //! Cost: O(non-zeros) a step, amortised, for any number of features (E31). All weights share one threshold
-//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that
-//! leaves the ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is
-//! not reached. Memory: 32 bytes a feature seen, some 40 a non-zero.
+//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that leaves the
+//! ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is not reached.
+//! Memory: 32 bytes a feature seen, some 40 a non-zero.
 
 use super::params::params_of;
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
@@ -142,8 +142,8 @@ impl EpochSgd {
         if self.mass > 0.0 { square / self.mass } else { 0.0 }
     }
 
-    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for
-    /// the steps before it was written, so that a weight at rest needs no attention.
+    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for the
+    /// steps before it was written, so that a weight at rest needs no attention.
     #[inline]
     fn path(&self, key: f64) -> f64 {
         if key == 0.0 { 0.0 } else { key.signum() * (key.abs() * self.steps as f64 - self.offsets) }
