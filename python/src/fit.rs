@@ -8,6 +8,7 @@ use pyo3::types::PyBytes;
 use tamis::data::Label;
 use tamis::data::TaskKind;
 use tamis::io::{Format, ReadOptions, RowSource, Source, expand, memory_of_this_machine};
+use tamis::loss::{EvalMetric, LossKind};
 use tamis::param::names;
 use tamis::parse::Missing;
 use tamis::parse::schema::SchemaOptions;
@@ -90,6 +91,12 @@ pub fn recipe(mut settings: Settings, py: Python<'_>) -> PyResult<Recipe> {
 pub fn methods() -> Vec<(&'static str, bool, &'static str)> {
     let row = |method: Method| (method.name(), method.info().family != Family::Staged, method.info().about);
     Method::ALL.into_iter().map(row).collect()
+}
+
+/// The names of the losses, and whether the scores of each are log-odds.
+#[pyfunction]
+pub fn losses() -> Vec<(&'static str, bool)> {
+    LossKind::ALL.map(|loss| (loss.name(), loss.facts().metric == Some(EvalMetric::LogLoss))).to_vec()
 }
 
 /// A row of a table: the method (none for parameters of all methods, `solve` for solvers), the name in the core and in

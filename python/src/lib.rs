@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::fit::{PyTraining, fit_any, methods, parameters};
+    use super::fit::{PyTraining, fit_any, losses, methods, parameters};
     #[pymodule_export]
     use super::metric::{PyMetric, fit_metric, metric_params};
     #[pymodule_export]

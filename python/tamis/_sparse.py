@@ -187,7 +187,7 @@ class Sparse(Estimator):
 
 
 def _estimates_probability(estimator):
-    if estimator.loss in (None, "logistic"):
+    if estimator.loss is None or dict(_core.losses()).get(estimator.loss, False):
         return True
     raise AttributeError(f"predict_proba needs the loss 'logistic', got {estimator.loss!r}")
 

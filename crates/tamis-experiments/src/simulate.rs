@@ -44,7 +44,7 @@ impl Session<'_> {
         if matches!(recipe.method.kind(), Method::Tsgd | Method::Fofs | Method::Sofs) {
             recipe.k = Some(rows.k);
         }
-        recipe.loss.get_or_insert(if rows.classes { LossKind::Logistic } else { LossKind::Squared });
+        recipe.loss.get_or_insert(LossKind::default_for(!rows.classes));
         let settings = settings(&recipe, &run.axes().unwrap_or_default()).map_err(|error| error.to_string())?;
         settings.iter().try_for_each(|setting| setting.recipe.check().map_err(|error| error.to_string()))?;
         Ok(Competitor::Learner(settings))

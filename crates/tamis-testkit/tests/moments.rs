@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use tamis::moments::{Accumulator, Column, Comoments, Moments};
 use tamis::recipe::{Criterion, SolveRecipe, Solver};
 use tamis::rng::splitmix64;
-use tamis::solve::{Penalty, SolveError, SolveOptions, Solved, solve};
+use tamis::solve::penalty::{AnyPenalty, Penalty};
+use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis_testkit::naive::moments::Table;
 
 /// `rows` rows of `columns` correlated features around `level`, three of which matter.
@@ -106,22 +107,21 @@ proptest! {
     ) {
         let table = table(rows, 15, 2.0, seed);
         let method = [Solver::Lasso, Solver::ElasticNet, Solver::Mcp, Solver::Scad][which];
-        let penalty = [Penalty::Lasso, Penalty::ElasticNet(0.5), Penalty::Mcp(3.0), Penalty::Scad(3.7)][which];
+        let penalty = AnyPenalty::of(&SolveRecipe::new(method)).unwrap();
         let scales: Vec<f64> = (1..=15).map(|j| table.covariance(j, j).sqrt()).collect();
         let cross = |j: usize| table.covariance(0, j + 1) / scales[j];
-        let largest = (0..15).map(|j| cross(j).abs()).fold(0.0, f64::max) / penalty.entry(1.0);
+        let largest = (0..15).map(|j| cross(j).abs()).fold(0.0, f64::max) / penalty.zero_threshold(1.0);
         let lambda = share * largest;
         let found = solved(&moments(&table, 1), SolveRecipe { lambda: Some(lambda), ..SolveRecipe::new(method) });
         let (_, weights) = line(&found, 15);
         for j in 0..15 {
             let fitted: f64 = (0..15).map(|i| table.covariance(i + 1, j + 1) * weights[i]).sum::<f64>() / scales[j];
             let (gradient, beta) = (cross(j) - fitted, weights[j] * scales[j]);
-            let violation = match beta == 0.0 {
-                true => gradient.abs() - penalty.entry(lambda),
-                false => {
-                    let (linear, quadratic) = penalty.piece(beta, lambda);
-                    (gradient - linear * beta.signum() - quadratic * beta).abs()
-                }
+            let violation = if beta == 0.0 {
+                gradient.abs() - penalty.zero_threshold(lambda)
+            } else {
+                let (linear, quadratic) = penalty.piece(beta, lambda);
+                (gradient - linear * beta.signum() - quadratic * beta).abs()
             };
             prop_assert!(violation <= 1e-5 * largest, "{:?} {}: {}", penalty, j, violation / largest);
         }

@@ -64,7 +64,8 @@ pub fn threads_parser(text: &str) -> Result<usize, String> {
 }
 
 pub fn format_parser(text: &str) -> Result<Format, String> {
-    Format::from_name(text).ok_or_else(|| "expected one of svm, vw, csv, tsv, jsonl, parquet, arrow, npz".into())
+    let names = || Format::ALL.map(Format::name).join(", ");
+    Format::from_name(text).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 fn missing_parser(text: &str) -> Result<Missing, String> {

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tamis::eval::{Evaluation, Metrics, UnknownClasses, evaluate, measure};
 use tamis::io::Source;
-use tamis::loss::LossKind;
+use tamis::loss::EvalMetric;
 use tamis::model::Model;
 use tamis::recipe::Recipe;
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
@@ -192,10 +192,10 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f6
 fn heldout(model: &Model, measures: Option<&Metrics>) -> (Option<f64>, Option<f64>) {
     match (measures, sizes::step(model)) {
         (Some(measures), _) => {
-            let loss = match model.loss {
-                LossKind::Logistic => measures.log_loss,
-                LossKind::Squared => measures.rmse.map(|rmse| rmse * rmse),
-                _ => None,
+            let loss = match model.loss.facts().metric {
+                Some(EvalMetric::LogLoss) => measures.log_loss,
+                Some(EvalMetric::SquaredError) => measures.rmse.map(|rmse| rmse * rmse),
+                None => None,
             };
             (measures.error, loss)
         }

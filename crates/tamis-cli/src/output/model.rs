@@ -21,15 +21,17 @@ pub fn task_name(model: &Model) -> &'static str {
 
 /// Metrics in one line.
 pub fn measures(measures: &Metrics) -> String {
+    // Taken apart field by field, so that no metric is left out.
+    let &Metrics { n, error, auc, log_loss, rmse, r2 } = measures;
     let named = [
-        ("error", measures.error.map(percent)),
-        ("AUC", measures.auc.map(|auc| format!("{auc:.4}"))),
-        ("log loss", measures.log_loss.map(|loss| format!("{loss:.4}"))),
-        ("RMSE", measures.rmse.map(|rmse| format!("{rmse:.6}"))),
-        ("R²", measures.r2.map(|r2| format!("{r2:.4}"))),
+        ("error", error.map(percent)),
+        ("AUC", auc.map(|auc| format!("{auc:.4}"))),
+        ("log loss", log_loss.map(|loss| format!("{loss:.4}"))),
+        ("RMSE", rmse.map(|rmse| format!("{rmse:.6}"))),
+        ("R²", r2.map(|r2| format!("{r2:.4}"))),
     ];
     let known = named.into_iter().filter_map(|(name, value)| Some(format!(", {name} {}", value?)));
-    format!("{} rows{}", count(measures.n), known.collect::<String>())
+    format!("{} rows{}", count(n), known.collect::<String>())
 }
 
 /// A summary of a few lines.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tamis::io::Source;
-use tamis::loss::LossKind;
+use tamis::loss::{EvalMetric, LossKind};
 use tamis::model::Sampling;
 use tamis::train::{Observer, Progress, SizeReport};
 
@@ -69,7 +69,7 @@ impl ProgressDisplay {
 
     /// Sets the loss of the training.
     pub fn with_loss(mut self, loss: Option<LossKind>) -> Self {
-        self.squared = loss.is_none_or(|loss| loss == LossKind::Squared);
+        self.squared = loss.is_none_or(|loss| loss.facts().metric == Some(EvalMetric::SquaredError));
         self
     }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tamis::loss::LossKind;
-use tamis::model::{Model, SizePath, SizePoint, Task};
+use tamis::model::summary::HeadlineMetric;
+use tamis::model::{Model, SizePath, SizePoint};
 use tamis::recipe::{Provenance, Recipe};
 
 use super::format::{count, loss, percent, shell_word};
@@ -14,48 +14,18 @@ use super::table;
 /// The selection frequency at which the expected number of false selections is shown.
 pub const STABLE_FREQUENCY: f64 = 0.75;
 
-/// The measure shown first: the error of classes, the RMSE under squared loss, or else the loss.
-#[derive(Clone, Copy, PartialEq)]
-enum Headline {
-    Error,
-    Rmse,
-    Loss,
+/// The held-out estimate of a metric with its standard error.
+fn value(metric: HeadlineMetric, step: &SizePoint) -> String {
+    let found = metric.estimate(step);
+    if metric == HeadlineMetric::Error && step.error.is_some() {
+        format!("{:.2} ± {}", 100.0 * found.value, percent(found.standard_error))
+    } else {
+        format!("{} ± {}", loss(found.value), loss(found.standard_error))
+    }
 }
 
-impl Headline {
-    fn of(model: &Model) -> Self {
-        match (&model.task, model.loss) {
-            (Task::Classes(_), _) => Headline::Error,
-            (Task::Regression, LossKind::Squared) => Headline::Rmse,
-            (Task::Regression, _) => Headline::Loss,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Headline::Error => "error",
-            Headline::Rmse => "RMSE",
-            Headline::Loss => "loss",
-        }
-    }
-
-    /// The estimate with its standard error.
-    fn value(self, step: &SizePoint) -> String {
-        match (self, step.error) {
-            (Headline::Error, Some(error)) => format!("{:.2} ± {}", 100.0 * error, percent(step.standard_error)),
-            (Headline::Rmse, _) => {
-                let root = step.loss.max(0.0).sqrt();
-                // Delta method: the standard error of the mean square, divided by the slope of the square.
-                let standard_error = step.standard_error / (2.0 * root).max(f64::MIN_POSITIVE);
-                format!("{} ± {}", loss(root), loss(standard_error))
-            }
-            _ => format!("{} ± {}", loss(step.loss), loss(step.standard_error)),
-        }
-    }
-
-    fn named(self, step: &SizePoint) -> String {
-        format!("{} {}", self.name(), self.value(step))
-    }
+fn named_value(metric: HeadlineMetric, step: &SizePoint) -> String {
+    format!("{} {}", metric.name(), value(metric, step))
 }
 
 /// Where a model lies on its size path.
@@ -94,10 +64,10 @@ pub fn neighbours(model: &Model) -> Option<(usize, Option<usize>)> {
 
 /// The held-out estimate of a model, or those of the nearest sizes.
 pub fn estimate(model: &Model, size_path: &SizePath) -> String {
-    let headline = Headline::of(model);
-    let named = |step: &SizePoint| format!("{} ({})", count(step.size as u64), headline.named(step));
+    let headline = HeadlineMetric::of(model);
+    let named = |step: &SizePoint| format!("{} ({})", count(step.size as u64), named_value(headline, step));
     match place(model, size_path) {
-        Place::At(step) => format!("held-out {}", headline.named(step)),
+        Place::At(step) => format!("held-out {}", named_value(headline, step)),
         Place::Between(larger, Some(smaller)) => {
             format!("no held-out estimate for this size; nearest sizes: {}, {}", named(larger), named(smaller))
         }
@@ -111,10 +81,10 @@ pub fn estimate(model: &Model, size_path: &SizePath) -> String {
 pub fn selected(model: &Model, path: &str) -> Option<String> {
     let size_path = model.size_path.as_ref()?;
     let Provenance::Fit(Recipe { k: asked, .. }) = model.recipe else { return None };
-    let (steps, headline) = (&size_path.sizes, Headline::of(model));
+    let (steps, headline) = (&size_path.sizes, HeadlineMetric::of(model));
     let chosen = steps.get(size_path.chosen)?;
     let smaller = steps.get(size_path.chosen + 1);
-    let features = |step: &SizePoint| format!("{} features ({})", count(step.size as u64), headline.named(step));
+    let features = |step: &SizePoint| format!("{} features ({})", count(step.size as u64), named_value(headline, step));
     let first = format!("selected {}: {}", features(chosen), reason(size_path, asked, features));
     let resize = |size: usize| format!("`tamis resize {} --k {size} -o SMALLER`", shell_word(path));
     let second = match smaller {
@@ -148,14 +118,14 @@ fn reason(size_path: &SizePath, asked: Option<usize>, features: impl Fn(&SizePoi
 
 /// The size path as a table.
 pub fn table(model: &Model, size_path: &SizePath, path: &str) -> String {
-    let headline = Headline::of(model);
+    let headline = HeadlineMetric::of(model);
     let is_step = matches!(place(model, size_path), Place::At(_));
     let mut head = vec!["features".to_string(), headline.name().into()];
-    head.extend((headline != Headline::Loss).then(|| "loss".into()));
+    head.extend((headline != HeadlineMetric::Loss).then(|| "loss".into()));
     head.extend(["per path".into(), String::new()]);
     let row = |(at, step): (usize, &SizePoint)| {
-        let mut cells = vec![count(step.size as u64), headline.value(step)];
-        cells.extend((headline != Headline::Loss).then(|| loss(step.loss)));
+        let mut cells = vec![count(step.size as u64), value(headline, step)];
+        cells.extend((headline != HeadlineMetric::Loss).then(|| loss(step.loss)));
         let mark = match (at == size_path.chosen, step.outputs.is_empty()) {
             (true, _) if is_step => "◄ this model",
             (true, _) => "◄ resized from",

@@ -1,6 +1,6 @@
 //! Evaluation on labelled rows: metrics with intervals, ROC curve, calibration, confusion matrix.
 
-use tamis::eval::{Evaluation, Interval};
+use tamis::eval::{Evaluation, Interval, Metrics};
 use tamis::model::summary::count;
 use tamis::model::{Model, Task};
 
@@ -62,6 +62,8 @@ fn summary(name: &str, evaluation: &Evaluation) -> Html {
 }
 
 fn metrics(evaluation: &Evaluation) -> Table {
+    // Taken apart field by field, so that no metric is left out; most have an interval.
+    let Metrics { n: _, error: _, auc: _, log_loss: _, rmse: _, r2 } = evaluation.measures;
     let mut table = Table::new("Metrics", &["metric", "value", "from|interval", "to|interval"]);
     let mut add = |name: &str, interval: Option<Interval>, text: fn(f64) -> String| {
         if let Some(Interval { value, low, high }) = interval {
@@ -73,10 +75,10 @@ fn metrics(evaluation: &Evaluation) -> Table {
     add("AUC", evaluation.auc, short_number);
     add("log loss", evaluation.log_loss, short_number);
     add("RMSE", evaluation.rmse, short_number);
-    if let Some(r2) = evaluation.measures.r2 {
+    if let Some(r2) = r2 {
         table.row(vec![Cell::Text("R²".into()), Cell::Number(r2), Cell::Empty, Cell::Empty]);
     }
-    table.with_note(match (evaluation.auc, evaluation.measures.r2) {
+    table.with_note(match (evaluation.auc, r2) {
         (Some(_), _) => prose("From and to: 95 % [interval]. See also [AUC], [log loss].", &[]),
         (None, Some(_)) => prose("From and to: 95 % [interval]. See also [R²].", &[]),
         _ => prose("From and to: 95 % [interval].", &[]),

@@ -145,7 +145,7 @@ impl LabelStats {
             let reason = Message::new("numbers are to be predicted; leave {} out for classes", [task]);
             return Err(TargetError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
-        let loss = options.loss.unwrap_or(if numeric { LossKind::Squared } else { LossKind::Logistic });
+        let loss = options.loss.unwrap_or(LossKind::default_for(numeric));
         let kind = if numeric { self.regression(options) } else { self.classification(kind)? };
         Ok(TargetEncoder::new(loss, options.huber_delta, kind))
     }

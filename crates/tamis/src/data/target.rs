@@ -146,7 +146,7 @@ impl TargetEncoder {
     /// What stands for an encoder until the task is decided.
     pub fn undecided(options: &TargetOptions) -> Self {
         let kind = TargetKind::Numbers { centre: 0.0, spread: 1.0 };
-        TargetEncoder::new(options.loss.unwrap_or(LossKind::Logistic), options.huber_delta, kind)
+        TargetEncoder::new(options.loss.unwrap_or(LossKind::default_for(false)), options.huber_delta, kind)
     }
 
     /// An encoder for classes that are known before the first row; none is added later.
@@ -156,7 +156,7 @@ impl TargetEncoder {
             return Err(TargetError::OneClass { rows: 0, label });
         }
         let kind = TargetKind::Classes { single: classes.len() == 2, classes, may_grow: false };
-        Ok(TargetEncoder::new(options.loss.unwrap_or(LossKind::Logistic), options.huber_delta, kind))
+        Ok(TargetEncoder::new(options.loss.unwrap_or(LossKind::default_for(false)), options.huber_delta, kind))
     }
 
     /// Whether targets are numbers.

@@ -5,7 +5,6 @@ use thiserror::Error;
 use super::{Metrics, Scored};
 use crate::data::{Label, RawRows};
 use crate::io::{ReadError, RowStream};
-use crate::loss::LossKind;
 use crate::model::{Model, Prediction, Predictor, Task};
 
 /// A model could not be evaluated.
@@ -89,8 +88,7 @@ fn score(
             let truth = classes.iter().position(|class| class == label);
             let right = truth.is_some() && truth == prediction.class;
             let single = prediction.margins.len() == 1;
-            let probability =
-                matches!(model.loss, LossKind::Logistic | LossKind::ClippedSquared).then_some(prediction.response);
+            let probability = model.loss.facts().is_probabilistic.then_some(prediction.response);
             let binary = truth.filter(|_| single).map(|truth| (truth == 1, prediction.margins[0], probability));
             if truth.is_none() && single && strangers == UnknownClasses::Refused {
                 let known: Vec<String> = classes.iter().map(ToString::to_string).collect();

@@ -15,7 +15,7 @@ use crate::parse::missing::MissingPolicy;
 use crate::parse::schema::{ModelSchema, Schema, SchemaOptions};
 use crate::parse::svmlight::Svmlight;
 use crate::parse::vw::VowpalWabbit;
-use crate::parse::{ParseError, parse_lines};
+use crate::parse::{LineParser, ParseError, parse_lines};
 
 /// A block parsed, or the reason the stream ends here.
 pub(super) type Outcome = Result<ParsedBlock, ReadError>;
@@ -33,13 +33,25 @@ pub(super) struct ParsedBlock {
     pub(super) first_line: Option<u64>,
 }
 
-/// How the blocks of the open file are parsed.
-#[derive(Clone)]
-pub(super) enum TextParser {
-    Svmlight(MissingPolicy<Svmlight>),
-    VowpalWabbit(MissingPolicy<VowpalWabbit>),
-    Table(Arc<Table>),
-    JsonLines(JsonLines),
+/// Parses a block of the open file: rows and the number of lines.
+pub(super) type TextParser = Arc<dyn Fn(&[u8], &mut Vec<ParseError>) -> (RawRows, u32) + Send + Sync>;
+
+/// A parser of lines whose features have names.
+fn by_name(parser: impl LineParser + Send + Sync + 'static) -> TextParser {
+    Arc::new(move |bytes, errors| {
+        let mut rows = RawRows::by_name();
+        let lines = parse_lines(bytes, &parser, &mut rows, errors);
+        (rows, lines)
+    })
+}
+
+/// A parser of lines whose features have numbers.
+fn by_index(parser: impl LineParser + Send + Sync + 'static) -> TextParser {
+    Arc::new(move |bytes, errors| {
+        let mut rows = RawRows::for_text(bytes.len());
+        let lines = parse_lines(bytes, &parser, &mut rows, errors);
+        (rows, lines)
+    })
 }
 
 /// A block of bytes to parse, or rows that are already parsed.
@@ -64,19 +76,8 @@ impl Job {
                 (left_out, first_line) = (complaints, Some(first));
                 (rows, 0)
             }
-            Work::Text(bytes, TextParser::Svmlight(parser)) => {
-                let mut rows = RawRows::for_text(bytes.len());
-                let lines = parse_lines(&bytes, &parser, &mut rows, &mut errors);
-                (rows, lines.into())
-            }
             Work::Text(bytes, parser) => {
-                let mut rows = RawRows::by_name();
-                let lines = match parser {
-                    TextParser::Table(table) => table.parse(&bytes, &mut rows, &mut errors),
-                    TextParser::JsonLines(parser) => parse_lines(&bytes, &parser, &mut rows, &mut errors),
-                    TextParser::VowpalWabbit(parser) => parse_lines(&bytes, &parser, &mut rows, &mut errors),
-                    TextParser::Svmlight(_) => unreachable!("its rows go by number"),
-                };
+                let (rows, lines) = parser(&bytes, &mut errors);
                 (rows, lines.into())
             }
         };
@@ -130,12 +131,23 @@ impl Input {
     }
 
     fn open_file(&mut self, source: &Source) -> Result<OpenFile, ReadError> {
-        let kind = match source.format {
-            Format::Parquet => ColumnarKind::Parquet,
-            Format::Arrow => ColumnarKind::Ipc,
-            Format::Npz => ColumnarKind::Npz,
-            _ => return self.open_text(source),
-        };
+        let missing = self.options.columns.missing;
+        match source.format {
+            Format::Svmlight => {
+                let parser = Svmlight { zero_based: self.options.zero_based };
+                self.open_lines(source, by_index(MissingPolicy { parser, missing }))
+            }
+            Format::VowpalWabbit => self.open_lines(source, by_name(MissingPolicy { parser: VowpalWabbit, missing })),
+            Format::JsonLines => self.open_lines(source, by_name(JsonLines { missing })),
+            Format::Csv => self.open_table(source, b','),
+            Format::Tsv => self.open_table(source, b'\t'),
+            Format::Parquet => self.open_columnar(source, ColumnarKind::Parquet),
+            Format::Arrow => self.open_columnar(source, ColumnarKind::Ipc),
+            Format::Npz => self.open_columnar(source, ColumnarKind::Npz),
+        }
+    }
+
+    fn open_columnar(&mut self, source: &Source, kind: ColumnarKind) -> Result<OpenFile, ReadError> {
         let file = seekable(source, self.bytes.clone())?;
         let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
         let options = self.column_options();
@@ -146,6 +158,30 @@ impl Input {
         Ok(OpenFile::Columnar(Box::new(reader)))
     }
 
+    fn open_lines(&self, source: &Source, parser: TextParser) -> Result<OpenFile, ReadError> {
+        let opened = open(source, self.bytes.clone())?;
+        let cutter = BlockCutter::new(opened.reader, false);
+        Ok(OpenFile::Text { cutter, compression: opened.compression, parser, ahead: None })
+    }
+
+    fn open_table(&mut self, source: &Source, delimiter: u8) -> Result<OpenFile, ReadError> {
+        let opened = open(source, self.bytes.clone())?;
+        let compression = opened.compression;
+        let mut cutter = BlockCutter::new(opened.reader, true);
+        let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
+            NextBlock::Block(block) => block,
+            _ => return Err(ReadError::NoHeader { file: source.name.clone() }),
+        };
+        let (table, start) = self.table(source, &block, delimiter)?;
+        let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
+        let parser: TextParser = Arc::new(move |bytes, errors| {
+            let mut rows = RawRows::by_name();
+            let lines = table.parse(bytes, &mut rows, errors);
+            (rows, lines)
+        });
+        Ok(OpenFile::Text { cutter, compression, parser, ahead: Some((block[start..].to_vec(), lines)) })
+    }
+
     /// The options of the user, with the schema of the first table of the stream.
     fn column_options(&self) -> SchemaOptions {
         let mut options = self.options.columns.clone();
@@ -153,36 +189,8 @@ impl Input {
         options
     }
 
-    fn open_text(&mut self, source: &Source) -> Result<OpenFile, ReadError> {
-        let opened = open(source, self.bytes.clone())?;
-        let (compression, missing) = (opened.compression, self.options.columns.missing);
-        let is_table = matches!(source.format, Format::Csv | Format::Tsv);
-        let mut cutter = BlockCutter::new(opened.reader, is_table);
-        let mut ahead = None;
-        let parser = match source.format {
-            Format::VowpalWabbit => TextParser::VowpalWabbit(MissingPolicy { parser: VowpalWabbit, missing }),
-            Format::JsonLines => TextParser::JsonLines(JsonLines { missing }),
-            _ if is_table => {
-                let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
-                    NextBlock::Block(block) => block,
-                    _ => return Err(ReadError::NoHeader { file: source.name.clone() }),
-                };
-                let (table, start) = self.table(source, &block)?;
-                let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
-                ahead = Some((block[start..].to_vec(), lines));
-                TextParser::Table(Arc::new(table))
-            }
-            _ => {
-                let parser = Svmlight { zero_based: self.options.zero_based };
-                TextParser::Svmlight(MissingPolicy { parser, missing })
-            }
-        };
-        Ok(OpenFile::Text { cutter, compression, parser, ahead })
-    }
-
-    fn table(&mut self, source: &Source, block: &[u8]) -> Result<(Table, usize), ReadError> {
+    fn table(&mut self, source: &Source, block: &[u8], delimiter: u8) -> Result<(Table, usize), ReadError> {
         let file = source.name.clone();
-        let delimiter = if source.format == Format::Tsv { b'\t' } else { b',' };
         let at = |problem| ReadError::Line { file: file.clone(), line: 1, column: 1, problem };
         let (names, start) = header(block, delimiter).map_err(at)?;
         let looks = numeric_columns(&block[start..], delimiter, names.len());
@@ -221,10 +229,10 @@ impl OpenFile {
                     };
                     let is_row = error.is_row();
                     let error = ReadError::Columnar { file: source.name.clone(), source: error };
-                    match skip_bad && is_row {
-                        true => complaints.push(error.to_string()),
-                        false => return Err(error),
+                    if !(skip_bad && is_row) {
+                        return Err(error);
                     }
+                    complaints.push(error.to_string());
                 }
             }
         }

@@ -25,9 +25,9 @@ pub enum ReadError {
     NotCompressed { file: String, named: &'static str },
     #[error("{file}: this build cannot read {compression} files: the cargo feature `compression` is off")]
     CompressionOff { file: String, compression: &'static str },
-    #[error("{file}: the format is not known from the file name; use {}", names::FORMAT.with("svm|vw|csv|tsv|jsonl|parquet|arrow|npz"))]
+    #[error("{file}: the format is not known from the file name; use {}", names::FORMAT.with(super::Format::ALL.map(super::Format::name).join("|")))]
     UnknownFormat { file: String },
-    #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::EXTENSIONS)]
+    #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::known_extensions())]
     EmptyDirectory { path: PathBuf },
     #[error("{pattern}: no file matches")]
     NoMatch { pattern: String },

@@ -4,18 +4,35 @@ use std::path::{Path, PathBuf};
 
 use super::ReadError;
 
-/// A file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named for the formats")]
-pub enum Format {
-    Svmlight,
-    VowpalWabbit,
-    Csv,
-    Tsv,
-    JsonLines,
-    Parquet,
-    Arrow,
-    Npz,
+/// Makes [`Format`] of a table: one row a format, with its extensions; the first of them is its name.
+macro_rules! formats {
+    ($($Format:ident = $extensions:expr;)*) => {
+        /// A file format.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "named for the formats")]
+        pub enum Format { $($Format,)* }
+
+        impl Format {
+            /// All formats, in the order of the documentation.
+            pub const ALL: [Format; [$(stringify!($Format)),*].len()] = [$(Format::$Format),*];
+
+            /// The extensions of its files.
+            pub fn extensions(self) -> &'static [&'static str] {
+                match self { $(Format::$Format => &$extensions,)* }
+            }
+        }
+    };
+}
+
+formats! {
+    Svmlight = ["svm", "libsvm", "svmlight"];
+    VowpalWabbit = ["vw"];
+    Csv = ["csv"];
+    Tsv = ["tsv"];
+    JsonLines = ["jsonl", "ndjson"];
+    Parquet = ["parquet"];
+    Arrow = ["arrow", "feather", "ipc"];
+    Npz = ["npz"];
 }
 
 /// A compression.
@@ -30,37 +47,21 @@ pub enum Compression {
 }
 
 /// Extensions looked for in directories, for messages.
-pub(super) const EXTENSIONS: &str =
-    ".svm .libsvm .svmlight .vw .csv .tsv .jsonl .ndjson .parquet .arrow .feather .npz, each also .gz .zst .bz2 .xz";
+pub(super) fn known_extensions() -> String {
+    let formats: String =
+        Format::ALL.iter().flat_map(|format| format.extensions()).map(|one| format!(".{one} ")).collect();
+    format!("{}, each also .gz .zst .bz2 .xz", formats.trim_end())
+}
 
 impl Format {
-    /// The format called `name` on the command line, which is also the extension.
+    /// The format with this extension, which is also its name in front ends.
     pub fn from_name(name: &str) -> Option<Format> {
-        Some(match name {
-            "svm" | "libsvm" | "svmlight" => Format::Svmlight,
-            "vw" => Format::VowpalWabbit,
-            "csv" => Format::Csv,
-            "tsv" => Format::Tsv,
-            "jsonl" | "ndjson" => Format::JsonLines,
-            "parquet" => Format::Parquet,
-            "arrow" | "feather" | "ipc" => Format::Arrow,
-            "npz" => Format::Npz,
-            _ => return None,
-        })
+        Format::ALL.into_iter().find(|format| format.extensions().contains(&name))
     }
 
-    /// Its name on the command line.
+    /// Its name in front ends.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Svmlight => "svm",
-            Format::VowpalWabbit => "vw",
-            Format::Csv => "csv",
-            Format::Tsv => "tsv",
-            Format::JsonLines => "jsonl",
-            Format::Parquet => "parquet",
-            Format::Arrow => "arrow",
-            Format::Npz => "npz",
-        }
+        self.extensions()[0]
     }
 }
 
@@ -169,6 +170,15 @@ fn pattern(pattern: &str, format: Option<Format>) -> Result<Vec<Source>, ReadErr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_format_has_a_name_of_its_own() {
+        for format in Format::ALL {
+            assert!(format.extensions().iter().all(|name| Format::from_name(name) == Some(format)), "{format:?}");
+        }
+        let known = known_extensions();
+        assert!(known.starts_with(".svm .libsvm") && known.ends_with(".npz, each also .gz .zst .bz2 .xz"), "{known}");
+    }
 
     #[test]
     fn names_tell_format_and_compression() {

@@ -8,10 +8,60 @@ use crate::prox::{ElasticNetProx, NoProx, Rounding, TruncatedL1};
 use crate::recipe::{MethodParams, Recipe, ScheduleKind, Steps};
 use crate::step_size::{AdaptiveStep, Schedule};
 
-/// One of the learners.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "each arm is named for the learner it holds")]
-pub enum AnyLearner {
+/// Makes [`AnyLearner`] of a list of learners.
+macro_rules! learners {
+    ($($Arm:ident($Learner:ty),)*) => {
+        /// One of the learners.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "each arm is named for the learner it holds")]
+        pub enum AnyLearner { $($Arm($Learner),)* }
+
+        impl Learner for AnyLearner {
+            fn margin(&self, row: Row<'_>) -> f64 {
+                match self { $(AnyLearner::$Arm(learner) => learner.margin(row),)* }
+            }
+            fn learn(&mut self, example: Example<'_>) -> Step {
+                match self { $(AnyLearner::$Arm(learner) => learner.learn(example),)* }
+            }
+            /// One choice of learner for many examples: the loop itself is static.
+            fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, seen: impl FnMut(Example<'a>, Step)) {
+                match self { $(AnyLearner::$Arm(learner) => learner.learn_all(examples, seen),)* }
+            }
+            fn weight(&self, id: FeatureId) -> f64 {
+                match self { $(AnyLearner::$Arm(learner) => learner.weight(id),)* }
+            }
+            fn bias(&self) -> f64 {
+                match self { $(AnyLearner::$Arm(learner) => learner.bias(),)* }
+            }
+            fn span(&self) -> usize {
+                match self { $(AnyLearner::$Arm(learner) => learner.span(),)* }
+            }
+            fn is_idle(&self, id: FeatureId) -> bool {
+                match self { $(AnyLearner::$Arm(learner) => learner.is_idle(id),)* }
+            }
+            fn forget(&mut self, id: FeatureId) {
+                match self { $(AnyLearner::$Arm(learner) => learner.forget(id),)* }
+            }
+            fn bytes(&self) -> usize {
+                match self { $(AnyLearner::$Arm(learner) => learner.bytes(),)* }
+            }
+            fn save(&self, state: &mut State) {
+                match self { $(AnyLearner::$Arm(learner) => learner.save(state),)* }
+            }
+            fn load(&mut self, state: &mut State) -> Result<(), StateError> {
+                match self { $(AnyLearner::$Arm(learner) => learner.load(state),)* }
+            }
+            fn each_weight(&self, show: impl FnMut(FeatureId, f64)) {
+                match self { $(AnyLearner::$Arm(learner) => learner.each_weight(show),)* }
+            }
+            fn nonzeros(&self) -> usize {
+                match self { $(AnyLearner::$Arm(learner) => learner.nonzeros(),)* }
+            }
+        }
+    };
+}
+
+learners! {
     Sgd(LazySgd<NoProx, Schedule>),
     SgdAdaptive(LazySgd<NoProx, AdaptiveStep>),
     TruncatedL1(LazySgd<TruncatedL1, Schedule>),
@@ -121,68 +171,4 @@ fn schedule(steps: Steps) -> Schedule {
         _ => 0.5,
     };
     Schedule { start: steps.learning_rate, power }
-}
-
-macro_rules! each_learner {
-    ($self:ident, $learner:ident => $call:expr) => {
-        match $self {
-            AnyLearner::Sgd($learner) => $call,
-            AnyLearner::SgdAdaptive($learner) => $call,
-            AnyLearner::TruncatedL1($learner) => $call,
-            AnyLearner::GravityAdaptive($learner) => $call,
-            AnyLearner::Rounding($learner) => $call,
-            AnyLearner::RoundingAdaptive($learner) => $call,
-            AnyLearner::ElasticNetProx($learner) => $call,
-            AnyLearner::ElasticAdaptive($learner) => $call,
-            AnyLearner::DualAveraging($learner) => $call,
-            AnyLearner::Ftrl($learner) => $call,
-            AnyLearner::TopKSgd($learner) => $call,
-            AnyLearner::TopKArow($learner) => $call,
-            AnyLearner::StochasticAdmm($learner) => $call,
-            AnyLearner::ProjectedSgd($learner) => $call,
-        }
-    };
-}
-
-impl Learner for AnyLearner {
-    fn margin(&self, row: Row<'_>) -> f64 {
-        each_learner!(self, learner => learner.margin(row))
-    }
-    fn learn(&mut self, example: Example<'_>) -> Step {
-        each_learner!(self, learner => learner.learn(example))
-    }
-    /// Dispatches once for many examples, so that the loop is static.
-    fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, seen: impl FnMut(Example<'a>, Step)) {
-        each_learner!(self, learner => learner.learn_all(examples, seen))
-    }
-    fn weight(&self, id: FeatureId) -> f64 {
-        each_learner!(self, learner => learner.weight(id))
-    }
-    fn bias(&self) -> f64 {
-        each_learner!(self, learner => learner.bias())
-    }
-    fn span(&self) -> usize {
-        each_learner!(self, learner => learner.span())
-    }
-    fn is_idle(&self, id: FeatureId) -> bool {
-        each_learner!(self, learner => learner.is_idle(id))
-    }
-    fn forget(&mut self, id: FeatureId) {
-        each_learner!(self, learner => learner.forget(id))
-    }
-    fn bytes(&self) -> usize {
-        each_learner!(self, learner => learner.bytes())
-    }
-    fn save(&self, state: &mut State) {
-        each_learner!(self, learner => learner.save(state))
-    }
-    fn load(&mut self, state: &mut State) -> Result<(), StateError> {
-        each_learner!(self, learner => learner.load(state))
-    }
-    fn each_weight(&self, show: impl FnMut(FeatureId, f64)) {
-        each_learner!(self, learner => learner.each_weight(show))
-    }
-    fn nonzeros(&self) -> usize {
-        each_learner!(self, learner => learner.nonzeros())
-    }
 }

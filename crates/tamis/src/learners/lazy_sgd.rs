@@ -39,8 +39,8 @@ use crate::step_size::StepSize;
 
 /// Gradient descent with a proximal operator and a step size.
 #[derive(Clone, Debug)]
-pub struct LazySgd<S: LazyProx, R: StepSize> {
-    loss: AnyLoss,
+pub struct LazySgd<S: LazyProx, R: StepSize, L: Loss = AnyLoss> {
+    loss: L,
     rate: R,
     shrink: S,
     cells: Vec<Cell<S::Timestamp, R::Cell, R::Align>>,
@@ -77,9 +77,9 @@ impl<M: ToF64s, C: ToF64s, L: Default> ToF64s for Cell<M, C, L> {
     }
 }
 
-impl<S: LazyProx, R: StepSize> LazySgd<S, R> {
+impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
     /// A new learner. With `average`, its weights are the means of Theorem 1.2.
-    pub fn new(loss: AnyLoss, rate: R, shrink: S, intercept: bool, average: bool) -> Self {
+    pub fn new(loss: L, rate: R, shrink: S, intercept: bool, average: bool) -> Self {
         LazySgd {
             loss,
             rate,
@@ -197,7 +197,7 @@ impl<S: LazyProx, R: StepSize> LazySgd<S, R> {
     }
 }
 
-impl<S: LazyProx, R: StepSize> Learner for LazySgd<S, R> {
+impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
     fn margin(&self, row: Row<'_>) -> f64 {
         row.iter()
             .fold(self.bias(), |margin, (id, value)| margin + self.weight(id) * self.rescale_weight(id, value) * value)

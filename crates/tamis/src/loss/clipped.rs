@@ -4,7 +4,7 @@
 //! [0, 1] the loss goes on as its tangent, so the slope there is the constant 2(clip(f) − y). Caveat 1, the division of
 //! the prediction by √(number of non-zeros), is a scaling of the row: see [`crate::data::RowScale`].
 
-use super::Loss;
+use super::{Loss, LossDefinition, LossFacts, Targets};
 
 /// A miss smaller than this is one of rounding: no miss. A rate that divides by the gradients before (`auto`,
 /// `adagrad`) would make a whole step of it, whose side the last bit of a sum decides.
@@ -44,6 +44,22 @@ impl Loss for ClippedSquared {
 
     fn boundary(&self) -> f64 {
         0.5
+    }
+}
+
+impl LossDefinition for ClippedSquared {
+    const FACTS: LossFacts = LossFacts {
+        name: "clipped-squared",
+        targets: Targets::Classes,
+        is_probabilistic: true,
+        has_bounded_slope: true,
+        half_curvature: 1.0,
+        divides_rows: true,
+        metric: None,
+    };
+
+    fn build(_huber_delta: f64) -> Self {
+        ClippedSquared
     }
 }
 

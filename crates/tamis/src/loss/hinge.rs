@@ -1,6 +1,6 @@
 //! Hinge loss max(0, 1 − yf), y ∈ {−1, +1}. At the kink yf = 1 the slope is 0.
 
-use super::Loss;
+use super::{Loss, LossDefinition, LossFacts, Targets};
 
 /// The hinge loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +17,23 @@ impl Loss for Hinge {
 
     fn curvature(&self, _margin: f64, _target: f64) -> f64 {
         0.0
+    }
+}
+
+impl LossDefinition for Hinge {
+    const FACTS: LossFacts = LossFacts {
+        name: "hinge",
+        targets: Targets::Classes,
+        is_probabilistic: false,
+        has_bounded_slope: true,
+        // It has none: that of the squared loss.
+        half_curvature: 1.0,
+        divides_rows: false,
+        metric: None,
+    };
+
+    fn build(_huber_delta: f64) -> Self {
+        Hinge
     }
 }
 

@@ -1,6 +1,6 @@
 //! Huber loss: ½r² for |r| ≤ δ, δ(|r| − ½δ) beyond, with r = f − y. One outlier pulls with at most δ.
 
-use super::Loss;
+use super::{Loss, LossDefinition, LossFacts, Targets};
 
 /// The Huber loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +29,22 @@ impl Loss for Huber {
 
     fn curvature(&self, margin: f64, target: f64) -> f64 {
         if (margin - target).abs() <= self.threshold { 1.0 } else { 0.0 }
+    }
+}
+
+impl LossDefinition for Huber {
+    const FACTS: LossFacts = LossFacts {
+        name: "huber",
+        targets: Targets::Numbers,
+        is_probabilistic: false,
+        has_bounded_slope: true,
+        half_curvature: 0.5,
+        divides_rows: false,
+        metric: None,
+    };
+
+    fn build(huber_delta: f64) -> Self {
+        Huber { threshold: huber_delta }
     }
 }
 

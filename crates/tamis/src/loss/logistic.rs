@@ -1,6 +1,6 @@
 //! Logistic loss ln(1 + exp(−yf)), y ∈ {−1, +1}: margins are log-odds, responses are probabilities.
 
-use super::Loss;
+use super::{EvalMetric, Loss, LossDefinition, LossFacts, Targets};
 
 /// The logistic loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,22 @@ impl Loss for Logistic {
 
     fn response(&self, margin: f64) -> f64 {
         1.0 / (1.0 + (-margin).exp())
+    }
+}
+
+impl LossDefinition for Logistic {
+    const FACTS: LossFacts = LossFacts {
+        name: "logistic",
+        targets: Targets::Classes,
+        is_probabilistic: true,
+        has_bounded_slope: true,
+        half_curvature: 0.125,
+        divides_rows: false,
+        metric: Some(EvalMetric::LogLoss),
+    };
+
+    fn build(_huber_delta: f64) -> Self {
+        Logistic
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a wrong prediction costs: value, slope and response of a margin.
 //!
 //! A margin `f = b + w·x` is judged against a target `y`. For two classes the target is one of the two
-//! [`Loss::codes`]; for regression it is the number itself. To add a loss: one file here, one arm in [`AnyLoss`].
+//! [`Loss::codes`]; for regression it is the number itself. To add a loss, write one file with its functions and its
+//! facts ([`LossDefinition`]) and add one line to the list `losses!` below.
 
 mod clipped;
 mod hinge;
@@ -47,10 +48,106 @@ pub trait Loss: Copy {
     }
 }
 
-/// The name of a loss, as recipes and the command line write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossKind {
+/// A loss of the library: its functions, and what the rest of the library must know about it.
+pub trait LossDefinition: Loss {
+    /// The facts.
+    const FACTS: LossFacts;
+    /// The loss; `huber_delta` is the δ of the recipe, which only Huber's loss has a use for.
+    fn build(huber_delta: f64) -> Self;
+}
+
+/// What the rest of the library must know about a loss. No other place decides by the name of a loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossFacts {
+    /// The name in files and front ends: that of the struct in kebab-case.
+    pub name: &'static str,
+    /// What it can predict.
+    pub targets: Targets,
+    /// Whether [`Loss::response`] of a classifier is the probability of the positive class.
+    pub is_probabilistic: bool,
+    /// Whether its slope is bounded: if not, a step that is too long makes errors grow.
+    pub has_bounded_slope: bool,
+    /// Half of its largest second derivative.
+    pub half_curvature: f64,
+    /// Whether rows are divided by √(number of non-zeros) unless the recipe says otherwise.
+    pub divides_rows: bool,
+    /// The metric of an evaluation that is the mean of this loss, if there is one.
+    pub metric: Option<EvalMetric>,
+}
+
+/// What a loss can predict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Targets {
+    /// Classes only: targets are [`Loss::codes`].
+    Classes,
+    /// Numbers; classes only where the task says so.
+    Numbers,
+}
+
+/// A metric of an evaluation that is the mean of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvalMetric {
+    /// The log loss: margins are log-odds.
+    LogLoss,
+    /// The mean squared error, reported by its root.
+    SquaredError,
+}
+
+/// Makes [`LossKind`] and [`AnyLoss`] of a list of losses.
+macro_rules! losses {
+    ($($(#[$doc:meta])* $Loss:ident,)*) => {
+        /// A loss by name, as recipes and models have it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum LossKind { $($(#[$doc])* $Loss,)* }
+
+        impl LossKind {
+            /// All losses, in the order of the documentation.
+            pub const ALL: [LossKind; [$(stringify!($Loss)),*].len()] = [$(LossKind::$Loss),*];
+
+            /// What the loss states about itself.
+            pub const fn facts(self) -> LossFacts {
+                match self { $(LossKind::$Loss => <$Loss as LossDefinition>::FACTS,)* }
+            }
+
+            /// The loss itself.
+            pub fn build(self, huber_delta: f64) -> AnyLoss {
+                match self { $(LossKind::$Loss => AnyLoss::$Loss(<$Loss as LossDefinition>::build(huber_delta)),)* }
+            }
+        }
+
+        /// Any of the losses: one branch an example, none in the loop over its features.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "each arm is named for the loss it holds")]
+        pub enum AnyLoss { $($Loss($Loss),)* }
+
+        impl Loss for AnyLoss {
+            fn value(&self, margin: f64, target: f64) -> f64 {
+                match self { $(AnyLoss::$Loss(loss) => loss.value(margin, target),)* }
+            }
+            fn slope(&self, margin: f64, target: f64) -> f64 {
+                match self { $(AnyLoss::$Loss(loss) => loss.slope(margin, target),)* }
+            }
+            fn curvature(&self, margin: f64, target: f64) -> f64 {
+                match self { $(AnyLoss::$Loss(loss) => loss.curvature(margin, target),)* }
+            }
+            fn shortfall(&self, margin: f64, target: f64) -> f64 {
+                match self { $(AnyLoss::$Loss(loss) => loss.shortfall(margin, target),)* }
+            }
+            fn response(&self, margin: f64) -> f64 {
+                match self { $(AnyLoss::$Loss(loss) => loss.response(margin),)* }
+            }
+            fn codes(&self) -> [f64; 2] {
+                match self { $(AnyLoss::$Loss(loss) => loss.codes(),)* }
+            }
+            fn boundary(&self) -> f64 {
+                match self { $(AnyLoss::$Loss(loss) => loss.boundary(),)* }
+            }
+        }
+    };
+}
+
+losses! {
     /// ln(1 + exp(−yf)); gives probabilities.
     Logistic,
     /// max(0, 1 − yf).
@@ -66,117 +163,30 @@ pub enum LossKind {
 }
 
 impl LossKind {
-    /// All losses, in the order of the documentation.
-    pub const ALL: [LossKind; 6] = [
-        LossKind::Logistic,
-        LossKind::Hinge,
-        LossKind::Squared,
-        LossKind::SquaredHinge,
-        LossKind::Huber,
-        LossKind::ClippedSquared,
-    ];
+    /// The loss where none is given.
+    pub fn default_for(is_numbers: bool) -> Self {
+        if is_numbers { LossKind::Squared } else { LossKind::Logistic }
+    }
 
-    /// The name on the command line.
+    /// The name in files and front ends.
     pub fn name(self) -> &'static str {
-        match self {
-            LossKind::Logistic => "logistic",
-            LossKind::Hinge => "hinge",
-            LossKind::Squared => "squared",
-            LossKind::SquaredHinge => "squared-hinge",
-            LossKind::Huber => "huber",
-            LossKind::ClippedSquared => "clipped-squared",
-        }
+        self.facts().name
     }
 
     /// Whether the loss only makes sense for classes.
     pub fn needs_classes(self) -> bool {
-        matches!(self, LossKind::Logistic | LossKind::Hinge | LossKind::SquaredHinge | LossKind::ClippedSquared)
+        self.facts().targets == Targets::Classes
     }
 
-    /// Whether the loss only makes sense for numbers.
+    /// Whether labels that could be classes are numbers to this loss.
     pub fn needs_numbers(self) -> bool {
-        matches!(self, LossKind::Squared | LossKind::Huber)
-    }
-
-    /// Whether its slope is bounded: if not, a step that is too long makes errors grow.
-    pub fn has_bounded_slope(self) -> bool {
-        !matches!(self, LossKind::Squared | LossKind::SquaredHinge)
-    }
-
-    /// Half of its largest second derivative; of the hinge, which has none, that of the squared loss.
-    pub fn half_curvature(self) -> f64 {
-        match self {
-            LossKind::Logistic => 0.125,
-            LossKind::Huber => 0.5,
-            LossKind::Squared | LossKind::SquaredHinge | LossKind::ClippedSquared | LossKind::Hinge => 1.0,
-        }
-    }
-
-    /// The loss itself; `threshold` is Huber's δ.
-    pub fn build(self, threshold: f64) -> AnyLoss {
-        match self {
-            LossKind::Logistic => AnyLoss::Logistic(Logistic),
-            LossKind::Hinge => AnyLoss::Hinge(Hinge),
-            LossKind::Squared => AnyLoss::Squared(Squared),
-            LossKind::SquaredHinge => AnyLoss::SquaredHinge(SquaredHinge),
-            LossKind::Huber => AnyLoss::Huber(Huber { threshold }),
-            LossKind::ClippedSquared => AnyLoss::ClippedSquared(ClippedSquared),
-        }
+        self.facts().targets == Targets::Numbers
     }
 }
 
 /// The number of the largest margin, of equals the first.
 pub fn argmax(margins: &[f64]) -> usize {
     (1..margins.len()).fold(0, |best, class| if margins[class] > margins[best] { class } else { best })
-}
-
-/// Any of the losses: one branch an example, none in the loop over its features.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs, reason = "each arm is named for the loss it holds")]
-pub enum AnyLoss {
-    Logistic(Logistic),
-    Hinge(Hinge),
-    Squared(Squared),
-    SquaredHinge(SquaredHinge),
-    Huber(Huber),
-    ClippedSquared(ClippedSquared),
-}
-
-macro_rules! each_loss {
-    ($self:ident, $loss:ident => $call:expr) => {
-        match $self {
-            AnyLoss::Logistic($loss) => $call,
-            AnyLoss::Hinge($loss) => $call,
-            AnyLoss::Squared($loss) => $call,
-            AnyLoss::SquaredHinge($loss) => $call,
-            AnyLoss::Huber($loss) => $call,
-            AnyLoss::ClippedSquared($loss) => $call,
-        }
-    };
-}
-
-impl Loss for AnyLoss {
-    fn value(&self, margin: f64, target: f64) -> f64 {
-        each_loss!(self, loss => loss.value(margin, target))
-    }
-    fn slope(&self, margin: f64, target: f64) -> f64 {
-        each_loss!(self, loss => loss.slope(margin, target))
-    }
-    fn curvature(&self, margin: f64, target: f64) -> f64 {
-        each_loss!(self, loss => loss.curvature(margin, target))
-    }
-    fn shortfall(&self, margin: f64, target: f64) -> f64 {
-        each_loss!(self, loss => loss.shortfall(margin, target))
-    }
-    fn response(&self, margin: f64) -> f64 {
-        each_loss!(self, loss => loss.response(margin))
-    }
-    fn codes(&self) -> [f64; 2] {
-        each_loss!(self, loss => loss.codes())
-    }
-    fn boundary(&self) -> f64 {
-        each_loss!(self, loss => loss.boundary())
-    }
 }
 
 #[cfg(test)]
@@ -222,6 +232,31 @@ mod tests {
                 let chord = share * loss.value(a, target) + (1.0 - share) * loss.value(b, target);
                 prop_assert!(middle >= 0.0 && middle <= chord + 1e-9);
             }
+        }
+    }
+
+    /// The facts of each loss agree with its functions, on a grid of margins.
+    #[test]
+    fn facts_agree_with_the_functions() {
+        let margins: Vec<f64> = (-400..=400).map(|step| f64::from(step) / 8.0).collect();
+        for kind in LossKind::ALL {
+            let (facts, loss) = (kind.facts(), kind.build(1.0));
+            let each = |f: &dyn Fn(f64, f64) -> f64| {
+                let all = loss.codes().into_iter().flat_map(|code| margins.iter().map(move |&margin| (margin, code)));
+                all.map(|(margin, code)| f(margin, code)).fold(0.0, f64::max)
+            };
+            let steepest = each(&|margin, target| loss.slope(margin, target).abs());
+            assert_eq!(facts.has_bounded_slope, steepest <= 2.0, "{kind:?}: a slope of {steepest}");
+            let curvature = each(&|margin, target| loss.curvature(margin, target));
+            let expected = if curvature > 0.0 { curvature / 2.0 } else { LossKind::Squared.facts().half_curvature };
+            assert_eq!(facts.half_curvature, expected, "{kind:?}");
+            let outside = each(&|margin, _| if (0.0..=1.0).contains(&loss.response(margin)) { 0.0 } else { 1.0 });
+            assert_eq!(facts.is_probabilistic, outside == 0.0, "{kind:?}");
+            let metric =
+                |value: f64, metric| (value - loss.value(1.5, 1.0)).abs() < 1e-12 && facts.metric == Some(metric);
+            let is_mean =
+                metric((-1.5f64).exp().ln_1p(), EvalMetric::LogLoss) || metric(0.25, EvalMetric::SquaredError);
+            assert_eq!(facts.metric.is_some(), is_mean, "{kind:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Squared loss (f − y)², without the half (Langford et al. 2009, section 1; Vowpal Wabbit): slope 2(f − y).
 
-use super::Loss;
+use super::{EvalMetric, Loss, LossDefinition, LossFacts, Targets};
 
 /// The squared loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +21,22 @@ impl Loss for Squared {
 
     fn curvature(&self, _margin: f64, _target: f64) -> f64 {
         2.0
+    }
+}
+
+impl LossDefinition for Squared {
+    const FACTS: LossFacts = LossFacts {
+        name: "squared",
+        targets: Targets::Numbers,
+        is_probabilistic: false,
+        has_bounded_slope: false,
+        half_curvature: 1.0,
+        divides_rows: false,
+        metric: Some(EvalMetric::SquaredError),
+    };
+
+    fn build(_huber_delta: f64) -> Self {
+        Squared
     }
 }
 

@@ -1,6 +1,6 @@
 //! Squared hinge loss max(0, 1 − yf)², y ∈ {−1, +1}: the loss of LIBLINEAR's L2-loss SVM.
 
-use super::Loss;
+use super::{Loss, LossDefinition, LossFacts, Targets};
 
 /// The squared hinge loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,22 @@ impl Loss for SquaredHinge {
 
     fn curvature(&self, margin: f64, target: f64) -> f64 {
         if target * margin < 1.0 { 2.0 } else { 0.0 }
+    }
+}
+
+impl LossDefinition for SquaredHinge {
+    const FACTS: LossFacts = LossFacts {
+        name: "squared-hinge",
+        targets: Targets::Classes,
+        is_probabilistic: false,
+        has_bounded_slope: false,
+        half_curvature: 1.0,
+        divides_rows: false,
+        metric: None,
+    };
+
+    fn build(_huber_delta: f64) -> Self {
+        SquaredHinge
     }
 }
 

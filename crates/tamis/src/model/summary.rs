@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Feature, Model, SizePath, SizePoint, Task};
-use crate::loss::LossKind;
+use crate::loss::EvalMetric;
 
 /// Features selected by at least this share of the paths are called stable: half-way between chance and certainty.
 pub const STABLE: f64 = 0.75;
@@ -26,9 +26,9 @@ pub enum HeadlineMetric {
 impl HeadlineMetric {
     /// The metric for a model: the error of a classifier, the RMSE of a regression by squared loss, else the loss.
     pub fn of(model: &Model) -> Self {
-        match (&model.task, model.loss) {
+        match (&model.task, model.loss.facts().metric) {
             (Task::Classes(_), _) => HeadlineMetric::Error,
-            (Task::Regression, LossKind::Squared) => HeadlineMetric::Rmse,
+            (Task::Regression, Some(EvalMetric::SquaredError)) => HeadlineMetric::Rmse,
             (Task::Regression, _) => HeadlineMetric::Loss,
         }
     }

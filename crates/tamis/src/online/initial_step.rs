@@ -27,7 +27,7 @@ pub(crate) fn limit(recipe: &Recipe, loss: LossKind) -> Option<f64> {
         MethodParams::Rda(params) => (params.gamma.is_some(), 2.0),
         _ => return None,
     };
-    (!loss.has_bounded_slope() && !is_given).then_some(most)
+    (!loss.facts().has_bounded_slope && !is_given).then_some(most)
 }
 
 /// The recipe with a first step that R² allows.

@@ -158,5 +158,4 @@ names! {
 
     // Metric learning.
     /// Boosting steps.
-    STEPS = "steps", "steps", "max_iter";
 }

@@ -15,7 +15,7 @@ pub use choices::{Count, Curve, Evidence, SamplingLaw, ScheduleKind};
 pub use error::RecipeError;
 pub use method::{Family, Method, MethodInfo, MethodParams, Schedules};
 pub use params::*;
-pub use solve::{Criterion, Provenance, SolveRecipe, Solver};
+pub use solve::{Criterion, Provenance, SolveRecipe, Solver, SolverKind};
 pub use table::{Entry, Kind, Param, Params, Range};
 
 use crate::data::{RowScale, ScaleKind, TargetOptions};
@@ -120,8 +120,8 @@ impl Recipe {
 
     /// The row scaling in force.
     pub fn row_scaling(&self) -> RowScale {
-        let by_loss = if self.loss == Some(LossKind::ClippedSquared) { RowScale::SqrtCount } else { RowScale::None };
-        self.row_scale.unwrap_or(by_loss)
+        let is_divided = self.loss.is_some_and(|loss| loss.facts().divides_rows);
+        self.row_scale.unwrap_or(if is_divided { RowScale::SqrtCount } else { RowScale::None })
     }
 
     /// Validates every parameter and their combinations.
@@ -179,8 +179,8 @@ impl Recipe {
         if self.refit {
             return self.unsupported(names::REFIT, "it fits its weights by itself, as far as that helps");
         }
-        if self.loss == Some(LossKind::ClippedSquared) {
-            let param = names::LOSS.with(LossKind::ClippedSquared.name());
+        if let Some(loss) = self.loss.filter(|loss| loss.facts().divides_rows) {
+            let param = names::LOSS.with(loss.name());
             let method = self.method.name();
             return Err(RecipeError::Unsupported { method, param, reason: "use truncated-gradient" });
         }

@@ -8,77 +8,79 @@ use super::table::{Params, Range, choices, params};
 use super::{Recipe, RecipeError};
 use crate::param::{ParamName, names};
 
-/// A solver of moments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Solver {
-    /// Least squares.
-    Ols,
-    /// Least squares with a ridge.
+/// The algorithm of a solver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolverKind {
+    /// Least squares of all features.
+    LeastSquares,
+    /// Least squares of all features with a ridge penalty.
     Ridge,
     /// Least squares, the k largest kept and refitted.
-    OlsTh,
+    Thresholded,
+    /// Features are removed while the model is fitted.
+    Annealed,
+    /// Coordinate descent with a penalty that makes weights zero.
+    Penalized,
+}
+
+/// Makes [`Solver`] of a table: one row per solver.
+macro_rules! solvers {
+    ($($(#[$doc:meta])* $Solver:ident = $name:literal, $kind:ident, $about:literal;)*) => {
+        /// A solver of moments.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Solver { $($(#[$doc])* $Solver,)* }
+
+        impl Solver {
+            /// All solvers, in the order of the documentation.
+            pub const ALL: [Solver; [$($name),*].len()] = [$(Solver::$Solver),*];
+
+            /// The name in files and front ends.
+            pub fn name(self) -> &'static str {
+                match self { $(Solver::$Solver => $name,)* }
+            }
+
+            /// One line for the help.
+            pub fn about(self) -> &'static str {
+                match self { $(Solver::$Solver => $about,)* }
+            }
+
+            /// The algorithm.
+            pub fn kind(self) -> SolverKind {
+                match self { $(Solver::$Solver => SolverKind::$kind,)* }
+            }
+        }
+    };
+}
+
+solvers! {
+    /// Least squares.
+    Ols = "ols", LeastSquares, "least squares, all features";
+    /// Least squares with a ridge.
+    Ridge = "ridge", Ridge, "ridge regression";
+    /// Least squares, the k largest kept and refitted.
+    OlsTh = "ols-th", Thresholded, "least squares, keep the k largest, refit";
     /// Feature selection with annealing.
-    Ofsa,
+    Ofsa = "ofsa", Annealed, "feature selection with annealing, refit";
     /// The lasso.
-    Lasso,
+    Lasso = "lasso", Penalized, "lasso: an L1 penalty";
     /// The elastic net.
-    ElasticNet,
+    ElasticNet = "elastic-net", Penalized, "elastic net: lasso and ridge";
     /// The minimax concave penalty.
-    Mcp,
+    Mcp = "mcp", Penalized, "minimax concave penalty: large weights are not shrunk; the default";
     /// The smoothly clipped absolute deviation.
-    Scad,
+    Scad = "scad", Penalized, "smoothly clipped absolute deviation: large weights are not shrunk";
 }
 
 impl Solver {
-    /// All solvers, in the order of the documentation.
-    pub const ALL: [Solver; 8] = [
-        Solver::Ols,
-        Solver::Ridge,
-        Solver::OlsTh,
-        Solver::Ofsa,
-        Solver::Lasso,
-        Solver::ElasticNet,
-        Solver::Mcp,
-        Solver::Scad,
-    ];
-
-    /// The name in files and front ends.
-    pub fn name(self) -> &'static str {
-        match self {
-            Solver::Ols => "ols",
-            Solver::Ridge => "ridge",
-            Solver::OlsTh => "ols-th",
-            Solver::Ofsa => "ofsa",
-            Solver::Lasso => "lasso",
-            Solver::ElasticNet => "elastic-net",
-            Solver::Mcp => "mcp",
-            Solver::Scad => "scad",
-        }
-    }
-
-    /// One line for the help.
-    pub fn about(self) -> &'static str {
-        match self {
-            Solver::Ols => "least squares, all features",
-            Solver::Ridge => "ridge regression",
-            Solver::OlsTh => "least squares, keep the k largest, refit",
-            Solver::Ofsa => "feature selection with annealing, refit",
-            Solver::Lasso => "lasso: an L1 penalty",
-            Solver::ElasticNet => "elastic net: lasso and ridge",
-            Solver::Mcp => "minimax concave penalty: large weights are not shrunk; the default",
-            Solver::Scad => "smoothly clipped absolute deviation: large weights are not shrunk",
-        }
-    }
-
     /// Whether it has a penalty λ.
     pub fn has_lambda(self) -> bool {
-        self.is_penalised() || self == Solver::Ridge
+        self.is_penalised() || self.kind() == SolverKind::Ridge
     }
 
     /// Whether its sparsity comes from a penalty.
     pub fn is_penalised(self) -> bool {
-        matches!(self, Solver::Lasso | Solver::ElasticNet | Solver::Mcp | Solver::Scad)
+        self.kind() == SolverKind::Penalized
     }
 }
 
@@ -289,6 +291,13 @@ mod tests {
         let ridge = |k, lambda| SolveRecipe { k, lambda, ..new(Solver::Ridge) };
         assert_eq!(ridge(Some(3), Some(1.0)).check(), Ok(()));
         assert!(message(ridge(Some(3), None)).ends_with("needs `lambda`"), "{}", message(ridge(Some(3), None)));
+    }
+
+    #[test]
+    fn names_are_those_of_files() {
+        for solver in Solver::ALL {
+            assert_eq!(serde_json::to_string(&solver).unwrap(), format!("\"{}\"", solver.name()));
+        }
     }
 
     #[test]

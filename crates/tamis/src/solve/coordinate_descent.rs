@@ -18,7 +18,7 @@
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Mat, Side};
 
-use super::penalty::Penalty;
+use super::penalty::{AnyPenalty, Penalty};
 use super::standardized::{Coefficients, Standardized};
 
 /// The gap, as a share of the target's variance, at which a convex problem is solved.
@@ -38,10 +38,10 @@ const ROOM: usize = 64;
 
 /// Coordinate descent for one output; starts from the last solution.
 #[derive(Clone)]
-pub(crate) struct CoordinateDescent<'a> {
+pub(crate) struct CoordinateDescent<'a, P: Penalty = AnyPenalty> {
     problem: &'a Standardized,
     output: usize,
-    penalty: Penalty,
+    penalty: P,
     /// Features of the working set, in the order they joined.
     working: Vec<usize>,
     is_working: Vec<bool>,
@@ -60,9 +60,9 @@ pub(crate) struct CoordinateDescent<'a> {
     pub(crate) sweeps: usize,
 }
 
-impl<'a> CoordinateDescent<'a> {
+impl<'a, P: Penalty> CoordinateDescent<'a, P> {
     /// Begins at β = 0.
-    pub(crate) fn new(problem: &'a Standardized, output: usize, penalty: Penalty) -> Self {
+    pub(crate) fn new(problem: &'a Standardized, output: usize, penalty: P) -> Self {
         CoordinateDescent {
             problem,
             output,
@@ -81,16 +81,16 @@ impl<'a> CoordinateDescent<'a> {
     }
 
     /// The λ from which on all coefficients are zero.
-    pub(crate) fn largest(problem: &Standardized, output: usize, penalty: Penalty) -> f64 {
+    pub(crate) fn largest(problem: &Standardized, output: usize, penalty: P) -> f64 {
         let most = problem.cross[output].iter().fold(0.0_f64, |most, s| most.max(s.abs()));
-        most / penalty.entry(1.0)
+        most / penalty.zero_threshold(1.0)
     }
 
     /// Solves for λ, starting from the last solution.
     pub(crate) fn solve(&mut self, lambda: f64) -> Coefficients {
-        let strong = self.penalty.entry(2.0 * lambda - self.lambda.min(2.0 * lambda));
+        let strong = self.penalty.zero_threshold(2.0 * lambda - self.lambda.min(2.0 * lambda));
         self.lambda = lambda;
-        let limit = self.penalty.entry(lambda);
+        let limit = self.penalty.zero_threshold(lambda);
         self.join(strong.max(limit * 0.5));
         let unit = self.problem.spread[self.output].max(0.0).sqrt();
         let mut tolerance = 1e-5 * unit;
@@ -139,7 +139,7 @@ impl<'a> CoordinateDescent<'a> {
         let mut most = 0.0_f64;
         for at in 0..count {
             let before = self.beta[at];
-            let after = penalty.threshold(self.slope[at] + before, lambda);
+            let after = penalty.prox(self.slope[at] + before, lambda);
             let step = after - before;
             if step != 0.0 {
                 self.beta[at] = after;
@@ -200,20 +200,21 @@ impl<'a> CoordinateDescent<'a> {
     }
 
     fn is_solved(&self, unit: f64) -> bool {
-        match self.penalty.is_convex() {
-            true => self.violation() <= EXACT * unit && self.gap() <= TOLERANCE * unit * unit,
-            false => self.violation() <= VIOLATION * unit,
+        if self.penalty.is_convex() {
+            self.violation() <= EXACT * unit && self.gap() <= TOLERANCE * unit * unit
+        } else {
+            self.violation() <= VIOLATION * unit
         }
     }
 
     /// The largest violation of the optimality conditions among the working set.
     fn violation(&self) -> f64 {
-        let one = |(&beta, &slope): (&f64, &f64)| match beta == 0.0 {
-            true => (slope.abs() - self.penalty.entry(self.lambda)).max(0.0),
-            false => {
-                let (linear, quadratic) = self.penalty.piece(beta, self.lambda);
-                (slope - linear * beta.signum() - quadratic * beta).abs()
+        let one = |(&beta, &slope): (&f64, &f64)| {
+            if beta == 0.0 {
+                return (slope.abs() - self.penalty.zero_threshold(self.lambda)).max(0.0);
             }
+            let (linear, quadratic) = self.penalty.piece(beta, self.lambda);
+            (slope - linear * beta.signum() - quadratic * beta).abs()
         };
         self.beta.iter().zip(&self.slope).map(one).fold(0.0, f64::max)
     }
@@ -301,12 +302,18 @@ impl<'a> CoordinateDescent<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::penalty::{ElasticNet, Lasso, Mcp, Scad};
     use super::super::standardized::Output;
     use super::*;
     use crate::moments::Comoments;
 
     const Y: Output = Output { column: 0, factor: 1.0, shift: 0.0 };
-    const ALL: [Penalty; 4] = [Penalty::Lasso, Penalty::ElasticNet(0.4), Penalty::Mcp(3.0), Penalty::Scad(3.7)];
+    const ALL: [AnyPenalty; 4] = [
+        AnyPenalty::Lasso(Lasso),
+        AnyPenalty::ElasticNet(ElasticNet { l1_ratio: 0.4 }),
+        AnyPenalty::Mcp(Mcp { concavity: 3.0 }),
+        AnyPenalty::Scad(Scad { concavity: 3.7 }),
+    ];
 
     /// Correlated columns, four of which matter.
     fn problem(rows: usize, size: usize) -> Standardized {
@@ -321,18 +328,18 @@ mod tests {
     }
 
     /// The conditions of optimality, checked over all features from S itself.
-    fn worst_violation(problem: &Standardized, penalty: Penalty, lambda: f64, found: &Coefficients) -> f64 {
+    fn worst_violation(problem: &Standardized, penalty: AnyPenalty, lambda: f64, found: &Coefficients) -> f64 {
         let mut beta = vec![0.0; problem.size()];
         found.iter().for_each(|&(j, value)| beta[j] = value);
         let gradient = |j: usize| {
             problem.cross[0][j] - problem.row(j).iter().zip(&beta).map(|(entry, beta)| entry * beta).sum::<f64>()
         };
-        let one = |j: usize| match beta[j] == 0.0 {
-            true => (gradient(j).abs() - penalty.entry(lambda)).max(0.0),
-            false => {
-                let (linear, quadratic) = penalty.piece(beta[j], lambda);
-                (gradient(j) - linear * beta[j].signum() - quadratic * beta[j]).abs()
+        let one = |j: usize| {
+            if beta[j] == 0.0 {
+                return (gradient(j).abs() - penalty.zero_threshold(lambda)).max(0.0);
             }
+            let (linear, quadratic) = penalty.piece(beta[j], lambda);
+            (gradient(j) - linear * beta[j].signum() - quadratic * beta[j]).abs()
         };
         (0..problem.size()).map(one).fold(0.0, f64::max)
     }
@@ -359,7 +366,7 @@ mod tests {
     #[test]
     fn the_gap_bounds_the_distance_to_the_optimum() {
         let problem = problem(300, 20);
-        for penalty in [Penalty::Lasso, Penalty::ElasticNet(0.5)] {
+        for penalty in [Lasso.into(), AnyPenalty::from(ElasticNet { l1_ratio: 0.5 })] {
             let mut descent = CoordinateDescent::new(&problem, 0, penalty);
             let lambda = 0.1 * CoordinateDescent::largest(&problem, 0, penalty);
             let found = descent.solve(lambda);
@@ -380,10 +387,10 @@ mod tests {
     #[test]
     fn warm_and_cold_starts_agree() {
         let problem = problem(300, 30);
-        let lambda = 0.05 * CoordinateDescent::largest(&problem, 0, Penalty::Lasso);
-        let mut warm = CoordinateDescent::new(&problem, 0, Penalty::Lasso);
+        let lambda = 0.05 * CoordinateDescent::largest(&problem, 0, Lasso);
+        let mut warm = CoordinateDescent::new(&problem, 0, Lasso);
         [8.0, 4.0, 2.0].iter().for_each(|factor| drop(warm.solve(factor * lambda)));
-        let (warm, cold) = (warm.solve(lambda), CoordinateDescent::new(&problem, 0, Penalty::Lasso).solve(lambda));
+        let (warm, cold) = (warm.solve(lambda), CoordinateDescent::new(&problem, 0, Lasso).solve(lambda));
         assert_eq!(warm.len(), cold.len());
         assert!(warm.iter().zip(&cold).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-5));
     }

@@ -5,7 +5,7 @@
 //! | `standardized.rs` | the least-squares problem on standardised columns |
 //! | `ols.rs` | `ols`, `ridge`, `ols-th` by Cholesky |
 //! | `fsa.rs` | `ofsa`: feature selection with annealing |
-//! | `penalty.rs`, `coordinate_descent.rs` | `lasso`, `elastic-net`, `mcp`, `scad` by coordinate descent |
+//! | `penalty/`, `coordinate_descent.rs` | `lasso`, `elastic-net`, `mcp`, `scad` by coordinate descent |
 //! | `path.rs` | models of many sizes |
 //! | `criteria.rs` | information criteria and cross-validation |
 //! | `build_model.rs` | the targets to predict, and the finished model |
@@ -35,18 +35,20 @@ mod criteria;
 mod fsa;
 mod ols;
 mod path;
-mod penalty;
+pub mod penalty;
 mod standardized;
 
-pub use penalty::Penalty;
+pub use standardized::Linear;
 
 use serde::Serialize;
 use thiserror::Error;
 
 use self::build_model::Task;
+use self::coordinate_descent::CoordinateDescent;
 use self::criteria::{Scored, cross_validate, freedoms, score};
 use self::path::{Fit, Grid, exactly, fits, grid};
-use self::standardized::Standardized;
+use self::penalty::Penalty;
+use self::standardized::{Output, Standardized};
 use crate::io::memory_of_this_machine;
 use crate::model::Model;
 use crate::moments::{Comoments, Moments};
@@ -170,6 +172,20 @@ pub fn solve(moments: &Moments, recipe: &SolveRecipe, options: SolveOptions) -> 
     threads.install(|| solve_here(moments, recipe, options.path))
 }
 
+/// The linear function of one target that minimises ½·MSE + Σ P(β; λ), β the weights on standardised columns. It takes any
+/// penalty, also one that no recipe names; `target` and `features` are columns of the moments.
+pub fn solve_penalized(
+    sums: &Comoments,
+    target: usize,
+    features: &[usize],
+    penalty: impl Penalty,
+    lambda: f64,
+) -> Linear {
+    let output = Output { column: target, factor: 1.0, shift: 0.0 };
+    let problem = Standardized::new(sums, features, &[output]);
+    problem.linear(0, &CoordinateDescent::new(&problem, 0, penalty).solve(lambda))
+}
+
 fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Result<Solved, SolveError> {
     let total = moments.total();
     let task = Task::of(moments, &total, recipe.target.as_deref())?;
@@ -243,10 +259,10 @@ fn traces(moments: &Moments, problem: &Standardized, fits: &[Fit], chosen: usize
 /// The memory needed: the full correlation matrix and a working copy of it.
 fn check_memory(features: u64) -> Result<(), SolveError> {
     let (needed, limit) = (features.saturating_mul(features).saturating_mul(16), memory_of_this_machine());
-    match needed > limit {
-        true => Err(SolveError::TooWide { features, needed: needed >> 20, limit: limit >> 20 }),
-        false => Ok(()),
+    if needed > limit {
+        return Err(SolveError::TooWide { features, needed: needed >> 20, limit: limit >> 20 });
     }
+    Ok(())
 }
 
 /// The largest size that cross-validation can compare: below the number of training rows of every fold. With more

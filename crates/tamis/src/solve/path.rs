@@ -14,9 +14,9 @@ use rayon::prelude::*;
 use super::coordinate_descent::CoordinateDescent;
 use super::fsa::anneal;
 use super::ols::{Nested, least_squares, ranked};
-use super::penalty::Penalty;
+use super::penalty::{AnyPenalty, Penalty};
 use super::standardized::{Coefficients, Standardized};
-use crate::recipe::{SolveRecipe, Solver};
+use crate::recipe::{SolveRecipe, SolverKind};
 
 /// Values of λ on a path, from the largest to this share of it.
 const STEPS: usize = 100;
@@ -59,14 +59,9 @@ pub(crate) enum Grid {
     Whole,
 }
 
-/// The penalty of a recipe.
-pub(crate) fn penalty_of(recipe: &SolveRecipe) -> Penalty {
-    match recipe.method {
-        Solver::ElasticNet => Penalty::ElasticNet(recipe.l1_ratio()),
-        Solver::Mcp => Penalty::Mcp(recipe.concavity()),
-        Solver::Scad => Penalty::Scad(recipe.concavity()),
-        _ => Penalty::Lasso,
-    }
+/// The penalty of a recipe for a solver that has one.
+fn penalty_of(recipe: &SolveRecipe) -> AnyPenalty {
+    AnyPenalty::of(recipe).unwrap_or_else(|| panic!("{} has no penalty", recipe.method.name()))
 }
 
 /// λ from the largest down to `share` of it.
@@ -85,13 +80,13 @@ fn largest(problem: &Standardized, recipe: &SolveRecipe) -> f64 {
 /// The grid of candidate models for a criterion.
 pub(crate) fn grid(problem: &Standardized, recipe: &SolveRecipe) -> Grid {
     let most = problem.size().min((problem.rows - 1.0).max(1.0) as usize);
-    match recipe.method {
-        Solver::Ols => Grid::Whole,
-        Solver::OlsTh => Grid::Sizes(sizes(most, SIZES)),
-        Solver::Ofsa => Grid::Sizes(sizes(most, ANNEALED_SIZES)),
+    match recipe.method.kind() {
+        SolverKind::LeastSquares => Grid::Whole,
+        SolverKind::Thresholded => Grid::Sizes(sizes(most, SIZES)),
+        SolverKind::Annealed => Grid::Sizes(sizes(most, ANNEALED_SIZES)),
         // A ridge of the size of S itself down to almost nothing.
-        Solver::Ridge => Grid::Penalties((0..40).map(|step| 10.0 * 10f64.powf(-f64::from(step) / 5.0)).collect()),
-        _ => {
+        SolverKind::Ridge => Grid::Penalties((0..40).map(|step| 10.0 * 10f64.powf(-f64::from(step) / 5.0)).collect()),
+        SolverKind::Penalized => {
             let largest = largest(problem, recipe);
             Grid::Penalties(penalties(largest, end(problem, largest)))
         }
@@ -132,14 +127,14 @@ pub(crate) fn fits(problem: &Standardized, recipe: &SolveRecipe, grid: &Grid) ->
             let all: Vec<usize> = (0..problem.size()).collect();
             vec![plain(least_squares(problem, &all, 0.0))]
         }
-        Grid::Sizes(sizes) if recipe.method == Solver::Ofsa => {
+        Grid::Sizes(sizes) if recipe.method.kind() == SolverKind::Annealed => {
             sizes.par_iter().map(|&size| plain(anneal(problem, size))).collect()
         }
         Grid::Sizes(sizes) => {
             let nested = Nested::thresholded(problem, 0.0);
             sizes.par_iter().map(|&size| plain(nested.refit(size))).collect()
         }
-        Grid::Penalties(list) if recipe.method == Solver::Ridge => {
+        Grid::Penalties(list) if recipe.method.kind() == SolverKind::Ridge => {
             list.par_iter().map(|&penalty| ridge(problem, penalty, recipe.k)).collect()
         }
         Grid::Penalties(list) => {
@@ -161,15 +156,15 @@ fn ridge(problem: &Standardized, penalty: f64, k: Option<usize>) -> Fit {
 /// The models on the path to exactly `k` features; the last one has them.
 pub(crate) fn exactly(problem: &Standardized, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
     let plain = |coefficients| vec![Fit { penalty: None, coefficients }];
-    match recipe.method {
-        Solver::Ofsa => plain(anneal(problem, k)),
-        Solver::Ols | Solver::OlsTh => {
+    match recipe.method.kind() {
+        SolverKind::Annealed => plain(anneal(problem, k)),
+        SolverKind::LeastSquares | SolverKind::Thresholded => {
             let all: Vec<usize> = (0..problem.size()).collect();
             let order = ranked(problem.size(), &least_squares(problem, &all, 0.0));
             plain(least_squares(problem, &order[..k], 0.0))
         }
-        Solver::Ridge => vec![ridge(problem, recipe.lambda.unwrap_or_default(), Some(k))],
-        _ => walk_to(problem, recipe, k),
+        SolverKind::Ridge => vec![ridge(problem, recipe.lambda.unwrap_or_default(), Some(k))],
+        SolverKind::Penalized => walk_to(problem, recipe, k),
     }
 }
 
@@ -250,9 +245,10 @@ impl<'a> PathSolver<'a> {
     }
 
     fn finished(&self, fit: Fit) -> Fit {
-        match self.recipe.refit {
-            true => Fit { coefficients: least_squares(self.problem, &fit.support(), 0.0), ..fit },
-            false => fit,
+        if self.recipe.refit {
+            Fit { coefficients: least_squares(self.problem, &fit.support(), 0.0), ..fit }
+        } else {
+            fit
         }
     }
 
@@ -277,6 +273,7 @@ impl<'a> PathSolver<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recipe::Solver;
 
     #[test]
     fn penalties_fall_by_a_constant_factor() {

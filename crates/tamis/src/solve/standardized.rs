@@ -51,10 +51,11 @@ pub(crate) type Coefficients = Vec<(usize, f64)>;
 
 /// A linear function in the units of the data.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Linear {
-    pub(crate) intercept: f64,
+pub struct Linear {
+    /// The intercept.
+    pub intercept: f64,
     /// Columns of the moments and their weights.
-    pub(crate) weights: Vec<(usize, f64)>,
+    pub weights: Vec<(usize, f64)>,
 }
 
 impl Standardized {

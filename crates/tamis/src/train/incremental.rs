@@ -37,8 +37,7 @@ impl Training {
             memory: u64::MAX,
             ..FitOptions::default()
         };
-        let default_loss = if spec == TargetSpec::Numbers { LossKind::Squared } else { LossKind::Logistic };
-        let loss = recipe.loss.unwrap_or(default_loss);
+        let loss = recipe.loss.unwrap_or(LossKind::default_for(spec == TargetSpec::Numbers));
         let is_needed = recipe.scaling() != ScaleKind::None || initial_step::limit(recipe, loss).is_some();
         let plan = BufferPlan::incremental(recipe, is_needed);
         let mut training = Training::with_plan(recipe, &options, plan, None);

@@ -57,6 +57,6 @@ pub(super) fn size_by_theorem(recipe: &Recipe, targets: &TargetEncoder, facts: S
     let params = params_of(recipe);
     let epsilon = params.epsilon.map_or(LOSS_SHARE * facts.loss, |epsilon| epsilon / targets.loss_unit());
     let sum: f64 = facts.scores.iter().map(|score| score.abs()).sum();
-    let spread = targets.loss.half_curvature() * sum.powi(2) / facts.outputs as f64;
+    let spread = targets.loss.facts().half_curvature * sum.powi(2) / facts.outputs as f64;
     Size::Draws(draws_for(spread, epsilon, params.delta()))
 }
