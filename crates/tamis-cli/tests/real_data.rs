@@ -1,4 +1,5 @@
-//! Real data with default parameters: the fitted model is sensible. The thresholds are far from the best possible values.
+//! Real data with default parameters: the fitted model is sensible. The thresholds are far from the best possible
+//! values.
 //!
 //! The data sets lie in the folder `TAMIS_DATA`, or else in `../shared/data` beside the workspace; without them the
 //! tests say so and pass.
@@ -93,8 +94,8 @@ fn california_prices() {
     r2_above(hold_out("california"), 0.5);
 }
 
-/// Every method that learns numbers, with nothing else set, does better than their mean on rows it has not seen: no
-/// rate runs away, whatever the ranges of the columns.
+/// Every regression method with default parameters is better than the mean on held-out rows: no step size diverges,
+/// whatever the ranges of the columns.
 #[test]
 fn all_methods_learn_numbers() {
     for (name, floor) in [("housing", 0.3), ("appliances", 0.0), ("ailerons", 0.3)] {

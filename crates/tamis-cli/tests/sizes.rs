@@ -286,7 +286,8 @@ fn threads_change_no_byte() {
 #[test]
 fn the_order_of_the_rows_changes_no_byte() {
     let folder = Folder::new();
-    // Two columns that are always equal: the one that is kept must not depend on the order of the rows. Labels are text.
+    // Two columns that are always equal: the one that is kept must not depend on the order of the rows. Labels are
+    // text.
     let texts: String = (0..300)
         .map(|row| {
             let (bit, other) = (row % 2, row % 7);

@@ -1,5 +1,4 @@
-//! `tamis tune`: honest cross-validation, the same on any number of threads, a curve that can be read, a model that
-//! fits.
+//! `tamis tune`: cross-validation, the same on any number of threads, the curve file, and the fitted model.
 
 mod common;
 

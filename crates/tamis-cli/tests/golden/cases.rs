@@ -67,7 +67,7 @@ const FITS: &[(&str, &str)] = &[
     ("two-stage, k", "two.svm --method two-stage --k 15"),
     ("two-stage, three classes", "three.svm --method two-stage --passes 3"),
     (
-        "two-stage, numbers, magnitude, no polish",
+        "two-stage, numbers, magnitude, no refinement",
         "numbers.svm --method two-stage --sampling weight --n-draws 25 --refine 0 --passes 1",
     ),
     (
@@ -217,18 +217,18 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("interrupted averaged truncated-gradient", &INTERRUPTED_GRADIENT),
     ("interrupted sofs", &INTERRUPTED_SOFS),
     (
-        "ftrl goes on with new data",
+        "ftrl continues with new data",
         &["fit two.svm --method ftrl --passes 3 --quiet --out a.json --checkpoint a.tamis", GO_ON],
     ),
     (
-        "averaged sgd goes on with new data",
+        "averaged sgd continues with new data",
         &[
             "fit two.svm --method sgd --average --passes 1 --scale max-abs --quiet --out a.json --checkpoint a.tamis",
             GO_ON,
         ],
     ),
     (
-        "stabilized goes on with new data",
+        "stabilized continues with new data",
         &["fit two.svm --passes 3 --warm-start-decay 0.3 --quiet --out a.json --checkpoint a.tamis", GO_ON],
     ),
 ];

@@ -1,4 +1,5 @@
-//! What is recorded of an output: hashes of its numbers, bit for bit, and a few of the numbers, for people who compare them.
+//! What is recorded of an output: hashes of its numbers, bit for bit, and a few of the numbers, for people who compare
+//! them.
 
 use std::collections::BTreeMap;
 

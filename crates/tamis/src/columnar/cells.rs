@@ -27,7 +27,7 @@ pub(super) enum Cells {
     Small(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),
-    /// Vocabulary codes.
+    /// Codes of an Arrow dictionary.
     Coded {
         codes: Vec<usize>,
         nulls: Option<NullBuffer>,

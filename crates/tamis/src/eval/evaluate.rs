@@ -1,4 +1,4 @@
-//! A model on a stream of labelled rows: how good it is.
+//! Evaluates a model on a stream of labelled rows.
 
 use thiserror::Error;
 
@@ -7,7 +7,7 @@ use crate::data::{Label, RawRows};
 use crate::io::{ReadError, RowStream};
 use crate::model::{Model, Prediction, Predictor, Task};
 
-/// Why a model could not be measured.
+/// A model could not be evaluated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
@@ -24,16 +24,16 @@ pub enum EvalError {
     NoRows,
 }
 
-/// What a class is that the model has never seen.
+/// How classes that the model does not have are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownClasses {
-    /// An error, if the model tells two classes apart: most likely these are other data.
+    /// As an error, if the model has two classes: most likely these are other data.
     Refused,
-    /// A wrong prediction: a fold may hold the only rows of a class.
+    /// As a wrong prediction: a fold may hold the only rows of a class.
     Wrong,
 }
 
-/// Metrics a model on a stream of labelled rows.
+/// The metrics of a model on a stream of labelled rows.
 pub fn measure(model: &Model, stream: &mut RowStream, strangers: UnknownClasses) -> Result<Metrics, EvalError> {
     let mut scored = Vec::new();
     score_rows(model, stream, strangers, |row| scored.push((row.scored, row.weight)))?;
@@ -50,7 +50,7 @@ pub(super) struct JudgedRow<'a> {
     pub(super) weight: f64,
 }
 
-/// Shows every row of a stream with what the model says of it.
+/// Calls back with every row of a stream and its prediction.
 pub(super) fn score_rows(
     model: &Model,
     stream: &mut RowStream,

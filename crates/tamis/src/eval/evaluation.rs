@@ -1,4 +1,4 @@
-//! A model on labelled rows, in detail: measures with intervals, the ROC curve, calibration, who is taken for whom.
+//! The full evaluation of a model: metrics with confidence intervals, ROC curve, calibration, confusion matrix.
 //!
 //! | what | how |
 //! |---|---|
@@ -6,14 +6,14 @@
 //! | AUC | Hanley & McNeil (1982): A ± z·√((A(1−A) + (n₁−1)(A/(2−A) − A²) + (n₀−1)(2A²/(1+A) − A²))/(n₀n₁)) |
 //! | log loss, RMSE | mean ± z standard errors; of the RMSE, the root of both ends |
 //!
-//! z = 1.96: the interval holds the true value in 95 of 100 samples like this one. Rows have weights: n is (Σw)²/Σw².
+//! z = 1.96, for a confidence of 95 %. With importance weights, n is (Σw)²/Σw².
 
 use super::evaluate::score_rows;
 use super::{EvalError, FeatureFrequencies, Metrics, Scored, UnknownClasses};
 use crate::io::RowStream;
 use crate::model::Model;
 
-/// A measure and where its true value lies with a confidence of 95 %.
+/// A measure with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The measure.
@@ -24,7 +24,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Rows for which a model said about the same.
+/// A bin of rows with similar predictions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
     /// The mean prediction: a probability, or a number.
@@ -35,7 +35,7 @@ pub struct Bin {
     pub rows: u64,
 }
 
-/// All that labelled rows say about a model.
+/// The evaluation of a model on labelled rows.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// The measures.
@@ -50,22 +50,22 @@ pub struct Evaluation {
     pub rmse: Option<Interval>,
     /// False and true positive rate, from (0, 0) to (1, 1).
     pub roc: Vec<(f64, f64)>,
-    /// Predictions beside what happened, in bins of equally many rows.
+    /// Calibration: mean prediction and observed mean, in bins of equal size.
     pub calibration: Vec<Bin>,
-    /// Weight of rows by true class and predicted class; of classes the model knows.
+    /// The confusion matrix: weight of rows by true and predicted class, for the classes of the model.
     pub confusion: Vec<Vec<f64>>,
     /// How often each feature occurs in these rows.
     pub densities: FeatureFrequencies,
 }
 
 const Z: f64 = 1.959_963_984_540_054;
-/// Bins of the calibration, and rows at least in each.
+/// The number of calibration bins, and the smallest number of rows in each.
 const BINS: usize = 10;
 const ROWS_IN_BIN: usize = 10;
 /// Points of the ROC curve at most.
 const CORNERS: usize = 200;
 
-/// Judges a model by a stream of labelled rows.
+/// Evaluates a model on a stream of labelled rows.
 pub fn evaluate(model: &Model, stream: &mut RowStream) -> Result<Evaluation, EvalError> {
     let (mut scored, mut densities) = (Vec::new(), FeatureFrequencies::default());
     let classes = model.classes().len();
@@ -116,7 +116,7 @@ fn of_scored(scored: &[(Scored, f64)]) -> Evaluation {
     }
 }
 
-/// n of weighted rows.
+/// The effective number of rows.
 fn effective(weights: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), one| (sum + one, squares + one * one));
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
@@ -133,7 +133,7 @@ fn share(value: f64, n: f64) -> Interval {
     Interval { value, low: (middle - half).max(0.0), high: (middle + half).min(1.0) }
 }
 
-/// The mean of weighted numbers with its interval; nothing of nothing.
+/// The weighted mean with its interval; `None` without values.
 fn mean(numbers: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Interval> {
     let n = effective(numbers.clone().map(|one| one.1));
     let weight: f64 = numbers.clone().map(|one| one.1).sum();
@@ -185,7 +185,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.into_iter().enumerate().filter(|(at, _)| at % step == 0 || *at == last).map(|(_, point)| point).collect()
 }
 
-/// Predictions and what happened, in bins of equally many rows. A probability is needed, or a number.
+/// Calibration in bins of equal size. It needs probabilities or numbers.
 fn calibration(scored: &[(Scored, f64)]) -> Vec<Bin> {
     let mut pairs: Vec<(f64, f64, f64)> = scored
         .iter()

@@ -1,4 +1,4 @@
-//! How often features are not zero: the share of rows in which each occurs.
+//! Feature frequencies: the share of rows in which each feature is not zero.
 
 use super::EvalError;
 use crate::data::{FeatureId, FeatureKey, RawRows, Vocabulary};

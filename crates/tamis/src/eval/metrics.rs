@@ -1,8 +1,8 @@
-//! Error, AUC, log loss, RMSE and R² over predictions with their truth.
+//! Error, AUC, log loss, RMSE and R² of predictions.
 
 use serde::Serialize;
 
-/// A prediction beside the truth.
+/// A prediction with its true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scored {
     /// A number: truth, prediction.
@@ -80,7 +80,7 @@ impl Metrics {
     }
 }
 
-/// Mean −ln p of the truth, p kept within 1e-15 of 0 and 1; nothing if the loss gives no probabilities.
+/// Mean −ln p of the truth, p kept within 1e-15 of 0 and 1; `None` if the loss gives no probabilities.
 fn log_loss(binary: &[(bool, f64, Option<f64>, f64)], total: f64) -> Option<f64> {
     let mut sum = 0.0;
     for &(truth, _, probability, weight) in binary {
@@ -90,7 +90,7 @@ fn log_loss(binary: &[(bool, f64, Option<f64>, f64)], total: f64) -> Option<f64>
     (!binary.is_empty() && total > 0.0).then(|| sum / total)
 }
 
-/// Weighted area under the ROC curve of (is positive, score, weight); ties count half. Nothing with one class only.
+/// Weighted area under the ROC curve of (is positive, score, weight); ties count half. `None` with a single class.
 pub fn auc(scored: &[(bool, f64, f64)]) -> Option<f64> {
     let mut sorted = scored.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));

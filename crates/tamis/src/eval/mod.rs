@@ -1,4 +1,4 @@
-//! How good predictions are, and how much selected sets agree.
+//! Evaluation of models on labelled rows, and the stability of feature selection.
 
 mod evaluate;
 mod evaluation;

@@ -1,4 +1,5 @@
-//! How much sets of selected features agree: Cohen's κ, over and above what chance gives sets of their sizes.
+//! Stability of feature selection: Cohen's κ between selected sets, the agreement beyond chance for sets of their
+//! sizes.
 //!
 //! Source: Ma & Zheng 2016, *Stabilized sparse online learning for sparse data*, section 6.1, equation 17. For two sets
 //! over p columns, with p₁₁ columns in both, p₁₂ in the first only, p₂₁ in the second only and p₂₂ in neither,
@@ -16,8 +17,8 @@
 //!
 //! Departures: two sets that are both empty or both full agree fully, κ = 1, where the formula is 0/0 (E12). With
 //! κ ≥ −1 the paper's case of "complete disagreement" is −1 only for two halves of the columns; it is less far below
-//! zero for other sizes. Everything is worked out in whole numbers until the one division: no digits are lost for
-//! millions of columns. Cost: O(|S₁| + |S₂|) a pair.
+//! zero for other sizes. All computations use integers until the final division, so no digits are lost for
+//! millions of columns. Cost: O(|S₁| + |S₂|) per pair.
 
 use crate::data::FeatureId;
 
@@ -40,7 +41,7 @@ pub fn kappa(first: &[FeatureId], second: &[FeatureId], columns: u64) -> f64 {
     ((wide(both) + wide(neither)) * wide(columns) - chance) as f64 / (square - chance) as f64
 }
 
-/// How many ids two ascending lists share.
+/// The number of ids that two ascending lists share.
 fn shared(first: &[FeatureId], second: &[FeatureId]) -> u64 {
     let (mut left, mut right, mut count) = (0, 0, 0);
     while let (Some(a), Some(b)) = (first.get(left), second.get(right)) {
@@ -51,14 +52,14 @@ fn shared(first: &[FeatureId], second: &[FeatureId]) -> u64 {
     count
 }
 
-/// The mean of κ over all pairs of sets (eq. 17); nothing with fewer than two.
+/// The mean of κ over all pairs of sets (eq. 17); `None` with fewer than two.
 pub fn mean_kappa(sets: &[Vec<FeatureId>], columns: u64) -> Option<f64> {
     let pairs = (0..sets.len()).flat_map(|one| (one + 1..sets.len()).map(move |other| (one, other)));
     let all: Vec<f64> = pairs.map(|(one, other)| kappa(&sets[one], &sets[other], columns)).collect();
     (!all.is_empty()).then(|| mean(&all))
 }
 
-/// The mean; NaN of nothing.
+/// The mean; NaN without values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -8,7 +8,7 @@ use crate::prox::{ElasticNetProx, NoProx, Rounding, TruncatedL1};
 use crate::recipe::{MethodParams, Recipe, ScheduleKind, Steps};
 use crate::step_size::{AdaptiveStep, Schedule};
 
-/// Makes [`AnyLearner`] of a list of learners.
+/// Declares [`AnyLearner`] from a list of learners.
 macro_rules! learners {
     ($($Arm:ident($Learner:ty),)*) => {
         /// One of the learners.
@@ -23,7 +23,7 @@ macro_rules! learners {
             fn learn(&mut self, example: Example<'_>) -> Step {
                 match self { $(AnyLearner::$Arm(learner) => learner.learn(example),)* }
             }
-            /// One choice of learner for many examples: the loop itself is static.
+            /// Dispatches once for many examples, so that the loop is static.
             fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, seen: impl FnMut(Example<'a>, Step)) {
                 match self { $(AnyLearner::$Arm(learner) => learner.learn_all(examples, seen),)* }
             }

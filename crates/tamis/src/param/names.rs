@@ -1,4 +1,4 @@
-//! The table of parameter names: one row a parameter, with its flag and its name in Python where they differ.
+//! The table of parameter names: one row per parameter, with its flag and its name in Python where they differ.
 
 use super::ParamName;
 

@@ -1,7 +1,7 @@
 //! Comma- or tab-separated tables with a header; quoting as in RFC 4180.
 //!
-//! Numeric columns are features called by the column, categories are features `column=value` of value 1. How a column
-//! looks is judged from the first block of the first file; a model remembers it.
+//! A numeric column is a feature with the name of the column; categories are features `column=value` of value 1. The
+//! types of the columns are inferred from the first block of the first file, and models store them.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
@@ -9,7 +9,7 @@ use super::schema::{Role, Schema};
 use super::{LineError, Missing, ParseError, number, shown};
 use crate::data::{Label, RawRows};
 
-/// A table's shape.
+/// The schema and syntax of a table.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The columns and their roles.
@@ -98,7 +98,7 @@ fn is_missing(field: &[u8]) -> bool {
     field.is_empty() || field == b"NA" || field.eq_ignore_ascii_case(b"nan") || field == b"NULL" || field == b"null"
 }
 
-/// What became of a row.
+/// The result of a row.
 enum Outcome {
     Kept,
     LeftOut,

@@ -1,21 +1,21 @@
-//! What can be wrong with a line, in words a user can act on.
+//! Errors of a line, with advice.
 
 use thiserror::Error;
 
 use crate::param::names;
 
-/// A bad line: where in the block, and why.
+/// A line error: its position in the block, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
     /// The line within the block, from 0.
     pub line: u32,
     /// The byte within the line, from 1.
     pub column: u32,
-    /// Why.
+    /// The reason.
     pub problem: LineError,
 }
 
-/// Why a line is bad.
+/// The reason of a line error.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]

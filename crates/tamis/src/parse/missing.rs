@@ -6,9 +6,9 @@ use crate::data::RawRows;
 /// A parser of lines, and what to do about feature values (and, where rows are left out, labels) that are NaN.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MissingPolicy<P> {
-    /// The parser. It refuses NaN.
+    /// The parser, for which NaN is an error.
     pub parser: P,
-    /// What to do instead.
+    /// The policy for missing values.
     pub missing: Missing,
 }
 
@@ -38,7 +38,7 @@ fn is_nan(text: &[u8]) -> bool {
     number::whole(text).is_some_and(f64::is_nan)
 }
 
-/// The line with 0 and blanks in the place of every value that is NaN: offsets stay what they were.
+/// The line with every NaN replaced by 0 and spaces, so that offsets stay the same.
 fn zeroed(line: &[u8]) -> Vec<u8> {
     let mut copy = line.to_vec();
     for colon in memchr::memchr_iter(b':', line) {

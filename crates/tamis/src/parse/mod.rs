@@ -1,7 +1,7 @@
-//! From bytes to rows: pure functions, no I/O, fit to be fuzzed.
+//! Parsers of text formats: pure functions without I/O, which can be fuzzed.
 //!
-//! A parser gets a block of whole lines and appends rows; a bad line is taken back, told with its byte offset, and the
-//! next line goes on. Whether to stop is for the caller to say.
+//! A parser gets a block of whole lines and appends rows. A malformed line is rolled back and reported as a line error
+//! with its byte offset, and parsing continues with the next line. The caller decides whether to stop.
 
 pub mod csv;
 pub mod jsonl;
@@ -20,8 +20,8 @@ use crate::data::RawRows;
 
 /// A parser of one line.
 pub trait LineParser {
-    /// Parses `line` (without its end) as line number `number` of the block. Returns the row or nothing (a blank line
-    /// or a comment); an error carries the offset within the line.
+    /// Parses `line` (without its end) as line number `number` of the block. Returns whether there is a row (blank
+    /// lines and comments have none); an error has the offset within the line.
     fn line(&self, line: &[u8], number: u32, rows: &mut RawRows) -> Result<(), (usize, LineError)>;
 }
 
@@ -51,9 +51,9 @@ pub enum Missing {
     /// It is an error.
     #[default]
     Error,
-    /// It is zero, that is absent.
+    /// It is zero, that is, absent.
     Zero,
-    /// The whole row is left out.
+    /// The row is skipped.
     SkipRow,
 }
 

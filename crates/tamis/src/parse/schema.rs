@@ -1,4 +1,4 @@
-//! What each column of a table is: target, weight, number, category, or nothing.
+//! The schema of a table: the role of each column (target, weight, number, category or ignored).
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -6,22 +6,22 @@ use thiserror::Error;
 use super::Missing;
 use crate::param::names;
 
-/// What a column means.
+/// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The label.
     Target,
     /// The importance weight.
     Weight,
-    /// A number: one feature called by the column.
+    /// A number: one feature with the name of the column.
     Numeric,
-    /// A category: features called `column=value`.
+    /// A category: features with the names `column=value`.
     Category,
     /// Not used.
     Ignored,
 }
 
-/// Schema of a table with their roles, in the table's order.
+/// The columns of a table with their roles, in the order of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     /// The names.
@@ -30,18 +30,18 @@ pub struct Schema {
     pub roles: Vec<Role>,
 }
 
-/// What a user, or the model, says about columns.
+/// The roles of columns that the user or the model gives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaOptions {
     /// The label's column.
     pub target: Option<String>,
     /// The importance weight's column.
     pub weight: Option<String>,
-    /// Schema not to be used.
+    /// Columns to ignore.
     pub ignore: Vec<String>,
-    /// Schema that hold categories even if they look like numbers.
+    /// Columns of categories, even if they look like numbers.
     pub categorical: Vec<String>,
-    /// What the model learned from, when predicting.
+    /// The schema of the model, when predicting.
     pub known: Option<ModelSchema>,
     /// Whether rows must have a label.
     pub needs_target: bool,
@@ -49,7 +49,7 @@ pub struct SchemaOptions {
     pub missing: Missing,
 }
 
-/// Roles that a model keeps, so that new data is read as the old was.
+/// The schema that a model stores, so that new data is read as the training data was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSchema {
@@ -57,13 +57,13 @@ pub struct ModelSchema {
     pub target: Option<String>,
     /// The importance weight's column.
     pub weight: Option<String>,
-    /// Schema of numbers.
+    /// Columns of numbers.
     pub numeric: Vec<String>,
-    /// Schema of categories.
+    /// Columns of categories.
     pub categorical: Vec<String>,
 }
 
-/// A column that is not there, or is there twice.
+/// A missing or repeated column.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
@@ -79,7 +79,7 @@ pub enum SchemaError {
 const USUAL_TARGETS: [&str; 4] = ["y", "label", "target", "class"];
 
 impl Schema {
-    /// Decides every column's role. `is_numeric` tells how a column looks.
+    /// Decides the role of every column. `is_numeric` says whether a column holds numbers.
     pub fn resolve(
         names: Vec<String>,
         is_numeric: impl Fn(usize) -> bool,
@@ -115,7 +115,7 @@ impl Schema {
         Ok(Schema { names, roles })
     }
 
-    /// What a model keeps of this.
+    /// The part that a model stores.
     pub fn known(&self) -> ModelSchema {
         let with = |role| {
             let pairs = self.names.iter().zip(&self.roles);

@@ -4,7 +4,7 @@ use super::swar::{self, Count};
 use super::{LineError, LineParser, number, shown};
 use crate::data::{Label, RawRows};
 
-/// The parser and its one choice.
+/// The parser.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Svmlight {
     /// Whether index 0 is allowed.
@@ -71,12 +71,12 @@ impl Svmlight {
     }
 }
 
-/// What the numbers of a row look like, from those read so far.
+/// The shape of the numbers of a row, from those read so far.
 #[derive(Default)]
 struct Habits {
     index: Count,
     decimals: Count,
-    /// Whether a value was not like 0.25: the others are not tried so.
+    /// Whether a value did not have the form 0.25; the fast path is then not tried for later values.
     other: bool,
 }
 

@@ -1,10 +1,10 @@
 //! Short numbers eight bytes at a time: the fast path of svmlight text.
 //!
-//! Digits are counted and joined in a word, with a few multiplications. Where the next number begins depends on how many
-//! there were, and waiting for that count would take longer than going byte by byte. So the count is guessed, as that of
-//! the number before, and the guess is tested: a processor runs ahead of a test it has learned to foresee, and the next
-//! number is begun before this one is done. Measured against bytes alone, on one core: 1.37 times as fast on text-like
-//! rows, 1.3 on tf-idf; where numbers are longer than seven digits a row goes on without it after the first.
+//! Digits are counted and joined in a word, with a few multiplications. Where the next number begins depends on how
+//! many there were, and waiting for that count would take longer than going byte by byte. So the count is guessed, as
+//! that of the number before, and the guess is tested: a processor runs ahead of a test it has learned to foresee, and
+//! the next number is begun before this one is done. Measured against bytes alone, on one core: 1.37 times as fast on
+//! text-like rows, 1.3 on tf-idf; a row with numbers of more than seven digits continues without it.
 //!
 //! What does not fit (no digit, more than seven, fewer than eight bytes left) is `None`, and left to [`super::number`].
 
@@ -43,8 +43,8 @@ pub fn natural(text: &[u8], at: usize, count: &mut Count) -> Option<(u32, usize)
     Some((join(digits << (64 - 8 * count.0)), at + count.0 as usize))
 }
 
-/// A number like `0.25` at `at`, one digit before the point and at most seven behind, and where it ends. One division of
-/// numbers that doubles hold exactly: rounded correctly.
+/// A number like `0.25` at `at`, one digit before the point and at most seven behind, and where it ends. One division
+/// of numbers that doubles hold exactly: rounded correctly.
 #[inline(always)]
 pub fn decimal(text: &[u8], at: usize, count: &mut Count) -> Option<(f64, usize)> {
     let [first, b'.'] = text.get(at..at + 2)? else { return None };

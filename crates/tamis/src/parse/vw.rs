@@ -1,7 +1,7 @@
 //! Vowpal Wabbit text: `[label [importance]] ['tag]|namespace[:scale] name[:value] … |namespace …`.
 //!
-//! A feature of namespace `ns` is called `ns^name`, one of the nameless namespace just `name`; names are kept, never
-//! hashed away. A name that comes twice in a row counts twice, as in Vowpal Wabbit.
+//! A feature of namespace `ns` has the name `ns^name`, one of the unnamed namespace has `name`. Names are kept, not
+//! hashed. The values of a repeated name are summed, as in Vowpal Wabbit.
 
 use super::{LineError, LineParser, number, shown, utf8};
 use crate::data::{Label, RawRows};
@@ -108,7 +108,7 @@ fn finite(what: &'static str, text: &[u8], at: usize) -> Result<f64, (usize, Lin
     }
 }
 
-/// Words between blanks, with where they start.
+/// Words separated by spaces, with their offsets.
 fn words(text: &[u8]) -> Vec<(usize, &[u8])> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The choices a recipe makes by name: schedules, scaling of rows, laws of sampling.
+//! Enums of recipes: step-size schedules, sampling laws, and variants of the published algorithm.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +27,9 @@ macro_rules! named {
 }
 
 named! {
-    /// How the learning rate falls.
+    /// The learning-rate schedule.
     ScheduleKind {
-        /// Free of scale: see [`crate::step_size`].
+        /// Scale-invariant: see [`crate::step_size`].
         Auto = "auto",
         /// c.
         Constant = "constant",
@@ -45,14 +45,14 @@ named! {
 }
 
 impl ScheduleKind {
-    /// Whether each weight has a rate of its own.
+    /// Whether each weight has its own step size.
     pub fn is_adaptive(self) -> bool {
         matches!(self, ScheduleKind::Auto | ScheduleKind::Adagrad)
     }
 }
 
 named! {
-    /// What decides how likely `two-stage` samples a feature.
+    /// The sampling probabilities of `two-stage`.
     #[derive(Default)]
     SamplingLaw {
         /// Its contribution to predictions: |w_j|·√(E x_j²) (Li et al. 2017, Theorem 3).
@@ -70,7 +70,8 @@ named! {
         /// x_j ≠ 0 and the loss has a slope: the weight was really updated, as the text says.
         #[default]
         Informative = "informative",
-        /// x_j ≠ 0: the letter of Algorithms 2 and 3. With hinge loss it pulls every weight that is right to zero.
+        /// x_j ≠ 0: the letter of Algorithms 2 and 3. With hinge loss, weights of correctly predicted rows shrink to
+        /// zero.
         Present = "present",
     }
 }
@@ -88,7 +89,7 @@ named! {
 }
 
 named! {
-    /// Which way up the annealing curve stands (E2).
+    /// The orientation of the annealing curve (E2).
     #[derive(Default)]
     Curve {
         /// As in the text and Figure 2: β₀ while nothing is purged, 0 when all is.

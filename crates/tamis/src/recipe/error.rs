@@ -1,10 +1,10 @@
-//! What can be wrong with a recipe: which parameter, what was found, what was expected.
+//! Errors of recipes: the parameter, the value found and the value expected.
 
 use thiserror::Error;
 
 use crate::param::{Mention, ParamName};
 
-/// What is wrong with a recipe.
+/// An error of a recipe.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum RecipeError {
@@ -15,16 +15,16 @@ pub enum RecipeError {
         param: ParamName,
         /// Its type and range in words.
         expected: String,
-        /// What was given.
+        /// The given text.
         found: String,
     },
     /// No method has such a parameter.
     #[error("there is no parameter {name:?}")]
     Unknown {
-        /// What was given.
+        /// The given text.
         name: String,
     },
-    /// Another method has it.
+    /// The parameter belongs to another method.
     #[error("{method} has no parameter {param}; {} {}", owners.join(", "), if owners.len() == 1 { "has" } else { "have" })]
     NotOfMethod {
         /// The method.
@@ -34,25 +34,25 @@ pub enum RecipeError {
         /// The methods that have it.
         owners: Vec<&'static str>,
     },
-    /// Parameters that say the same thing are given together.
+    /// Exclusive parameters are given together.
     #[error("{} are exclusive: {reason}", list(params, "and"))]
     Exclusive {
         /// The parameters.
         params: Vec<ParamName>,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// Nothing is given where one of several parameters is needed.
+    /// One of several parameters is required.
     #[error("{what} needs {}{note}", list(params, "or"))]
     Missing {
-        /// Who needs it.
+        /// The method or parameter that requires it.
         what: Mention,
         /// One of these is needed.
         params: Vec<ParamName>,
-        /// What else is to be known, from its first comma or colon on.
+        /// A note that starts with a comma or a colon.
         note: &'static str,
     },
-    /// The method cannot do what is asked.
+    /// The method does not support a parameter.
     #[error("{method} does not support {param}: {reason}")]
     Unsupported {
         /// The method.

@@ -1,4 +1,4 @@
-//! The methods: one row a method, with its parameters and its traits.
+//! The table of methods: one row per method, with its parameters and traits.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::data::ScaleKind;
 /// How a method is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// In stages over rows that are held.
+    /// In stages over stored rows.
     Staged,
     /// One row at a time.
     Online,
@@ -18,14 +18,14 @@ pub enum Family {
     TwoStage,
 }
 
-/// Whose choice the learning-rate schedule is.
+/// Whether the learning-rate schedule can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedules {
-    /// The method's own.
+    /// The schedule is fixed by the method.
     Own,
-    /// The user's, the same rate for all weights.
+    /// Any schedule with the same step size for all weights.
     OneRate,
-    /// The user's, also schedules with a rate for each weight.
+    /// Any schedule, also with a step size per weight.
     Any,
 }
 
@@ -42,13 +42,13 @@ pub struct MethodInfo {
     pub keeps_k: bool,
     /// Whether it can learn rows as they come and give a model after any of them.
     pub partial_fit: bool,
-    /// Whose choice the schedule is.
+    /// Whether the schedule can be chosen.
     pub schedules: Schedules,
     /// The column scaling that `auto` stands for.
     pub scale: ScaleKind,
     /// Whether the order of the rows matters.
     pub follows_order: bool,
-    /// Whether it is there to be compared with, and not to get a model.
+    /// Whether the method is a baseline for comparison only.
     pub baseline: bool,
 }
 
@@ -122,7 +122,7 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Many paths on halves of the rows, stability selection down a size path of sizes.
+    /// Many paths on halves of the rows; stability selection along a size path.
     Stabilized(StabilizedParams): MethodInfo {
         name: "stabilized",
         about: "stability selection along SGD paths on subsamples (Ma & Zheng, improved): the default",
@@ -151,7 +151,7 @@ methods! {
         about: "stochastic gradient descent without a penalty; not sparse",
         ..ONLINE
     };
-    /// LazyProx by gravity every K steps, only weights within ±θ.
+    /// Shrink weights within ±θ every K steps.
     TruncatedGradient(TruncatedGradientParams): MethodInfo {
         name: "truncated-gradient",
         about: "SGD that shrinks small weights towards zero (Langford, Li & Zhang)",

@@ -1,8 +1,8 @@
-//! What to do, as plain data: a recipe names the method with its parameters, the loss, the scaling and the seed.
+//! Recipes: the method with its parameters, the loss, the scaling and the seed, as plain data.
 //!
 //! Each method has a struct of parameters ([`params`](self)), made of a table: name, type, default, range, help. The
-//! tables give checks, flags of the command line, axes of a search, and signatures and documentation in Python. Front ends
-//! set parameters by name ([`Recipe::set`]); [`Recipe::check`] looks at a recipe once; models keep it.
+//! tables give checks, flags of the command line, axes of a search, and signatures and documentation in Python. Front
+//! ends set parameters by name ([`Recipe::set`]); [`Recipe::check`] validates a recipe; models store it.
 
 mod choices;
 mod error;
@@ -23,7 +23,7 @@ use crate::loss::LossKind;
 use crate::param::{ParamName, names};
 use table::params;
 
-/// The [`StabilizedParams::row_id`] of rows that go by their number in the stream.
+/// The [`StabilizedParams::row_id`] that identifies rows by their number in the stream.
 pub const ROW_NUMBER: &str = "#row";
 
 params! {
@@ -58,7 +58,7 @@ params! {
 }
 
 impl Recipe {
-    /// A recipe for a method, all else by default.
+    /// A recipe for a method with default parameters.
     pub fn new(method: Method) -> Self {
         Recipe { method: method.with_defaults(), ..Recipe::default() }
     }
@@ -124,7 +124,7 @@ impl Recipe {
         self.row_scale.unwrap_or(if is_divided { RowScale::SqrtCount } else { RowScale::None })
     }
 
-    /// Looks at every parameter and at every pair of choices once.
+    /// Validates every parameter and their combinations.
     pub fn check(&self) -> Result<(), RecipeError> {
         self.check_ranges()?;
         self.method.params().check_ranges()?;
@@ -153,7 +153,7 @@ impl Recipe {
         }
     }
 
-    /// Whether nothing makes the model sparse.
+    /// Whether no parameter makes the model sparse.
     fn is_dense(&self) -> bool {
         let dense = matches!(self.method, MethodParams::Sgd(_)) || self.l1() == Some(0.0);
         self.k.is_none() && dense

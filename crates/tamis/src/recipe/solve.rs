@@ -1,4 +1,4 @@
-//! What to do with moments, as plain data; and where a model came from.
+//! Recipes of solvers, as plain data; and the provenance of a model.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use super::table::{Params, Range, choices, params};
 use super::{Recipe, RecipeError};
 use crate::param::{ParamName, names};
 
-/// What a solver does.
+/// The algorithm of a solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolverKind {
     /// Least squares of all features.
     LeastSquares,
-    /// Least squares of all features with a ridge.
+    /// Least squares of all features with a ridge penalty.
     Ridge,
     /// Least squares, the k largest kept and refitted.
     Thresholded,
-    /// Features leave while the model is fitted.
+    /// Features are removed while the model is fitted.
     Annealed,
     /// Coordinate descent with a penalty that makes weights zero.
     Penalized,
 }
 
-/// Makes [`Solver`] of a table: one row a solver.
+/// Makes [`Solver`] of a table: one row per solver.
 macro_rules! solvers {
     ($($(#[$doc:meta])* $Solver:ident = $name:literal, $kind:ident, $about:literal;)*) => {
-        /// How to make a model of moments.
+        /// A solver of moments.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Solver { $($(#[$doc])* $Solver,)* }
@@ -45,7 +45,7 @@ macro_rules! solvers {
                 match self { $(Solver::$Solver => $about,)* }
             }
 
-            /// What it does.
+            /// The algorithm.
             pub fn kind(self) -> SolverKind {
                 match self { $(Solver::$Solver => SolverKind::$kind,)* }
             }
@@ -84,7 +84,7 @@ impl Solver {
     }
 }
 
-/// How to choose among models of different sizes.
+/// A criterion for the size of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Criterion {
@@ -122,7 +122,7 @@ params! {
         /// λ that was found, where it was not given.
         found_lambda: Option<f64> = None;
         also
-        /// The rate at which the moments forgot.
+        /// The decay rate of the moments.
         decay: Option<f64> = None;
         also
         /// Features of the model that are products, and what they are products of.
@@ -148,7 +148,7 @@ params! {
 }
 
 impl SolveRecipe {
-    /// A recipe for a solver, all else by default.
+    /// A recipe for a solver with default parameters.
     pub fn new(method: Solver) -> Self {
         SolveRecipe { method, ..SolveRecipe::default() }
     }
@@ -177,7 +177,7 @@ impl SolveRecipe {
         SolveRecipe { criterion, ..self.clone() }
     }
 
-    /// Looks at every parameter and at every pair of choices once.
+    /// Validates every parameter and their combinations.
     pub fn check(&self) -> Result<(), RecipeError> {
         self.check_ranges()?;
         self.check_owner(names::L1_RATIO, self.l1_ratio, &[Solver::ElasticNet])?;
@@ -253,7 +253,7 @@ impl Provenance {
         }
     }
 
-    /// Looks at every number and every pair of choices once.
+    /// Validates the recipe.
     pub fn check(&self) -> Result<(), RecipeError> {
         match self {
             Provenance::Fit(recipe) => recipe.check(),

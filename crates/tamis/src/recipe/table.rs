@@ -1,4 +1,4 @@
-//! One table a struct of parameters: name, type, default, range and help of each field.
+//! Tables of parameters: name, type, default, range and help of each field.
 //!
 //! [`params!`](crate::recipe::table) makes the struct of the table, with its `Default`, its form in files and its
 //! [`Params`]: what front ends need to set parameters by name, to show them and to make flags of them.
@@ -260,7 +260,7 @@ pub trait Params {
     /// Sets a parameter from text. `Ok(false)` says that there is no such parameter.
     fn assign(&mut self, name: &str, text: &str) -> Result<bool, RecipeError>;
 
-    /// Whether every number lies in its interval.
+    /// Checks that every number lies in its interval.
     fn check_ranges(&self) -> Result<(), RecipeError> {
         for entry in self.entries() {
             if let Some(number) = entry.number.filter(|number| !entry.param.range.contains(*number)) {

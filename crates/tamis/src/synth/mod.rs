@@ -1,4 +1,4 @@
-//! Data whose truth is known: which columns matter, with which weights, and the error no rule can beat.
+//! Synthetic data with known coefficients: the relevant columns, their weights and the Bayes error.
 //!
 //! | kind | rows | truth |
 //! |---|---|---|
@@ -63,7 +63,7 @@ impl Row {
     }
 }
 
-/// A column that matters.
+/// A relevant column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrueFeature {
     /// The column number, from 1.
@@ -74,19 +74,19 @@ pub struct TrueFeature {
     pub share: f64,
 }
 
-/// What is true of the generated rows.
+/// The true model of the generated rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
-    /// What was asked for; its fields stand beside the others when written.
+    /// The plan; its fields are written beside the others.
     #[serde(flatten)]
     pub plan: Plan,
     /// The intercept of the linear model.
     pub intercept: f64,
-    /// The columns that matter, by ascending number.
+    /// The relevant columns, by ascending number.
     pub features: Vec<TrueFeature>,
-    /// The smallest error rate any rule can have, where there are classes and it is known.
+    /// The Bayes error, for classes and if it is known.
     pub bayes_error: Option<f64>,
-    /// What else a reader should know.
+    /// A note for readers.
     pub notes: Vec<String>,
 }
 
@@ -114,8 +114,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Writes rows from number `first` on (from 0, also beyond `n`), one after the other: the target, then all p columns.
-    /// Rows are made side by side, which changes none of them.
+    /// Writes rows from number `first` on (from 0, also beyond `n`), one after the other: the target, then all p
+    /// columns. Rows are made side by side, which changes none of them.
     ///
     /// # Panics
     /// If `cells` does not hold whole rows of p + 1 numbers.

@@ -1,4 +1,4 @@
-//! What to generate, as plain data, and the check it must pass.
+//! Plans of synthetic data, and their validation.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// What is wrong with a plan.
+/// An error of a plan.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum SynthError {
@@ -104,7 +104,7 @@ pub struct Plan {
     pub n: usize,
     /// Columns.
     pub p: usize,
-    /// Columns that matter.
+    /// Relevant columns.
     pub k: usize,
     /// The seed of all randomness.
     pub seed: u64,
@@ -171,7 +171,7 @@ impl Plan {
         }
     }
 
-    /// Looks at every number once. What also needs the column frequencies of zipf is left to [`super::generate`].
+    /// Validates every number. What also needs the column frequencies of zipf is left to [`super::generate`].
     pub fn check(&self) -> Result<(), SynthError> {
         require("n", self.n as f64, self.n >= 1, "at least 1")?;
         require("p", self.p as f64, (1..=MOST_COLUMNS).contains(&self.p), &format!("from 1 to {MOST_COLUMNS}"))?;

@@ -1,4 +1,5 @@
-//! Text with a number to predict: rows like those of the E2006 sets (Kogan et al., NAACL 2009), every column in the truth.
+//! Text with a number to predict: rows like those of the E2006 sets (Kogan et al., NAACL 2009), every column in the
+//! truth.
 //!
 //! ```text
 //! words of a row   Poisson(m) draws, column j with probability ∝ exp(2 z_j), z_j normal     (log-normal frequencies)
@@ -6,11 +7,11 @@
 //! target           −3.5 + `signal`·x·w/σ + `noise`·normal,  w_j = s_j·normal for every column, σ the deviation of x·w
 //! ```
 //! Weights grow with s_j so that there is something to learn: with weights that know nothing of frequency most of the
-//! target would hang on columns that occur in a handful of rows.
+//! target would depend on columns that occur in a handful of rows.
 //!
-//! s_j is the share of rows with column j; m is such that Σ s_j = `nonzeros`. The defaults have the size of E2006-tfidf:
-//! 16,087 rows, 150,360 columns, 1,240 of them in a row. E2006-log1p is `p` = 4,272,227. All columns matter, so the truth
-//! that is written lists only the k of largest part |w_j|·√(E x_j²), and says so.
+//! s_j is the share of rows with column j; m is such that Σ s_j = `nonzeros`. The defaults have the size of
+//! E2006-tfidf: 16,087 rows, 150,360 columns, 1,240 of them in a row. E2006-log1p is `p` = 4,272,227. All columns
+//! matter, so the truth that is written lists only the k of largest part |w_j|·√(E x_j²), and says so.
 //!
 //! Cost: some 100 µs for a row of 1,240 columns; tables take 24 bytes a column.
 

@@ -1,12 +1,13 @@
-//! Cross-validation: every setting is learned on all folds but one and measured on that one.
+//! Cross-validation: every setting is fitted to all folds but one and evaluated on the held-out fold.
 //!
 //! For folds f = 1 … F with n_f rows and measured values e_f, a setting's value and its standard error are
 //! ```text
 //! mean = Σ n_f e_f / Σ n_f        se² = Σ n_f (e_f − mean)² / Σ n_f / (F − 1)
 //! ```
-//! which are the usual ones for equal folds; folds dealt by hash are only about equal. The size of a setting is the
-//! mean number of features its models use. All settings see the same folds. A setting whose weights grow beyond all
-//! bounds in any fold has no value and is never chosen. Cost: folds × settings fits, and as many readings of the data.
+//! which are the usual ones for equal folds; folds by hash are only about equal. The size of a setting is the
+//! mean number of features its models use. All settings see the same folds. A setting that
+//! diverges in any fold has no value and is never chosen. Cost: folds × settings fits, each with its own pass over the
+//! data.
 
 use serde::Serialize;
 
@@ -24,28 +25,28 @@ use crate::train::{FitOptions, TrainError, fit};
 pub struct CrossOptions {
     /// Folds, at least 2.
     pub folds: u32,
-    /// The seed that deals rows into folds.
+    /// The seed of the folds.
     pub seed: u64,
     /// What to compare; `None` is the error of classes or the RMSE of numbers.
     pub measure: Option<Measure>,
 }
 
-/// A setting and what it is worth.
+/// A setting and its cross-validation results.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The setting.
     pub setting: GridPoint,
-    /// The mean of the measure over folds; infinite if the setting could not be learned.
+    /// The mean of the measure over folds; infinite if the setting could not be fitted.
     pub mean: f64,
     /// Its standard error.
     pub standard_error: f64,
     /// The mean number of features.
     pub size: f64,
-    /// The folds, in order; empty if the setting could not be learned.
+    /// The folds, in order; empty if the setting could not be fitted.
     pub folds: Vec<Fold>,
 }
 
-/// What one fold said of a setting.
+/// The result of a setting on one fold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fold {
     /// The measure on the fold.
@@ -59,7 +60,7 @@ pub struct Fold {
 /// All settings of a grid with their values.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// What was measured.
+    /// The measure.
     pub measure: Measure,
     /// The settings, in the order of the grid.
     pub points: Vec<Point>,
@@ -69,7 +70,7 @@ pub struct Curve {
     pub features: u64,
 }
 
-/// Metrics every setting by cross-validation on the data of `options`, fits side by side on its threads.
+/// Evaluates every setting by cross-validation on the data of `options`, with parallel fits.
 pub fn cross_validate(
     settings: &[GridPoint],
     summary: &DataSummary,
@@ -103,7 +104,7 @@ pub fn cross_validate(
     Ok(Curve { measure, points, rows: summary.rows, features: summary.features })
 }
 
-/// Metrics and size of a model; nothing if its weights grew beyond all bounds.
+/// Metrics and size of a model; `None` if its weights diverged.
 type Outcome = Option<(Metrics, usize)>;
 
 fn one_fold(recipe: &Recipe, options: &FitOptions, fold: RowFilter) -> Result<Outcome, TuneError> {
@@ -135,7 +136,7 @@ fn point(setting: &GridPoint, outcomes: &[Outcome], measure: Measure) -> Result<
     Ok(Point { setting, mean, standard_error: (spread / (folds.len() - 1) as f64).sqrt(), size, folds })
 }
 
-/// The same job for one of several threads: no files of its own, its part of the memory.
+/// The options of one of several parallel fits: no checkpoint, and its part of the memory.
 pub(super) fn alone(options: &FitOptions, threads: usize) -> FitOptions {
     let mut alone = FitOptions { model: None, checkpoint: None, ..options.clone() };
     alone.read.threads = 1;
@@ -143,7 +144,7 @@ pub(super) fn alone(options: &FitOptions, threads: usize) -> FitOptions {
     alone
 }
 
-/// Metrics a model on the chosen rows of some data.
+/// The metrics of a model on the selected rows of some data.
 pub(super) fn measure_on(
     model: &Model,
     sources: &[Source],
@@ -156,7 +157,7 @@ pub(super) fn measure_on(
     Ok(measure(model, &mut RowStream::open(sources.to_vec(), read), strangers)?)
 }
 
-/// Standard input and pipes are gone once read.
+/// An error for standard input and pipes, which can be read only once.
 pub(super) fn can_be_read_again(sources: &[Source]) -> Result<(), TuneError> {
     let once = |source: &&Source| {
         source.path.as_ref().is_none_or(|path| std::fs::metadata(path).is_ok_and(|about| !about.is_file()))
@@ -167,7 +168,7 @@ pub(super) fn can_be_read_again(sources: &[Source]) -> Result<(), TuneError> {
     }
 }
 
-/// What was asked for, or what fits all models.
+/// The given measure, or the default of the models.
 pub(super) fn common_measure<'a>(
     asked: Option<Measure>,
     measures: impl Iterator<Item = &'a Metrics> + Clone,
@@ -238,7 +239,7 @@ mod tests {
         let axes = [Axis::new("l1", ["0.01", "100"])];
         let one = curve(&options, &axes, 1).unwrap();
         assert_eq!((one.rows, one.features, one.measure), (90, 10, Measure::Error));
-        assert_eq!((one.points[0].mean, one.points[1].size), (0.0, 0.0), "a strong pull leaves nothing");
+        assert_eq!((one.points[0].mean, one.points[1].size), (0.0, 0.0), "a strong penalty selects no feature");
         assert!(one.points[1].mean > 0.3, "and without features half is wrong: {}", one.points[1].mean);
         let rows: Vec<u64> = one.points[0].folds.iter().map(|fold| fold.rows).collect();
         let dealt = [0, 1, 2].map(|fold| (0..90).filter(|&row| fold_of(row, 3, 5) == fold).count() as u64);

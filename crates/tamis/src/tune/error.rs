@@ -1,4 +1,4 @@
-//! What can stop a search or a repetition.
+//! Errors of tuning and of repeated fits.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use crate::param::names;
 use crate::recipe::RecipeError;
 use crate::train::TrainError;
 
-/// Tuning or repeating stopped.
+/// Tuning or repeated fits failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]

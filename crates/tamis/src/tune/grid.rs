@@ -1,9 +1,9 @@
-//! What is tried when a user names no values: a grid for each method.
+//! The default grid of each method, for parameters without given values.
 //!
 //! | method | axes | where the values come from |
 //! |---|---|---|
 //! | `ftrl` | λ₁ 0.1 … 100, learning rate 0.1, 0.5 | λ₁ is compared with sums of slopes: half-decades around 3 |
-//! | `truncated-gradient` `fobos` `sadmm` | λ₁ 1e-5 … 0.1, learning rate a fifth and the whole default | λ is compared with mean slopes, which scaled columns keep below 1 |
+//! | `truncated-gradient` `fobos` `sadmm` | λ₁ 1e-5 … 0.1, learning rate a fifth of the default, and the default | λ is compared with mean slopes, which scaled columns keep below 1 |
 //! | `rda` | λ₁ 1e-5 … 0.1, γ 2, 10 | as above |
 //! | `sgd` | learning rate 1/25 … 5 of the default | nothing else to choose |
 //! | `rounding` | threshold 0.001 … 0.3 | weights of scaled columns |
@@ -12,15 +12,15 @@
 //! | `stabilized-published` | annealing, cutoff | the grid of Ma & Zheng 2016, section 6.2 |
 //! | all others | k: p, p/2, p/4, … | the halving sizes of the features seen |
 //!
-//! What the user fixed or listed is not tried again, `k` takes the place of λ₁, and a user who lists any number
-//! gets no other numbers varied: three values mean three settings.
+//! Parameters with given values are not in the grid, `k` replaces λ₁, and if the user lists values of any number, no
+//! other number is varied: three values mean three settings.
 
 use super::Axis;
 use crate::param::{ParamName, names};
 use crate::recipe::table::{Kind, Params};
 use crate::recipe::{Method, Recipe};
 
-/// The axes to try beside those `given`, for data with so many features.
+/// The default axes beside those `given`, for data with this number of features.
 pub fn default_axes(recipe: &Recipe, given: &[Axis], features: u64) -> Vec<Axis> {
     if given.iter().any(|axis| is_number(&axis.name)) {
         return Vec::new();
@@ -36,7 +36,7 @@ pub fn default_axes(recipe: &Recipe, given: &[Axis], features: u64) -> Vec<Axis>
     axes
 }
 
-/// Whether an axis varies a number of the learner.
+/// Whether an axis varies a numeric parameter of the learner.
 fn is_number(name: &str) -> bool {
     let params = Method::all_params().into_iter().filter(|param| matches!(param.kind, Kind::Number | Kind::Count));
     let learning = params.map(|param| param.name).filter(|param| *param != names::PASSES);

@@ -1,4 +1,4 @@
-//! Settings: a recipe with some of its fields changed, named by what was changed.
+//! Grid points: a recipe with some parameters changed, named by these parameters.
 //!
 //! A parameter is called as in the recipe (`l1`, `k`, `loss`, `scale` …) and its value is written as there. The tables
 //! of the recipe know the parameters and what they may hold, so a new one can be tuned at once.
@@ -50,7 +50,7 @@ pub struct GridPoint {
 }
 
 impl GridPoint {
-    /// `field value, field value`, or a word that nothing was changed.
+    /// `field value, field value`, or a text for the unchanged recipe.
     pub fn name(&self) -> String {
         let parts: Vec<String> = self.values.iter().map(|(name, value)| format!("{name} {value}")).collect();
         if parts.is_empty() { "as given".into() } else { parts.join(", ") }
@@ -62,7 +62,7 @@ impl GridPoint {
     }
 }
 
-/// Settings are kept in memory and each is learned several times: more is a slip.
+/// The largest number of settings. Each is fitted several times, so more are likely a mistake.
 const MOST_SETTINGS: usize = 10_000;
 
 /// All combinations of the axes' values, the last axis changing fastest; each is checked.

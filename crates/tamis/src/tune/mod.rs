@@ -1,13 +1,13 @@
-//! Settings chosen by cross-validation, and how far a choice can be trusted.
+//! Hyper-parameter search by cross-validation, and repeated fits.
 //!
 //! ```text
-//! recipe × axes ─ grid ─► settings ─ cross_validate ─► curve ─ choose ─► one setting
-//! recipe × runs ─ repeat ─► models ─► κ, error and size with their spread, how often each feature was selected
+//! recipe × axes ─ settings ─► grid points ─ cross_validate ─► curve ─ choose ─► one grid point
+//! recipe × runs ─ repeat ─► models ─► κ, error and size with their spread, selection frequency of each feature
 //! ```
-//! Everything goes through [`crate::train::fit`], so it holds for every method. Rows are dealt into folds and shares by
-//! a hash of their number ([`crate::data::RowFilter`]); fits run side by side, each on one thread, and results are put
-//! in order before anything is summed: the number of threads changes no bit. The rows a model is measured on never
-//! took part in its making, nor in the choice of its setting.
+//! All fits go through [`crate::train::fit`], so every method is supported. Rows are assigned to folds and subsamples
+//! by a hash of their number ([`crate::data::RowFilter`]). Fits run in parallel, each on one thread, and results are
+//! sorted before they are summed, so the number of threads changes no bit. A model is evaluated on held-out rows, which
+//! were used neither to fit it nor to choose its setting.
 
 mod cross_validation;
 mod error;
@@ -31,7 +31,7 @@ use serde::Serialize;
 
 use crate::eval::Metrics;
 
-/// What settings are compared by. Less is better.
+/// The measure by which settings are compared. Smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -56,7 +56,7 @@ impl Measure {
         }
     }
 
-    /// The measure that fits what was predicted: classes or numbers.
+    /// The default measure for classes or numbers.
     pub fn fitting(measures: &Metrics) -> Measure {
         if measures.rmse.is_some() { Measure::Rmse } else { Measure::Error }
     }

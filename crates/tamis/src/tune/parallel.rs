@@ -1,12 +1,12 @@
-//! Jobs side by side: each runs on one thread, results come back in order.
+//! Parallel jobs: each runs on one thread, and results are returned in order.
 //!
-//! Plain threads that take the next number, and no pool that steals: a fit waits now and then for threads of its own,
-//! and a stealing pool would begin the next fit in the meantime, with all its memory.
+//! Plain threads take the next job. A work-stealing pool is not used: a fit sometimes waits for its own threads, and
+//! the pool would start the next fit in the meantime, with all its memory.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Told after each job how many are done, and of how many. Called from any thread.
+/// Called after each job with the number of finished jobs and of all jobs, from any thread.
 pub type Watch<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// The results of all jobs in order, or the error of the earliest that failed. Jobs are taken in order and no more are
@@ -37,7 +37,7 @@ pub fn side_by_side<T: Send, E: Send>(
         helpers.into_iter().for_each(|helper| helper.join().expect("no job panics"));
     });
     let results = results.into_inner().expect("no thread panicked");
-    // Behind the first error there may be jobs that were never begun: they are not looked at.
+    // After the first error there may be jobs that were never started.
     results.into_iter().map_while(|result| result).collect()
 }
 

@@ -1,19 +1,19 @@
-//! One recipe learned many times, on the same rows in other orders or on other shares of the rows: what stays the same?
+//! Repeated fits of one recipe, with other orders, seeds or subsamples of the rows: how stable are its results?
 //!
 //! Source: Ma & Zheng 2016, section 6.1. The paper permutes the rows (`order`). Once a method has converged, the order
-//! is no hard test; leaving out a tenth of the rows (`subsample`) is, and it says what other data of the same kind
-//! would do.
+//! is a weak test; subsamples of nine tenths of the rows (`subsample`) are a stronger one, and estimate the variation
+//! between data sets of the same kind.
 //!
 //! | measured | how |
 //! |---|---|
 //! | κ | mean over all pairs of runs (eq. 17, see [`crate::eval::kappa`]), p = features of the data, or as given (E7) |
 //! | error | on rows the run has not seen: those left out of the subsample, one part in five kept from all orderings, or another file |
 //! | size | features used, by any class |
-//! | selected | for each feature, the share of runs that use it |
+//! | selection frequency | for each feature, the share of runs that use it |
 //!
 //! In another order only the order changes: everything else that depends on the seed stays as it is. The stabilized
-//! learner visits rows in an order made of what they hold, so that the order they come in changes nothing (κ = 1); how
-//! much depends on its own dice is what `seed` tells.
+//! learner visits rows in an order that depends on their content, so the input order changes nothing (κ = 1); use `seed`
+//! to measure the effect of its random choices.
 
 use std::collections::BTreeMap;
 
@@ -41,14 +41,14 @@ pub enum Variation {
     Subsample(f64),
 }
 
-/// How to repeat.
+/// Options of [`repeat`].
 #[derive(Clone, Debug)]
 pub struct RepeatOptions {
     /// Runs (B), at least 2.
     pub runs: u64,
-    /// What differs.
+    /// The difference between runs.
     pub by: Variation,
-    /// The seed of orders and shares.
+    /// The seed of orders and subsamples.
     pub seed: u64,
     /// The columns κ is over (p); `None` counts the features of the data.
     pub columns: Option<u64>,
@@ -80,10 +80,10 @@ pub struct Selected {
     pub weight: Option<f64>,
 }
 
-/// What the runs have in common.
+/// The results of all runs.
 #[derive(Clone, Debug)]
 pub struct Repeated {
-    /// What was measured.
+    /// The measure.
     pub measure: Measure,
     /// The runs, in order.
     pub runs: Vec<Run>,
@@ -102,7 +102,7 @@ pub struct Repeated {
 /// Parts of which one is held out when the order varies and no other file is given.
 pub(super) const HELD_OUT_OF: u32 = 5;
 
-/// Learns the recipe `runs` times on the data of `options`, side by side on its threads.
+/// Fits the recipe `runs` times to the data of `options`, in parallel.
 pub fn repeat(
     recipe: &Recipe,
     summary: &DataSummary,

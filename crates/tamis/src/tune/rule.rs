@@ -1,11 +1,11 @@
-//! Which setting of a curve to take.
+//! Rules that choose a setting from cross-validation results.
 //!
 //! Sources: Breiman, Friedman, Olshen & Stone, *Classification and Regression Trees*, 1984, section 3.4.3 (the
 //! one-standard-error rule); Ma & Zheng 2016 tune by the least error.
 //!
-//! The least error is an estimate, and so are its neighbours: settings within one standard error of it cannot be told
-//! from the best by these folds. Of those, `one-se` takes the one with the fewest features, `min` insists on the least
-//! error. Equals go to the sparser setting, then to the lower error, then to the earlier one.
+//! The least error is an estimate, and so are its neighbours: settings within one standard error of it cannot be
+//! distinguished from the best by these folds. Of those, `one-se` takes the one with the fewest features; `min` takes
+//! the setting of least error. Ties go to the sparser setting, then to the lower error, then to the earlier one.
 
 use serde::Serialize;
 

@@ -1,11 +1,11 @@
-//! A look at all rows before anything is learned: how many there are, with how many features.
+//! A first pass over the data that counts rows and features.
 
 use super::TuneError;
 use super::cross_validation::can_be_read_again;
 use crate::data::Vocabulary;
 use crate::io::{ReadError, ReadOptions, RowStream, Source};
 
-/// What the data are.
+/// Counts of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataSummary {
     /// Rows.
@@ -16,8 +16,8 @@ pub struct DataSummary {
     pub nonzeros: u64,
 }
 
-/// Looks at all rows that `read` hands on; data that can be read only once are refused before. Memory follows the
-/// number of features, or of buckets they are hashed to.
+/// Counts the rows and features of some data. Data that can be read only once are an error. Memory grows with the
+/// number of features, or of hash buckets.
 pub fn summarize(sources: &[Source], read: &ReadOptions, hash_bits: Option<u32>) -> Result<DataSummary, TuneError> {
     can_be_read_again(sources)?;
     let mut stream = RowStream::open(sources.to_vec(), read.clone());

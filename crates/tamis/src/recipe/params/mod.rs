@@ -1,4 +1,4 @@
-//! The parameters of each method: one struct a method, made of one table.
+//! The parameters of each method: one struct per method, generated from a table.
 
 mod baselines;
 mod leaders;
@@ -25,7 +25,7 @@ pub struct Steps {
     pub power: f64,
 }
 
-/// λ₁ of the methods that compare it with mean slopes, where nothing is given: 0 with a number of features.
+/// λ₁ of the methods that compare it with mean slopes, if it is not given: 0 with a given number of features.
 fn default_l1(k: Option<usize>) -> f64 {
     if k.is_some() { 0.0 } else { 1e-4 }
 }
@@ -34,7 +34,7 @@ fn default_l1(k: Option<usize>) -> f64 {
 macro_rules! scheduled {
     ($Struct:ident, $schedule:expr, $rate:expr) => {
         impl $Struct {
-            /// The step sizes in force: what is given, or the method's own.
+            /// The step sizes in force: the given ones, or those of the method.
             pub fn steps(&self) -> $crate::recipe::Steps {
                 let schedule = self.schedule.unwrap_or($schedule);
                 let rate: fn($crate::recipe::ScheduleKind) -> f64 = $rate;
@@ -46,7 +46,7 @@ macro_rules! scheduled {
 }
 use scheduled;
 
-/// c where nothing is given: 1 for c/t, else 0.5.
+/// The default of c: 1 for c/t, else 0.5.
 fn default_rate(schedule: ScheduleKind) -> f64 {
     if schedule == ScheduleKind::Inverse { 1.0 } else { 0.5 }
 }

@@ -10,7 +10,8 @@ params! {
         n_paths: Option<u32> = None, N_PATHS, Range::at_least(1.0).at_most(1024.0);
         /// Share of the earlier evidence that is dropped when training continues with new data.
         warm_start_decay: f64 = 0.0, WARM_START_DECAY, Range::at_least(0.0).at_most(1.0);
-        /// Column that identifies a row when rows are split into subsamples; #row is the row number [default: all values].
+        /// Column that identifies a row when rows are split into subsamples; #row is the row number [default: all
+        /// values].
         row_id: Option<String> = None, ROW_ID;
     }
 }
@@ -36,7 +37,7 @@ params! {
         passes: u32 = 30, PASSES, Range::at_least(1.0);
         /// Stop when no mean weight moved by more than this share of the largest over a pass; 0 is never.
         tolerance: f64 = 0.0, TOLERANCE, Range::at_least(0.0);
-        /// δ_K: a feature is judged once its evidence κ is above this; until then evidence is carried over.
+        /// δ_K: a feature can be purged once its evidence κ is above this; until then evidence is carried over.
         evidence: u32 = 0, EVIDENCE, Range::at_least(0.0);
         /// α: bursts grow to ⌈K₀·ln(1/(αd))⌉ [default: they stay at K₀].
         growth: Option<f64> = None, GROWTH, Range::above(0.0);

@@ -14,24 +14,26 @@ params! {
         first_epoch_steps: Option<u64> = None, FIRST_EPOCH_STEPS, Range::at_least(1.0).at_most(1e15);
         /// K: draws of features with replacement, the most features of the model [default: found from the data].
         n_draws: Option<u64> = None, N_DRAWS, Range::at_least(1.0).at_most(1e9);
-        /// ε: the loss that sampling may add; it determines the number of draws [default: a twentieth of the training loss].
+        /// ε: the loss that sampling may add; it determines the number of draws [default: a twentieth of the training
+        /// loss].
         epsilon: Option<f64> = None, EPSILON, Range::above(0.0);
         /// δ: the probability that sampling adds more than epsilon [default: 0.5].
         delta: Option<f64> = None, DELTA, Range::above(0.0).at_most(1.0);
         /// Sampling probabilities: by contribution |w|·√(E x²) or by weight |w|.
         sampling: SamplingLaw = SamplingLaw::Contribution, SAMPLING;
-        /// τ: how far sampled weights are moved towards the fit on the rows; 0 leaves them [default: found from the data].
+        /// τ: how far sampled weights are moved towards the fit on the rows; 0 leaves them [default: found from the
+        /// data].
         refine: Option<f64> = None, REFINE, Range::at_least(0.0);
     }
 }
 
 impl TwoStageParams {
-    /// B where the data were not asked.
+    /// B if it is not found from the data.
     pub fn radius(&self) -> f64 {
         self.radius.unwrap_or(10.0)
     }
 
-    /// η₁ where the data were not asked.
+    /// η₁ if it is not found from the data.
     pub fn learning_rate(&self) -> f64 {
         self.learning_rate.unwrap_or(0.05)
     }
