@@ -39,7 +39,7 @@ fn text_of(error: &impl std::fmt::Display) -> String {
     worded(error, python)
 }
 
-/// Anything the library complains of.
+/// An error of the library.
 pub trait Raise {
     /// The exception.
     fn raise(&self, py: Python<'_>) -> PyErr;
@@ -155,12 +155,12 @@ impl Raise for MetricError {
     }
 }
 
-/// A choice that makes no sense, in words.
+/// An exception about an invalid parameter.
 pub fn param_error(text: &str, py: Python<'_>) -> PyErr {
     raise("ParamError", text, &[], py)
 }
 
-/// What a library call gave, or its exception.
+/// The result of a library call, or its exception.
 pub trait OrRaise<T> {
     /// Turns an error into an exception.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;

@@ -1,4 +1,4 @@
-//! Learning: recipes from Python, rows of any origin, a model and perhaps the learner itself.
+//! Training from Python: recipes, input, models and incremental learners.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// What the library calls this.
+    /// The options of the library.
     pub fn options(&self, py: Python<'_>) -> PyResult<ReadOptions> {
         let missing = match self.missing.as_str() {
             "error" => Missing::Error,
@@ -60,7 +60,7 @@ impl Reading {
     }
 }
 
-/// The files meant by paths, directories and patterns.
+/// The files of paths, directories and patterns.
 pub fn sources(paths: &[String], reading: &Reading, py: Python<'_>) -> PyResult<Vec<Source>> {
     let format = match &reading.format {
         None => None,
@@ -72,7 +72,7 @@ pub fn sources(paths: &[String], reading: &Reading, py: Python<'_>) -> PyResult<
     expand(paths, format).or_raise(py)
 }
 
-/// The recipe that settings make: values as text, by the names of the tables; all else by default.
+/// The recipe of these parameters: values as text, by the names of the tables; the others have their defaults.
 pub fn recipe(mut settings: Settings, py: Python<'_>) -> PyResult<Recipe> {
     let mut recipe = Recipe::default();
     // Parameters are those of the method.
@@ -134,7 +134,7 @@ pub enum Input<'py> {
     Batches(Py<PyAny>),
 }
 
-/// What the labels are.
+/// The task.
 pub fn task_kind(name: &str, py: Python<'_>) -> PyResult<TaskKind> {
     let found = TaskKind::ALL.into_iter().find(|kind| kind.name() == name);
     found.ok_or_else(|| param_error(&format!("unknown task {name:?}"), py))
@@ -185,7 +185,7 @@ pub fn fit_any(
     Ok((model.into(), training.map(|training| PyTraining { training })))
 }
 
-/// A training to which rows are added whenever they come.
+/// Incremental training.
 #[pyclass(name = "Training", module = "tamis._core")]
 pub struct PyTraining {
     training: Training,
@@ -232,7 +232,7 @@ impl PyTraining {
         watcher.outcome(outcome, py)
     }
 
-    /// Raw scores of rows less the boundary between two classes, at the cost of the rows: no model is made.
+    /// Raw scores of rows minus the decision threshold of two classes, without building a model.
     fn scores<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let training = &self.training;
         let run = |source: &mut dyn RowSource| -> Result<Vec<f64>, TrainError> {

@@ -1,6 +1,6 @@
-//! What Python hands over as data: matrices of numpy and scipy, Arrow tables, iterators of either.
+//! Data from Python: numpy and scipy matrices, Arrow tables, and iterators of these.
 //!
-//! `tamis/_input.py` brings everything into the shape of [`Table`]; nothing is copied here but the block in hand.
+//! `tamis/_input.py` brings everything into the shape of [`Table`]; only the current block is copied here.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// Rows with all that belongs to them.
+/// Rows with labels, weights and names.
 #[derive(FromPyObject)]
 pub struct Table<'py> {
     cells: Cells<'py>,
@@ -79,7 +79,7 @@ fn slice<'a, T: Element>(array: &'a Column<'_, T>) -> PyResult<&'a [T]> {
 }
 
 impl Table<'_> {
-    /// Calls `run` with the rows as a stream, while Python goes on elsewhere.
+    /// Calls `run` with the rows as a stream, without the interpreter lock.
     pub fn read<R: Send>(self, py: Python<'_>, run: impl FnOnce(&mut dyn RowSource) -> R + Send) -> PyResult<R> {
         let classes: Vec<Label> = self.classes.into_iter().map(Label::from).collect();
         let labels = match &self.labels {
@@ -139,7 +139,7 @@ impl View<'_> {
             View::CsrSingle32(offsets, places, values, width) => rows!(Csr::new(offsets, places, values, width)),
             View::CsrSingle64(offsets, places, values, width) => rows!(Csr::new(offsets, places, values, width)),
             View::Arrow(schema, batches) => {
-                // Labels come apart: no column is one, whatever it is called.
+                // Labels are given separately: no column is the label, whatever its name.
                 let known = Some(known.unwrap_or_default());
                 let options = SchemaOptions { known, missing: Missing::Error, ..SchemaOptions::default() };
                 let failed = |source| ReadError::Columnar { file: "X".into(), source };
@@ -150,7 +150,7 @@ impl View<'_> {
     }
 }
 
-/// Rows of Arrow tables, with labels and weights that come apart.
+/// Rows of Arrow tables, with separate labels and weights.
 struct ArrowRows<'a> {
     reader: ColumnarReader,
     labels: Labels<'a>,
@@ -194,7 +194,7 @@ pub struct Batches {
     waiting: VecDeque<Block>,
     columns: Option<ModelSchema>,
     rows: u64,
-    /// What Python complained of.
+    /// The exception of the iterator.
     pub error: Option<PyErr>,
 }
 

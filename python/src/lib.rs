@@ -1,4 +1,4 @@
-//! The library for Python. What users see is in `tamis/*.py`; this is the narrow door to the core behind it.
+//! The library for Python. What users see is in `tamis/*.py`; this module connects it with the core library.
 
 mod error;
 mod fit;

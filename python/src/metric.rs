@@ -51,7 +51,7 @@ impl PyMetric {
         Ok((make, (PyBytes::new(py, &self.metric.to_bytes()),)))
     }
 
-    /// Saves the metric: the old file stays until the new one is whole.
+    /// Saves the metric. An existing file is replaced atomically.
     fn save(&self, path: PathBuf, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.metric.save(&path)).or_raise(py)
     }
@@ -66,7 +66,7 @@ impl PyMetric {
         self.metric.classes.iter().map(|label| label_object(label, py)).collect()
     }
 
-    /// The columns of the table it learned from, as JSON.
+    /// The schema of the training table, as JSON.
     #[getter]
     fn columns(&self) -> Option<String> {
         self.metric.columns.as_ref().map(|known| serde_json::to_string(known).expect("plain data becomes JSON"))
@@ -222,11 +222,11 @@ pub fn fit_metric(
         }
     };
     let fitted = watcher.outcome(outcome, py)?;
-    let told = json!({
+    let summary = json!({
         "steps": fitted.steps,
         "leave_one_out_error": fitted.leave_one_out_error,
         "notes": fitted.notes,
         "curve": fitted.curve,
     });
-    Ok((fitted.metric.into(), told.to_string()))
+    Ok((fitted.metric.into(), summary.to_string()))
 }

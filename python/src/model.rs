@@ -1,4 +1,4 @@
-//! A finished model for Python: what is in it, its file, its predictions.
+//! Models for Python: content, files and predictions.
 
 use std::path::{Path, PathBuf};
 
@@ -29,9 +29,10 @@ impl From<Model> for PyModel {
 }
 
 /// Names, weights, scales and selection frequencies of an output's features.
-type Told<'py> = (Vec<String>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
+type OutputArrays<'py> =
+    (Vec<String>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
 
-fn told<'py>(output: &Output, py: Python<'py>) -> Told<'py> {
+fn output_arrays<'py>(output: &Output, py: Python<'py>) -> OutputArrays<'py> {
     let features = &output.features;
     let array = |numbers: Vec<f64>| PyArray1::from_vec(py, numbers);
     let frequency: Option<Vec<f64>> = features.iter().map(|feature| feature.frequency).collect();
@@ -69,12 +70,13 @@ impl PyModel {
         Ok((make, (PyBytes::new(py, self.model.to_text().as_bytes()),)))
     }
 
-    /// Saves the model: the old file stays until the new one is whole.
+    /// Saves the model. An existing file is replaced atomically.
     fn save(&self, path: PathBuf, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.model.save(&path)).or_raise(py)
     }
 
-    /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the model.
+    /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the
+    /// model.
     fn report(&self, file: &str) -> String {
         of_model(&self.model, &tamis_report::ReportContext { file, ..Default::default() }).html()
     }
@@ -84,7 +86,7 @@ impl PyModel {
         self.model.to_text()
     }
 
-    /// How it was made, as JSON.
+    /// How the model was made, as JSON.
     #[getter]
     fn recipe(&self) -> String {
         serde_json::to_string(&self.model.recipe).expect("plain data becomes JSON")
@@ -111,13 +113,13 @@ impl PyModel {
         self.model.classes().iter().map(|label| label_object(label, py)).collect()
     }
 
-    /// What it saw, as JSON.
+    /// The training summary, as JSON.
     #[getter]
     fn seen(&self) -> String {
         serde_json::to_string(&self.model.seen).expect("plain data becomes JSON")
     }
 
-    /// The columns of the table it learned from, as JSON.
+    /// The schema of the training table, as JSON.
     #[getter]
     fn columns(&self) -> Option<String> {
         self.model.columns.as_ref().map(|known| serde_json::to_string(known).expect("plain data becomes JSON"))
@@ -128,13 +130,13 @@ impl PyModel {
         PyArray1::from_iter(py, self.model.outputs.iter().map(|output| output.intercept))
     }
 
-    /// For each output: names, weights, scales, stability of its features, largest effect first.
+    /// For each output: names, weights, scales and selection frequencies of its features, largest effect first.
     #[getter]
-    fn outputs<'py>(&self, py: Python<'py>) -> Vec<Told<'py>> {
-        self.model.outputs.iter().map(|output| told(output, py)).collect()
+    fn outputs<'py>(&self, py: Python<'py>) -> Vec<OutputArrays<'py>> {
+        self.model.outputs.iter().map(|output| output_arrays(output, py)).collect()
     }
 
-    /// The sizes of sizes, from all features down, without weights: JSON, or nothing.
+    /// The size path, from all features down, without weights, as JSON; `None` if there is none.
     #[getter]
     fn selection(&self) -> Option<String> {
         let mut size_path = self.model.size_path.clone()?;
@@ -142,20 +144,20 @@ impl PyModel {
         serde_json::to_string(&size_path).ok()
     }
 
-    /// How the features were drawn: JSON, or nothing.
+    /// How the features were sampled, as JSON; `None` if they were not.
     #[getter]
     fn sampling(&self) -> Option<String> {
         self.model.sampling.as_ref().map(|sampling| serde_json::to_string(sampling).expect("plain data becomes JSON"))
     }
 
-    /// The sizes that are kept whole: size, intercepts, and outputs as in `outputs`.
+    /// The sizes stored with weights: size, intercepts, and outputs as in `outputs`.
     #[getter]
-    fn sizes<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<f64>, Vec<Told<'py>>)> {
+    fn sizes<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<f64>, Vec<OutputArrays<'py>>)> {
         let steps = self.model.size_path.iter().flat_map(|size_path| &size_path.sizes);
         let kept = steps.filter(|step| !step.outputs.is_empty());
         kept.map(|step| {
             let intercepts = step.outputs.iter().map(|output| output.intercept).collect();
-            (step.size, intercepts, step.outputs.iter().map(|output| told(output, py)).collect())
+            (step.size, intercepts, step.outputs.iter().map(|output| output_arrays(output, py)).collect())
         })
         .collect()
     }

@@ -1,4 +1,4 @@
-//! Running averages for Python: rows in, sums and differences of them, models out.
+//! Moments for Python: adding rows, merging, subtracting and solving.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::input::Table;
 use crate::model::{PyModel, label_object};
 use crate::progress::Watcher;
 
-/// Moments: those that are finished, and those of rows that still come.
+/// Moments: finished ones, and those to which rows are being added.
 #[pyclass(name = "Moments", module = "tamis._core")]
 pub struct PyMoments {
     numeric: bool,
@@ -36,13 +36,13 @@ impl PyMoments {
         let mut open = open.moments()?;
         let Some(done) = &self.done else { return Ok(open) };
         let mut whole = done.clone();
-        // What has decayed joins with rows that have not.
+        // Decayed moments are merged with rows that have not decayed.
         open.decay = open.decay.or(whole.decay.filter(|rate| *rate == 0.0));
         whole.merge(&open)?;
         Ok(whole)
     }
 
-    /// Closes what is open, so that it can be changed as a whole.
+    /// Finishes the open moments, so that all can be changed together.
     fn close(&mut self) -> Result<&mut Moments, MomentsError> {
         let whole = self.whole()?;
         self.open = None;
@@ -61,7 +61,7 @@ impl PyMoments {
         Ok(PyMoments { numeric, options, done: None, open })
     }
 
-    /// Moments of the rows of files. What the labels are is in `task`.
+    /// The moments of files. `task` says how labels are read.
     #[staticmethod]
     #[pyo3(signature = (paths, reading, task, folds, decay, interactions, screen, threads))]
     #[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
@@ -120,7 +120,7 @@ impl PyMoments {
         py.detach(|| self.whole().and_then(|whole| whole.save(&path))).or_raise(py)
     }
 
-    /// Takes the rows of a table.
+    /// Adds the rows of a table.
     fn observe(&mut self, table: Table<'_>, py: Python<'_>) -> PyResult<()> {
         if self.open.is_none() {
             if self.done.as_ref().is_some_and(|done| done.decay.is_some_and(|rate| rate > 0.0)) {
@@ -170,7 +170,7 @@ impl PyMoments {
         Ok(Self::of(self.whole().or_raise(py)?))
     }
 
-    /// What there is, as JSON.
+    /// A summary, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         let whole = self.whole().or_raise(py)?;
         let names: Vec<String> = whole.columns.iter().filter(|c| c.is_feature()).map(|c| c.name()).collect();
@@ -197,7 +197,7 @@ impl PyMoments {
         whole.classes().iter().map(|label| label_object(label, py)).collect()
     }
 
-    /// The model that settings ask for, the path to it as JSON, and the model's place on it.
+    /// The model of these parameters, its solution path as JSON, and the model's index on it.
     fn solve(
         &self,
         settings: Settings,

@@ -1,4 +1,4 @@
-//! What happens between Python and a training that runs without it: reports go out, Ctrl-C comes in.
+//! Progress reports to Python, and Ctrl-C, during a training that runs without the interpreter lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tamis::train::{Observer, Progress, SizeReport};
 
-/// How often Python is asked whether Ctrl-C was pressed.
+/// How often Ctrl-C is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Watches a training for Python.
 pub struct Watcher {
-    /// Called with a vocabulary; `None` says nothing.
+    /// Called with a dict; `None` reports nothing.
     report: Option<Py<PyAny>>,
     /// Raised to end the training.
     pub stop: Arc<AtomicBool>,
-    /// What Python raised meanwhile: `KeyboardInterrupt`, or an error of `report`.
+    /// The exception raised meanwhile: `KeyboardInterrupt`, or an error of `report`.
     pub raised: Option<PyErr>,
     /// Notes for the user, to become warnings.
     pub notes: Vec<String>,
@@ -31,7 +31,7 @@ impl Watcher {
         Watcher { report, stop, raised: None, notes: Vec::new(), looked: Instant::now() }
     }
 
-    /// The outcome of a training, unless Python raised something or has something to be told.
+    /// The result of a training, or the exception that Python raised meanwhile. Notes become warnings.
     pub fn outcome<T>(self, outcome: PyResult<T>, py: Python<'_>) -> PyResult<T> {
         if let Some(raised) = self.raised {
             return Err(raised);
@@ -43,7 +43,7 @@ impl Watcher {
         Ok(value)
     }
 
-    /// Asks Python, now and then, whether Ctrl-C was pressed.
+    /// Checks from time to time whether Ctrl-C was pressed.
     pub fn look(&mut self, rows: u64) {
         self.tick(rows, None, 0);
     }
@@ -55,26 +55,26 @@ impl Watcher {
         }
     }
 
-    fn tell(&mut self, fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) {
+    fn call_report(&mut self, fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>) {
         let Some(report) = &self.report else { return };
-        let told = Python::attach(|py| {
-            let told = PyDict::new(py);
-            fill(&told)?;
-            report.call1(py, (told,)).map(drop)
+        let entries = Python::attach(|py| {
+            let entries = PyDict::new(py);
+            fill(&entries)?;
+            report.call1(py, (entries,)).map(drop)
         });
-        self.keep(told);
+        self.keep(entries);
     }
 }
 
 impl Observer for Watcher {
     fn report(&mut self, progress: &Progress) {
-        self.tell(|told| {
-            told.set_item("rows", progress.rows)?;
-            told.set_item("pass", progress.pass)?;
-            told.set_item("loss", progress.loss)?;
-            told.set_item("recent_loss", progress.recent_loss)?;
-            told.set_item("error", progress.error)?;
-            told.set_item("nonzeros", progress.nonzeros)
+        self.call_report(|entries| {
+            entries.set_item("rows", progress.rows)?;
+            entries.set_item("pass", progress.pass)?;
+            entries.set_item("loss", progress.loss)?;
+            entries.set_item("recent_loss", progress.recent_loss)?;
+            entries.set_item("error", progress.error)?;
+            entries.set_item("nonzeros", progress.nonzeros)
         });
     }
 
@@ -85,17 +85,17 @@ impl Observer for Watcher {
         self.looked = Instant::now();
         let outcome = Python::attach(|py| py.check_signals());
         self.keep(outcome);
-        self.tell(|told| {
-            told.set_item("rows", rows)?;
-            told.set_item("total", total)
+        self.call_report(|entries| {
+            entries.set_item("rows", rows)?;
+            entries.set_item("total", total)
         });
     }
 
     fn size(&mut self, report: &SizeReport) {
-        self.tell(|told| {
-            told.set_item("size", report.size)?;
-            told.set_item("loss", report.loss)?;
-            told.set_item("error", report.error)
+        self.call_report(|entries| {
+            entries.set_item("size", report.size)?;
+            entries.set_item("loss", report.loss)?;
+            entries.set_item("error", report.error)
         });
     }
 

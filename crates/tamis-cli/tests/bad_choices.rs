@@ -1,4 +1,4 @@
-//! Choices that make no sense, models that are not what they should be, and places that cannot be written.
+//! Invalid parameters, damaged models, and files that cannot be written.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// Fits with `line`; returns the complaint, after making sure that the model did not change.
+/// Fits with `line`; returns the error message, after checking that the model did not change.
 fn refused(folder: &Folder, line: &str) -> String {
     let (names, model) = (folder.names(), folder.read("model.json"));
     let run = folder.run(&format!("fit d.svm --out model.json {line}"));
@@ -27,15 +27,15 @@ fn refused(folder: &Folder, line: &str) -> String {
 fn more_threads_than_any_machine_has_are_refused() {
     let folder = folder();
     for line in ["--threads 100000", "--threads some"] {
-        let told = refused(&folder, line);
-        assert!(told.contains("--threads <N>") && told.contains("expected a whole number up to 1024"), "{told}");
+        let output = refused(&folder, line);
+        assert!(output.contains("--threads <N>") && output.contains("expected a whole number up to 1024"), "{output}");
     }
     folder.ok("fit d.svm --quiet --threads 100 --out many.json");
     assert_eq!(folder.read("many.json"), folder.read("model.json"));
 }
 
 #[test]
-fn numbers_out_of_range_are_told_with_their_interval() {
+fn numbers_out_of_range_are_reported_with_their_interval() {
     let folder = folder();
     for (flags, complaint) in [
         ("--method ftrl --l1 -1", "--l1 must be a number of at least 0, got -1"),
@@ -47,13 +47,13 @@ fn numbers_out_of_range_are_told_with_their_interval() {
         ("--passes 0", "--passes must be a whole number of at least 1, got 0"),
         ("--hash-bits 40", "--hash-bits must be a whole number of at least 1 and at most 31, got 40"),
     ] {
-        let told = refused(&folder, flags);
-        assert!(told.starts_with(&format!("tamis: {complaint}")), "{flags}: {told}");
+        let output = refused(&folder, flags);
+        assert!(output.starts_with(&format!("tamis: {complaint}")), "{flags}: {output}");
     }
 }
 
 #[test]
-fn choices_that_clash_are_told_with_advice() {
+fn exclusive_parameters_are_reported_with_advice() {
     let folder = folder();
     for (flags, complaint) in [
         ("--method ftrl --k 5 --l1 1", "--k and --l1 are exclusive: both determine how sparse the model is"),
@@ -68,13 +68,13 @@ fn choices_that_clash_are_told_with_advice() {
         ("--method sadmm --admm-rho 0", "--admm-rho must be a number above 0, got 0"),
         ("--l1 1", "stabilized has no parameter --l1; truncated-gradient, fobos, rda, ftrl, sadmm have"),
     ] {
-        let told = refused(&folder, flags);
-        assert!(told.starts_with(&format!("tamis: {complaint}")), "{flags}: {told}");
+        let output = refused(&folder, flags);
+        assert!(output.starts_with(&format!("tamis: {complaint}")), "{flags}: {output}");
     }
 }
 
 #[test]
-fn words_that_are_not_known_are_told_with_those_that_are() {
+fn unknown_names_are_reported_with_the_known_ones() {
     let folder = folder();
     for (flags, complaint) in [
         ("--method magic", "truncated-gradient"),
@@ -88,15 +88,15 @@ fn words_that_are_not_known_are_told_with_those_that_are() {
         ("--checkpoint-every 5", "--checkpoint-every requires --checkpoint FILE"),
         ("--no-such-flag", "--no-such-flag"),
     ] {
-        let told = refused(&folder, flags);
-        assert!(told.contains(complaint), "{flags}: {told}");
+        let output = refused(&folder, flags);
+        assert!(output.contains(complaint), "{flags}: {output}");
     }
-    let told = folder.run("synth magic -o x");
-    assert!(told.err.contains("unknown kind \"magic\"; expected one of") && told.err.contains("double-ring"));
+    let output = folder.run("synth magic -o x");
+    assert!(output.err.contains("unknown kind \"magic\"; expected one of") && output.err.contains("double-ring"));
 }
 
 #[test]
-fn a_rate_that_diverges_is_told_with_row_and_advice() {
+fn divergence_is_reported_with_row_and_advice() {
     let folder = folder();
     let names = folder.names();
     folder.write("line.csv", line_csv(500));
@@ -105,9 +105,9 @@ fn a_rate_that_diverges_is_told_with_row_and_advice() {
         "--method tsgd --k 2 --schedule constant --learning-rate 9",
     ] {
         let run = folder.run(&format!("fit line.csv {flags} --out new.json"));
-        let told = run.complaint();
-        assert!(told.starts_with("row ") && told.contains("is no longer a finite number"), "{told}");
-        assert!(told.ends_with("; lower --learning-rate or scale the data"), "{told}");
+        let message = run.complaint();
+        assert!(message.starts_with("row ") && message.contains("is no longer a finite number"), "{message}");
+        assert!(message.ends_with("; lower --learning-rate or scale the data"), "{message}");
     }
     assert_eq!(folder.names().len(), names.len() + 1, "no model was written");
 }
@@ -116,21 +116,21 @@ fn a_rate_that_diverges_is_told_with_row_and_advice() {
 fn a_model_must_be_one() {
     let folder = folder();
     let text = folder.text("model.json");
-    let told = |content: &str| {
+    let message = |content: &str| {
         folder.write("m.json", content);
         let complaints = ["predict m.json d.svm", "eval m.json d.svm", "inspect m.json"].map(|line| folder.run(line));
         assert!(complaints.iter().all(|run| run.complaint() == complaints[0].complaint() && run.out.is_empty()));
         complaints[0].complaint().to_string()
     };
     assert_eq!(
-        told(&text.replace("\"version\":1", "\"version\":9")),
+        message(&text.replace("\"version\":1", "\"version\":9")),
         "m.json: written by format 9, this build reads up to 1; upgrade tamis"
     );
-    assert!(told(&text.replace("\"rows\":200", "\"rows\":201")).starts_with("m.json: damaged: the checksum is"));
-    assert!(told("1 1:1\n").starts_with("m.json: not a tamis model: "));
-    assert!(told("").starts_with("m.json: not a tamis model: "));
-    assert!(told("{\"weights\": [1]}").starts_with("m.json: not a tamis model: "));
-    assert!(told(&text[..text.len() / 2]).starts_with("m.json: not a tamis model: "));
+    assert!(message(&text.replace("\"rows\":200", "\"rows\":201")).starts_with("m.json: damaged: the checksum is"));
+    assert!(message("1 1:1\n").starts_with("m.json: not a tamis model: "));
+    assert!(message("").starts_with("m.json: not a tamis model: "));
+    assert!(message("{\"weights\": [1]}").starts_with("m.json: not a tamis model: "));
+    assert!(message(&text[..text.len() / 2]).starts_with("m.json: not a tamis model: "));
     let run = folder.run("predict none.json d.svm");
     assert!(run.complaint().starts_with("none.json: No such file"));
 }
@@ -150,11 +150,11 @@ fn no_flipped_bit_of_a_model_goes_unnoticed() {
 }
 
 #[test]
-fn labels_a_model_does_not_know_are_told_with_their_line() {
+fn unknown_labels_are_reported_with_their_line() {
     let folder = folder();
     folder.write("new.svm", "0 1:1\n# more\n7 2:1\n");
-    let told = folder.run("eval model.json new.svm");
-    assert_eq!(told.complaint(), "new.svm:3: label 7 is not one the model knows (0, 1)");
+    let output = folder.run("eval model.json new.svm");
+    assert_eq!(output.complaint(), "new.svm:3: label 7 is not a class of the model (0, 1)");
     folder.write("none.vw", "| 1\n");
     assert_eq!(folder.run("eval model.json none.vw").complaint(), "none.vw:1: the row has no label");
     folder.write("line.csv", line_csv(100)).ok("fit line.csv --quiet --out line.json");
@@ -163,7 +163,7 @@ fn labels_a_model_does_not_know_are_told_with_their_line() {
 }
 
 #[test]
-fn where_the_model_goes_is_looked_at_before_learning() {
+fn the_output_path_is_checked_before_training() {
     let folder = folder();
     folder.write("sub/x", "");
     for flags in ["--out none/model.json", "--out sub", "--checkpoint none/c.tamis"] {
@@ -179,14 +179,14 @@ fn on_a_full_disk(line: &str) -> String {
 }
 
 #[test]
-fn a_full_disk_leaves_the_old_model_and_no_rubbish() {
+fn a_full_disk_leaves_the_old_model_and_no_temporary_file() {
     let folder = folder();
     let (names, model) = (folder.names(), folder.read("model.json"));
     assert!(model.len() > 1024);
     let run = folder.shell(&on_a_full_disk("fit d.svm --quiet --seed 1 --out model.json"));
-    let told = run.complaint();
-    assert!(told.starts_with("model.json: cannot be written: File too large"), "{told}");
-    assert!(told.ends_with("what was there before is unchanged"), "{told}");
+    let message = run.complaint();
+    assert!(message.starts_with("model.json: cannot be written: File too large"), "{message}");
+    assert!(message.ends_with("the old file is unchanged"), "{message}");
     assert_eq!((folder.names(), folder.read("model.json")), (names, model));
     let run = folder.run("fit d.svm --quiet --out /dev/full");
     assert!(run.complaint().starts_with("/dev/full: cannot be written: No space left on device"));
@@ -204,18 +204,18 @@ fn a_full_disk_leaves_the_old_checkpoint() {
 }
 
 #[test]
-fn a_full_disk_while_rows_wait_for_the_next_pass_is_told() {
+fn a_full_disk_while_rows_are_stored_is_reported() {
     let folder = folder();
     let run = folder.shell(&on_a_full_disk("fit d.svm --quiet --passes 2 --memory 0 --cache-dir . --out model.json"));
-    let told = run.complaint();
-    assert!(told.starts_with("the temporary file for rows cannot be written: File too large"), "{told}");
-    assert!(told.contains("--cache-dir names another folder"), "{told}");
+    let message = run.complaint();
+    assert!(message.starts_with("the temporary file for rows cannot be written: File too large"), "{message}");
+    assert!(message.contains("choose another folder with --cache-dir"), "{message}");
     let run = folder.run("fit d.svm --quiet --passes 2 --memory 0 --cache-dir none --out model.json");
     assert!(run.complaint().starts_with("the temporary file for rows cannot be created: "));
 }
 
 #[test]
-fn a_full_disk_is_told_by_every_command_that_writes() {
+fn a_full_disk_is_reported_by_every_command_that_writes() {
     let folder = folder();
     for (line, complaint) in [
         ("predict model.json d.svm > /dev/full", "output: No space left on device"),
@@ -234,7 +234,7 @@ fn a_full_disk_is_told_by_every_command_that_writes() {
     assert_eq!(folder.names(), names, "no half a file remains");
 }
 
-/// Standard output, or standard error, that nobody reads.
+/// A closed pipe for standard output or standard error.
 fn nobody_reads() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -242,7 +242,7 @@ fn nobody_reads() -> Stdio {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let folder = folder();
     for line in [
         "predict model.json d.svm",
@@ -257,16 +257,16 @@ fn a_reader_that_goes_away_is_no_error() {
     ] {
         let mut process = folder.process(line);
         let output = process.stdout(nobody_reads()).stderr(Stdio::piped()).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{line}: {told}");
-        assert!(!told.contains("panicked") && !told.contains("tamis:"), "{line}: {told}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {printed}");
+        assert!(!printed.contains("panicked") && !printed.contains("tamis:"), "{line}: {printed}");
     }
     let run = folder.shell("set -o pipefail; $TAMIS predict model.json d.svm | head -1");
     assert_eq!((run.code, run.out.lines().count()), (Some(0), 1));
 }
 
 #[test]
-fn learning_goes_on_when_nobody_reads_its_progress() {
+fn training_continues_if_nobody_reads_its_progress() {
     let folder = folder();
     let mut process = folder.process("fit d.svm --out unwatched.json");
     let status = process.stdout(nobody_reads()).stderr(nobody_reads()).status().unwrap();

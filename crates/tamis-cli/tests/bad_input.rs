@@ -39,7 +39,7 @@ fn bad_svmlight_lines_are_told_with_their_place() {
         ("1 1:1 3:0.3x", "bad.svm:3:9: feature value \"0.3x\" is not a number"),
         ("1 a:1", "bad.svm:3:3: feature index \"a\" is not a whole number"),
         ("1 0:1", "bad.svm:3:3: feature index 0 in a 1-based file; use --zero-based if indices start at 0"),
-        ("1 5:1 5:2", "bad.svm:3:7: feature index 5 comes twice"),
+        ("1 5:1 5:2", "bad.svm:3:7: feature index 5 occurs twice"),
         ("1 5:1 4:2", "bad.svm:3:7: feature index 4 after 5: indices must ascend"),
         ("1 4294967295:1", "bad.svm:3:3: feature index 4294967295 is larger than 4294967294"),
         ("1 99999999999999999999:1", "bad.svm:3:3: feature index 99999999999999999999 is larger than 4294967294"),
@@ -50,8 +50,8 @@ fn bad_svmlight_lines_are_told_with_their_place() {
         ("one 2:1", "bad.svm:3:1: label \"one\" is not a number"),
         ("2:1 3:1", "bad.svm:3:1: the line has no label"),
     ] {
-        let told = refused_file("bad.svm", format!("1 1:1\n-1 2:1\n{line}\n-1 1:1\n"), "");
-        assert!(told.starts_with(complaint), "{line}: {told}");
+        let output = refused_file("bad.svm", format!("1 1:1\n-1 2:1\n{line}\n-1 1:1\n"), "");
+        assert!(output.starts_with(complaint), "{line}: {output}");
     }
 }
 
@@ -77,50 +77,56 @@ fn bad_tables_are_told_with_their_place() {
         ("a,b,y\n1,2,0\n1,NaN,1\n", "t.csv:3:3: column \"b\" is empty; use --missing"),
         ("a,b,y\n1,2,0\n1,2,\n", "t.csv:3:5: column \"y\" is empty"),
         ("a,b,y\n1,2,0\n1,inf,1\n", "t.csv:3:3: cell \"inf\" is not finite"),
-        ("a,b\n1,2\n", "t.csv: which column is the label? name it with --target; the columns are \"a\", \"b\""),
-        ("a,a,y\n1,2,0\n", "t.csv: the header has the column \"a\" twice"),
+        (
+            "a,b\n1,2\n",
+            "t.csv: no column is known to be the label: name it with --target; the columns are \"a\", \"b\"",
+        ),
+        ("a,a,y\n1,2,0\n", "t.csv: the column \"a\" occurs twice in the header"),
         ("", "t.csv: the file is empty; expected a header line"),
         ("a,b,y\n", "no rows in t.csv"),
     ] {
-        let told = refused_file("t.csv", table, "");
-        assert!(told.starts_with(complaint), "{table}: {told}");
+        let output = refused_file("t.csv", table, "");
+        assert!(output.starts_with(complaint), "{table}: {output}");
     }
-    let told = refused_file("t.csv", "a,b,y\n1,2,0\n", "--target outcome");
-    assert_eq!(told, "t.csv: no column \"outcome\"; the columns are \"a\", \"b\", \"y\"");
-    let told = refused_file("t.csv", "a,b,y\n1,2,0\n", "--ignore c");
-    assert!(told.contains("no column \"c\""), "{told}");
+    let output = refused_file("t.csv", "a,b,y\n1,2,0\n", "--target outcome");
+    assert_eq!(output, "t.csv: no column \"outcome\"; the columns are \"a\", \"b\", \"y\"");
+    let output = refused_file("t.csv", "a,b,y\n1,2,0\n", "--ignore c");
+    assert!(output.contains("no column \"c\""), "{output}");
 }
 
 #[test]
 fn text_in_a_numeric_column_is_told_however_late_it_comes() {
     let mut table = String::from("size,y\n");
     (0..200_000).for_each(|row| writeln!(table, "{}.5,{}", row % 100, row % 2).unwrap());
-    assert!(table.len() > 1 << 20, "beyond the block that columns are judged by");
+    assert!(table.len() > 1 << 20, "longer than the block from which column types are inferred");
     table.push_str("large,1\n");
-    let told = refused_file("t.csv", table, "");
+    let output = refused_file("t.csv", table, "");
     let advice = "use --categorical size if the column holds categories";
-    assert_eq!(told, format!("t.csv:200002:1: column \"size\": \"large\" is not a number; {advice}"));
+    assert_eq!(output, format!("t.csv:200002:1: column \"size\": \"large\" is not a number; {advice}"));
 }
 
 #[test]
 fn labels_must_fit_the_task() {
-    let told = refused_file("t.svm", "1 1:1\n-1 2:1\n1 1:1\n3 1:1\n0 1:1\n", "--task binary");
-    let seen = "a third label 3 where two are needed (already seen: -1, 1)";
-    assert_eq!(told, format!("t.svm:4: {seen}; leave --task binary out for more classes"));
-    let told = refused_file("t.svm", "5 1:1\n5 2:1\n", "");
-    assert_eq!(told, "all 2 rows have the label 5; two are needed to learn a difference");
-    let told = refused_file("t.csv", "a,y\n1,2.5\n2,high\n", "--task regression");
-    assert!(told.starts_with("t.csv:3: label high is not a number"), "{told}");
-    let told = refused_file("t.csv", "a,y\n1,yes\n2,no\n", "--loss squared --task regression");
-    assert!(told.starts_with("t.csv:2: label yes is not a number") || told.starts_with("t.csv:3: label no"), "{told}");
+    let output = refused_file("t.svm", "1 1:1\n-1 2:1\n1 1:1\n3 1:1\n0 1:1\n", "--task binary");
+    let seen = "a third label 3 in a task with two classes (-1, 1)";
+    assert_eq!(output, format!("t.svm:4: {seen}; leave --task binary out for more classes"));
+    let output = refused_file("t.svm", "5 1:1\n5 2:1\n", "");
+    assert_eq!(output, "all 2 rows have the label 5; classification needs two classes");
+    let output = refused_file("t.csv", "a,y\n1,2.5\n2,high\n", "--task regression");
+    assert!(output.starts_with("t.csv:3: label high is not a number"), "{output}");
+    let output = refused_file("t.csv", "a,y\n1,yes\n2,no\n", "--loss squared --task regression");
+    assert!(
+        output.starts_with("t.csv:2: label yes is not a number") || output.starts_with("t.csv:3: label no"),
+        "{output}"
+    );
 }
 
 #[test]
 fn a_third_label_late_in_a_stream_is_told_with_its_line() {
     let mut text = svm(&rows(6000, 50, 5, 2, 1));
     text.push_str("2 1:1\n");
-    let told = refused_file("t.svm", &text, "--method ftrl --passes 1");
-    assert!(told.starts_with("t.svm:6001: a third label 2 where two are needed (already seen: 0, 1); use"), "{told}");
+    let output = refused_file("t.svm", &text, "--method ftrl --passes 1");
+    assert!(output.starts_with("t.svm:6001: a third label 2 in a task with two classes (0, 1); use"), "{output}");
     let folder = folder();
     folder.write("t.svm", &text).ok("fit t.svm --method ftrl --passes 2 --quiet --out all.json");
     let classes = folder.json("inspect all.json --json")["classes"].clone();
@@ -156,8 +162,8 @@ fn truncated_and_damaged_compressed_files_are_told() {
     let text = svm(&rows(5000, 1000, 20, 2, 3));
     for (name, bytes) in packed(text.as_bytes()) {
         for length in [bytes.len() / 2, bytes.len() - 1] {
-            let told = refused_file(name, &bytes[..length], "");
-            assert!(told.starts_with(&format!("{name}: the compressed data ends early or is damaged")), "{told}");
+            let output = refused_file(name, &bytes[..length], "");
+            assert!(output.starts_with(&format!("{name}: the compressed data ends early or is damaged")), "{output}");
         }
         let mut damaged = bytes.clone();
         damaged[bytes.len() / 2] ^= 0x55;
@@ -167,10 +173,10 @@ fn truncated_and_damaged_compressed_files_are_told() {
 
 #[test]
 fn a_name_that_promises_compression_must_keep_it() {
-    let told = refused_file("d.svm.gz", "1 1:1\n-1 2:1\n", "");
-    assert_eq!(told, "d.svm.gz: named as gzip but its content is not");
-    let told = refused_file("d.svm.xz", "", "");
-    assert_eq!(told, "d.svm.xz: named as xz but its content is not");
+    let output = refused_file("d.svm.gz", "1 1:1\n-1 2:1\n", "");
+    assert_eq!(output, "d.svm.gz: the extension says gzip, but the content is not gzip");
+    let output = refused_file("d.svm.xz", "", "");
+    assert_eq!(output, "d.svm.xz: the extension says xz, but the content is not xz");
 }
 
 #[test]
@@ -180,8 +186,11 @@ fn what_is_not_there_or_not_known_is_told() {
     assert!(refused(&folder, "none.svm").starts_with("none.svm: No such file"));
     assert_eq!(refused(&folder, "*.vw"), "*.vw: no file matches");
     assert!(refused(&folder, "empty").starts_with("empty: no data files in this directory (looked for .svm"));
-    assert!(refused(&folder, "notes.txt").starts_with("notes.txt: cannot tell the format by the name; use --format"));
-    assert!(refused(&folder, "-").starts_with("<stdin>: cannot tell the format by the name; use --format"));
+    assert!(
+        refused(&folder, "notes.txt")
+            .starts_with("notes.txt: the format is not known from the file name; use --format")
+    );
+    assert!(refused(&folder, "-").starts_with("<stdin>: the format is not known from the file name; use --format"));
     assert!(refused(&folder, "notes.txt --format svm --validate none.svm").starts_with("none.svm: No such file"));
 }
 
@@ -191,13 +200,13 @@ fn bad_json_lines_are_told_with_their_place() {
     for (line, complaint) in [
         ("{\"y\":1,\"x\":{\"a\":}}", "d.jsonl:3:17: not a JSON object"),
         ("not json", "d.jsonl:3:2: not a JSON object"),
-        ("{\"y\":1,\"x\":{\"a\":1,\"a\":2}}", "d.jsonl:3:19: feature \"a\" comes twice"),
+        ("{\"y\":1,\"x\":{\"a\":1,\"a\":2}}", "d.jsonl:3:19: feature \"a\" occurs twice"),
         ("{\"y\":1,\"x\":{\"a\":null}}", "d.jsonl:3:1: column \"a\" is empty; use --missing"),
         ("{\"x\":{\"a\":1}}", "d.jsonl:3: the row has no label"),
         ("{\"y\":1,\"weight\":-1,\"x\":{}}", "d.jsonl:3:1: importance weight \"-1\" is not a number of at least 0"),
     ] {
-        let told = refused_file("d.jsonl", format!("{good}{line}\n"), "");
-        assert!(told.starts_with(complaint), "{line}: {told}");
+        let output = refused_file("d.jsonl", format!("{good}{line}\n"), "");
+        assert!(output.starts_with(complaint), "{line}: {output}");
     }
 }
 
@@ -210,16 +219,16 @@ fn bad_vowpal_wabbit_lines_are_told_with_their_place() {
         ("1 -1 | a", "d.vw:3:3: importance weight \"-1\" is not a number of at least 0"),
         ("| a b", "d.vw:3: the row has no label"),
     ] {
-        let told = refused_file("d.vw", format!("1 | a\n-1 | b\n{line}\n"), "");
-        assert!(told.starts_with(complaint), "{line}: {told}");
+        let output = refused_file("d.vw", format!("1 | a\n-1 | b\n{line}\n"), "");
+        assert!(output.starts_with(complaint), "{line}: {output}");
     }
 }
 
 #[test]
 fn garbage_in_columnar_files_is_told() {
     for name in ["g.npz", "g.parquet", "g.arrow"] {
-        let told = refused_file(name, "this is not what the name says", "");
-        assert!(told.starts_with(&format!("{name}: not a readable")), "{told}");
+        let output = refused_file(name, "this is not what the name says", "");
+        assert!(output.starts_with(&format!("{name}: not a readable")), "{output}");
         assert!(refused_file(name, "", "").starts_with(&format!("{name}: ")), "{name}");
     }
     let folder = folder();
@@ -244,8 +253,8 @@ fn missing_values_may_be_zero_or_leave_rows_out() {
         folder.write(name, text);
         let rows = folder.json(&format!("fit {name} --missing zero --json --quiet"))["n_examples"].clone();
         assert_eq!(rows, text.lines().filter(|line| !line.starts_with("a,")).count(), "{name}");
-        let told = folder.run(&format!("fit {name} --missing skip-row --json --quiet"));
-        assert!(told.err.contains("all ") || told.ok(name).contains("\"skipped\":0"), "{name}");
+        let output = folder.run(&format!("fit {name} --missing skip-row --json --quiet"));
+        assert!(output.err.contains("all ") || output.ok(name).contains("\"skipped\":0"), "{name}");
     }
 }
 
@@ -258,8 +267,8 @@ fn skipping_counts_and_reports() {
     let run = folder.run("fit d.svm --on-error skip --json --out m.json");
     assert!(run.err.contains("warning: 3 malformed lines skipped; the first ones:\n  d.svm:101:3: feature index"));
     assert!(run.err.contains("  d.svm:102:7: feature index 2 after 3"));
-    let told = common::one_json_line(&run.ok("fit"));
-    assert_eq!((&told["skipped"], &told["n_examples"]), (&3.into(), &100.into()));
+    let output = common::one_json_line(&run.ok("fit"));
+    assert_eq!((&output["skipped"], &output["n_examples"]), (&3.into(), &100.into()));
     assert_eq!(folder.json("inspect m.json --json")["seen"]["skipped"], 3);
     assert!(folder.ok("inspect m.json").contains("3 malformed lines skipped"));
     for command in ["predict", "eval"] {

@@ -1,4 +1,4 @@
-//! The program as a new user meets it: a table of one's own, every command, every method.
+//! The commands of the program: a small table, every command, every method.
 
 mod common;
 
@@ -48,12 +48,12 @@ fn shop() -> Folder {
 }
 
 #[test]
-fn a_table_of_ones_own_is_learned_by_column_names() {
+fn a_table_is_learned_by_column_names() {
     let folder = shop();
-    let told = folder.ok("fit train.csv --target buys --out shop.json");
+    let output = folder.ok("fit train.csv --target buys --out shop.json");
     assert!(
-        told.contains("1,000 rows") && told.contains("features seen") && told.contains("model: shop.json"),
-        "{told}"
+        output.contains("1,000 rows") && output.contains("features seen") && output.contains("model: shop.json"),
+        "{output}"
     );
     let weights = folder.weights("shop.json");
     assert!(weights["town=Rome"] > 0.0 && weights["age"] < 0.0, "{weights:?}");
@@ -83,7 +83,7 @@ fn new_data_may_lack_the_label_and_have_its_columns_in_any_order() {
 }
 
 #[test]
-fn inspecting_shows_the_same_features_three_ways() {
+fn inspect_shows_the_same_features_in_three_formats() {
     let folder = shop();
     folder.ok("fit train.csv --target buys --method ftrl --quiet --out shop.json");
     let json = folder.json("inspect shop.json --top 0 --json");
@@ -109,28 +109,28 @@ fn inspecting_shows_the_same_features_three_ways() {
 }
 
 #[test]
-fn fitting_tells_scripts_what_was_promised() {
+fn fit_prints_the_documented_json() {
     let folder = shop();
-    let told = folder.json("fit train.csv --target buys --quiet --json --validate test.csv --out shop.json");
+    let output = folder.json("fit train.csv --target buys --quiet --json --validate test.csv --out shop.json");
     for key in ["model", "method", "n_examples", "n_features", "nonzeros", "seconds", "progressive_loss", "skipped"] {
-        assert!(told.get(key).is_some(), "{key}: {told}");
+        assert!(output.get(key).is_some(), "{key}: {output}");
     }
-    let [error, loss] = ["error", "log_loss"].map(|key| &told["validation"][key]);
-    assert!(error.is_f64() && loss.is_f64(), "{told}");
-    assert_eq!((&told["heldout_error"], &told["heldout_loss"]), (error, loss), "those of --validate");
+    let [error, loss] = ["error", "log_loss"].map(|key| &output["validation"][key]);
+    assert!(error.is_f64() && loss.is_f64(), "{output}");
+    assert_eq!((&output["heldout_error"], &output["heldout_loss"]), (error, loss), "those of --validate");
     assert_eq!(
-        (&told["model"], &told["n_examples"], &told["method"]),
+        (&output["model"], &output["n_examples"], &output["method"]),
         (&"shop.json".into(), &1000.into(), &"stabilized".into())
     );
-    assert_eq!(told["validation"]["n"], 500);
+    assert_eq!(output["validation"]["n"], 500);
     let mut measured = folder.json("eval shop.json test.csv --json");
     measured.as_object_mut().unwrap().remove("nonzeros");
-    assert_eq!(told["validation"], measured, "validating is evaluating");
+    assert_eq!(output["validation"], measured, "validating is evaluating");
     assert!(folder.ok("fit train.csv --target buys --validate test.csv").contains("test.csv: 500 rows, error"));
 }
 
 #[test]
-fn a_file_holds_exactly_the_features_that_are_told() {
+fn a_file_holds_exactly_the_features_that_are_printed() {
     let folder = Folder::new();
     folder.ok("synth zipf -o z --n 3000 --p 5000 --nonzeros 30");
     folder.write("five.svm", svm(&rows(2000, 300, 8, 5, 3)));
@@ -142,15 +142,15 @@ fn a_file_holds_exactly_the_features_that_are_told() {
         "z.svm --method ftrl --l1 1e9",
         "five.svm --method ftrl --l1 3",
     ] {
-        let told = folder.json(&format!("fit {line} --quiet --json --out m.json"));
+        let printed = folder.json(&format!("fit {line} --quiet --json --out m.json"));
         let body: Value = serde_json::from_slice::<Value>(&folder.read("m.json")).unwrap()["body"].take();
         let outputs = body["outputs"].as_array().unwrap();
         let features = || outputs.iter().flat_map(|output| output["features"].as_array().unwrap());
         let names: BTreeSet<&str> = features().map(|feature| feature["name"].as_str().unwrap()).collect();
         assert!(features().all(|feature| feature["weight"].as_f64().unwrap() != 0.0), "{line}");
-        assert_eq!(told["nonzeros"], names.len(), "{line}");
+        assert_eq!(printed["nonzeros"], names.len(), "{line}");
         assert_eq!(folder.json("inspect m.json --json")["nonzeros"], names.len(), "{line}");
-        assert!(!line.ends_with("1e9") || names.is_empty(), "a strong penalty leaves nothing");
+        assert!(!line.ends_with("1e9") || names.is_empty(), "a strong penalty selects no feature");
     }
 }
 
@@ -170,7 +170,7 @@ fn k_gives_exactly_k_features_with_every_method() {
 }
 
 #[test]
-fn fewer_features_than_asked_for_are_told_plainly() {
+fn fewer_features_than_requested_are_reported() {
     let folder = Folder::new();
     folder.write("d.svm", "1 1:1 2:1\n0 3:1\n1 2:1\n0 3:1 1:0\n".replace(" 1:0", ""));
     for method in METHODS {
@@ -182,7 +182,7 @@ fn fewer_features_than_asked_for_are_told_plainly() {
 }
 
 #[test]
-fn refitting_keeps_the_features_and_takes_the_shrinkage_away() {
+fn a_refit_keeps_the_features_and_removes_the_shrinkage() {
     let folder = Folder::new();
     folder.write("line.csv", line_csv(500));
     folder.ok("fit line.csv --method rda --l1 0.1 --quiet --out shrunk.json");
@@ -195,15 +195,15 @@ fn refitting_keeps_the_features_and_takes_the_shrinkage_away() {
 }
 
 #[test]
-fn numbers_are_predicted_well_with_nothing_set() {
+fn regression_works_with_default_parameters() {
     let folder = Folder::new();
     folder.ok("synth correlated -o c --n 3000 --test-rows 1000 --p 100 --k 10");
     folder.ok("fit c.svm --quiet --out c.json");
     let measured = folder.json("eval c.json c.test.svm --json");
     assert!(measured["r2"].as_f64().unwrap() > 0.9, "{measured}");
     assert!(measured["rmse"].is_f64() && measured.get("error").is_none() && measured.get("auc").is_none());
-    let told = folder.json("fit c.svm --k 10 --quiet --json --out k.json");
-    assert_eq!(told["task"], "regression");
+    let output = folder.json("fit c.svm --k 10 --quiet --json --out k.json");
+    assert_eq!(output["task"], "regression");
     let truth: Value = serde_json::from_slice(&folder.read("c.truth.json")).unwrap();
     let planted: BTreeSet<String> =
         truth["features"].as_array().unwrap().iter().map(|feature| feature["id"].to_string()).collect();
@@ -212,7 +212,7 @@ fn numbers_are_predicted_well_with_nothing_set() {
 }
 
 #[test]
-fn many_classes_have_a_model_each() {
+fn multiclass_models_have_one_output_per_class() {
     let folder = Folder::new();
     let text = svm(&rows(3000, 60, 12, 4, 3));
     let cut = text.match_indices('\n').nth(2000).unwrap().0 + 1;
@@ -246,7 +246,7 @@ fn tags_come_back_with_predictions() {
 }
 
 #[test]
-fn a_weight_of_zero_is_no_row_and_of_two_a_step_twice_as_long() {
+fn a_weight_of_zero_skips_a_row_and_of_two_doubles_the_step() {
     let folder = Folder::new();
     let lines: Vec<String> = vw(&rows(200, 20, 4, 2, 3)).lines().map(String::from).collect();
     let with = |weight: &dyn Fn(usize) -> &'static str, times: usize| {
@@ -276,8 +276,8 @@ fn a_weight_of_zero_is_no_row_and_of_two_a_step_twice_as_long() {
 fn hashing_bounds_the_features_and_keeps_names() {
     let folder = Folder::new();
     folder.write("d.vw", vw(&rows(2000, 5000, 8, 2, 3)));
-    let told = folder.json("fit d.vw --hash-bits 8 --quiet --json --out h.json");
-    assert_eq!(told["n_features"], 256);
+    let output = folder.json("fit d.vw --hash-bits 8 --quiet --json --out h.json");
+    assert_eq!(output["n_features"], 256);
     let weights = folder.weights("h.json");
     assert!(weights.len() <= 256 && weights.keys().all(|name| name.starts_with('w')), "{weights:?}");
     folder.ok("fit d.vw --hash-bits 24 --quiet --out wide.json");
@@ -288,7 +288,7 @@ fn hashing_bounds_the_features_and_keeps_names() {
 }
 
 #[test]
-fn quiet_means_quiet_and_progress_has_its_column() {
+fn quiet_prints_nothing_and_progress_has_its_column() {
     let folder = shop();
     let run = folder.run("fit train.csv --target buys --quiet --out m.json");
     assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""));
@@ -318,7 +318,7 @@ fn standard_input_and_output_make_pipes() {
 }
 
 #[test]
-fn synthetic_data_come_with_their_truth() {
+fn synthetic_data_have_known_coefficients() {
     let folder = Folder::new();
     for kind in ["zipf", "correlated", "drift", "double-ring", "xor"] {
         folder.ok(&format!("synth {kind} -o {kind} --n 500 --test-rows 100"));
@@ -350,15 +350,15 @@ fn predictions_go_to_a_file_or_are_json_lines() {
 #[test]
 fn every_result_can_be_json() {
     let folder = Folder::new();
-    let told = folder.json("synth zipf -o z --n 300 --test-rows 100 --p 50 --nonzeros 5 --k 30 --json");
-    assert_eq!((&told["data"], &told["n_examples"]), (&"z.svm".into(), &300.into()));
-    assert_eq!((&told["test_data"], &told["relevant_features"]), (&"z.test.svm".into(), &30.into()));
+    let output = folder.json("synth zipf -o z --n 300 --test-rows 100 --p 50 --nonzeros 5 --k 30 --json");
+    assert_eq!((&output["data"], &output["n_examples"]), (&"z.svm".into(), &300.into()));
+    assert_eq!((&output["test_data"], &output["relevant_features"]), (&"z.test.svm".into(), &30.into()));
     folder.ok("fit z.svm --method ftrl --quiet --out m.json");
     let weights = folder.json("inspect m.json --json")["features"].as_array().unwrap().len();
     assert!(weights > 20 && folder.json("inspect m.json --json")["nonzeros"] == weights, "all of them: {weights}");
     assert_eq!(folder.ok("inspect m.json --csv").lines().count(), weights + 1);
-    let told = folder.json("convert z.svm z.vw --json");
-    assert_eq!((&told["file"], &told["format"], &told["skipped"]), (&"z.vw".into(), &"vw".into(), &0.into()));
+    let output = folder.json("convert z.svm z.vw --json");
+    assert_eq!((&output["file"], &output["format"], &output["skipped"]), (&"z.vw".into(), &"vw".into(), &0.into()));
     let run = folder.run("convert z.svm - --to vw --json");
     assert_eq!(run.complaint(), "--json needs an output file: standard output holds the data");
     assert_eq!(folder.json("report m.json -o r.html --json")["report"], "r.html");

@@ -35,8 +35,8 @@ fn rings(count: usize, width: usize, seed: u64) -> String {
     text
 }
 
-fn names(told: &Value, list: &str) -> Vec<String> {
-    told[list].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_string()).collect()
+fn names(output: &Value, list: &str) -> Vec<String> {
+    output[list].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_string()).collect()
 }
 
 fn error(folder: &Folder, line: &str) -> f64 {
@@ -47,13 +47,13 @@ fn error(folder: &Folder, line: &str) -> f64 {
 fn rings_among_many_columns_are_found_by_squares_in_no_more_steps_than_asked_for() {
     let folder = Folder::new();
     folder.write("train.csv", rings(100, 60, 1)).write("test.csv", rings(300, 60, 2));
-    let told = folder.json(
+    let output = folder.json(
         "metric fit train.csv --target kind -o m --json --repeats 1 --max-iter 20 --candidates plain,order-1,squares",
     );
-    assert!(told["candidate"].as_str().unwrap().starts_with("squares"), "{told}");
-    let terms = names(&told, "terms");
+    assert!(output["candidate"].as_str().unwrap().starts_with("squares"), "{output}");
+    let terms = names(&output, "terms");
     assert!(["a²", "b²"].iter().all(|name| terms[..3].iter().any(|term| term == name)), "{terms:?}");
-    assert!(told["steps"].as_u64().unwrap() <= 20);
+    assert!(output["steps"].as_u64().unwrap() <= 20);
     folder.ok("metric fit train.csv --target kind -o plain --candidate plain --quiet");
     let [learned, plain] =
         ["m", "plain"].map(|metric| error(&folder, &format!("metric eval {metric} test.csv --target kind --json")));
@@ -64,15 +64,15 @@ fn rings_among_many_columns_are_found_by_squares_in_no_more_steps_than_asked_for
 fn the_variables_that_matter_are_found_and_named() {
     let folder = Folder::new();
     folder.write("train.csv", chequered(300, 8, 1)).write("test.csv", chequered(300, 8, 2));
-    let told =
+    let output =
         folder.json("metric fit train.csv --target kind -o m --json --repeats 1 --candidates plain,order-1,order-2");
-    assert_eq!((&told["plain"], &told["n_features"]), (&false.into(), &11.into()), "{told}");
-    let terms = names(&told, "terms");
+    assert_eq!((&output["plain"], &output["n_features"]), (&false.into(), &11.into()), "{output}");
+    let terms = names(&output, "terms");
     assert!(terms[..3].contains(&"a·b".to_string()), "{terms:?}");
-    let variables = names(&told, "variables");
+    let variables = names(&output, "variables");
     assert!(variables[..2].contains(&"a".into()) && variables[..2].contains(&"b".into()), "{variables:?}");
-    assert!(told["notes"][0].as_str().unwrap().contains("1 of 11 variables are constant"));
-    assert_eq!(told["cv_results"].as_array().unwrap().len(), 5);
+    assert!(output["notes"][0].as_str().unwrap().contains("1 of 11 variables are constant"));
+    assert_eq!(output["cv_results"].as_array().unwrap().len(), 5);
     let learned = error(&folder, "metric eval m test.csv --target kind --json");
     folder.ok("metric fit train.csv --target kind -o p --candidate plain --quiet");
     let plain = error(&folder, "metric eval p test.csv --target kind --json");
@@ -103,8 +103,11 @@ fn rows_are_placed_and_classified_line_by_line() {
     assert!(labels.lines().count() == 120 && right > 108, "{right} of 120 rows that the metric knows");
     let all = folder.ok("metric predict m new.csv --output all");
     assert!(all.lines().all(|line| line.split(' ').count() == 4));
-    let told = folder.ok("metric eval m train.csv --target kind");
-    assert!(told.contains("balanced error") && told.contains("AUC") && told.contains("base classifier"), "{told}");
+    let output = folder.ok("metric eval m train.csv --target kind");
+    assert!(
+        output.contains("balanced error") && output.contains("AUC") && output.contains("base classifier"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -153,9 +156,9 @@ fn more_than_two_classes_need_nothing_else() {
         writeln!(svm, "{class} 1:{x:.3} 2:{y:.3} {}", noise.join(" ")).unwrap();
     }
     folder.write("t.svm", svm);
-    let told = folder.json("metric fit t.svm -o m --candidate order-1 --json");
-    assert_eq!(told["classes"].as_array().unwrap().len(), 4);
-    let first: Vec<String> = names(&told, "variables").into_iter().take(2).collect();
+    let output = folder.json("metric fit t.svm -o m --candidate order-1 --json");
+    assert_eq!(output["classes"].as_array().unwrap().len(), 4);
+    let first: Vec<String> = names(&output, "variables").into_iter().take(2).collect();
     assert!(first.contains(&"1".into()) && first.contains(&"2".into()), "{first:?}");
     let measured = folder.json("metric eval m t.svm --json");
     assert!(measured["error"].as_f64().unwrap() < 0.1 && measured["auc"].is_null(), "{measured}");
@@ -164,28 +167,31 @@ fn more_than_two_classes_need_nothing_else() {
 #[test]
 fn bad_input_is_told() {
     let folder = Folder::new();
-    let told = |name: &str, text: &str, line: &str| {
+    let message = |name: &str, text: &str, line: &str| {
         folder.write(name, text);
         let run = folder.run(line);
         assert_eq!(run.code, Some(2), "{line}: {}{}", run.out, run.err);
         run.err
     };
     let fit = "metric fit t.csv -o m";
-    assert!(told("t.csv", "a,y\n1,u\n2,u\n3,u\n", fit).contains("all 3 rows have the label u"));
+    assert!(message("t.csv", "a,y\n1,u\n2,u\n3,u\n", fit).contains("all 3 rows have the label u"));
     assert!(
-        told("t.csv", "a,y\n1,u\n2,u\n3,v\n", fit).contains("class v has one row; every class needs at least two rows")
+        message("t.csv", "a,y\n1,u\n2,u\n3,v\n", fit)
+            .contains("class v has one row; every class needs at least two rows")
     );
     let four = "a,y\n1,u\n2,u\n3,v\n4,v\n";
-    assert!(told("t.csv", four, fit).contains("cross-validation needs at least 3 rows of every class"));
-    assert!(told("t.csv", "a,y\n1,u\n1,u\n1,v\n1,v\n1,u\n1,v\n", fit).contains("all variables are constant"));
-    assert!(told("t.csv", "a,y\n1,u\nNaN,v\n", fit).contains("t.csv:3"));
-    assert!(told("t.csv", "a,y\n1,0.5\n2,1.25\n3,9\n", fit).contains("a metric needs classes"));
-    assert!(told("t.csv", "", fit).contains("t.csv"));
-    assert!(told("t.csv", four, "metric fit t.csv -o m --candidate order-1 --max-iter 0").contains("--max-iter"));
-    assert!(told("t.csv", four, "metric fit t.csv -o m --memory 10").contains("--memory"));
-    assert!(told("t.csv", four, "metric eval t.csv t.csv").contains("not a tamis-metric file"));
+    assert!(message("t.csv", four, fit).contains("cross-validation needs at least 3 rows of every class"));
+    assert!(message("t.csv", "a,y\n1,u\n1,u\n1,v\n1,v\n1,u\n1,v\n", fit).contains("all variables are constant"));
+    assert!(message("t.csv", "a,y\n1,u\nNaN,v\n", fit).contains("t.csv:3"));
+    assert!(message("t.csv", "a,y\n1,0.5\n2,1.25\n3,9\n", fit).contains("a metric needs classes"));
+    assert!(message("t.csv", "", fit).contains("t.csv"));
+    assert!(message("t.csv", four, "metric fit t.csv -o m --candidate order-1 --max-iter 0").contains("--max-iter"));
+    assert!(message("t.csv", four, "metric fit t.csv -o m --memory 10").contains("--memory"));
+    assert!(message("t.csv", four, "metric eval t.csv t.csv").contains("not a tamis-metric file"));
     folder.ok("metric fit t.csv -o m --candidate order-1 --quiet");
-    assert!(told("t.csv", "a,y\n1,w\n", "metric eval m t.csv").contains("label w is not a class of the metric (u, v)"));
+    assert!(
+        message("t.csv", "a,y\n1,w\n", "metric eval m t.csv").contains("label w is not a class of the metric (u, v)")
+    );
     let mut bytes = folder.read("m");
     *bytes.last_mut().unwrap() ^= 1;
     folder.write("m", bytes);
@@ -206,8 +212,8 @@ fn few_rows_one_variable_and_twin_columns_are_defined() {
     // Columns a and b are the same; k = 5 takes more neighbours than there are.
     let rows: String = (0..12).map(|row| format!("{0},{0},{1}\n", row, if row < 6 { "u" } else { "v" })).collect();
     folder.write("twins.csv", format!("a,b,y\n{rows}"));
-    let told = folder.json("metric fit twins.csv -o m --candidate order-2 --burn-in 0 --json --quiet");
-    assert!(told["nonzeros"].as_u64().unwrap() >= 1);
+    let output = folder.json("metric fit twins.csv -o m --candidate order-2 --burn-in 0 --json --quiet");
+    assert!(output["nonzeros"].as_u64().unwrap() >= 1);
     let measured = folder.json("metric eval m twins.csv --json");
     assert!(measured["error"].as_f64().unwrap() < 0.2, "{measured}");
 }

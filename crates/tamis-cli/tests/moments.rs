@@ -1,4 +1,4 @@
-//! `tamis moments` and `tamis solve` as users run them: days merged and taken away, models by name, bad input.
+//! `tamis moments` and `tamis solve` as users run them: merging and subtracting, models by name, bad input.
 
 mod common;
 
@@ -22,8 +22,8 @@ fn product_csv(count: usize, seed: u64) -> String {
 fn one_pass_then_models_of_any_sparsity() {
     let folder = Folder::new();
     folder.write("line.csv", line_csv(500));
-    let told = folder.ok("moments line.csv -o line.moments --folds 5");
-    assert!(told.contains("500 rows, 3 features, target y, 5 folds"), "{told}");
+    let output = folder.ok("moments line.csv -o line.moments --folds 5");
+    assert!(output.contains("500 rows, 3 features, target y, 5 folds"), "{output}");
     let two = folder.json("solve line.moments --method ols-th --k 2 --out two.json --json");
     assert_eq!((&two["method"], &two["k"], &two["nonzeros"]), (&"ols-th".into(), &2.into(), &2.into()));
     assert!(two["r2"].as_f64().unwrap() > 0.99 && two["criterion"].is_null());
@@ -48,12 +48,12 @@ fn one_pass_then_models_of_any_sparsity() {
 }
 
 #[test]
-fn the_path_tells_who_enters_when() {
+fn the_path_shows_when_features_enter() {
     let folder = Folder::new();
     folder.write("line.csv", line_csv(500));
     folder.ok("moments line.csv -o m --folds 4 --quiet");
-    let told = folder.ok("solve m --method lasso --criterion cv --path --out l.json");
-    assert!(told.contains("cross-validation error") && told.contains("+a") && told.contains("→"), "{told}");
+    let output = folder.ok("solve m --method lasso --criterion cv --path --out l.json");
+    assert!(output.contains("cross-validation error") && output.contains("+a") && output.contains("→"), "{output}");
     let path = folder.json("solve m --method ols-th --k 3 --path --out l.json --json");
     let points = path["path"].as_array().unwrap();
     let sizes: Vec<u64> = points.iter().map(|point| point["size"].as_u64().unwrap()).collect();
@@ -63,7 +63,7 @@ fn the_path_tells_who_enters_when() {
 }
 
 #[test]
-fn days_are_merged_and_taken_away_by_file() {
+fn files_are_merged_and_subtracted() {
     let folder = Folder::new();
     let text = line_csv(900);
     let lines: Vec<&str> = text.lines().collect();
@@ -88,7 +88,7 @@ fn days_are_merged_and_taken_away_by_file() {
 }
 
 #[test]
-fn neither_threads_nor_cuts_into_files_change_a_bit() {
+fn threads_and_splits_into_files_change_no_bit() {
     let folder = Folder::new();
     folder.write("a.svm", svm(&rows(3000, 400, 20, 2, 1)));
     folder.ok("moments a.svm -o one.m --threads 1 --quiet");
@@ -157,23 +157,23 @@ fn another_column_can_be_the_target() {
 }
 
 #[test]
-fn screening_keeps_the_correlated_and_says_when_it_is_needed() {
+fn screening_keeps_the_correlated_features_and_is_suggested_when_needed() {
     let folder = Folder::new();
     folder.write("wide.svm", svm(&rows(400, 3000, 30, 2, 2)));
-    let told = folder.run("moments wide.svm -o w.m --memory 20M");
-    let told = told.complaint();
-    for part in ["columns need", "of memory", "20.0 MiB are allowed", "--screen", "a fit with --k"] {
-        assert!(told.contains(part), "{part}: {told}");
+    let message = folder.run("moments wide.svm -o w.m --memory 20M");
+    let message = message.complaint();
+    for part in ["columns need", "of memory", "but the limit is 20.0 MiB", "--screen", "a fit with --k"] {
+        assert!(message.contains(part), "{part}: {message}");
     }
-    let fits: usize = told.split("--screen ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let fits: usize = message.split("--screen ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     folder.ok(&format!("moments wide.svm -o w.m --memory 20M --screen {} --quiet", fits - 1));
     assert_eq!(folder.json("moments info w.m --json")["n_features"], fits - 1);
     folder.ok("moments wide.svm -o few.m --screen 50 --quiet");
     folder.ok("moments wide.svm -o same.m --features-of few.m --quiet");
     folder.ok("moments merge few.m same.m -o both.m --quiet");
     folder.ok("moments wide.svm -o other.m --screen 49 --quiet");
-    let told = folder.run("moments merge few.m other.m -o both.m");
-    assert!(told.complaint().contains("--features-of"), "{}", told.err);
+    let message = folder.run("moments merge few.m other.m -o both.m");
+    assert!(message.complaint().contains("--features-of"), "{}", message.err);
     assert!(
         folder.run_with("moments - --format svm --screen 5", "1 1:1\n").complaint().contains("reads the data twice")
     );
@@ -197,8 +197,12 @@ fn forgetting_follows_a_change() {
         folder.weights("m.json").get("x").copied().unwrap_or(0.0)
     };
     assert!((slope("f.m") + 1.0).abs() < 0.02 && slope("plain.m").abs() < 0.1);
-    let told = folder.run("moments merge f.m plain.m -o x.m");
-    assert!(told.complaint().contains("forgets at the rate 0.01 and the other counts all rows alike"), "{}", told.err);
+    let output = folder.run("moments merge f.m plain.m -o x.m");
+    assert!(
+        output.complaint().contains("forgets at the rate 0.01 and the other counts all rows alike"),
+        "{}",
+        output.err
+    );
     assert!(
         folder.run("moments d.csv --decay 0.01 --folds 5").complaint().contains("--decay and --folds are exclusive")
     );
@@ -211,27 +215,29 @@ fn bad_input_is_told_with_advice() {
     folder.write("a.csv", line_csv(40)).write("b.csv", product_csv(40, 1)).write("empty.csv", "a,b,c,y\n");
     folder.ok("moments a.csv -o a.m --quiet");
     folder.ok("moments b.csv -o b.m --quiet");
-    let told = |line: &str| folder.run(line).complaint().to_string();
-    assert!(told("moments empty.csv -o e.m").contains("no rows in empty.csv"));
-    assert!(told("moments merge a.m b.m -o x.m").contains("is in one table and not in the other"));
-    assert!(told("moments subtract a.m a.m -o x.m").contains("40 rows less 40 rows leave nothing"));
-    assert!(told("moments merge a.m a.csv -o x.m").contains("not a tamis-moments file"));
-    assert!(told("moments info nowhere.m").contains("nowhere.m: "));
-    assert!(told("solve a.m --method ols-th --k 9").contains("9 features were asked for and there are 3 that vary"));
-    assert!(told("solve a.m --method lasso --k 1 --lambda 2").contains("--k and --lambda are exclusive"));
-    assert!(told("solve a.m --method ofsa --lambda 2").contains("ofsa does not support --lambda: it has no penalty"));
-    assert!(told("solve a.m --method lasso --criterion cv").contains("make moments with --folds 5"));
-    assert!(told("solve a.m --method mcp --k 1 --concavity 0.5").contains("--concavity must be a number above 1"));
-    assert!(told("solve a.csv --method ols").contains("not a tamis-moments file"));
-    assert!(told("moments a.csv -o nowhere/x.m").contains("there is no directory"));
+    let message = |line: &str| folder.run(line).complaint().to_string();
+    assert!(message("moments empty.csv -o e.m").contains("no rows in empty.csv"));
+    assert!(message("moments merge a.m b.m -o x.m").contains("is in one table and not in the other"));
+    assert!(message("moments subtract a.m a.m -o x.m").contains("cannot subtract 40 rows from 40 rows"));
+    assert!(message("moments merge a.m a.csv -o x.m").contains("not a tamis-moments file"));
+    assert!(message("moments info nowhere.m").contains("nowhere.m: "));
+    assert!(message("solve a.m --method ols-th --k 9").contains("9 features were requested, but only 3 of"));
+    assert!(message("solve a.m --method lasso --k 1 --lambda 2").contains("--k and --lambda are exclusive"));
+    assert!(
+        message("solve a.m --method ofsa --lambda 2").contains("ofsa does not support --lambda: it has no penalty")
+    );
+    assert!(message("solve a.m --method lasso --criterion cv").contains("make moments with --folds 5"));
+    assert!(message("solve a.m --method mcp --k 1 --concavity 0.5").contains("--concavity must be a number above 1"));
+    assert!(message("solve a.csv --method ols").contains("not a tamis-moments file"));
+    assert!(message("moments a.csv -o nowhere/x.m").contains("there is no directory"));
     let mut bytes = folder.read("a.m");
     *bytes.last_mut().unwrap() ^= 1;
     folder.write("bad.m", bytes);
-    assert!(told("solve bad.m --method ols").contains("bad.m: damaged"));
+    assert!(message("solve bad.m --method ols").contains("bad.m: damaged"));
     folder.write("one.svm", "1 1:2\n1 1:3\n");
-    assert!(told("moments one.svm -o o.m").contains("all 2 rows have the label 1"));
+    assert!(message("moments one.svm -o o.m").contains("all 2 rows have the label 1"));
     folder.ok("moments one.svm -o o.m --task binary --quiet");
-    assert!(told("solve o.m --method ols").contains("only the class 1"));
+    assert!(message("solve o.m --method ols").contains("only the class 1"));
     folder.write("two.svm", "2 1:5\n2 1:3 2:1\n");
     folder.ok("moments two.svm -o t.m --task binary --quiet");
     folder.ok("moments merge o.m t.m -o ot.m --quiet");

@@ -1,4 +1,4 @@
-//! Real data with nothing set: a sensible model comes out. The thresholds are floors, far from the best possible.
+//! Real data with default parameters: the fitted model is sensible. The thresholds are far from the best possible values.
 //!
 //! The data sets lie in the folder `TAMIS_DATA`, or else in `../shared/data` beside the workspace; without them the
 //! tests say so and pass.
@@ -9,21 +9,21 @@ use common::{Folder, data, parted, real_rows};
 use serde_json::Value;
 use tamis::recipe::Method;
 
-/// Fits on one file with nothing set and measures on another.
+/// Fits on one file with default parameters and evaluates on another.
 fn fit_and_measure(folder: &Folder, name: &str, train: &str, test: &str) -> Value {
-    let told = folder.json(&format!("fit {train} --quiet --json --out {name}.json"));
+    let output = folder.json(&format!("fit {train} --quiet --json --out {name}.json"));
     let measured = folder.json(&format!("eval {name}.json {test} --json"));
     eprintln!(
         "{name}: {measured}, {} of {} features, progressive {}, {:.2} s",
-        told["nonzeros"],
-        told["n_features"],
-        told["progressive_loss"],
-        told["seconds"].as_f64().unwrap()
+        output["nonzeros"],
+        output["n_features"],
+        output["progressive_loss"],
+        output["seconds"].as_f64().unwrap()
     );
     measured
 }
 
-/// Trains on a set's own training file, measures on its test file.
+/// Trains on the training file of a data set and evaluates on its test file.
 fn given_split(name: &str, train: &str, test: &str) -> Option<Value> {
     let (train, test) = (data(train)?, data(test)?);
     Some(fit_and_measure(&Folder::new(), name, train.to_str()?, test.to_str()?))
@@ -93,8 +93,8 @@ fn california_prices() {
     r2_above(hold_out("california"), 0.5);
 }
 
-/// Every method that learns numbers, with nothing else set, does better than their mean on rows it has not seen: no rate
-/// runs away, whatever the ranges of the columns.
+/// Every method that learns numbers, with nothing else set, does better than their mean on rows it has not seen: no
+/// rate runs away, whatever the ranges of the columns.
 #[test]
 fn all_methods_learn_numbers() {
     for (name, floor) in [("housing", 0.3), ("appliances", 0.0), ("ailerons", 0.3)] {

@@ -15,9 +15,9 @@ fn checked(folder: &Folder, name: &str) -> String {
     let page = folder.text(name);
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{name}");
     assert_eq!(page.matches("<script").count(), 1, "{name}: only its own script");
-    let told = page.split("<script nonce").next().unwrap().replace("http://www.w3.org/2000/svg", "");
+    let output = page.split("<script nonce").next().unwrap().replace("http://www.w3.org/2000/svg", "");
     for text in ["http://", "https://", "NaN", "Infinity", "inf\""] {
-        assert!(!told.contains(text), "{name} contains {text}");
+        assert!(!output.contains(text), "{name} contains {text}");
     }
     assert_eq!(page.matches("<section").count(), page.matches("</section>").count());
     assert!(page.len() < 2_000_000);
@@ -64,8 +64,8 @@ fn a_stream_remembers_how_it_went() {
     folder.ok("fit d.svm --method ftrl --passes 1 --out m.json --report r.html --quiet");
     let page = checked(&folder, "r.html");
     assert!(titles(&page).contains(&"Learning curve"), "{:?}", titles(&page));
-    let told = folder.json("inspect m.json --json");
-    let history = told["seen"]["history"].as_array().unwrap();
+    let output = folder.json("inspect m.json --json");
+    let history = output["seen"]["history"].as_array().unwrap();
     let rows: Vec<u64> = history.iter().map(|moment| moment["rows"].as_u64().unwrap()).collect();
     assert!(rows.is_sorted() && rows.len() < 40 && rows.last() > Some(&600), "{rows:?}");
     assert!(folder.ok("inspect m.json").contains("learning curve"));
@@ -168,8 +168,8 @@ fn complaints_say_what_a_report_needs() {
     );
     assert!(folder.run("report none.json").complaint().starts_with("none.json: No such file"));
     assert!(folder.run("report m.json m.json").complaint().contains("a report of several files takes only moments"));
-    let told = folder.run("fit d.svm --out m2.json --report no/where.html");
-    assert_eq!(told.complaint(), "no/where.html: cannot be written: there is no directory no");
+    let output = folder.run("fit d.svm --out m2.json --report no/where.html");
+    assert_eq!(output.complaint(), "no/where.html: cannot be written: there is no directory no");
     assert!(!folder.path("m2.json").exists(), "said before the work, not after it");
     assert!(folder.run("report m.json --data none.svm").complaint().contains("none.svm"));
 }

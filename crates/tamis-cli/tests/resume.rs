@@ -1,4 +1,4 @@
-//! A training that was killed, interrupted or finished goes on from its checkpoint as if nothing had happened.
+//! A training that was killed, interrupted or finished resumes from its checkpoint with the same result.
 
 mod common;
 
@@ -178,10 +178,10 @@ fn stops_and_goes_on(folder: &Folder, signal: &str) -> bool {
             continue;
         }
         assert_eq!(output.status.code(), Some(130));
-        let told = String::from_utf8(output.stderr).unwrap();
+        let printed = String::from_utf8(output.stderr).unwrap();
         assert!(
-            told.contains("\ntamis: stopped after ") && told.ends_with("; continue with --resume c.tamis\n"),
-            "{told}"
+            printed.contains("\ntamis: stopped after ") && printed.ends_with("; continue with --resume c.tamis\n"),
+            "{printed}"
         );
         assert!(!folder.path("i.json").exists(), "no model was written");
         folder.ok("fit d.svm --quiet --resume c.tamis --out i.json");
@@ -196,12 +196,12 @@ fn ctrl_c_without_a_checkpoint_just_stops() {
     let folder = Folder::new();
     folder.write("d.svm", svm(&rows(3000, 500, 10, 2, 5))).write("old.json", "old");
     let mut child = start(&folder, "d.svm --method ftrl --passes 4000000 --out old.json");
-    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut output = BufReader::new(child.stderr.take().unwrap());
     let mut text = String::new();
-    told.read_line(&mut text).unwrap();
+    output.read_line(&mut text).unwrap();
     assert!(text.starts_with("average"), "learning has begun: {text}");
     folder.shell(&format!("kill -INT {}", child.id()));
-    told.read_to_string(&mut text).unwrap();
+    output.read_to_string(&mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(text.contains("tamis: stopped after ") && !text.contains("--resume"), "{text}");
     assert_eq!(folder.text("old.json"), "old");
@@ -248,36 +248,36 @@ fn other_data_are_refused() {
     let folder = interrupted("--method ftrl --passes 1");
     let text = folder.text("d.svm");
     let lines: Vec<&str> = text.lines().collect();
-    let told = |lines: &[&str]| {
+    let message = |lines: &[&str]| {
         folder.write("other.svm", lines.join("\n"));
         let run = folder.run("fit other.svm --quiet --resume c.tamis --out m.json");
         assert!(!folder.path("m.json").exists());
         run.complaint().to_string()
     };
     let complaint = "c.tamis: the data are not those the checkpoint saw: row ";
-    assert_eq!(told(&lines[..3000]), format!("{complaint}3000 differs or is missing"));
-    assert_eq!(told(&lines[..5000]), format!("{complaint}5001 differs or is missing"));
-    assert_eq!(told(&lines[1..]), format!("{complaint}6000 differs or is missing"));
+    assert_eq!(message(&lines[..3000]), format!("{complaint}3000 differs or is missing"));
+    assert_eq!(message(&lines[..5000]), format!("{complaint}5001 differs or is missing"));
+    assert_eq!(message(&lines[1..]), format!("{complaint}6000 differs or is missing"));
     let mut changed = lines.clone();
     changed[5500] = "1 3:5";
-    assert_eq!(told(&changed), format!("{complaint}6000 differs or is missing"));
+    assert_eq!(message(&changed), format!("{complaint}6000 differs or is missing"));
     let renamed = lines[5500].replacen(' ', " 1:0.25 ", usize::from(!lines[5500].contains(" 1:")));
     changed[5500] = &renamed;
-    assert!(told(&changed).starts_with(complaint));
+    assert!(message(&changed).starts_with(complaint));
 }
 
 #[test]
 fn the_recipe_may_not_change_half_way() {
     let folder = interrupted("--passes 1 --method fobos --l1 0.001");
-    let told = |flags: &str| folder.run(&format!("fit d.svm --quiet --resume c.tamis --out m.json {flags}"));
+    let message = |flags: &str| folder.run(&format!("fit d.svm --quiet --resume c.tamis --out m.json {flags}"));
     for flags in ["--l1 0.1", "--method ftrl", "--seed 5", "--no-intercept"] {
-        let run = told(flags);
+        let run = message(flags);
         let flag = flags.split(' ').next().unwrap();
         let expected =
             format!("{flag} cannot change what a checkpoint trains; omit it, or train anew without --resume");
         assert_eq!(run.complaint(), expected);
     }
-    assert_eq!(told("--passes 1 --method fobos --l1 0.001").code, Some(0), "the same flags are fine");
+    assert_eq!(message("--passes 1 --method fobos --l1 0.001").code, Some(0), "the same flags are fine");
     assert_eq!(folder.read("m.json"), folder.model("d.svm --passes 1 --method fobos --l1 0.001"));
 }
 
@@ -285,25 +285,25 @@ fn the_recipe_may_not_change_half_way() {
 fn a_damaged_checkpoint_is_refused() {
     let folder = interrupted("--method ftrl --passes 1");
     let bytes = folder.read("c.tamis");
-    let told = |content: &[u8]| {
+    let message = |content: &[u8]| {
         folder.write("bad.tamis", content);
         let run: Run = folder.run("fit d.svm --quiet --resume bad.tamis --out m.json");
         assert!(!folder.path("m.json").exists());
         run.complaint().to_string()
     };
     for length in [0, 7, 100, bytes.len() / 2, bytes.len() - 1] {
-        assert!(told(&bytes[..length]).starts_with("bad.tamis: not a tamis-checkpoint file: "), "{length} bytes");
+        assert!(message(&bytes[..length]).starts_with("bad.tamis: not a tamis-checkpoint file: "), "{length} bytes");
     }
-    assert!(told(b"1 1:1\n-1 2:1\n").starts_with("bad.tamis: not a tamis-checkpoint file: "));
+    assert!(message(b"1 1:1\n-1 2:1\n").starts_with("bad.tamis: not a tamis-checkpoint file: "));
     for at in [bytes.len() - 1, bytes.len() / 2, bytes.len() - 2000] {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1;
-        assert_eq!(told(&flipped), "bad.tamis: damaged: checksum mismatch", "byte {at}");
+        assert_eq!(message(&flipped), "bad.tamis: damaged: checksum mismatch", "byte {at}");
     }
     for at in (0..400.min(bytes.len())).step_by(13) {
         let mut flipped = bytes.clone();
         flipped[at] ^= 2;
-        assert!(told(&flipped).starts_with("bad.tamis: "), "byte {at}");
+        assert!(message(&flipped).starts_with("bad.tamis: "), "byte {at}");
     }
     assert!(folder.run("fit d.svm --resume none.tamis").complaint().starts_with("none.tamis: No such file"));
 }

@@ -74,7 +74,7 @@ const FLAGS: [&str; 6] = [
 #[test]
 fn any_cut_into_files_changes_nothing() {
     let folder = Folder::new();
-    // Values grow along the stream: what is judged from the first rows must not depend on where a file ends.
+    // Values grow along the stream: decisions from the first rows must not depend on where a file ends.
     let mut data = rows(9000, 300, 8, 2, 4);
     for (at, row) in data.iter_mut().enumerate() {
         row.features.iter_mut().for_each(|(_, value)| *value *= 1.0 + at as f64 / 1000.0);

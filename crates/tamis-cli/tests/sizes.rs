@@ -38,13 +38,13 @@ fn chosen(inspected: &Value) -> &Value {
 }
 
 #[test]
-fn fitting_shows_each_size_when_it_is_fitted() {
+fn fit_shows_each_size_when_it_is_fitted() {
     let folder = fitted();
     let run = folder.run(&format!("fit d.svm {FIT}"));
-    let told = inspected(&folder, "m.json");
+    let output = inspected(&folder, "m.json");
     let mut lines = run.err.lines();
     assert_eq!(lines.next(), Some("features   error      loss       (held-out estimates)"));
-    let steps = list(&told["sizes"]);
+    let steps = list(&output["sizes"]);
     assert_eq!((number(&steps[0]["size"]), steps.len() >= 3), (80.0, true), "{steps:?}");
     for (line, step) in lines.zip(steps) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -61,8 +61,8 @@ fn fitting_shows_each_size_when_it_is_fitted() {
 fn the_summary_says_which_size_was_selected_and_why() {
     let folder = fitted();
     let shown = folder.ok(&format!("fit d.svm {FIT}"));
-    let told = inspected(&folder, "m.json");
-    let (steps, taken) = (list(&told["sizes"]), chosen(&told));
+    let output = inspected(&folder, "m.json");
+    let (steps, taken) = (list(&output["sizes"]), chosen(&output));
     let estimate = |step: &Value| {
         let [error, spread] = ["error", "standard_error"].map(|key| 100.0 * number(&step[key]));
         format!("{} features (error {error:.2} ± {spread:.2} %)", step["size"])
@@ -81,11 +81,11 @@ fn the_summary_says_which_size_was_selected_and_why() {
 }
 
 #[test]
-fn inspecting_shows_frequencies_evidence_and_the_size_path() {
+fn inspect_shows_frequencies_evidence_and_the_size_path() {
     let folder = fitted();
-    let told = inspected(&folder, "m.json");
-    let features = list(&told["features"]);
-    assert_eq!(chosen(&told)["size"], features.len());
+    let output = inspected(&folder, "m.json");
+    let features = list(&output["features"]);
+    assert_eq!(chosen(&output)["size"], features.len());
     for feature in features {
         assert!((0.0..=1.0).contains(&number(&feature["frequency"])) && number(&feature["evidence_sd"]) >= 0.0);
         let [weight, evidence] = ["weight", "evidence"].map(|key| number(&feature[key]));
@@ -110,18 +110,18 @@ fn inspecting_shows_frequencies_evidence_and_the_size_path() {
         shown.contains(&format!("{stable} of {} features have a selection frequency ≥ 0.75", features.len())),
         "{shown}"
     );
-    assert_eq!(told["stable"]["features"], stable);
-    let bound = number(&chosen(&told)["mean_per_path"]).powi(2) / (0.5 * number(&told["sizes"][0]["size"]));
-    assert!((number(&told["stable"]["false_selections"]) - bound).abs() < 1e-12);
-    let told = close(&shown);
+    assert_eq!(output["stable"]["features"], stable);
+    let bound = number(&chosen(&output)["mean_per_path"]).powi(2) / (0.5 * number(&output["sizes"][0]["size"]));
+    assert!((number(&output["stable"]["false_selections"]) - bound).abs() < 1e-12);
+    let output = close(&shown);
     assert!(
-        told.contains("approximate") && told.contains(&format!("at most {bound:.2} expected by chance")),
+        output.contains("approximate") && output.contains(&format!("at most {bound:.2} expected by chance")),
         "{shown}"
     );
 }
 
 #[test]
-fn a_narrow_terminal_gets_fewer_columns_and_is_told() {
+fn a_narrow_terminal_gets_fewer_columns_and_a_note() {
     let folder = fitted();
     let shown = |columns: &str| {
         let output = folder.command("inspect m.json").env("COLUMNS", columns).output().unwrap();
@@ -148,10 +148,10 @@ fn a_narrow_terminal_gets_fewer_columns_and_is_told() {
 fn the_table_for_programs_has_all_columns() {
     let folder = fitted();
     let csv = folder.ok("inspect m.json --top 0 --csv");
-    let told = inspected(&folder, "m.json");
+    let output = inspected(&folder, "m.json");
     let mut lines = csv.lines();
     assert_eq!(lines.next(), Some("name,weight,scale,frequency,evidence,evidence_sd"));
-    for (line, feature) in lines.zip(list(&told["features"])) {
+    for (line, feature) in lines.zip(list(&output["features"])) {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells[0], feature["name"].as_str().unwrap());
         let keys = ["weight", "scale", "frequency", "evidence", "evidence_sd"];
@@ -169,21 +169,21 @@ fn the_table_for_programs_has_all_columns() {
 fn a_model_can_be_resized_to_every_smaller_size() {
     let folder = fitted();
     let before = inspected(&folder, "m.json");
-    let names = |told: &Value| -> BTreeSet<String> {
-        list(&told["features"]).iter().map(|feature| feature["name"].to_string()).collect()
+    let names = |output: &Value| -> BTreeSet<String> {
+        list(&output["features"]).iter().map(|feature| feature["name"].to_string()).collect()
     };
     let kept: Vec<&Value> = list(&before["sizes"]).iter().filter(|step| step["resizable"] == true).collect();
     let most = number(&kept[0]["size"]) as u64;
     assert!(most >= number(&chosen(&before)["size"]) as u64);
     for size in 1..=most {
-        let told = folder.json(&format!("resize m.json --k {size} --out r.json --json"));
+        let output = folder.json(&format!("resize m.json --k {size} --out r.json --json"));
         let after = inspected(&folder, "r.json");
-        assert_eq!((&told["nonzeros"], names(&after).len() as u64), (&size.into(), size));
+        assert_eq!((&output["nonzeros"], names(&after).len() as u64), (&size.into(), size));
         assert_eq!(folder.ok("predict r.json d.svm").lines().count(), 600);
         match kept.iter().find(|step| step["size"] == size) {
             Some(step) => {
                 assert_eq!(
-                    (&told["size"], &told["error"], &told["between"]),
+                    (&output["size"], &output["error"], &output["between"]),
                     (&step["size"], &step["error"], &Value::Null)
                 );
                 assert_eq!(chosen(&after)["size"], size);
@@ -191,8 +191,8 @@ fn a_model_can_be_resized_to_every_smaller_size() {
             None => {
                 let larger = kept.iter().rfind(|step| number(&step["size"]) > size as f64).unwrap();
                 let smaller = kept.iter().find(|step| number(&step["size"]) < size as f64).map(|step| &step["size"]);
-                assert_eq!(told["between"], serde_json::json!([larger["size"], smaller]));
-                assert!(told["error"].is_null(), "it has no estimate");
+                assert_eq!(output["between"], serde_json::json!([larger["size"], smaller]));
+                assert!(output["error"].is_null(), "it has no estimate");
             }
         }
     }
@@ -232,9 +232,9 @@ fn a_minimum_frequency_keeps_the_most_stable_features() {
         list(&inspected(&folder, "m.json")["features"]).iter().map(|feature| number(&feature["frequency"])).collect();
     let most = frequencies.iter().copied().fold(0.0, f64::max);
     for least in [0.0, 0.6, most] {
-        let told = folder.json(&format!("resize m.json --frequency {least} --out r.json --json"));
-        assert_eq!(told["nonzeros"], frequencies.iter().filter(|share| **share >= least).count());
-        assert_eq!(told["false_selections"].is_f64(), least > 0.5);
+        let output = folder.json(&format!("resize m.json --frequency {least} --out r.json --json"));
+        assert_eq!(output["nonzeros"], frequencies.iter().filter(|share| **share >= least).count());
+        assert_eq!(output["false_selections"].is_f64(), least > 0.5);
     }
     let shown = folder.ok(&format!("resize m.json --frequency {most} --out r.json"));
     assert!(shown.contains(&format!(": those with selection frequency ≥ {most}\n")), "{shown}");
@@ -245,23 +245,26 @@ fn a_minimum_frequency_keeps_the_most_stable_features() {
 fn complaints_say_what_to_do() {
     let folder = fitted();
     folder.ok("fit d.svm --method ftrl --quiet --out f.json");
-    let told = |line: &str| folder.run(line).complaint().to_string();
+    let message = |line: &str| folder.run(line).complaint().to_string();
     assert_eq!(
-        told("resize f.json --k 3 --out r.json"),
+        message("resize f.json --k 3 --out r.json"),
         "f.json: the model has no size path: only models of the method `stabilized` can be resized"
     );
-    assert!(told("resize m.json --k 1000 --out r.json").ends_with("; fit again with --k 1000"));
-    assert_eq!(told("resize m.json --k 0 --out r.json"), "m.json: at least one feature must stay");
+    assert!(message("resize m.json --k 1000 --out r.json").ends_with("; fit again with --k 1000"));
+    assert_eq!(message("resize m.json --k 0 --out r.json"), "m.json: at least one feature must stay");
     assert_eq!(
-        told("resize m.json --frequency 1.5 --out r.json"),
+        message("resize m.json --frequency 1.5 --out r.json"),
         "m.json: the share of paths must lie between 0 and 1"
     );
     assert_eq!(
-        told("resize m.json --frequency -1 --out r.json"),
+        message("resize m.json --frequency -1 --out r.json"),
         "m.json: the share of paths must lie between 0 and 1"
     );
-    assert_eq!(told("resize m.json --k 3 --out no/r.json"), "no/r.json: cannot be written: there is no directory no");
-    assert!(told("resize d.svm --k 3 --out r.json").contains("d.svm: not a tamis model"));
+    assert_eq!(
+        message("resize m.json --k 3 --out no/r.json"),
+        "no/r.json: cannot be written: there is no directory no"
+    );
+    assert!(message("resize d.svm --k 3 --out r.json").contains("d.svm: not a tamis model"));
     assert!(!folder.names().contains(&"r.json".to_string()), "nothing is written");
     for line in
         ["resize m.json --out r.json", "resize m.json --k 3", "resize m.json --k 3 --frequency 0.5 --out r.json"]
@@ -283,7 +286,7 @@ fn threads_change_no_byte() {
 #[test]
 fn the_order_of_the_rows_changes_no_byte() {
     let folder = Folder::new();
-    // Two columns that are always equal: which of them is kept must not hang on who came first. Texts as labels, too.
+    // Two columns that are always equal: the one that is kept must not depend on the order of the rows. Labels are text.
     let texts: String = (0..300)
         .map(|row| {
             let (bit, other) = (row % 2, row % 7);
@@ -320,8 +323,8 @@ fn many_classes_share_their_features() {
     folder.ok(&format!("fit four.svm {FIT} --k 16 --quiet"));
     assert_eq!(inspected(&folder, "m.json")["nonzeros"], 16);
     for size in [1, 7, 15] {
-        let told = folder.json(&format!("resize m.json --k {size} --out r.json --json"));
-        assert_eq!((&told["nonzeros"], &inspected(&folder, "r.json")["nonzeros"]), (&size.into(), &size.into()));
+        let output = folder.json(&format!("resize m.json --k {size} --out r.json --json"));
+        assert_eq!((&output["nonzeros"], &inspected(&folder, "r.json")["nonzeros"]), (&size.into(), &size.into()));
         assert_eq!(folder.ok("predict r.json four.svm").lines().count(), 800);
     }
     assert!(folder.ok("inspect m.json").contains(" for each class\n"));
@@ -331,14 +334,14 @@ fn many_classes_share_their_features() {
 }
 
 #[test]
-fn numbers_are_judged_by_their_rmse_or_their_loss() {
+fn regression_is_evaluated_by_rmse_or_loss() {
     let folder = Folder::new();
     folder.write("line.csv", line_csv(300));
     let run = folder.run(&format!("fit line.csv {FIT} --k 2"));
     assert!(run.err.starts_with("features   RMSE       loss "), "{}", run.err);
     assert!(run.out.contains("selected 2 features (RMSE "), "{}", run.out);
-    let told = inspected(&folder, "m.json");
-    let step = chosen(&told);
+    let output = inspected(&folder, "m.json");
+    let step = chosen(&output);
     assert!(step["error"].is_null() && number(&step["loss"]) < 0.05, "{step}");
     let shown = folder.ok("inspect m.json");
     let root = format!("{:.6} ± ", number(&step["loss"]).sqrt());

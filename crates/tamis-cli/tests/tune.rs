@@ -1,4 +1,5 @@
-//! `tamis tune`: honest cross-validation, the same on any number of threads, a curve that can be read, a model that fits.
+//! `tamis tune`: honest cross-validation, the same on any number of threads, a curve that can be read, a model that
+//! fits.
 
 mod common;
 
@@ -20,8 +21,8 @@ fn number(value: &Value) -> f64 {
 fn the_whole_curve_is_told_and_one_setting_is_taken() {
     let folder = folder();
     let line = "tune d.svm --method ftrl --l1 0.3,3,30,300 --json --quiet --out m.json --curve c.json";
-    let told = folder.json(line);
-    let settings = told["settings"].as_array().unwrap();
+    let output = folder.json(line);
+    let settings = output["settings"].as_array().unwrap();
     let penalties: Vec<f64> = settings.iter().map(|one| number(&one["setting"]["l1"])).collect();
     assert_eq!(penalties, [0.3, 3.0, 30.0, 300.0]);
     let sizes: Vec<f64> = settings.iter().map(|one| number(&one["nonzeros"])).collect();
@@ -39,12 +40,12 @@ fn the_whole_curve_is_told_and_one_setting_is_taken() {
     let limit = number(&best["mean"]) + number(&best["standard_error"]);
     let within = settings.iter().filter(|one| number(&one["mean"]) <= limit);
     let sparsest = within.min_by_key(|one| number(&one["nonzeros"]) as u64).unwrap();
-    assert_eq!(&told["chosen"], sparsest);
+    assert_eq!(&output["chosen"], sparsest);
     // The model is what fit makes with the chosen setting.
-    let fitted = folder.model(&format!("d.svm --method ftrl --l1 {}", told["chosen"]["setting"]["l1"]));
+    let fitted = folder.model(&format!("d.svm --method ftrl --l1 {}", output["chosen"]["setting"]["l1"]));
     assert!(fitted == folder.read("m.json"), "the model of the chosen setting, learned from all rows");
     let curve: Value = serde_json::from_str(&folder.text("c.json")).unwrap();
-    assert_eq!(curve["settings"], told["settings"]);
+    assert_eq!(curve["settings"], output["settings"]);
 }
 
 #[test]
@@ -79,20 +80,20 @@ fn a_seed_deals_other_folds() {
 #[test]
 fn k_is_a_list_like_any_other() {
     let folder = folder();
-    let told = folder.json("tune d.svm --method fofs --k 2,5 --rule min --json --quiet --out m.json");
-    let k = number(&told["chosen"]["setting"]["k"]);
-    assert_eq!(told["settings"].as_array().unwrap().len(), 2);
-    assert_eq!(number(&told["nonzeros"]), k);
+    let output = folder.json("tune d.svm --method fofs --k 2,5 --rule min --json --quiet --out m.json");
+    let k = number(&output["chosen"]["setting"]["k"]);
+    assert_eq!(output["settings"].as_array().unwrap().len(), 2);
+    assert_eq!(number(&output["nonzeros"]), k);
 }
 
 #[test]
 fn any_field_can_be_listed() {
     let folder = folder();
-    let told = folder.json(
+    let output = folder.json(
         "tune d.svm --method ftrl --grid scale=max-abs,none --grid passes=1,3 --l1 1 --learning-rate 1 --json --quiet --no-fit",
     );
     let settings: Vec<String> =
-        told["settings"].as_array().unwrap().iter().map(|one| one["setting"].to_string()).collect();
+        output["settings"].as_array().unwrap().iter().map(|one| one["setting"].to_string()).collect();
     assert_eq!(settings[1], r#"{"scale":"max-abs","passes":3}"#);
     assert_eq!(settings.len(), 4);
     assert!(!folder.names().contains(&"model.json".to_string()), "--no-fit writes no model");
@@ -102,29 +103,31 @@ fn any_field_can_be_listed() {
 fn numbers_are_measured_by_their_rmse() {
     let folder = Folder::new();
     folder.write("d.csv", line_csv(200));
-    let told = folder.json("tune d.csv --method ftrl --json --quiet --rule min");
-    assert_eq!(told["measure"], "rmse");
-    assert!(number(&told["chosen"]["mean"]) < 0.2, "{}", told["chosen"]);
+    let output = folder.json("tune d.csv --method ftrl --json --quiet --rule min");
+    assert_eq!(output["measure"], "rmse");
+    assert!(number(&output["chosen"]["mean"]) < 0.2, "{}", output["chosen"]);
 }
 
 #[test]
 fn complaints_say_what_to_do() {
     let folder = folder();
-    let told = |line: &str| folder.run(line).complaint().to_string();
-    assert_eq!(told("tune d.svm --method ftrl --grid l1=1,a"), "l1=a: --l1 must be a number of at least 0, got \"a\"");
-    assert!(told("tune d.svm --method ftrl --k 3 --l1 1,2").contains("--k and --l1 are exclusive"));
-    assert!(
-        told("tune d.svm --method ftrl --folds 1").contains("the number of folds must lie between 2 and 300, got 1")
+    let message = |line: &str| folder.run(line).complaint().to_string();
+    assert_eq!(
+        message("tune d.svm --method ftrl --grid l1=1,a"),
+        "l1=a: --l1 must be a number of at least 0, got \"a\""
     );
-    assert!(told("tune d.svm --curve curve.txt").contains("curve.txt: the curve is written as .json or .csv"));
+    assert!(message("tune d.svm --method ftrl --k 3 --l1 1,2").contains("--k and --l1 are exclusive"));
     assert!(
-        told("tune d.svm --method ftrl --loss hinge --l1 1 --measure log-loss")
-            .contains("log-loss cannot be measured here")
+        message("tune d.svm --method ftrl --folds 1").contains("the number of folds must lie between 2 and 300, got 1")
     );
-    assert!(told("tune d.svm --measure rmse --l1 1 --method ftrl").contains("classes are predicted; use error"));
+    assert!(message("tune d.svm --curve curve.txt").contains("curve.txt: the curve is written as .json or .csv"));
+    assert!(
+        message("tune d.svm --method ftrl --loss hinge --l1 1 --measure log-loss").contains("log-loss does not apply")
+    );
+    assert!(message("tune d.svm --measure rmse --l1 1 --method ftrl").contains("classes are predicted; use error"));
     let run = folder.run_with("tune - --format svm", "1 1:1\n");
     assert!(run.complaint().contains("<stdin> can be read only once"), "{}", run.err);
-    assert_eq!(told("tune none.svm"), "none.svm: No such file or directory (os error 2)");
+    assert_eq!(message("tune none.svm"), "none.svm: No such file or directory (os error 2)");
 }
 
 #[test]
@@ -134,6 +137,6 @@ fn a_setting_that_diverges_is_shown_and_not_taken() {
     let line = "tune d.csv --method sgd --schedule constant --scale none --learning-rate 0.1,1e200 --quiet --no-fit --rule min";
     let shown = folder.ok(line);
     assert!(shown.contains("diverged") && shown.contains("selected by min: learning-rate 0.1"), "{shown}");
-    let told = folder.run("tune d.csv --method sgd --schedule constant --scale none --learning-rate 1e200 --no-fit");
-    assert!(told.complaint().contains("no setting could be learned"), "{}", told.err);
+    let output = folder.run("tune d.csv --method sgd --schedule constant --scale none --learning-rate 1e200 --no-fit");
+    assert!(output.complaint().contains("no setting could be learned"), "{}", output.err);
 }

@@ -1,4 +1,4 @@
-//! `--method two-stage`: how many features, what is told, and what cannot be learned.
+//! `--method two-stage`: number of features, output, and data that cannot be learned.
 
 mod common;
 
@@ -14,15 +14,15 @@ fn text() -> Folder {
 fn k_is_exact_and_draws_are_a_bound() {
     let folder = text();
     for k in [1, 7, 300] {
-        let told = folder.json(&format!("fit t.svm --method two-stage --k {k} --json --quiet --out m.json"));
-        assert_eq!(told["nonzeros"], k);
-        assert_eq!(told["sampling"]["expected"], k as f64);
+        let output = folder.json(&format!("fit t.svm --method two-stage --k {k} --json --quiet --out m.json"));
+        assert_eq!(output["nonzeros"], k);
+        assert_eq!(output["sampling"]["expected"], k as f64);
     }
-    let told = folder.json("fit t.svm --method two-stage --n-draws 200 --json --quiet --out m.json");
-    let (kept, expected) = (told["nonzeros"].as_f64().unwrap(), told["sampling"]["expected"].as_f64().unwrap());
+    let output = folder.json("fit t.svm --method two-stage --n-draws 200 --json --quiet --out m.json");
+    let (kept, expected) = (output["nonzeros"].as_f64().unwrap(), output["sampling"]["expected"].as_f64().unwrap());
     assert!(kept <= 200.0 && (kept - expected).abs() < 5.0 * expected.sqrt(), "{kept} kept, {expected} expected");
-    assert_eq!(told["sampling"]["draws"], 200);
-    assert_eq!(told["sampling"]["law"], "contribution");
+    assert_eq!(output["sampling"]["draws"], 200);
+    assert_eq!(output["sampling"]["law"], "contribution");
 }
 
 #[test]
@@ -116,13 +116,13 @@ fn what_cannot_be_learned_is_told_with_what_to_do() {
 #[test]
 fn with_nothing_said_rows_held_out_say_how_many() {
     let folder = text();
-    let told = folder.json("fit t.svm --method two-stage --json --quiet --validate t.test.svm --out m.json");
-    let [kept, candidates] = ["expected", "candidates"].map(|name| told["sampling"][name].as_f64().unwrap());
-    assert!(told["nonzeros"].as_f64() == Some(kept) && kept < candidates, "{told}");
+    let output = folder.json("fit t.svm --method two-stage --json --quiet --validate t.test.svm --out m.json");
+    let [kept, candidates] = ["expected", "candidates"].map(|name| output["sampling"][name].as_f64().unwrap());
+    assert!(output["nonzeros"].as_f64() == Some(kept) && kept < candidates, "{output}");
     assert!(kept.log2().fract() == 0.0 && kept >= 8.0, "{kept} is none of 8, 16, 32, …");
     let all =
         folder.json("fit t.svm --method two-stage --n-draws 1e9 --json --quiet --validate t.test.svm --out m.json");
-    let [few, all] = [told, all].map(|told| told["validation"]["rmse"].as_f64().unwrap());
+    let [few, all] = [output, all].map(|output| output["validation"]["rmse"].as_f64().unwrap());
     assert!(few < 1.1 * all, "{few} with {kept} features, {all} with all");
 }
 
@@ -132,12 +132,12 @@ fn drawn_weights_are_moved_as_far_as_rows_held_out_gain() {
     let fit = |flags: &str| {
         let line =
             format!("fit t.svm --method two-stage --k 100 {flags} --json --quiet --validate t.test.svm --out m.json");
-        let told = folder.json(&line);
-        (told["validation"]["rmse"].as_f64().unwrap(), told["sampling"]["settings"]["refine"].as_f64().unwrap())
+        let output = folder.json(&line);
+        (output["validation"]["rmse"].as_f64().unwrap(), output["sampling"]["settings"]["refine"].as_f64().unwrap())
     };
-    let ((drawn, none), (polished, some)) = (fit("--refine 0"), fit(""));
-    assert!(none == 0.0 && some > 0.0 && polished < 0.97 * drawn, "{drawn} as drawn, {polished} with --refine {some}");
-    assert_eq!(fit("--refit").1, 0.0, "what is learned again needs no polish");
+    let ((drawn, none), (refined, some)) = (fit("--refine 0"), fit(""));
+    assert!(none == 0.0 && some > 0.0 && refined < 0.97 * drawn, "{drawn} as drawn, {refined} with --refine {some}");
+    assert_eq!(fit("--refit").1, 0.0, "a refit needs no refinement");
 }
 
 #[test]
@@ -147,19 +147,19 @@ fn of_a_long_stream_the_first_rows_are_fitted() {
     let model = |flags: &str| folder.model(&format!("long.svm --method two-stage --passes 1 --k 9 {flags}"));
     let long = model("--threads 1");
     assert!(long == model("--threads 2 --memory 0"), "held on disk or not");
-    let told = folder.json("inspect fitted.json --json");
-    assert!(told["sampling"]["settings"]["refine"].as_f64().is_some_and(|polish| polish > 0.0), "{told}");
+    let output = folder.json("inspect fitted.json --json");
+    assert!(output["sampling"]["settings"]["refine"].as_f64().is_some_and(|refine| refine > 0.0), "{output}");
 }
 
 #[test]
 fn numbers_that_were_found_can_be_given() {
     let folder = text();
-    let told = folder.json("fit t.svm --method two-stage --k 30 --json --quiet --out found.json");
-    let settings = told["sampling"]["settings"].as_object().unwrap();
+    let output = folder.json("fit t.svm --method two-stage --k 30 --json --quiet --out found.json");
+    let settings = output["sampling"]["settings"].as_object().unwrap();
     let flags: String = settings.iter().map(|(name, number)| format!(" --{name} {number}")).collect();
     folder.ok(&format!("fit t.svm --method two-stage --k 30 --quiet --out given.json{flags}"));
     let [found, given] = ["found", "given"].map(|name| folder.json(&format!("inspect {name}.json --json")));
-    assert_eq!(settings.len(), 4, "{told}");
+    assert_eq!(settings.len(), 4, "{output}");
     assert_eq!((&found["outputs"], &found["sampling"]), (&given["outputs"], &given["sampling"]));
     let shown = folder.ok("inspect found.json").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("; hyper-parameters --first-epoch-steps "), "{shown}");

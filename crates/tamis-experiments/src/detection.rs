@@ -1,15 +1,15 @@
 //! `detection`: which methods find the true features of generated rows.
 //!
 //! Source: Sun et al. 2018, section 5.1, tables 2, 3 and 6. Each run generates the rows block by block
-//! and gives each block to the running averages and to every setting of every learner. The resulting models are then tested
-//! on further rows:
+//! and gives each block to the running averages and to every setting of every learner. The resulting models are then
+//! tested on further rows:
 //! ```text
 //! detected = |chosen ∩ true| / |true| · 100        rmse, or auc where rows have classes        seconds to make the model
 //! ```
-//! Among the settings of a learner with at most k features, those with the most features remain, and of these the one with
-//! the smallest progressive loss is used: the paper's rule, with learning rates chosen on training rows only. If all settings
-//! have more than k features, the one with the fewest is truncated to its k largest weights. Times are wall times while
-//! other runs occupy the other cores.
+//! Among the settings of a learner with at most k features, those with the most features remain, and of these the one
+//! with the smallest progressive loss is used: the paper's rule, with learning rates chosen on training rows only. If
+//! all settings have more than k features, the one with the fewest is truncated to its k largest weights. Times are
+//! wall times while other runs occupy the other cores.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -50,7 +50,7 @@ struct GridRun<'a> {
 }
 
 impl Session<'_> {
-    /// Metrics all columns of a row.
+    /// Measures all columns of a row.
     pub fn detection(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
         let runs = self.runs_of(rows);
         let place = |&column: &&str| {
@@ -82,26 +82,26 @@ impl Session<'_> {
         let taking_part = |place: &&Column| run < place.runs;
         let mut classes: Vec<Option<GridRun<'_>>> =
             places.iter().map(|place| Some(place).filter(taking_part).and_then(GridRun::of)).collect();
-        let (sums, gathering) = self.pass(&plan, &stream, &mut classes)?;
+        let (sums, averaging) = self.pass(&plan, &stream, &mut classes)?;
         let true_columns: BTreeSet<usize> = truth.features.iter().map(|feature| feature.id as usize - 1).collect();
         let mut test = vec![0.0; rows.test_rows * (plan.p + 1)];
         stream.fill(plan.n as u64, &mut test);
-        let judge = |line: &LinearModel, seconds: f64, setting: String| {
+        let model_score = |line: &LinearModel, seconds: f64, setting: String| {
             let hits = line.weights.iter().filter(|pair| true_columns.contains(&pair.0)).count();
             let detected = Some(100.0 * hits as f64 / true_columns.len() as f64);
             Score { detected, quality: quality(line, &test, &plan), seconds, setting }
         };
         let score = |(place, class): (&Column, Option<GridRun<'_>>)| -> Result<Option<Score>, Failure> {
             Ok(match &place.competitor {
-                Ok(Competitor::Averages) if run < place.runs => Some(Score { seconds: gathering, ..Score::default() }),
+                Ok(Competitor::Averages) if run < place.runs => Some(Score { seconds: averaging, ..Score::default() }),
                 Ok(Competitor::Solver(recipe, _)) if run < place.runs => {
                     let started = Instant::now();
                     let line = LinearModel::solved(sums.clone(), recipe)?;
-                    Some(judge(&line, started.elapsed().as_secs_f64(), String::new()))
+                    Some(model_score(&line, started.elapsed().as_secs_f64(), String::new()))
                 }
                 _ => class.map(|class| {
                     let (line, seconds, setting) = class.best(plan.k);
-                    judge(&line, seconds, setting)
+                    model_score(&line, seconds, setting)
                 }),
             })
         };

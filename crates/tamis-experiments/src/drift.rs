@@ -1,9 +1,9 @@
 //! `drift`: the true weights change over time, and decaying averages follow them.
 //!
 //! Source: Sun et al. 2018, section 5.3, equation (17), table 4. The model of all earlier rows predicts the rows of a
-//! period, which are then added to the averages; the RMSE is taken over the last periods. The decay rate is α of equation
-//! (13), applied row by row. If there are several rates, the one with the smallest error over as many periods before
-//! the last ones is used, which a user of the stream could do as well.
+//! period, which are then added to the averages; the RMSE is taken over the last periods. The decay rate is α of
+//! equation (13), applied row by row. If there are several rates, the one with the smallest error over as many periods
+//! before the last ones is used, which a user of the stream could do as well.
 
 use tamis::moments::Accumulator;
 use tamis::recipe::SolveRecipe;
@@ -22,8 +22,8 @@ struct DecayingSolver<'a> {
     ways: Vec<DecayRate>,
 }
 
-/// Averages with one decay rate, and the squared errors of their models: in the periods before the last ones, and in the
-/// last ones.
+/// Averages with one decay rate, and the squared errors of their models: in the periods before the last ones, and in
+/// the last ones.
 struct DecayRate {
     rate: f64,
     averages: Accumulator,
@@ -32,7 +32,7 @@ struct DecayRate {
 }
 
 impl Session<'_> {
-    /// Metrics all columns of a row.
+    /// Measures all columns of a row.
     pub fn drift(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
         let competitors: Vec<Result<Competitor, String>> =
             columns.iter().map(|column| self.competitor(row, column, rows)).collect();
@@ -68,7 +68,7 @@ impl Session<'_> {
         let plan = rows.plan(self.protocol().seed.wrapping_add(run));
         let (_, stream) = generate(&plan).map_err(|error| error.to_string())?;
         let (width, length) = (plan.p + 1, plan.period_rows.max(1));
-        let (periods, judged) = (plan.n / length, rows.judged_periods);
+        let (periods, scored) = (plan.n / length, rows.scored_periods);
         let mut solvers: Vec<DecayingSolver<'_>> = competitors.iter().filter_map(DecayingSolver::of).collect();
         let mut cells = vec![0.0; length * width];
         for period in 0..periods {
@@ -76,16 +76,16 @@ impl Session<'_> {
             stream.fill((period * length) as u64, &mut cells);
             let left = periods - period;
             for solver in &mut solvers {
-                solver.predict(&cells, width, left <= judged && period > 0, left > judged && left <= 2 * judged)?;
+                solver.predict(&cells, width, left <= scored && period > 0, left > scored && left <= 2 * scored)?;
                 solver.see(&cells, width);
             }
         }
-        let count = (judged.min(periods.saturating_sub(1)) * length) as f64;
-        let told = |solver: &DecayingSolver<'_>| {
+        let count = (scored.min(periods.saturating_sub(1)) * length) as f64;
+        let message = |solver: &DecayingSolver<'_>| {
             let way = solver.best();
             ((way.errors / count).sqrt(), (solver.ways.len() > 1).then_some(way.rate))
         };
-        Ok(solvers.iter().map(told).collect())
+        Ok(solvers.iter().map(message).collect())
     }
 }
 

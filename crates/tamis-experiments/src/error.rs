@@ -18,7 +18,7 @@ pub enum Failure {
     #[error(transparent)]
     Tune(#[from] TuneError),
     #[error(transparent)]
-    Judge(#[from] EvalError),
+    Eval(#[from] EvalError),
     #[error(transparent)]
     Metric(#[from] MetricError),
     #[error(transparent)]

@@ -1,7 +1,7 @@
 //! `tamis-experiments`: computes the tables and figures of a paper and shows the results beside the printed values.
 //!
-//! `experiments/<paper>/expected.toml` describes what to run ([`spec`]); [`run`] reads it, measures every cell of a table
-//! ([`table_cell`]) or draws a figure ([`figure`]), and writes the pages under `docs/results` ([`render`]).
+//! `experiments/<paper>/expected.toml` describes what to run ([`spec`]); [`run`] reads it, measures every cell of a
+//! table ([`table_cell`]) or draws a figure ([`figure`]), and writes the pages under `docs/results` ([`render`]).
 
 mod args;
 mod detection;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::tell!("tamis-experiments: {failure}");
+            output::note!("tamis-experiments: {failure}");
             ExitCode::from(failure.exit_code())
         }
     }

@@ -16,14 +16,14 @@ macro_rules! print_line {
 }
 
 /// Writes a line to standard error; a failure to write it is ignored.
-macro_rules! tell {
+macro_rules! note {
     ($($text:tt)*) => {{
         use std::io::Write as _;
         writeln!(std::io::stderr(), $($text)*).ok();
     }};
 }
 
-pub(crate) use {print_line, tell};
+pub(crate) use {note, print_line};
 
 /// Shows how many of the fits are done: a bar on a terminal, otherwise a line at every tenth.
 pub struct FitProgress {
@@ -52,7 +52,7 @@ impl FitProgress {
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
         if self.lines && 10 * done / of > 10 * (done - 1) / of {
-            tell!("{}: {done} of {of} fits", self.title);
+            note!("{}: {done} of {of} fits", self.title);
         }
     }
 
@@ -69,7 +69,7 @@ pub fn stop_on_signal() -> Arc<AtomicBool> {
         if raised.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
-        tell!("tamis-experiments: stopping; press Ctrl-C again to stop at once");
+        note!("tamis-experiments: stopping; press Ctrl-C again to stop at once");
     };
     // Without a handler, Ctrl-C simply ends the program.
     ctrlc::set_handler(handler).ok();

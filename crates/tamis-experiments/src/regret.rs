@@ -4,11 +4,11 @@
 //! ```text
 //! R_n = (1/n) Σ_{i ≤ n} (y_i − ŷ_i)² − min_{‖β‖₀ ≤ k} (1/n) Σ_{i ≤ n} (y_i − x_iᵀβ)²
 //! ```
-//! ŷ_i is predicted before row i is learned. Learners are updated with every row. Models from running averages are solved
-//! again whenever the number of rows has grown by a fourth, starting at [`FIRST`] rows; before that, ŷ = 0. The minimum over
-//! all sets of k features cannot be computed; the least squares fit on the *true* features replaces it. With few rows,
-//! where other sets fit better by chance, this understates the regret. The values are `regret-N` for each N of [`SHOWN`],
-//! and `slope`, the slope of ln R against ln n at the end.
+//! ŷ_i is predicted before row i is learned. Learners are updated with every row. Models from running averages are
+//! solved again whenever the number of rows has grown by a quarter, starting at [`FIRST`] rows; before that, ŷ = 0. The
+//! minimum over all sets of k features cannot be computed; the least squares fit on the *true* features replaces it.
+//! With few rows, where other sets fit better by chance, this understates the regret. The values are `regret-N` for
+//! each N of [`SHOWN`], and `slope`, the slope of ln R against ln n at the end.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ enum Forecaster {
 }
 
 impl Session<'_> {
-    /// Metrics all columns of a row.
+    /// Measures all columns of a row.
     pub fn regret(&self, what: &str, row: &RowPlan, columns: &[&str], rows: &Generated) -> Result<Done, Failure> {
         let competitors: Vec<Result<Competitor, String>> =
             columns.iter().map(|column| self.competitor(row, column, rows)).collect();

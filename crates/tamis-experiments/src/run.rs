@@ -7,7 +7,7 @@ use tamis::data::replace_file;
 
 use crate::args::Arguments;
 use crate::error::Failure;
-use crate::output::{print_line, stop_on_signal, tell};
+use crate::output::{note, print_line, stop_on_signal};
 use crate::render::{self, Line};
 use crate::spec::{Experiment, ProtocolName, Recorded, RowPlan, TablePlan};
 use crate::table_cell::{Session, shared};
@@ -75,7 +75,7 @@ fn write(file: &Path, content: &str, quiet: bool) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(failed)?;
     replace_file(file, content.as_bytes()).map_err(failed)?;
     if !quiet {
-        tell!("written: {}", file.display());
+        note!("written: {}", file.display());
     }
     Ok(())
 }
@@ -122,7 +122,7 @@ fn parts<'a>(experiment: &'a Experiment, asked: Option<&'a str>) -> Result<(Vec<
     Err(Failure::Text(format!("{asked}: expected one of {}", all.collect::<Vec<_>>().join(", "))))
 }
 
-/// Metrics a table, prints and writes it; returns its JSON if that is asked for.
+/// Measures a table, prints and writes it; returns its JSON if that is asked for.
 fn show_table(
     session: &Session<'_>,
     args: &Arguments,

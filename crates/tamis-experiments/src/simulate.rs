@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pupil_learns_until_it_is_lost() {
+    fn a_learner_stops_when_its_loss_diverges() {
         let steep = Recipe::new(Method::Sgd).with("learning-rate", 10.0).with("schedule", "constant");
         let recipe = Recipe { loss: Some(LossKind::Squared), ..steep };
         let rows: Vec<f64> = (0..2000).flat_map(|i| [3.0, 2.0 + f64::from(i % 7), 0.0]).collect();

@@ -53,13 +53,13 @@
 //! rows = [{ data = "dexter", title = "Dexter, hinge", set = { loss = "hinge" }, paper = { rda = [11.42, 0.59] } }]
 //!                                # `not-run = { rda = "over an hour" }` skips a cell and gives the reason
 //! ```
-//! Rows of by-epoch, by-draws and at-equal-size have `at = …`: the epoch, the number of draws, the radius. A missing data
-//! set can be generated: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`. A table that
-//! shows another measure of the same cells says `rows_of = "2"` instead of repeating the rows. `decimals` is the number of
-//! decimals shown, 2 by default. `figure/mod.rs` explains figures.
+//! Rows of by-epoch, by-draws and at-equal-size have `at = …`: the epoch, the number of draws, the radius. A missing
+//! data set can be generated: `generate = { kind = "text-regression", n = …, p = …, nonzeros = …, test-rows = … }`. A
+//! table that shows another measure of the same cells says `rows_of = "2"` instead of repeating the rows. `decimals` is
+//! the number of decimals shown, 2 by default. `figure/mod.rs` explains figures.
 //!
-//! The paper's values are `[value]` or `[mean, standard deviation]`. Our last recorded values are in `recorded.toml`, as
-//! [`Recorded`]; so are the results of other programs (`measured = "peers.toml"` in a run).
+//! The paper's values are `[value]` or `[mean, standard deviation]`. Our last recorded values are in `recorded.toml`,
+//! as [`Recorded`]; so are the results of other programs (`measured = "peers.toml"` in a run).
 
 use std::collections::BTreeMap;
 
@@ -252,7 +252,7 @@ pub struct Generated {
     pub period_rows: Option<usize>,
     /// The number of scored periods at the end (drift).
     #[serde(default)]
-    pub judged_periods: usize,
+    pub scored_periods: usize,
 }
 
 fn one() -> f64 {

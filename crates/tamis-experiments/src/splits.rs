@@ -1,10 +1,10 @@
 //! `random-splits`: models from running averages of real rows, tested on the other rows.
 //!
 //! Source: Sun et al. 2018, section 5.4, table 5. In each run one row in `hold_out`, chosen by hash, is a test row.
-//! The averages of the other rows are kept by fold, cross-validation over them chooses the size of the model (or λ), and the
-//! model is tested once. The paper reports the size with the best mean *test* R² over the splits; ours does not see it.
-//! In a row, `set = { interactions = true }` adds the products of all pairs, and `set = { screen = 2000 }` keeps the 2000
-//! features most correlated with the target in the training rows.
+//! The averages of the other rows are kept by fold, cross-validation over them chooses the size of the model (or λ),
+//! and the model is tested once. The paper reports the size with the best mean *test* R² over the splits; ours does not
+//! see it. In a row, `set = { interactions = true }` adds the products of all pairs, and `set = { screen = 2000 }`
+//! keeps the 2000 features most correlated with the target in the training rows.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ use crate::table_cell::{Done, Session, find};
 type Score = Result<(&'static str, f64, usize), String>;
 
 impl Session<'_> {
-    /// Metrics all columns of a row.
+    /// Measures all columns of a row.
     pub fn random_splits(&self, what: &str, row: &RowPlan, columns: &[&str]) -> Result<Done, Failure> {
         let data = &self.experiment.data[&row.data];
         let files = [Some(&data.train), data.test.as_ref()].into_iter().flatten();

@@ -13,7 +13,7 @@ use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
     CrossOptions, Curve, DataSummary, GridPoint, Measure, RepeatOptions, Variation, choose, cross_validate,
-    default_axes, repeat, settings, survey,
+    default_axes, repeat, settings, summarize,
 };
 
 use crate::error::Failure;
@@ -104,7 +104,7 @@ impl Session<'_> {
         Ok(cell)
     }
 
-    /// Metrics all cells of a row, for all tables that use it, since they share the generated rows.
+    /// Measures all cells of a row, for all tables that use it, since they share the generated rows.
     fn row(&self, name: ProtocolName, row: &RowPlan) -> Result<Done, Failure> {
         let data = &self.experiment.data[&row.data];
         let what = row.title.as_deref().unwrap_or(&data.title);
@@ -124,7 +124,7 @@ impl Session<'_> {
         }
     }
 
-    /// Metrics a cell. An error makes the cell missing; only an interruption ends the table.
+    /// Measures a cell. An error makes the cell missing; only an interruption ends the table.
     fn cell(&self, name: ProtocolName, row: &RowPlan, column: &str) -> Result<Outcome, Failure> {
         match self.try_cell(name, row, column) {
             Err(failure) if failure.exit_code() == 2 => Ok(Outcome::Missing(failure.to_string())),
@@ -175,7 +175,8 @@ impl Session<'_> {
         &self.experiment.protocol
     }
 
-    /// Chooses hyper-parameters by cross-validation on the training rows, then fits with several seeds and tests each once.
+    /// Chooses hyper-parameters by cross-validation on the training rows, then fits with several seeds and tests each
+    /// once.
     fn tune_then_orderings(
         &self,
         what: &str,
@@ -261,7 +262,7 @@ impl Session<'_> {
     fn describe(&self, data: &DataSet, rows: &Rows) -> Result<Cell, Failure> {
         let (sources, choices) = &rows.test;
         let read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
-        let test = survey(sources, &read, None)?;
+        let test = summarize(sources, &read, None)?;
         let columns = data.columns.unwrap_or(rows.about.features);
         let density = 100.0 * rows.about.nonzeros as f64 / (rows.about.rows as f64 * columns as f64);
         let values = [
@@ -351,7 +352,7 @@ impl Session<'_> {
             test.1.push(held);
         }
         let sources = sources(train)?;
-        let about = survey(&sources, &read, None)?;
+        let about = summarize(&sources, &read, None)?;
         let (task, memory) = (data.task()?, memory_of_this_machine());
         let fit = FitOptions { sources, read, task, memory, stop: self.stop.clone(), ..FitOptions::default() };
         Ok(Some(Rows { fit, test, about }))

@@ -32,7 +32,7 @@ generated = { kind = "correlated", n = 3000, p = 40, k = 4, classes = true, test
 
 [data.moving]
 title = "moving"
-generated = { kind = "drift", n = 30000, p = 20, k = 2, period-rows = 100, judged-periods = 50, runs = 2 }
+generated = { kind = "drift", n = 30000, p = 20, k = 2, period-rows = 100, scored-periods = 50, runs = 2 }
 
 [data.files]
 title = "files"
@@ -130,7 +130,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// Rows of eight columns, of which two tell the class.
+/// Rows of eight columns, of which two determine the class.
 fn classes(count: usize, seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut text = String::new();
@@ -159,19 +159,19 @@ fn missing<'a>(table: &'a Value, row: &str, column: &str) -> &'a str {
 #[test]
 fn the_planted_features_are_found_and_tested_on_new_rows() {
     let folder = folder();
-    let told = folder.json("nobody/table2 --data data --quiet --json");
-    let names: Vec<&str> = told.as_array().unwrap().iter().map(|table| table["table"].as_str().unwrap()).collect();
+    let output = folder.json("nobody/table2 --data data --quiet --json");
+    let names: Vec<&str> = output.as_array().unwrap().iter().map(|table| table["table"].as_str().unwrap()).collect();
     assert_eq!(names, ["2", "2-rmse", "2-seconds"], "a table comes with its parts");
-    assert_eq!((ours(&told[0], "strong", "OLS-th"), ours(&told[0], "strong", "MCP")), (100.0, 100.0));
-    assert!(ours(&told[0], "hopeless", "OLS-th") < 60.0, "without a signal features are guessed");
+    assert_eq!((ours(&output[0], "strong", "OLS-th"), ours(&output[0], "strong", "MCP")), (100.0, 100.0));
+    assert!(ours(&output[0], "hopeless", "OLS-th") < 60.0, "without a signal the selection is random");
     for method in ["OLS-th", "MCP"] {
         // Six of 400 rows: √(1 + 7/393) = 1.009, known to 1/√(2·1500) = 2 %.
-        assert!((ours(&told[1], "strong", method) - 1.01).abs() < 0.06, "{told}");
+        assert!((ours(&output[1], "strong", method) - 1.01).abs() < 0.06, "{output}");
     }
-    assert!(ours(&told[1], "strong", "TSGD") > 1.05, "one pass of a learner is worse");
-    assert!(ours(&told[2], "strong", "averages") > 0.0);
-    assert_eq!(missing(&told[0], "strong", "RDA"), "not measured with more than 399 rows");
-    assert!(ours(&told[0], "hopeless", "RDA") <= 100.0);
+    assert!(ours(&output[1], "strong", "TSGD") > 1.05, "one pass of a learner is worse");
+    assert!(ours(&output[2], "strong", "averages") > 0.0);
+    assert_eq!(missing(&output[0], "strong", "RDA"), "not measured with more than 399 rows");
+    assert!(ours(&output[0], "hopeless", "RDA") <= 100.0);
 }
 
 #[test]
@@ -193,21 +193,21 @@ fn numbers_are_the_same_on_any_number_of_threads_and_are_recorded() {
 }
 
 #[test]
-fn classes_are_told_apart_and_drift_is_followed() {
+fn classes_are_separated_and_drift_is_followed() {
     let folder = folder();
-    let told = folder.json("nobody/3 --data data --quiet --json");
-    assert!(ours(&told[0], "classes", "OLS-th") > 0.95 && ours(&told[0], "classes", "MCP") > 0.95, "{told}");
-    let told = folder.json("nobody/4 --data data --quiet --json");
-    let (follows, stays) = (ours(&told[0], "moving", "follows"), ours(&told[0], "moving", "stays"));
+    let output = folder.json("nobody/3 --data data --quiet --json");
+    assert!(ours(&output[0], "classes", "OLS-th") > 0.95 && ours(&output[0], "classes", "MCP") > 0.95, "{output}");
+    let output = folder.json("nobody/4 --data data --quiet --json");
+    let (follows, stays) = (ours(&output[0], "moving", "follows"), ours(&output[0], "moving", "stays"));
     // 399 rows are worth √(1 + 3/399) = 1.004; 300 periods are a third of a cycle, which averages do not forget.
     assert!(follows < 1.05 && stays > follows + 0.05, "{follows} {stays}");
-    assert!(missing(&told[0], "moving", "TSGD").contains("running averages"));
+    assert!(missing(&output[0], "moving", "TSGD").contains("running averages"));
 }
 
 #[test]
 fn regret_falls_with_better_models() {
-    let told = folder().json("nobody/regret --data data --quiet --json");
-    let (solved, learned) = (ours(&told[0], "watched", "OLS-th"), ours(&told[0], "watched", "TSGD"));
+    let output = folder().json("nobody/regret --data data --quiet --json");
+    let (solved, learned) = (ours(&output[0], "watched", "OLS-th"), ours(&output[0], "watched", "TSGD"));
     // Until the first model of 100 rows the prediction is 0: a third of the target's variance of 6 + 36.
     assert!(solved > 5.0 && solved < 25.0 && learned > 0.0, "{solved} {learned}");
 }
@@ -215,11 +215,11 @@ fn regret_falls_with_better_models() {
 #[test]
 fn random_splits_choose_sizes_from_training_rows() {
     let folder = folder();
-    let told = folder.json("nobody/5 --data data --quiet --json");
-    assert!(ours(&told[0], "files", "OLS-th") > 0.8 && ours(&told[0], "screened", "MCP") > 0.8, "{told}");
-    assert!(missing(&told[0], "files", "TSGD").contains("online learner"));
-    assert_eq!(missing(&told[0], "lost", "MCP"), "data unavailable here");
-    let lines = told[0]["lines"].as_array().unwrap();
+    let output = folder.json("nobody/5 --data data --quiet --json");
+    assert!(ours(&output[0], "files", "OLS-th") > 0.8 && ours(&output[0], "screened", "MCP") > 0.8, "{output}");
+    assert!(missing(&output[0], "files", "TSGD").contains("online learner"));
+    assert_eq!(missing(&output[0], "lost", "MCP"), "data unavailable here");
+    let lines = output[0]["lines"].as_array().unwrap();
     let screened = lines.iter().find(|line| line["row"] == "screened").unwrap();
     let used: f64 = screened["setting"].as_str().unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(used <= 5.0, "{screened}");
@@ -228,15 +228,16 @@ fn random_splits_choose_sizes_from_training_rows() {
 #[test]
 fn mistakes_are_explained() {
     let folder = folder();
-    let told = |change: (&str, &str)| {
+    let message = |change: (&str, &str)| {
         folder.write("experiments/broken/expected.toml", EXPECTED.replace(change.0, change.1));
         folder.run("broken/2 --runs 1 --only strong --quiet").complaint().to_string()
     };
     assert!(
-        told(("k = 6, signal = 1,", "k = 7, signal = 1,")).contains("data strong: k must be at most p/10 = 6, got 7")
+        message(("k = 6, signal = 1,", "k = 7, signal = 1,"))
+            .contains("data strong: k must be at most p/10 = 6, got 7")
     );
     assert!(
-        told(("generated = { kind = \"drift\"", "train = \"x\"\ngenerated = { kind = \"drift\""))
+        message(("generated = { kind = \"drift\"", "train = \"x\"\ngenerated = { kind = \"drift\""))
             .contains("data moving: expected either train or generated")
     );
     let changed = EXPECTED.replace("kind = \"drift\", n = 30000, p", "kind = \"drift\", rows = 30000, p");

@@ -105,7 +105,7 @@ title = "dots"
 draw = { kind = "pixels", data = "given", series = ["learned"], width = 3, bins = 5 }
 "#;
 
-/// Three classes told apart by the first of six columns.
+/// Three classes that the first of six columns separates.
 fn svm(rows: usize, seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut text = String::new();
@@ -132,7 +132,7 @@ fn cell<'a>(tables: &'a Value, row: &str, column: &str) -> &'a Value {
 }
 
 #[test]
-fn metrics_are_tested_on_rows_that_had_no_part_in_them() {
+fn metrics_are_tested_on_held_out_rows() {
     let folder = folder();
     let tables = folder.json("tiny/1 --data data --json --quiet");
     for (row, runs) in [("made", 2), ("split", 2), ("part", 2), ("pooled", 2), ("given", 1)] {
@@ -169,7 +169,7 @@ fn figures_show_neighbours_and_pixels() {
 }
 
 #[test]
-fn a_family_that_is_not_there_is_told() {
+fn an_unknown_family_is_reported() {
     let folder = folder();
     let run = folder.run("tiny/odd --data data --quiet");
     assert!(format!("{}{}", run.out, run.err).contains("unknown candidate \"order-3\""), "{}{}", run.out, run.err);

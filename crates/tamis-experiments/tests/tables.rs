@@ -9,7 +9,7 @@ use tamis::recipe::{Method, Recipe};
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
     Axis, CrossOptions, DataSummary, GridPoint, RepeatOptions, Rule, Variation, choose, cross_validate, repeat,
-    settings, survey,
+    settings, summarize,
 };
 
 const EXPECTED: &str = r#"
@@ -126,8 +126,8 @@ fn tables_stand_beside_the_papers() {
     assert_eq!(line("| Lost | FTRL"), "| Lost | FTRL | 1.00 | – |  |  | data unavailable here |");
     assert!(folder.text("docs/results/nobody2000-1.md").contains("| Small | test | 81 | 80 | -1 |"));
     // What was recorded is shown the next time, and is the same.
-    let told = folder.json("nobody2000/2 --data data --quiet --json --threads 1");
-    let first = &told[0]["lines"][0];
+    let output = folder.json("nobody2000/2 --data data --quiet --json --threads 1");
+    let first = &output[0]["lines"][0];
     assert_eq!((&first["ours"], first["row"].as_str()), (&first["recorded"], Some("Small, hinge")));
     assert!(folder.text("experiments/nobody2000/recorded.toml").contains("[\"small/loss=hinge/ftrl\"]"));
 }
@@ -137,11 +137,11 @@ fn ftrl(loss: LossKind) -> Recipe {
     Recipe { loss: Some(loss), passes: Some(2), ..Recipe::new(Method::Ftrl) }
 }
 
-/// The penalty of 1 and 3 that cross-validation on the training file chooses, with the survey of that file.
+/// The penalty of 1 and 3 that cross-validation on the training file chooses, with the summary of that file.
 fn tuned(folder: &Folder, recipe: &Recipe) -> (GridPoint, DataSummary, FitOptions) {
     let sources = expand(&[folder.path("data/train.svm").display().to_string()], None).unwrap();
     let options = FitOptions { sources, ..FitOptions::default() };
-    let about = survey(&options.sources, &options.read, None).unwrap();
+    let about = summarize(&options.sources, &options.read, None).unwrap();
     let all = settings(recipe, &[Axis::new("penalty", ["1", "3"].map(String::from))]).unwrap();
     let cross = CrossOptions { folds: 3, seed: 0, measure: None };
     let curve = cross_validate(&all, &about, &options, &cross, &|_, _| {}).unwrap();
@@ -151,8 +151,8 @@ fn tuned(folder: &Folder, recipe: &Recipe) -> (GridPoint, DataSummary, FitOption
 #[test]
 fn a_cell_is_tuned_then_measured_over_orderings() {
     let folder = folder();
-    let told = folder.json("nobody/2 --data data --quiet --json --only small");
-    let line = &told[0]["lines"][0];
+    let output = folder.json("nobody/2 --data data --quiet --json --only small");
+    let line = &output[0]["lines"][0];
     let (setting, about, options) = tuned(&folder, &ftrl(LossKind::Hinge));
     assert_eq!(line["setting"], setting.name());
     let test = expand(&[folder.path("data/test.svm").display().to_string()], None).unwrap();
@@ -202,24 +202,24 @@ columns = ["ftrl"]
 rows_of = "kept"
 "#,
     );
-    let told = folder.json("sparse --data data --quiet --json");
+    let output = folder.json("sparse --data data --quiet --json");
     // Half of the performance may go: the model without features, right on every other row, is within.
-    assert_eq!(told[0]["lines"][0]["ours"], serde_json::json!([0.0]));
-    let wrong = told[1]["lines"][0]["ours"][0].as_f64().unwrap();
-    assert!(wrong > 20.0 && wrong < 80.0, "{told}");
+    assert_eq!(output[0]["lines"][0]["ours"], serde_json::json!([0.0]));
+    let wrong = output[1]["lines"][0]["ours"][0].as_f64().unwrap();
+    assert!(wrong > 20.0 && wrong < 80.0, "{output}");
 }
 
 /// The points of a series of a figure, as JSON tells them.
-fn points(told: &serde_json::Value, series: usize) -> Vec<(f64, f64)> {
-    let points = told[0]["charts"][0]["series"][series]["points"].as_array().expect("points");
+fn points(output: &serde_json::Value, series: usize) -> Vec<(f64, f64)> {
+    let points = output[0]["charts"][0]["series"][series]["points"].as_array().expect("points");
     points.iter().map(|point| (point[0].as_f64().unwrap(), point[1].as_f64().unwrap())).collect()
 }
 
 #[test]
 fn figures_follow_the_runs_they_show() {
     let folder = folder();
-    let told = folder.json("nobody/figure1 --data data --quiet --json");
-    let path = points(&told, 0);
+    let output = folder.json("nobody/figure1 --data data --quiet --json");
+    let path = points(&output, 0);
     assert!(path.len() >= 10 && path.last().unwrap().0 == 480.0, "{path:?}");
     // The last point is the final model, with the penalty that cross-validation chooses.
     let (setting, _, options) = tuned(&folder, &ftrl(LossKind::Logistic));
@@ -235,25 +235,25 @@ fn figures_follow_the_runs_they_show() {
 #[test]
 fn the_last_rows_are_counted_back_from_the_end() {
     let folder = folder();
-    let told = folder.json("nobody/figure2 --data data --quiet --json");
-    let single = points(&told, 0);
+    let output = folder.json("nobody/figure2 --data data --quiet --json");
+    let single = points(&output, 0);
     assert_eq!((single.first().unwrap().0, single.last().unwrap().0, single.len()), (-20.0, 0.0, 21));
-    let stages = points(&told, 1);
+    let stages = points(&output, 1);
     assert!(stages.last().unwrap().0 == 0.0 && stages.iter().all(|point| (0.0..60.0).contains(&point.1)), "{stages:?}");
 }
 
 #[test]
 fn densities_annealing_and_missing_data() {
     let folder = folder();
-    let told = folder.json("nobody/figure3 --data data --quiet --json");
-    let levels = points(&told, 0);
+    let output = folder.json("nobody/figure3 --data data --quiet --json");
+    let levels = points(&output, 0);
     assert!(!levels.is_empty() && levels.iter().all(|level| (0.0..=100.0).contains(&level.0)), "{levels:?}");
     assert!(levels.windows(2).all(|pair| pair[0].0 < pair[1].0) && levels.iter().any(|level| level.1 > 0.0));
-    let told = folder.json("nobody/figure4 --quiet --json");
-    let linear = points(&told, 1);
+    let output = folder.json("nobody/figure4 --quiet --json");
+    let linear = points(&output, 1);
     assert!(linear.iter().all(|(share, rate)| (rate - 0.6 * share).abs() < 1e-12), "γ = 0 is a straight line");
-    let told = folder.json("nobody/figure5 --data data --quiet --json");
-    assert_eq!(told[0]["missing"], "data unavailable here");
+    let output = folder.json("nobody/figure5 --data data --quiet --json");
+    assert_eq!(output[0]["missing"], "data unavailable here");
 }
 
 #[test]
@@ -271,29 +271,32 @@ fn the_papers_own_experiments_can_be_read() {
         let is_file = |data: &toml::Value| data.get("generate").is_none() && data.get("generated").is_none();
         let files = plan["data"].as_table().unwrap().iter().filter(|(_, data)| is_file(data));
         let only: Vec<&str> = files.map(|(name, _)| name.as_str()).collect();
-        let told = folder.json(&format!(
+        let output = folder.json(&format!(
             "{paper} --root {} --data empty --only {} --quiet --json",
             root.display(),
             only.join(",")
         ));
-        let tables = told.as_array().unwrap().iter().filter(|part| part["table"].is_string());
+        let tables = output.as_array().unwrap().iter().filter(|part| part["table"].is_string());
         let all = tables.flat_map(|table| table["lines"].as_array().unwrap());
         let missing = all.filter(|line| line["missing"].is_string()).count();
-        assert!(missing >= only.len(), "without data nothing is measured: {told}");
+        assert!(missing >= only.len(), "without data nothing is measured: {output}");
     }
 }
 
 #[test]
 fn complaints_say_what_to_do() {
     let folder = folder();
-    let told = |line: &str| folder.run(line).complaint().to_string();
-    assert_eq!(told("somebody --data data"), "somebody: expected one of nobody2000");
-    assert_eq!(told("nobody/9 --data data"), "9: expected one of 1, 2, 3, figure1, figure2, figure3, figure4, figure5");
-    assert!(told("nobody --only x --data data").contains("--only x: the data sets are lost, small, whole"));
-    assert!(told("nobody --root nowhere").contains("--root names the repository"));
+    let message = |line: &str| folder.run(line).complaint().to_string();
+    assert_eq!(message("somebody --data data"), "somebody: expected one of nobody2000");
+    assert_eq!(
+        message("nobody/9 --data data"),
+        "9: expected one of 1, 2, 3, figure1, figure2, figure3, figure4, figure5"
+    );
+    assert!(message("nobody --only x --data data").contains("--only x: the data sets are lost, small, whole"));
+    assert!(message("nobody --root nowhere").contains("--root names the repository"));
     folder.write(
         "experiments/broken/expected.toml",
         EXPECTED.replace("columns = [\"ftrl\", \"later\"", "columns = [\"frtl\", \"later\""),
     );
-    assert!(told("broken").contains("table 2: there is no run \"frtl\""), "{}", told("broken"));
+    assert!(message("broken").contains("table 2: there is no run \"frtl\""), "{}", message("broken"));
 }

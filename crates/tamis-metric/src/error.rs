@@ -49,7 +49,7 @@ pub enum MetricError {
     NoRows,
     #[error("{}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
-    #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
+    #[error("{}: cannot be written: {source}; the old file is unchanged", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("{}: not a tamis metric file: {reason}", path.display())]
     NotAMetric { path: PathBuf, reason: String },

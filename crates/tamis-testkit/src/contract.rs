@@ -1,20 +1,20 @@
-//! The contract: ten laws every learner keeps, tried on every case.
+//! The contract: ten laws that every learner keeps, checked on every case.
 //!
 //! | law | checks | what |
 //! |---|---|---|
-//! | 1 | [`batch_cut`] | the model does not depend on how the stream is cut into batches |
+//! | 1 | [`batch_cut`] | the model does not depend on how the stream is split into batches |
 //! | 2 | [`entry_order`], [`explicit_zero`] | order inside a row is irrelevant, an explicit zero is an absent feature |
 //! | 3 | [`late_and_vanishing`] | features may appear late and vanish |
-//! | 4 | [`predicting_is_pure`] | predicting changes nothing, and tells what learning tells |
-//! | 5 | [`save_and_load`] | save, load and go on equals never having stopped |
+//! | 4 | [`predicting_is_pure`] | predicting changes nothing, and gives the margin that learning returns |
+//! | 5 | [`save_and_load`] | save, load and continue equals an uninterrupted run |
 //! | 6 | [`same_bits`] | same input, same bits, on any thread |
-//! | 7 | [`bounded_memory`], [`forgetting`] | memory grows with features, idle ones can be given back |
-//! | 8 | [`no_penalty`], [`huge_penalty`] | no penalty is plain descent, a huge one gives the empty model |
+//! | 7 | [`bounded_memory`], [`forgetting`] | memory grows with features, idle ones can be freed |
+//! | 8 | [`no_penalty`], [`huge_penalty`] | no penalty is plain SGD, a huge one gives the empty model |
 //! | 9 | [`returns_to_zero`], [`counts_nonzeros`] | a weight can return to exactly zero; non-zeros are counted exactly |
 //! | 10 | [`fast_equals_naive`] | the fast learner equals the literal one to 1e-9 |
 //!
-//! A check returns what went wrong. Learners that do not keep a law by design stand in [`OPT_OUTS`] with the reason;
-//! where something weaker holds, [`Check::instead`] tries that.
+//! A check returns an error message. Learners that do not keep a law by design are listed in [`OPT_OUTS`] with the
+//! reason; if a weaker law holds, [`Check::instead`] checks that.
 
 mod bits;
 mod cases;
@@ -42,10 +42,10 @@ use tamis::learners::Learner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
 
-use crate::streams::Shape;
+use crate::generators::Shape;
 
-/// Nothing, or what went wrong.
-pub type Verdict = Result<(), String>;
+/// The result of a check: an error message if it fails.
+pub type CheckResult = Result<(), String>;
 
 /// One check of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,8 @@ pub enum Check {
 }
 
 impl Check {
-    /// Tries the law on a case.
-    pub fn run(self, case: &Case, kind: LossKind) -> Verdict {
+    /// Checks the law on a case.
+    pub fn run(self, case: &Case, kind: LossKind) -> CheckResult {
         match self {
             Check::BatchCut => batch_cut(case, kind),
             Check::EntryOrder => entry_order(case, kind),
@@ -88,40 +88,40 @@ impl Check {
         }
     }
 
-    /// Tries what holds for a case that opts out.
-    pub fn instead(self, case: &Case, kind: LossKind) -> Verdict {
+    /// Checks the weaker law of a case that opts out.
+    pub fn instead(self, case: &Case, kind: LossKind) -> CheckResult {
         match (self, case.recipe.method.kind()) {
             (Check::BoundedMemory, _) => memory_below_a_ceiling(case, kind),
             (Check::Forgetting, _) => forgetting_is_harmless(case, kind).map(|_| ()),
             (Check::NoPenalty, _) => closed_form_without_penalty(case, kind),
             (Check::HugePenalty, Method::Tsgd | Method::Fofs | Method::Sofs) => exactly_one_feature(case, kind),
             (Check::HugePenalty, Method::SingleStage) => stays_in_the_ball(case, kind, 1.0),
-            // The mean of an epoch is inside where its steps are on the surface, on several sides.
+            // The mean of an epoch is inside the ball if its steps are on the surface, on several sides.
             (Check::HugePenalty, Method::TwoStage) => stays_in_the_ball(case, kind, 0.1),
             _ => Ok(()),
         }
     }
 }
 
-/// The stream of the bit laws: short, because they run many times.
+/// The stream of laws 1 to 9: short, because it is used many times.
 pub const SHORT: Shape = Shape { rows: 700, features: 40, longest: 6, seed: 11 };
 
 /// The stream of comparisons with the oracles.
 pub const LONG: Shape = Shape { rows: 3000, features: 60, longest: 8, seed: 12 };
 
-/// A learner that knows nothing yet.
+/// A learner in its initial state.
 pub fn fresh(recipe: &Recipe, kind: LossKind) -> TestLearner {
     TestLearner::new(recipe, loss(kind))
 }
 
-/// Learns rows `range` and returns the margins told.
+/// Learns the rows of `range` and returns their margins.
 pub fn learn(learner: &mut TestLearner, batch: &Batch, range: std::ops::Range<usize>) -> Vec<f64> {
     let mut margins = Vec::with_capacity(range.len());
     learner.learn_all(range.map(|i| batch.example(i)), |_, step| margins.push(step.margin));
     margins
 }
 
-/// The whole state, as bits: what "the same" means.
+/// The whole state as bits, for comparisons.
 pub fn bits(learner: &TestLearner) -> BTreeMap<String, Vec<u64>> {
     let mut state = State::default();
     learner.save(&mut state);
@@ -129,20 +129,20 @@ pub fn bits(learner: &TestLearner) -> BTreeMap<String, Vec<u64>> {
     state.arrays().iter().map(|(name, numbers)| (name.clone(), to_bits(numbers))).collect()
 }
 
-/// The weights of features `0..features`, zero for those never seen.
+/// The weights of features `0..features`, zero for unknown features.
 pub fn weights(learner: &TestLearner, features: usize) -> Vec<f64> {
     (0..features as FeatureId).map(|id| learner.weight(id)).collect()
 }
 
-/// An error unless `got` is `expected` to `tolerance`, relative to 1 + |expected|. Not-a-number is never close.
-fn near(what: impl FnOnce() -> String, got: f64, expected: f64, tolerance: f64) -> Verdict {
+/// An error unless `got` is `expected` up to `tolerance`, relative to 1 + |expected|. NaN is never close.
+fn near(what: impl FnOnce() -> String, got: f64, expected: f64, tolerance: f64) -> CheckResult {
     if (got - expected).abs() <= tolerance * (1.0 + expected.abs()) {
         return Ok(());
     }
     Err(format!("{}: got {got:e}, expected {expected:e}", what()))
 }
 
-/// An error unless it is so.
-fn ensure(so: bool, message: impl FnOnce() -> String) -> Verdict {
+/// An error unless the condition holds.
+fn ensure(so: bool, message: impl FnOnce() -> String) -> CheckResult {
     if so { Ok(()) } else { Err(message()) }
 }

@@ -1,5 +1,5 @@
-//! Any learner of the library, so that one contract suite covers them all: the online learners, and the first stage of
-//! `two-stage`.
+//! Any learner of the library, so that one contract suite covers all of them: the online learners, and the first stage
+//! of `two-stage`.
 
 use tamis::data::{Example, FeatureId, Row, State, StateError};
 use tamis::learners::{AnyLearner, Learner, Step};

@@ -1,11 +1,11 @@
-//! What every learner of Tamis must pass.
+//! The tests that every learner of Tamis must pass.
 //!
-//! [`naive`] holds a literal, dense, eager version of each algorithm, written from the formulas; [`streams`] makes
-//! random sparse data with a fixed seed; [`contract`] holds the laws all learners keep, the list of cases they are
-//! tried on, and the table of those that opt out of a law, with the reason. The tests of this crate run every law over
-//! every case.
+//! [`naive`] has a literal, dense, eager version of each algorithm, written from the formulas; [`generators`] makes
+//! random sparse data with a fixed seed; [`contract`] has the laws that all learners keep, the cases they are checked
+//! on, and the table of cases that opt out of a law, with the reasons. The tests of this crate check every law on every
+//! case.
 
 pub mod contract;
+pub mod generators;
 pub mod learner;
 pub mod naive;
-pub mod streams;

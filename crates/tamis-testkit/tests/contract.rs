@@ -1,4 +1,4 @@
-//! Every law over every case.
+//! Every law on every case.
 
 use tamis::loss::LossKind;
 use tamis::recipe::{Family, Method, ScheduleKind, Schedules};
@@ -7,16 +7,16 @@ use tamis_testkit::contract::{Check, LONG, OPT_OUTS, compare, learners, opted_ou
 /// One smooth loss, and one whose slope is often exactly zero.
 const TWO: &[LossKind] = &[LossKind::Logistic, LossKind::Hinge];
 
-/// Tries a law on every case, or what the case promises instead, and tells all failures at once.
+/// Checks a law on every case, or the weaker law of the case, and reports all failures at once.
 fn hold(check: Check, kinds: &[LossKind]) {
     let mut failures = Vec::new();
     for case in learners() {
         for &kind in kinds {
-            let verdict = match opted_out(check, &case) {
+            let result = match opted_out(check, &case) {
                 None => check.run(&case, kind),
                 Some(_) => check.instead(&case, kind),
             };
-            if let Err(problem) = verdict {
+            if let Err(problem) = result {
                 failures.push(format!("{} with {} loss: {problem}", case.name, kind.name()));
             }
         }
@@ -50,7 +50,7 @@ fn law_4_predicting_changes_nothing() {
 }
 
 #[test]
-fn law_5_save_load_and_go_on_is_never_having_stopped() {
+fn law_5_save_load_and_continue_equals_an_uninterrupted_run() {
     hold(Check::SaveAndLoad, TWO);
 }
 
@@ -70,7 +70,7 @@ fn law_7_idle_features_can_be_forgotten() {
 }
 
 #[test]
-fn law_8_no_penalty_is_plain_descent() {
+fn law_8_no_penalty_is_plain_sgd() {
     hold(Check::NoPenalty, &LossKind::ALL);
 }
 
@@ -154,10 +154,10 @@ fn a_slightly_wrong_learner_fails_law_10() {
             Method::Tsgd | Method::Fofs | Method::Sgd => ("learning-rate", 1.001),
             _ => ("l1", 1.001),
         };
-        // γ of rda is the only one that may not be given.
+        // γ of rda is the only parameter without a value.
         let value: f64 = case.recipe.get(name).map_or(2.0, |text| text.parse().expect("a number"));
         let wrong = case.recipe.clone().with(name, value * factor);
-        let verdict = compare(&wrong, &case.recipe, LossKind::Logistic, LONG);
-        assert!(verdict.is_err(), "{}: {name} times {factor} goes unnoticed", case.name);
+        let result = compare(&wrong, &case.recipe, LossKind::Logistic, LONG);
+        assert!(result.is_err(), "{}: {name} times {factor} goes unnoticed", case.name);
     }
 }

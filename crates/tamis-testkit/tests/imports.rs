@@ -1,7 +1,7 @@
-//! Imports inside a crate run in one direction: no two files need each other, directly or through others.
+//! Imports inside a crate have one direction: no two files import each other, directly or through others.
 //!
-//! The files of a crate and their imports are read as text: paths that begin with `crate`, `super` or `self`, and the
-//! use of a module where it is declared. Tests inside a file are left out, for they may use anything.
+//! The files of a crate and their imports are read as text: paths that begin with `crate`, `super` or `self`, and uses
+//! of a module where it is declared. Unit tests inside a file are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

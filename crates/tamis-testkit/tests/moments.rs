@@ -1,4 +1,4 @@
-//! Running averages against plain loops over the rows: moments, models, cross-validation.
+//! Moments compared with plain loops over the rows: covariances, models, cross-validation.
 
 use proptest::prelude::*;
 use tamis::moments::{Accumulator, Column, Comoments, Moments};
@@ -8,7 +8,7 @@ use tamis::solve::penalty::{AnyPenalty, Penalty};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
 use tamis_testkit::naive::moments::Table;
 
-/// `rows` rows of `columns` correlated features around `level`, three of which matter.
+/// `rows` rows of `columns` correlated features around `level`, three of which have a non-zero weight.
 fn table(rows: usize, columns: usize, level: f64, seed: u64) -> Table {
     let mut table = Table::default();
     for row in 0..rows as u64 {
@@ -102,7 +102,7 @@ proptest! {
         prop_assert!(same(&joined.folds[0], &whole.folds[0], 1e-8));
         joined.subtract(&second).unwrap();
         prop_assert_eq!(joined.rows(), cut as u64);
-        // Where a part is left that hardly varies, digits below the rounding of the whole are gone.
+        // If the remaining part hardly varies, digits below the rounding of the whole are lost.
         prop_assert!(same(&joined.folds[0], &first.folds[0], 1e-7 * 60.0 / cut as f64));
     }
 
@@ -157,7 +157,7 @@ fn cross_validation_from_moments_is_refitting_on_the_rows() {
             for fold in 0..4 {
                 let training = table.pick((0..97).filter(|row| row % 4 != fold));
                 let held = table.pick((0..97).filter(|row| row % 4 == fold));
-                // The features are chosen on the training rows alone; the weights come from elimination.
+                // The features are selected on the training rows alone; the weights come from elimination.
                 let recipe = SolveRecipe { k: Some(point.size), ..SolveRecipe::new(method) };
                 let features: Vec<usize> = match point.size {
                     0 => Vec::new(),
@@ -194,8 +194,8 @@ fn cross_validated_lasso_is_the_lasso_of_the_other_rows() {
 }
 
 #[test]
-fn cross_validation_judges_no_model_that_a_fold_cannot_have() {
-    // 40 rows, folds of 10: a model of 30 features and more fits the 30 training rows of a fold perfectly.
+fn cross_validation_skips_sizes_that_a_fold_cannot_have() {
+    // 40 rows, folds of 10: a model of 30 or more features fits the 30 training rows of a fold perfectly.
     let table = table(40, 60, 0.0, 4);
     for method in [Solver::OlsTh, Solver::Ofsa] {
         let found =
@@ -252,19 +252,25 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn corners_are_told_or_handled() {
-    let told = |moments: &Moments, recipe: SolveRecipe| {
+fn edge_cases_are_errors_or_handled() {
+    let message = |moments: &Moments, recipe: SolveRecipe| {
         solve(moments, &recipe, SolveOptions::default()).unwrap_err().to_string()
     };
     let k = |k| SolveRecipe { k: Some(k), ..SolveRecipe::new(Solver::OlsTh) };
     let full = moments(&table(50, 5, 1.0, 1), 1);
     let mut empty = full.clone();
     empty.folds = vec![Comoments::new(6)];
-    assert_eq!(told(&empty, k(1)), "the moments hold no rows: there is nothing to solve");
-    assert_eq!(told(&moments(&table(1, 5, 1.0, 1), 1), k(1)), "one row is not enough: nothing varies");
-    assert!(told(&full, k(9)).contains("9 features were asked for and there are 5 that vary and are no copies"));
+<<<<<<< HEAD
+    assert_eq!(told(&empty, k(1)), "the moments hold no rows");
+    assert_eq!(told(&moments(&table(1, 5, 1.0, 1), 1), k(1)), "one row is not enough: no column varies");
+    assert!(told(&full, k(9)).contains("9 features were requested, but only 5 of"));
+=======
+    assert_eq!(message(&empty, k(1)), "the moments hold no rows: there is nothing to solve");
+    assert_eq!(message(&moments(&table(1, 5, 1.0, 1), 1), k(1)), "one row is not enough: nothing varies");
+    assert!(message(&full, k(9)).contains("9 features were asked for and there are 5 that vary and are no copies"));
+>>>>>>> wordsa
     assert!(
-        told(&full, SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) })
+        message(&full, SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(Solver::Lasso) })
             .contains("`folds = 5`")
     );
     let mut flat = table(50, 5, 1.0, 1);
@@ -277,11 +283,11 @@ fn corners_are_told_or_handled() {
     constant.rows.iter_mut().for_each(|row| row[1] = 0.1);
     let found = solve(&moments(&constant, 1), &k(4), SolveOptions::default()).unwrap();
     assert!(found.notes[0].contains("1 of 5 features do not vary"), "{:?}", found.notes);
-    assert!(told(&moments(&constant, 1), k(5)).contains("there are 4 that vary and are no copies (5 in all)"));
+    assert!(message(&moments(&constant, 1), k(5)).contains("there are 4 that vary and are no copies (5 in all)"));
 }
 
 #[test]
-fn copies_of_a_column_do_no_harm() {
+fn copies_of_a_column_are_left_out() {
     let mut doubled = table(100, 6, 1.0, 9);
     doubled.rows.iter_mut().for_each(|row| row[5] = row[0]);
     let moments = moments(&doubled, 1);
@@ -291,7 +297,7 @@ fn copies_of_a_column_do_no_harm() {
         let found = solve(&moments, &recipe, SolveOptions::default()).unwrap();
         let (intercept, weights) = line(&found, 6);
         assert!(intercept.is_finite() && weights.iter().all(|weight| weight.is_finite()), "{method:?}");
-        assert!(weights[5] == 0.0 && found.notes[0].contains("copies of others"), "the elder stands for both");
+        assert!(weights[5] == 0.0 && found.notes[0].contains("copies of others"), "the first copy stands for both");
         assert!(found.path[found.chosen].r2 > 0.5, "{method:?}: {}", found.path[found.chosen].r2);
     }
 }

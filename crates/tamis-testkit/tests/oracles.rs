@@ -1,7 +1,7 @@
-//! The oracles themselves, on steps small enough to be worked by hand.
+//! The oracles on steps small enough to be computed by hand.
 //!
-//! Most use the rows (1, 0) → 1 and (1, 2) → 0 with squared loss, rate 0.1 and no intercept: the first gradient is −2·(1, 0)
-//! and takes plain descent to (0.2, 0); the second is 0.4·(1, 2) and takes it to (0.16, −0.08).
+//! Most use the rows (1, 0) → 1 and (1, 2) → 0 with squared loss, rate 0.1 and no intercept: the first gradient is
+//! −2·(1, 0) and moves plain SGD to (0.2, 0); the second is 0.4·(1, 2) and moves it to (0.16, −0.08).
 
 use tamis::data::{Example, Row};
 use tamis::loss::LossKind;
@@ -101,7 +101,7 @@ fn rounding() {
 
 #[test]
 fn fobos_as_an_elastic_net() {
-    // (0.2 − 0.05)/2 = 0.075, then (0.06 − 0.05)/2 and a pull of 0.05 on −0.03.
+    // (0.2 − 0.05)/2 = 0.075, then (0.06 − 0.05)/2 and a shrinkage of 0.05 on −0.03.
     let net = constant(Method::Fobos).with("l1", 0.5).with("l2", 10.0);
     ends_at(net, LossKind::Squared, &ROWS, [0.005, 0.0]);
 }
@@ -129,7 +129,7 @@ fn ftrl() {
 }
 
 #[test]
-fn tsgd_keeps_the_largest_and_of_equals_the_first() {
+fn tsgd_keeps_the_largest_and_the_first_of_ties() {
     let one = Recipe { k: Some(1), ..constant(Method::Tsgd) };
     ends_at(one.clone(), LossKind::Squared, &ROWS, [0.16, 0.0]);
     ends_at(one, LossKind::Squared, &[([-1.0, 1.0], 1.0)], [-0.2, 0.0]);
@@ -138,7 +138,7 @@ fn tsgd_keeps_the_largest_and_of_equals_the_first() {
 #[test]
 fn fofs() {
     let recipe = Recipe { k: Some(1), ..recipe(Method::Fofs, ScheduleKind::Constant, 0.5) }.with("fofs-lambda", 0.25);
-    // 3 is pulled to the ball's 2; a right answer changes nothing, not even by decay.
+    // 3 is projected to the radius 2; a correct prediction changes nothing, not even by decay.
     let mut rows = vec![([6.0, 0.0], 1.0), ([1.0, 1.0], 1.0)];
     ends_at(recipe.clone(), LossKind::Hinge, &rows, [2.0, 0.0]);
     // (0.875·2 − 0.5, −2) = (1.25, −2), scaled to length 2, then the larger.
@@ -151,7 +151,7 @@ fn sofs() {
     let recipe = Recipe { k: Some(1), intercept: false, ..Recipe::new(Method::Sofs) };
     let rows = [([1.0, 0.0], 1.0), ([1.0, 2.0], 1.0)];
     ends_at(recipe.clone(), LossKind::Hinge, &rows[..1], [0.5, 0.0]);
-    // ℓ = ½, xᵀΣx = ½ + 4; Σ becomes (⅓, ⅕): the second is surer.
+    // ℓ = ½, xᵀΣx = ½ + 4; Σ becomes (⅓, ⅕): the second weight is more confident.
     ends_at(recipe.clone(), LossKind::Hinge, &rows, [0.0, 1.0 / 5.5]);
     let both = Recipe { k: Some(2), ..recipe };
     ends_at(both, LossKind::Hinge, &rows, [0.5 + 0.25 / 5.5, 1.0 / 5.5]);
@@ -169,7 +169,7 @@ fn sadmm() {
 #[test]
 fn single_stage() {
     let recipe = recipe(Method::SingleStage, ScheduleKind::Constant, 0.5).with("radius", 2.0);
-    // (3, −2) with τ = 1.5; then no error; then (1.5, 0.5), on the surface and not beyond.
+    // (3, −2) with τ = 1.5; then no error; then (1.5, 0.5), on the surface of the ball.
     let rows = [([3.0, -2.0], 1.0), ([1.0, 1.0], 1.0), ([0.0, 1.0], 0.5)];
     ends_at(recipe.clone(), LossKind::Squared, &rows[..1], [1.5, -0.5]);
     ends_at(recipe, LossKind::Squared, &rows, [1.5, 0.5]);
@@ -179,11 +179,11 @@ fn single_stage() {
 fn two_stage() {
     let recipe = Recipe { intercept: false, ..Recipe::new(Method::TwoStage) };
     let recipe = recipe.with("learning-rate", 0.5).with("first-epoch-steps", 2.0).with("radius", 2.0);
-    // w₁ = 0; w₂ = (3, −2) lowered by 1.5; no error, so the epoch's mean is half of w₂.
+    // w₁ = 0; w₂ = (3, −2) shrunk by 1.5; no error, so that the mean of the epoch is half of w₂.
     let rows = [([3.0, -2.0], 1.0), ([1.0, 1.0], 1.0), ([0.0, 4.0], 1.0), ([0.0, 0.0], 0.0)];
     ends_at(recipe.clone(), LossKind::Squared, &rows[..2], [0.75, -0.25]);
-    // Epoch 2, η = ¼, ρ = √2: the slope −4 moves −0.25 to 3.75, the ball takes that back to −0.25 + √2. The mean of the
-    // centre, of that, and of two steps to come at the centre.
+    // Epoch 2, η = ¼, ρ = √2: the slope −4 moves −0.25 to 3.75, and the projection gives −0.25 + √2. The mean of the
+    // centre, of that, and of two later steps at the centre.
     ends_at(recipe.clone(), LossKind::Squared, &rows, [0.75, -0.25 + 2f64.sqrt() / 4.0]);
     // Epoch 2 begins at (1, 0). Its step ends where both balls bind: (2 − s, s) with (1 − s)² + s² = 2.
     let rows = [([3.0, 1.0], 1.0), ([0.0, 0.0], 0.0), ([0.0, 4.0], 3.5), ([0.0, 0.0], 0.0)];
@@ -209,5 +209,5 @@ fn closed_forms_without_penalty() {
     ends(free.clone(), LossKind::Squared, &ROWS, [0.1, 0.0]);
     let arow = [0.5 + 0.25 / 5.5, 1.0 / 5.5];
     ends(plain(Method::Sofs), LossKind::Hinge, &[([1.0, 0.0], 1.0), ([1.0, 2.0], 1.0)], arow);
-    assert!(unpenalised(&plain(Method::Fobos), LossKind::Hinge.build(1.0), 2).is_none(), "that is plain descent");
+    assert!(unpenalised(&plain(Method::Fobos), LossKind::Hinge.build(1.0), 2).is_none(), "it is plain SGD");
 }

@@ -1,12 +1,12 @@
-//! Fast equals naive for recipes nobody thought of: random numbers for every method, on short streams of few features.
+//! Fast learners equal the literal ones on random recipes: random parameters for every method, on short streams.
 
 use proptest::prelude::*;
 use tamis::loss::LossKind;
 use tamis::recipe::{Family, Method, Recipe, ScheduleKind, Schedules};
 use tamis_testkit::contract::compare;
-use tamis_testkit::streams::Shape;
+use tamis_testkit::generators::Shape;
 
-/// Losses whose slopes are bounded, so that no rate makes a stream blow up and rounding errors with it.
+/// Losses with bounded slopes, so that no rate makes the weights diverge and amplify rounding errors.
 const BOUNDED: [LossKind; 4] = [LossKind::Logistic, LossKind::Hinge, LossKind::Huber, LossKind::ClippedSquared];
 
 fn logarithmic(low: f64, high: f64) -> impl Strategy<Value = f64> {
@@ -14,7 +14,7 @@ fn logarithmic(low: f64, high: f64) -> impl Strategy<Value = f64> {
 }
 
 prop_compose! {
-    /// Any recipe of a method that passes its own check.
+    /// A valid recipe of a method.
     fn recipes(method: Method)(
         rate in prop::sample::select(ScheduleKind::ALL.to_vec()),
         start in logarithmic(0.01, 0.5),
@@ -26,7 +26,7 @@ prop_compose! {
         k in 1..12usize,
         radius in logarithmic(0.05, 5.0),
         decay in logarithmic(1e-3, 1.0),
-        // Not 2, its default: with hinge loss the intercept of rda is then often exactly on the kink, where the last
+        // Not 2, the default: with hinge loss the intercept of rda is then often exactly on the kink, where the last
         // bit decides.
         gamma in logarithmic(0.5, 10.0),
         flags in any::<[bool; 2]>(),

@@ -1,13 +1,13 @@
-//! What the repository says about itself: citations and links lead somewhere.
+//! Consistency of the repository: citations and links have targets.
 //!
-//! Each check walks the tree and lists every place that breaks its rule. To add one, write a test that gathers such
-//! places from [`files`] or [`comments`] and hands them to [`none`].
+//! Each check walks the tree and lists every place that breaks its rule. To add one, write a test that collects such
+//! places from [`files`] or [`comments`] and passes them to [`none`].
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold build products, installed packages or generated data.
+/// Folders with build products, installed packages or generated data.
 const SKIPPED: [&str; 6] = ["target", "node_modules", "__pycache__", "dist", "work", "demo"];
 
 /// A text file of the repository.
@@ -63,7 +63,7 @@ fn comments(file: &File) -> Vec<Line<'_>> {
     marked.map(|(at, text)| Line { place: format!("{}:{}", file.path, at + 1), text }).collect()
 }
 
-/// Where the comment of a line begins: at the first mark outside of a string.
+/// Where the comment of a line begins: at the first marker outside of a string.
 fn comment_start(line: &str, mark: &str) -> Option<usize> {
     line.match_indices(mark).map(|(at, _)| at).find(|&at| line[..at].matches('"').count().is_multiple_of(2))
 }
@@ -140,13 +140,13 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The anchor that a heading gets on the usual hosts.
+/// The anchor of a heading on the usual hosts.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase().replace(' ', "-");
     kept.chars().filter(|&letter| is_word(letter) || letter == '-').collect()
 }
 
-/// Why a link of a file leads nowhere, if it does.
+/// Why a link of a file is broken, if it is.
 fn broken(file: &File, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -168,7 +168,7 @@ fn broken(file: &File, target: &str) -> Option<String> {
 fn scanners_find_citations_and_leave_numbers_alone() {
     assert_eq!(cited_errata("Departures (E20, E21): as E1–E6 say; E9."), [20, 21, 1, 6, 9]);
     assert_eq!(cited_errata("1E5, 0xE9, E2006, \\u{E9}, %E9, E[w], PE1, E1a"), []);
-    for cited in ["Source: 002, (2.15)", "(000 eq. 5)", "| 004 Figure 1 |", "as in 001.", "003: told"] {
+    for cited in ["Source: 002, (2.15)", "(000 eq. 5)", "| 004 Figure 1 |", "as in 001.", "003: shown"] {
         assert!(cites_a_code(cited), "{cited}");
     }
     for number in ["1,000 rows", "0.001", "20_000", "10 000", "100\u{2009}000", "0001", "1e-003", "000123", "'000"] {
@@ -221,7 +221,7 @@ fn papers_are_cited_by_author_and_year() {
 }
 
 #[test]
-fn links_of_documents_lead_somewhere() {
+fn links_of_documents_have_targets() {
     let files = files(&["md"]);
     let count: usize = files.iter().map(|file| links(&file.text).len()).sum();
     assert!(count > 10, "only {count} links were found");
@@ -229,7 +229,7 @@ fn links_of_documents_lead_somewhere() {
         let links = links(&file.text).into_iter();
         links.filter_map(|(line, target)| Some(format!("{}:{line}: {}", file.path, broken(file, target)?)))
     });
-    none("links that lead nowhere", dead.collect());
+    none("broken links", dead.collect());
 }
 
 #[test]

@@ -1,18 +1,18 @@
-//! The ensemble of the stabilized learner beside its literal version, and the laws that hold of it to the last bit.
+//! The ensemble of the stabilized learner compared with its literal version, and properties that hold to the last bit.
 
 use tamis::data::State;
 use tamis::data::{Batch, Example, OutputCoding, Row};
 use tamis::loss::{AnyLoss, LossKind};
 use tamis::rng::splitmix64;
 use tamis::stabilized::{ClassCoding, Ensemble, HashedRows, PathMeans, Settings, Subsamples};
+use tamis_testkit::generators::{HUBER, Shape, stream};
 use tamis_testkit::naive::stabilized::{Known, LiteralMeans, Stabilized};
-use tamis_testkit::streams::{HUBER, Shape, stream};
 
 const FEATURES: usize = 40;
 /// The sizes after the first stage.
 const SIZES: [usize; 4] = [25, 12, 5, 1];
 
-/// One run: what is learned, and how.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     kind: LossKind,
@@ -26,7 +26,7 @@ impl Case {
         self.kind.build(HUBER)
     }
 
-    /// One output for numbers and two classes, three for three classes; classes of unequal weight.
+    /// One output for regression and two classes, three for three classes; classes of unequal weight.
     fn codings(&self) -> Vec<ClassCoding> {
         let class_weights = |class: usize| [0.75 + 0.25 * class as f64, 1.5];
         match (self.kind.needs_classes(), self.outputs) {
@@ -46,7 +46,7 @@ impl Case {
         }
     }
 
-    /// HashedRows with their importance; with three classes, the negative ones are split by the parity of their length.
+    /// Rows with their importance; with three classes, the negative ones are split by the parity of their length.
     fn batch(&self) -> Batch {
         let source = stream(Shape { rows: 90, features: FEATURES, longest: 9, seed: self.seed }, self.kind);
         let mut batch = Batch::new();
@@ -104,19 +104,19 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// HashedRows over the features `0..FEATURES`, each with its row_hash.
+/// Rows over the features `0..FEATURES`, each with its hash.
 fn rows(batch: &Batch) -> HashedRows {
     let mut rows = HashedRows::default();
     batch.examples().enumerate().for_each(|(number, example)| rows.push(example, splitmix64(number as u64)));
     rows
 }
 
-/// The rows of a stage by number: round after round, each in an order of its own.
+/// The rows of a stage by number: pass after pass, each in its own order.
 fn visits(rows: usize, length: usize, stage: u64) -> Vec<usize> {
     (0..length).map(|visit| (splitmix64(stage + 100 * (visit / rows) as u64) as usize + visit * 7) % rows).collect()
 }
 
-/// The mean ℓ₁ norm of a row over the features that count.
+/// The mean ℓ₁ norm of a row over the active features.
 fn row_size(batch: &Batch, counts: impl Fn(u32) -> bool) -> f64 {
     let sum = |row: Row<'_>| row.iter().filter(|&(id, _)| counts(id)).map(|(_, value)| value.abs()).sum::<f64>();
     batch.examples().map(|example| sum(example.row)).sum::<f64>() / batch.len() as f64
@@ -151,7 +151,7 @@ fn same_means(what: &str, active: &[u32], fast: &PathMeans, slow: &LiteralMeans)
             ("w", fast.weights[position], slow.weights[j]),
             ("u", fast.evidence[position], slow.evidence[j]),
             ("variance", variance, slow.variance[j]),
-            ("votes", fast.votes[position], slow.votes[j]),
+            ("frequency", fast.frequency[position], slow.frequency[j]),
         ];
         for (name, fast, slow) in pairs {
             assert!(near(fast, slow), "{what}, feature {id}: {name} is {fast}, literally {slow}");
@@ -159,7 +159,7 @@ fn same_means(what: &str, active: &[u32], fast: &PathMeans, slow: &LiteralMeans)
     }
 }
 
-/// Both over five stages; returns how many features had a weight on some paths and none on others.
+/// Runs both over five stages; returns how many features had a weight on some paths and none on others.
 fn follow(case: Case) -> usize {
     let batch = case.batch();
     let mut now = rows(&batch);
@@ -167,7 +167,7 @@ fn follow(case: Case) -> usize {
         batch.examples().enumerate().map(|(number, row)| (row, splitmix64(number as u64))).collect();
     let mut ensemble = case.ensemble();
     let mut literal = Stabilized::new(case.settings, case.loss(), &case.codings(), case.subsamples(), FEATURES);
-    let mut torn = 0;
+    let mut divided = 0;
     for stage in 0..=SIZES.len() {
         let length = [240, 101, 90, 7, 2][stage];
         let visits = visits(batch.len(), length, stage as u64);
@@ -178,7 +178,7 @@ fn follow(case: Case) -> usize {
         let (fast, slow) = (ensemble.means(), literal.means());
         assert_eq!((fast.len(), slow.len()), (case.codings().len(), case.codings().len()));
         for (output, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
-            torn += fast.votes.iter().filter(|&&votes| votes > 0.0 && votes < 1.0).count();
+            divided += fast.frequency.iter().filter(|&&frequency| frequency > 0.0 && frequency < 1.0).count();
             same_means(&format!("{case:?}, stage {stage}, output {output}"), ensemble.active(), fast, slow);
         }
         let scores = ensemble.scores(&now);
@@ -196,16 +196,16 @@ fn follow(case: Case) -> usize {
             assert!(near(ensemble.gravity(), literal.gravity), "{case:?}, after stage {stage}");
         }
     }
-    torn
+    divided
 }
 
 #[test]
-fn the_engine_is_the_literal_algorithm() {
-    let torn: Vec<usize> = cases().into_iter().map(follow).collect();
-    assert!(torn.iter().sum::<usize>() > 20 * torn.len(), "gravity divides the paths: {torn:?}");
+fn the_fast_version_equals_the_literal_one() {
+    let divided: Vec<usize> = cases().into_iter().map(follow).collect();
+    assert!(divided.iter().sum::<usize>() > 20 * divided.len(), "paths select different features: {divided:?}");
 }
 
-/// All numbers of a run to the last bit, over three stages.
+/// All numbers of a run over three stages, as bits.
 fn bits(case: Case, batch: &Batch, cuts: u64) -> Vec<u64> {
     let (mut ensemble, mut now) = (case.ensemble(), rows(batch));
     let mut bits = Vec::new();
@@ -223,14 +223,14 @@ fn bits(case: Case, batch: &Batch, cuts: u64) -> Vec<u64> {
 
 fn bits_of(means: &[PathMeans]) -> Vec<u64> {
     let numbers = |means: &PathMeans| {
-        let lists = [&means.weights, &means.evidence, &means.spread, &means.votes];
+        let lists = [&means.weights, &means.evidence, &means.spread, &means.frequency];
         lists.into_iter().flatten().copied().chain([means.bias]).map(f64::to_bits).collect::<Vec<_>>()
     };
     means.iter().flat_map(numbers).collect()
 }
 
 #[test]
-fn how_rows_are_cut_leaves_no_trace() {
+fn the_split_into_pieces_does_not_matter() {
     for case in cases() {
         let batch = case.batch();
         let whole = bits(case, &batch, 0);
@@ -239,7 +239,7 @@ fn how_rows_are_cut_leaves_no_trace() {
 }
 
 #[test]
-fn only_the_ratios_of_importance_count() {
+fn only_ratios_of_importance_matter() {
     for case in cases() {
         let batch = case.batch();
         let mut heavier = Batch::new();
@@ -250,10 +250,10 @@ fn only_the_ratios_of_importance_count() {
 }
 
 #[test]
-fn the_order_of_features_counts_for_ties_only() {
+fn the_order_of_features_matters_for_ties_only() {
     for case in cases() {
         let batch = case.batch();
-        let reversed = tamis_testkit::streams::relabelled(&batch, FEATURES);
+        let reversed = tamis_testkit::generators::relabelled(&batch, FEATURES);
         let [ahead, back] = [&batch, &reversed].map(|batch| {
             let mut ensemble = case.ensemble();
             ensemble.begin(180, 2.0);
@@ -301,7 +301,7 @@ fn a_stage_may_be_interrupted_anywhere() {
 }
 
 #[test]
-fn remembering_all_of_another_engine_is_to_be_it() {
+fn a_warm_start_without_decay_copies_the_ensemble() {
     for case in cases().into_iter().step_by(5) {
         let batch = case.batch();
         let all = rows(&batch);
@@ -316,7 +316,7 @@ fn remembering_all_of_another_engine_is_to_be_it() {
             ensemble.begin(100, 2.0);
         }
         assert_eq!(old.scores(&all), new.scores(&all), "{case:?}");
-        // All that is left is the intercept of each path.
+        // Only the intercept of each path is left.
         let empty = all.restricted_to(&[None; FEATURES]);
         let flat: Vec<Vec<f64>> = old.with_outputs(case.codings().len()).scores(&empty);
         assert!(flat.concat().iter().all(|&score| score == 0.0));
@@ -325,7 +325,7 @@ fn remembering_all_of_another_engine_is_to_be_it() {
 }
 
 #[test]
-fn rows_that_weigh_nothing_teach_nothing() {
+fn rows_of_zero_weight_change_nothing() {
     for case in cases() {
         let batch = case.batch();
         let mut weightless = Batch::new();

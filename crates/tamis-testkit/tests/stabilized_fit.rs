@@ -1,4 +1,4 @@
-//! What must hold of the stabilized learner as a user meets it: from files to a model.
+//! Properties of the stabilized learner from files to a model.
 
 mod files;
 
@@ -10,7 +10,7 @@ use tamis::data::ScaleKind;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Observer, TrainError, fit};
-use tamis_testkit::streams::{Shape, shuffled_entries, stream, with_explicit_zeros};
+use tamis_testkit::generators::{Shape, shuffled_entries, stream, with_explicit_zeros};
 
 fn recipe() -> Recipe {
     Recipe::new(Method::Stabilized)
@@ -22,7 +22,7 @@ fn of_size(k: usize) -> Recipe {
 
 const SHAPE: Shape = Shape { rows: 150, features: 20, longest: 8, seed: 11 };
 
-/// Two classes, three classes and numbers, each as lines of svmlight text.
+/// Two classes, three classes and regression, each as svmlight text.
 fn kinds() -> [(&'static str, String); 3] {
     let two = files::svmlight(&stream(SHAPE, LossKind::Hinge));
     let three = two.lines().enumerate().map(|(number, line)| match line.strip_prefix("-1") {
@@ -49,7 +49,7 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn how_the_input_is_cut_and_held_leaves_no_trace() {
+fn blocks_and_memory_limits_do_not_matter() {
     let folder = Folder::new("cuts");
     for (kind, lines) in kinds() {
         let whole = text(&fitted(&of_size(6), &options(&[folder.write(&format!("{kind}.svm"), &lines)])));
@@ -68,7 +68,7 @@ fn how_the_input_is_cut_and_held_leaves_no_trace() {
 }
 
 #[test]
-fn the_order_of_a_row_and_zeros_leave_no_trace() {
+fn the_order_within_a_row_and_zeros_do_not_matter() {
     let folder = Folder::new("order");
     let batch = stream(SHAPE, LossKind::Logistic);
     let zeros = files::vowpal(&with_explicit_zeros(&shuffled_entries(&batch, 5), SHAPE.features), &[4, 9]);
@@ -83,7 +83,7 @@ fn the_order_of_a_row_and_zeros_leave_no_trace() {
     }
 }
 
-/// Collects notes; asks to stop once so many rows are learned.
+/// Collects notes; stops the training after a number of rows.
 #[derive(Default)]
 struct Watch {
     notes: Vec<String>,
@@ -116,21 +116,21 @@ fn exactly_k_features() {
 }
 
 #[test]
-fn all_features_if_more_are_asked_for_and_a_note() {
+fn all_features_and_a_note_if_k_is_too_large() {
     let folder = Folder::new("more");
     for (kind, lines) in kinds() {
         let options = options(&[folder.write(&format!("{kind}.svm"), &lines)]);
         let mut watch = Watch::default();
         let model = fit(&of_size(21), &options, None, &mut watch).unwrap().model;
         assert_eq!((model.nonzeros(), model.seen.features), (20, 20), "{kind}");
-        assert_eq!(watch.notes, ["21 features were asked for, but only 20 were seen: all of them are kept"]);
+        assert_eq!(watch.notes, ["21 features were asked for, but only 20 were seen: all are kept"]);
         let mut watch = Watch::default();
         let exactly = fit(&of_size(20), &options, None, &mut watch).unwrap().model;
         assert_eq!((exactly.outputs, watch.notes.len()), (model.outputs, 0), "{kind}");
     }
 }
 
-/// Stops a training after so many rows; returns the checkpoint, or `None` if it was over before.
+/// Stops a training after a number of rows; returns the checkpoint, or `None` if the training ended before.
 fn stopped(recipe: &Recipe, options: &FitOptions, resume: Option<Checkpoint>, rows: u64) -> Option<Checkpoint> {
     let mut watch = Watch { stop_at: Some(rows), ..Watch::default() };
     let options = FitOptions { stop: watch.stop.clone(), ..options.clone() };
@@ -146,7 +146,7 @@ fn stopped(recipe: &Recipe, options: &FitOptions, resume: Option<Checkpoint>, ro
 }
 
 #[test]
-fn interrupted_and_taken_up_again_is_never_having_stopped() {
+fn a_resumed_training_equals_an_uninterrupted_one() {
     let folder = Folder::new("stops");
     let plan = CheckpointPlan { path: folder.path("state"), every: None };
     for (kind, lines) in kinds() {
@@ -170,18 +170,18 @@ fn interrupted_and_taken_up_again_is_never_having_stopped() {
     }
 }
 
-/// HashedRows visited on the way to a model of these tests.
+/// The rows visited by the trainings of these tests.
 fn whole_rows(model: &tamis::model::Model) -> u64 {
     800 * (model.size_path.as_ref().expect("a size path").sizes.len() as u64 + 1)
 }
 
 #[test]
-fn a_chain_of_stops_changes_no_bit() {
+fn repeated_stops_change_no_bit() {
     let folder = Folder::new("chain");
     let (_, lines) = &kinds()[0];
     let mut options = options(&[folder.write("two.svm", lines)]);
     let whole = text(&fitted(&of_size(4), &options));
-    // Checkpoint every 37 rows as well, on one thread and two by turns.
+    // With checkpoints every 37 rows as well, and one or two threads in turn.
     options.checkpoint = Some(CheckpointPlan { path: folder.path("state"), every: Some(37) });
     let mut saved = None;
     for rows in (111..3100).step_by(111) {
@@ -193,7 +193,7 @@ fn a_chain_of_stops_changes_no_bit() {
     assert!(Checkpoint::load(&folder.path("state")).unwrap().is_complete());
 }
 
-/// Keeps a copy of every checkpoint it finds: what a process killed at that moment would leave behind.
+/// Copies every checkpoint it finds: the file that a process killed at that moment would leave.
 struct Kills<'a> {
     path: &'a std::path::Path,
     copies: Vec<Vec<u8>>,
@@ -237,11 +237,11 @@ fn a_checkpoint_of_other_data_is_refused() {
     let fewer: String = lines.lines().skip(1).map(|line| format!("{line}\n")).collect();
     options.sources = files::sources(&[folder.write("fewer.svm", &fewer)]);
     assert!(matches!(fit(&recipe(), &options, Some(saved()), &mut ()), Err(TrainError::OtherData { .. })));
-    let told = fit(&of_size(3), &options, Some(saved()), &mut ()).unwrap_err();
-    assert!(matches!(told, TrainError::OtherRecipe { .. }), "{told}");
+    let error = fit(&of_size(3), &options, Some(saved()), &mut ()).unwrap_err();
+    assert!(matches!(error, TrainError::OtherRecipe { .. }), "{error}");
 }
 
-/// Two days of the same kind; all features are in the first row of each, so that they get the same ids.
+/// Two days from the same distribution; all features are in the first row of each, so that they get the same ids.
 fn days() -> [String; 2] {
     let day = |seed| {
         let lines = files::svmlight(&stream(Shape { seed, ..SHAPE }, LossKind::Hinge));
@@ -261,11 +261,11 @@ fn first_day(recipe: &Recipe, folder: &Folder, lines: &str) -> Checkpoint {
 }
 
 #[test]
-fn to_forget_all_is_to_begin_anew() {
+fn full_decay_equals_a_new_training() {
     let folder = Folder::new("forget");
     let [first, second] = days();
     let options = options(&[folder.write("second.svm", &second)]);
-    // Divisors of columns and the intercept are kept; without them nothing is.
+    // Only the divisors of columns and the intercept are kept, and these have none.
     for k in [None, Some(6)] {
         let plain = Recipe { k, scale: ScaleKind::None, intercept: false, ..recipe() }.with("warm-start-decay", 1.0);
         let fresh = fitted(&plain, &options);
@@ -282,7 +282,7 @@ fn to_forget_all_is_to_begin_anew() {
 fn a_second_day_may_be_interrupted_too() {
     let folder = Folder::new("second");
     let [first, second] = days();
-    // A feature of the first day is gone, one is new.
+    // A feature of the first day is gone, and there is a new one.
     let second = second.replace(" 3:", " 77:");
     let mut sorted = String::new();
     for line in second.lines() {
@@ -306,7 +306,7 @@ fn a_second_day_may_be_interrupted_too() {
 }
 
 #[test]
-fn only_ratios_of_importance_count_for_numbers() {
+fn only_ratios_of_importance_matter_for_regression() {
     let folder = Folder::new("importance");
     let batch = stream(SHAPE, LossKind::Squared);
     for loss in [LossKind::Squared, LossKind::Huber] {

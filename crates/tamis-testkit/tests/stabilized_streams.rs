@@ -1,5 +1,5 @@
-//! The stabilized learner on generated data: the same features in any order of the rows, and what forgetting is worth
-//! when the truth moves.
+//! The stabilized learner on generated data: the same features in any order of the rows, and the effect of the
+//! warm-start decay when the true weights drift.
 
 mod files;
 
@@ -30,7 +30,7 @@ fn selected(model: &Model) -> Vec<FeatureId> {
     ids
 }
 
-/// AveragedWeights κ of the features selected from the same rows in five orders.
+/// The mean κ of the features selected from the same rows in five orders.
 fn kappa_of_orders(plan: &Plan, k: usize, folder: &Folder) -> f64 {
     let mut rows: Vec<Row> = generate(plan).expect("a plan").1.collect();
     let sets = (0..5).map(|order| {
@@ -44,7 +44,7 @@ fn kappa_of_orders(plan: &Plan, k: usize, folder: &Folder) -> f64 {
     mean_kappa(&sets.collect::<Vec<_>>(), plan.p as u64).expect("five sets")
 }
 
-/// From as many features as matter upwards: fewer would have to be drawn from equals.
+/// From the number of true features upwards: fewer would be an arbitrary choice among equals.
 #[test]
 fn the_order_of_rows_hardly_matters() {
     let folder = Folder::new("kappa");
@@ -59,13 +59,13 @@ fn the_order_of_rows_hardly_matters() {
 const DAYS: usize = 7;
 const DAY: usize = 250;
 
-/// The rows of a day. Days are an eighth of the cycle apart; within a day the truth stands still.
+/// The rows of a day. Days are an eighth of the cycle apart; within a day the true weights are constant.
 fn day(plan: &Plan, number: usize) -> String {
     let rows = generate(plan).expect("a plan").1;
     lines(rows.skip(number * 125 * plan.period_rows).take(DAY))
 }
 
-/// How far predictions are from the truth on the last day (mean square), by a learner that goes on from day to day.
+/// The mean squared error on the last day, of a learner that is continued from day to day.
 fn last_day(forget: f64, plan: &Plan, folder: &Folder) -> f64 {
     let recipe = of_size(4).with("warm-start-decay", forget);
     let state = folder.path("state");
@@ -84,7 +84,7 @@ fn last_day(forget: f64, plan: &Plan, folder: &Folder) -> f64 {
 }
 
 #[test]
-fn who_forgets_follows_the_drift() {
+fn decay_follows_the_drift() {
     let folder = Folder::new("drift");
     for seed in 0..3 {
         let plan = Plan { n: DAYS * 125_000, p: 40, k: 4, seed, noise: 0.3, ..Plan::new(Kind::Drift) };

@@ -1,8 +1,8 @@
-//! How fast moments are gathered and solved, on the simulated data of Sun et al. 2018 (section 5.1).
+//! How fast moments are accumulated and solved, on the simulated data of Sun et al. 2018 (section 5.1).
 //!
 //! ```text
-//! moments_speed gather ROWS COLUMNS            seconds to gather dense rows from memory
-//! moments_speed sparse ROWS COLUMNS NONZEROS   seconds to gather sparse rows, and pairs of entries per second
+//! moments_speed dense ROWS COLUMNS             seconds to accumulate dense rows from memory
+//! moments_speed sparse ROWS COLUMNS NONZEROS   seconds to accumulate sparse rows, and pairs of entries per second
 //! moments_speed save ROWS COLUMNS FILE         writes moments (place 0 is the target) for others to solve
 //! moments_speed path FILE METHOD REPEAT        seconds for a path of 100 penalties, or one model of 100 features
 //! moments_speed detect ROWS COLUMNS K SIGNAL RUNS [METHOD...]   share of true features found, and seconds
@@ -22,7 +22,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize| arguments[at].parse::<usize>().expect("a whole number");
     let value = match arguments[0].as_str() {
-        "gather" => gather(number(1), number(2)),
+        "dense" => dense(number(1), number(2)),
         "sparse" => sparse(number(1), number(2), number(3)),
         "save" => save(number(1), number(2), &arguments[3]),
         "path" => path(&arguments[1], solver(&arguments[2]), number(3)),
@@ -31,7 +31,7 @@ fn main() {
             let methods: Vec<Solver> = arguments[6..].iter().map(|name| solver(name)).collect();
             detect(number(1), number(2), number(3), signal, number(5), &methods)
         }
-        other => panic!("{other}: gather, sparse, save, path or detect"),
+        other => panic!("{other}: expected dense, sparse, save, path or detect"),
     };
     println!("{value}");
 }
@@ -55,7 +55,7 @@ fn rows(random: &mut Pcg64, rows: usize, columns: usize, k: usize, signal: f64) 
     all
 }
 
-fn gather(count: usize, columns: usize) -> serde_json::Value {
+fn dense(count: usize, columns: usize) -> serde_json::Value {
     let piece = rows(&mut Pcg64::new(1, 1), 1000.min(count), columns - 1, 5, 1.0);
     let all: Vec<f64> = piece.iter().copied().cycle().take(count * columns).collect();
     let started = Instant::now();
@@ -80,9 +80,9 @@ fn sparse(count: usize, columns: usize, nonzeros: usize) -> serde_json::Value {
     let all: Vec<Vec<u32>> = (0..count).map(|_| row()).collect();
     let pairs: f64 = all.iter().map(|row| (row.len() * row.len()) as f64).sum();
     let started = Instant::now();
-    let mut gatherer = Accumulator::new(0.0);
-    all.iter().for_each(|row| gatherer.push(row.iter().map(|&place| (place, 1.5)), 1.0, columns));
-    let sums = gatherer.finish(columns);
+    let mut accumulator = Accumulator::new(0.0);
+    all.iter().for_each(|row| accumulator.push(row.iter().map(|&place| (place, 1.5)), 1.0, columns));
+    let sums = accumulator.finish(columns);
     let seconds = started.elapsed().as_secs_f64();
     json!({"seconds": seconds, "rows": sums.rows, "squares_per_second": pairs / seconds})
 }

@@ -1,93 +1,93 @@
-//! Weights brought nearer to the best fit, from where a learner left them.
+//! Refinement: moves the weights of a learner towards the fit on the rows.
 //!
-//! A path of `stabilized` sees half of the rows a few times, with steps that fall and a gravity that pulls. That is all the
-//! regularisation few rows need, and too much where many rows speak of few features: the weights are still on their way when
-//! the stage ends. The weights that `two-stage` draws are right on average, and each is off by the luck of the draw. So
-//! weights w and intercept b may be moved, by the change (d, c) that minimises
+//! A path of `stabilized` sees half of the rows a few times, with decreasing steps and a threshold. This is all the
+//! regularisation that few rows need, and too much where there are many rows for few features: the weights have not
+//! converged when the stage ends. The weights that `two-stage` samples are unbiased, but have the variance of the
+//! sample. So the weights w and the intercept b may be moved by the change (d, c) that minimises
 //! ```text
-//! Σ_i v_i·ℓ(f_i + d·x_i + c, y_i) + ½·λ·‖d‖²       f_i: the margin as it is
+//! Σ_i v_i·ℓ(f_i + d·x_i + c, y_i) + ½·λ·‖d‖²       f_i: the margin before refinement
 //! ```
-//! λ = ∞ leaves them as they are, λ → 0 is the plain fit on the chosen features. Which λ, rows tell that had no part in
-//! choosing: `train/stabilized/polishing.rs` asks the shadows, `train/two_stage/` the rows held out. A weight of zero stays
-//! zero: what the learner gave no weight is not in the model. ℓ is the logistic loss for the classes of `stabilized`, else
-//! the loss itself.
+//! λ = ∞ leaves them as they are, λ → 0 is the unpenalised fit on the selected features. λ is chosen on held-out rows:
+//! those of the cross-fitted ensembles for `stabilized` (`stabilized/refinement.rs`), those of the final selection for
+//! `two-stage` (`two_stage/final_selection.rs`). A weight of zero stays zero: refinement never adds a feature. ℓ is the
+//! logistic loss for the classes of `stabilized`, else the loss of the learner.
 //!
-//! Method: Newton's, each step by conjugate gradients on (XᵀHX + λI)s = −∇ divided by its diagonal, with a halving line
-//! search; both stop when what is left to gain is nothing against the noise (`CLOSE`, [`Refinement::TOLERANCE`]).
-//! References: Nash, *A survey of truncated-Newton methods* (J. Comput. Appl. Math. 124, 2000); Lin, Weng & Keerthi, *Trust
-//! Region Newton Method for Logistic Regression* (JMLR 9, 2008).
+//! Method: Newton's method, each step by conjugate gradients on (XᵀHX + λI)s = −∇ with its diagonal as preconditioner,
+//! and a halving line search; both stop when the possible gain is negligible against the noise (`CLOSE`,
+//! [`Refinement::TOLERANCE`]). References: Nash, *A survey of truncated-Newton methods* (J. Comput. Appl. Math. 124,
+//! 2000); Lin, Weng & Keerthi, *Trust Region Newton Method for Logistic Regression* (JMLR 9, 2008).
 //!
 //! | symbol | where | value | from |
 //! |---|---|---|---|
-//! | λ | `train/stabilized/polishing.rs`, `train/two_stage/sketch.rs` | ∞ down to 10⁻² | told by rows |
+//! | λ | `stabilized/refinement.rs`, `two_stage/sampled_model.rs` | ∞ down to 10⁻² | held-out rows |
 //! | v, y | [`Refinement::rows`], [`Refinement::targets`] | | importance weight and coded target |
-//! | f | [`Refinement::margins`] | | the margins to start from |
+//! | f | [`Refinement::margins`] | | the margins before refinement |
 //!
-//! Cost: one visit of every entry for a gradient, one for each conjugate step; some 20 to 100 visits for a λ, in one thread
-//! and in one order, so the bits are always the same.
+//! Cost: one visit of each entry for a gradient, and one for each step of conjugate gradients; some 20 to 100 visits
+//! for a λ, in one thread and in a fixed order, so that the bits are always the same.
 
 use crate::data::Batch;
 use crate::loss::{AnyLoss, Loss};
 
 /// Newton steps, at most.
 const MOST_STEPS: usize = 12;
-/// Conjugate steps for each of them, at most.
+/// Steps of conjugate gradients for each of them, at most.
 const MOST_CONJUGATE: usize = 40;
-/// A linear system is solved when its residual is this share of what it was.
+/// A linear system is solved when its residual is this share of the initial one.
 const CLOSE: f64 = 0.1;
-/// A step is taken if the objective falls by this share of what it promises...
+/// A step is taken if the objective falls by this share of the predicted decrease...
 const PROMISED: f64 = 1e-4;
 /// ...or changes by no more than rounding...
 const ROUNDING: f64 = 1e-12;
-/// ...and halved this often at most.
+/// ...and is halved this often at most.
 const HALVINGS: usize = 20;
 
-/// Rows to fit, from margins that are there already.
+/// A refinement problem: the rows, and the margins to start from.
 #[derive(Clone, Debug)]
 pub struct Refinement<'a> {
-    /// The rows with their importance weights; their targets are not looked at.
+    /// The rows with their importance weights; their targets are not used.
     pub rows: &'a Batch,
-    /// y: targets as the loss knows them.
+    /// y: the targets as the loss expects them.
     pub targets: Vec<f64>,
-    /// f: the margins to start from.
+    /// f: the margins before refinement.
     pub margins: Vec<f64>,
-    /// Which weights may move, and last whether the intercept may.
+    /// Whether each weight may move; the last entry is for the intercept.
     pub is_free: Vec<bool>,
     /// ℓ.
     pub loss: AnyLoss,
-    /// The fit is over when a step promises less than this share of one row's mean loss, over all rows together.
+    /// Iteration stops when a step promises less than this share of the mean loss of one row, summed over all rows.
     pub tolerance: f64,
 }
 
 /// The objective's derivatives at a point.
 struct Slopes {
     gradient: Vec<f64>,
-    /// The diagonal of the second derivative, ridge and all.
+    /// The diagonal of the second derivative, with the ridge.
     diagonal: Vec<f64>,
     /// v·ℓ'' of each row.
     curvatures: Vec<f64>,
 }
 
 impl Refinement<'_> {
-    /// A hundredth of a row's loss: nothing against the noise of few rows, and still less of many.
+    /// A hundredth of the loss of a row: negligible against the noise of few rows, and still more so with many.
     pub const TOLERANCE: f64 = 0.01;
 
-    /// No change at all.
+    /// The zero change.
     pub fn unchanged(&self) -> Vec<f64> {
         vec![0.0; self.is_free.len()]
     }
 
-    /// The change of every weight, and last of the intercept, for a ridge λ, from a change near by.
+    /// The change of each weight, and last of the intercept, for a ridge λ, starting from a nearby change.
     pub fn solve(&self, ridge: f64, start: &[f64]) -> Vec<f64> {
-        let nothing = self.tolerance * self.mean_loss();
+        let negligible = self.tolerance * self.mean_loss();
         let mut change = start.to_vec();
         let mut margins = self.margins.clone();
         margins.iter_mut().zip(self.times(&change)).for_each(|(margin, shift)| *margin += shift);
         for _ in 0..MOST_STEPS {
             let slopes = self.slopes(&margins, &change, ridge);
-            let step = self.newton(&slopes, ridge, nothing);
+            let step = self.newton(&slopes, ridge, negligible);
             let promise = -dot(&slopes.gradient, &step);
-            if promise <= nothing {
+            if promise <= negligible {
                 break;
             }
             let shifts = self.times(&step);
@@ -98,14 +98,14 @@ impl Refinement<'_> {
         change
     }
 
-    /// What a row costs on the whole before anything is changed, by its importance.
+    /// The mean loss of a row before refinement, by importance weight.
     fn mean_loss(&self) -> f64 {
         let rows = self.rows.examples().zip(&self.margins).zip(&self.targets);
         let losses = rows.map(|((example, &margin), &target)| example.weight * self.loss.value(margin, target));
         losses.sum::<f64>() / self.rows.len().max(1) as f64
     }
 
-    /// d·x + c of every row.
+    /// d·x + c of each row.
     fn times(&self, change: &[f64]) -> Vec<f64> {
         let (weights, bias) = change.split_at(change.len() - 1);
         self.rows.examples().map(|example| bias[0] + along(example.row, weights)).collect()
@@ -132,29 +132,29 @@ impl Refinement<'_> {
         Slopes { gradient, diagonal, curvatures }
     }
 
-    /// Sets to zero what may not move.
+    /// Sets the entries that may not move to zero.
     fn hold(&self, numbers: &mut [f64]) {
         numbers.iter_mut().zip(&self.is_free).filter(|(_, is_free)| !**is_free).for_each(|(number, _)| *number = 0.0);
     }
 
     /// (XᵀHX + λI)·v; the intercept has no ridge.
-    fn bent(&self, curvatures: &[f64], direction: &[f64], ridge: f64) -> Vec<f64> {
+    fn hessian_product(&self, curvatures: &[f64], direction: &[f64], ridge: f64) -> Vec<f64> {
         let last = direction.len() - 1;
-        let mut bent: Vec<f64> = direction.iter().map(|number| ridge * number).collect();
-        bent[last] = 0.0;
+        let mut product: Vec<f64> = direction.iter().map(|number| ridge * number).collect();
+        product[last] = 0.0;
         for (example, curvature) in self.rows.examples().zip(curvatures) {
-            let pull = curvature * (direction[last] + along(example.row, direction));
-            example.row.iter().for_each(|(position, value)| bent[position as usize] += pull * value);
-            bent[last] += pull;
+            let slope = curvature * (direction[last] + along(example.row, direction));
+            example.row.iter().for_each(|(position, value)| product[position as usize] += slope * value);
+            product[last] += slope;
         }
-        self.hold(&mut bent);
-        bent
+        self.hold(&mut product);
+        product
     }
 
-    /// The step that Newton's method would take, nearly: what is left to gain is a small share, or `nothing`.
-    fn newton(&self, slopes: &Slopes, ridge: f64, nothing: f64) -> Vec<f64> {
+    /// An approximate Newton step: the remaining gain is a small share of the whole, or less than `negligible`.
+    fn newton(&self, slopes: &Slopes, ridge: f64, negligible: f64) -> Vec<f64> {
         let over_diagonal = |residual: &[f64]| -> Vec<f64> {
-            // Without curvature and ridge there is nothing to divide by.
+            // Without curvature and ridge the diagonal is zero.
             residual.iter().zip(&slopes.diagonal).map(|(r, d)| r / d.max(f64::MIN_POSITIVE.sqrt())).collect()
         };
         let mut step = self.unchanged();
@@ -162,16 +162,16 @@ impl Refinement<'_> {
         let mut towards = over_diagonal(&residual);
         let mut direction = towards.clone();
         let mut size = dot(&residual, &towards);
-        let goal = (CLOSE * CLOSE * size).max(CLOSE * nothing);
+        let goal = (CLOSE * CLOSE * size).max(CLOSE * negligible);
         for _ in 0..MOST_CONJUGATE {
-            let bent = self.bent(&slopes.curvatures, &direction, ridge);
-            let bend = dot(&direction, &bent);
-            if !(bend > 0.0 && size > 0.0) {
+            let product = self.hessian_product(&slopes.curvatures, &direction, ridge);
+            let curvature = dot(&direction, &product);
+            if !(curvature > 0.0 && size > 0.0) {
                 break;
             }
-            let length = size / bend;
+            let length = size / curvature;
             step.iter_mut().zip(&direction).for_each(|(step, direction)| *step += length * direction);
-            residual.iter_mut().zip(&bent).for_each(|(residual, bent)| *residual -= length * bent);
+            residual.iter_mut().zip(&product).for_each(|(residual, product)| *residual -= length * product);
             towards = over_diagonal(&residual);
             let next = dot(&residual, &towards);
             if next <= goal {
@@ -183,7 +183,7 @@ impl Refinement<'_> {
         step
     }
 
-    /// How much of a step to take: all of it, or a half, a quarter, … until the objective falls; `None` if it never does.
+    /// The share of a step to take: 1, ½, ¼, … until the objective falls; `None` if it never does.
     fn share(&self, margins: &[f64], shifts: &[f64], line: (&[f64], &[f64]), ridge: f64, promise: f64) -> Option<f64> {
         let value = |share: f64| {
             let rows = margins.iter().zip(shifts).zip(&self.targets).enumerate();
@@ -200,7 +200,7 @@ impl Refinement<'_> {
     }
 }
 
-/// b + w·x of every row.
+/// b + w·x of each row.
 pub fn margins<'a>(rows: &'a Batch, weights: &'a [f64], bias: f64) -> impl Iterator<Item = f64> + 'a {
     rows.examples().map(move |example| bias + along(example.row, weights))
 }
@@ -251,11 +251,11 @@ mod tests {
         let squared = problem(&rows, &[3.0, 6.0], &[true, false], LossKind::Squared);
         assert!((solved(&squared, 10.0)[0] - 1.5).abs() < 1e-12);
         assert!((solved(&squared, 0.0)[0] - 3.0).abs() < 1e-12);
-        assert!(solved(&squared, 1e12)[0].abs() < 1e-10, "an endless ridge leaves all as it was");
+        assert!(solved(&squared, 1e12)[0].abs() < 1e-10, "an infinite ridge changes nothing");
     }
 
     #[test]
-    fn what_is_held_does_not_move() {
+    fn fixed_weights_do_not_move() {
         let rows = rows(&[&[1.0, 1.0], &[2.0, -1.0], &[0.5, 3.0]]);
         let change = solved(&problem(&rows, &[1.0, -1.0, 1.0], &[false, true, false], LossKind::Logistic), 0.1);
         assert_eq!((change[0], change[2]), (0.0, 0.0));
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn odds_by_hand() {
-        // Three of four positive and nothing else known: the intercept is ln 3.
+        // Three of four rows are positive and there are no features: the intercept is ln 3.
         let rows = rows(&vec![&[][..]; 400]);
         let targets: Vec<f64> = (0..400).map(|row| if row % 4 == 0 { -1.0 } else { 1.0 }).collect();
         let exact = Refinement { tolerance: 0.0, ..problem(&rows, &targets, &[true], LossKind::Logistic) };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn margins_that_are_right_already_stay() {
+    fn margins_at_the_minimum_stay() {
         let rows = rows(&[&[1.0], &[2.0]]);
         let there =
             Refinement { margins: vec![3.0, 6.0], ..problem(&rows, &[3.0, 6.0], &[true, true], LossKind::Squared) };
@@ -281,8 +281,8 @@ mod tests {
     }
 
     #[test]
-    fn outliers_beyond_hubers_threshold_pull_with_it() {
-        // Four rows at 0 and one far away: 4c = 1 where the far one pulls with δ = 1.
+    fn outliers_have_the_slope_of_hubers_threshold() {
+        // Four rows at 0 and one outlier: 4c = 1, where the outlier has slope δ = 1.
         let rows = rows(&[&[], &[], &[], &[], &[]]);
         let far = problem(&rows, &[0.0, 0.0, 0.0, 0.0, 1e6], &[true], LossKind::Huber);
         let change = solved(&Refinement { tolerance: 0.0, ..far }, 1.0);

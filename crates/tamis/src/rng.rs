@@ -1,26 +1,26 @@
 //! The one source of randomness: PCG XSL RR 128/64, a stream of its own for every (seed, purpose, number).
 //!
-//! Nothing shares a stream, so what one part draws never shifts what another sees, on any number of threads.
+//! No two parts share a stream, so the draws of one part never change those of another, on any number of threads.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// What random numbers are for.
+/// The purpose of a random stream.
 #[derive(Clone, Copy, Debug)]
 pub enum RngStream {
-    /// Dealing rows into blocks.
+    /// Assigning rows to blocks.
     ShardRows,
     /// The order of rows in a pass.
     PassOrder,
     /// The order of rows on a path.
     PathOrder,
-    /// The features of a sparsified model.
+    /// The sampled features of a two-stage model.
     SampleFeatures,
-    /// The rows a step of a metric looks at.
+    /// The rows of a boosting step of a metric.
     Subsample,
     /// Folds of a metric's rows.
     Folds,
-    /// The features of models that are only tried.
+    /// The sampled features of candidate models.
     TrialSample,
 }
 

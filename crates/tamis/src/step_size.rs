@@ -1,8 +1,8 @@
-//! Step sizes: how far a gradient may move a weight.
+//! Step-size schedules, global and per weight.
 //!
-//! The rate of weight j at step t is η = h_t · a_j: a global part h_t ([`StepSize::at`]) and a part of the weight's own
-//! ([`StepSize::factor`]) that changes only when the weight is touched. A rate has one or the other, never both; this is
-//! what lets shrinkage that was owed be settled exactly (see [`crate::prox`]).
+//! The step size of weight j at step t is η = h_t · a_j: a global part h_t ([`StepSize::at`]) and a part per weight
+//! ([`StepSize::factor`]), which changes only when the weight is updated. A schedule has one or the other, never both,
+//! so that pending shrinkage can be applied exactly (see [`crate::prox`]).
 //!
 //! | name | h_t | a_j |
 //! |---|---|---|
@@ -13,51 +13,51 @@
 //! | `adagrad` | 1 | c/√(Σ g_j²) |
 //! | `auto` | 1 | c/(s_j √(Σ g_j² ‖x/s‖²)), s_j = largest \|x_j\| so far |
 //!
-//! `auto` is free of scale: multiplying a feature by 1000 divides its weight by 1000 and changes no prediction, and
-//! long rows take smaller steps than short ones. When a value exceeds s_j the weight is multiplied with s_j/|x_j| first
-//! ([`StepSize::carry`]): it was learned in the shorter unit. It follows Ross, Mineiro & Langford, *Normalized Online
-//! Learning* (UAI 2013) on top of AdaGrad (Duchi, Hazan & Singer, JMLR 2011).
+//! `auto` is scale-invariant: multiplying a feature by 1000 divides its weight by 1000 and changes no prediction, and
+//! rows of large norm take smaller steps. When a value exceeds s_j, the weight is first multiplied by s_j/|x_j|
+//! ([`StepSize::rescale_weight`]), because it was learned at the smaller scale. It follows Ross, Mineiro & Langford,
+//! *Normalized Online Learning* (UAI 2013) on top of AdaGrad (Duchi, Hazan & Singer, JMLR 2011).
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::ToF64s;
 
-/// A step-size rule.
+/// A step-size schedule.
 pub trait StepSize {
-    /// What a weight remembers for its own part of the rate.
+    /// The state of a weight for its own part of the step size.
     type Cell: Copy + Default + PartialEq + ToF64s;
-    /// How a weight's state is laid out: [`CacheLine`] keeps larger states from straddling two lines.
+    /// The alignment of a weight's state: with [`CacheLine`], no large state lies in two cache lines.
     type Align: Copy + Default + PartialEq;
-    /// Whether rates differ between weights.
+    /// Whether each weight has its own step size.
     const PER_WEIGHT: bool;
     /// h_t for step t = 1, 2, …
     fn at(&self, step: u64) -> f64;
-    /// Takes note of a gradient. `row_norm` is ‖x/s‖² of the row, as [`StepSize::see`] told it.
+    /// Observes a gradient. `row_norm` is ‖x/s‖² of the row, from [`StepSize::observe_value`].
     fn observe(&self, cell: &mut Self::Cell, gradient: f64, row_norm: f64);
     /// a_j.
     fn factor(&self, cell: &Self::Cell) -> f64;
-    /// What a weight is multiplied with before it meets a value.
+    /// The factor by which a weight is multiplied before a value is used.
     #[inline]
     fn rescale_weight(&self, _cell: &Self::Cell, _value: f64) -> f64 {
         1.0
     }
-    /// Looks at a value before the update and returns its share of ‖x/s‖².
+    /// Observes a value before the update and returns its contribution to ‖x/s‖².
     #[inline]
     fn observe_value(&self, _cell: &mut Self::Cell, _value: f64) -> f64 {
         0.0
     }
 }
 
-/// A rate that is the same for all weights and falls with time.
+/// A step size that is the same for all weights and decreases with time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
     /// c: the first step.
     pub start: f64,
-    /// q: how fast it falls; 0 constant, ½ inverse root, 1 inverse.
+    /// q: the exponent; 0 is constant, ½ inverse square root, 1 inverse.
     pub power: f64,
 }
 
-/// NoProx, aligned to half a cache line: states of 32 bytes then take one line each, not two for every other one.
+/// Alignment to half a cache line, so that no state of 32 bytes lies in two lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
 pub struct CacheLine;
@@ -86,7 +86,7 @@ impl StepSize for Schedule {
     }
 }
 
-/// A rate a weight earns by its own gradients.
+/// AdaGrad: a step size per weight, from its own gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdaptiveStep {
     /// c: the size of the first step.
@@ -95,10 +95,10 @@ pub struct AdaptiveStep {
     pub scale_free: bool,
 }
 
-/// What [`AdaptiveStep`] remembers of a weight.
+/// The state of [`AdaptiveStep`] for a weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AdaptiveCell {
-    /// √(Σ g_j²), each term times ‖x/s‖² if scale-free: one root a touch, none to read the rate.
+    /// √(Σ g_j²), each term times ‖x/s‖² if scale-invariant. Storing the root makes reading the step size cheap.
     pub root: f64,
     /// 1/s_j, s_j being the largest |x_j| so far; 0 before the first.
     pub inverse: f64,
@@ -123,8 +123,8 @@ impl StepSize for AdaptiveStep {
         1.0
     }
 
-    /// A value larger than all before makes the feature's unit longer: the weight has as much to say about it as it had
-    /// about the largest before. Without this, a weight learned on tiny values answers a large one with nonsense.
+    /// A value larger than all before changes the scale of the feature. The weight is rescaled so that its contribution
+    /// stays that of the largest value before; otherwise a weight learned on tiny values would give a huge prediction.
     #[inline]
     fn rescale_weight(&self, cell: &AdaptiveCell, value: f64) -> f64 {
         let relative = value.abs() * cell.inverse;

@@ -1,11 +1,11 @@
-//! The recipe as flags, made of the library's tables: help and checks cannot drift apart.
+//! The flags of a recipe, generated from the tables of the library, so that help and checks agree.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tamis::param::names;
 use tamis::recipe::{Kind, Method, Param, Recipe, RecipeError};
 use tamis::tune::Axis;
 
-/// The recipe, made of flags.
+/// A recipe from flags.
 pub struct RecipeArgs {
     pub recipe: Recipe,
     /// Flags that were given, for resuming: they may not contradict the checkpoint.
@@ -14,13 +14,13 @@ pub struct RecipeArgs {
 }
 
 impl RecipeArgs {
-    /// The recipe, unless a flag does not fit.
+    /// The recipe, or an error if a flag does not apply.
     pub fn checked(&self) -> Result<&Recipe, RecipeError> {
         self.error.clone().map_or(Ok(&self.recipe), Err)
     }
 }
 
-/// Parameters of methods that all methods do not have.
+/// Parameters that only some methods have.
 fn of_methods() -> Vec<&'static Param> {
     let shared = |param: &&Param| Recipe::PARAMS.iter().any(|other| other.name == param.name);
     Method::all_params().into_iter().filter(|param| !shared(param)).collect()
@@ -36,7 +36,7 @@ fn may_vary(param: &Param) -> bool {
     matches!(param.kind, Kind::Number | Kind::Count | Kind::Choice(_)) && !fixed.contains(&param.name)
 }
 
-/// Whether a switch is there to be turned off, too.
+/// Whether a switch can also be turned off.
 fn has_opposite(param: &Param) -> bool {
     param.default().as_deref() != Some("false")
 }
@@ -67,7 +67,7 @@ fn flags(param: &'static Param, help: String) -> Vec<Arg> {
     }
 }
 
-/// Help with the default, unless the sentence says it.
+/// The help with the default, unless the sentence contains it.
 fn help(param: &Param) -> String {
     let text = param.help().trim_end_matches('.').replace("].", "]");
     match param.default().filter(|_| !text.contains("[default") && !matches!(param.kind, Kind::Switch)) {
@@ -108,7 +108,7 @@ impl Args for RecipeArgs {
     }
 }
 
-/// The values a parameter was given, as text.
+/// The given values of a parameter, as text.
 fn values(matches: &ArgMatches, param: &Param) -> Vec<String> {
     match param.kind {
         Kind::Switch if matches.get_flag(param.name.flag) => vec!["true".into()],
@@ -118,7 +118,7 @@ fn values(matches: &ArgMatches, param: &Param) -> Vec<String> {
     }
 }
 
-/// The recipe of all parameters with one value, the flags given, and the parameters with several values.
+/// The recipe of all parameters with one value, the given flags, and the parameters with several values.
 fn parsed(matches: &ArgMatches) -> (RecipeArgs, Vec<Axis>) {
     let mut args = RecipeArgs { recipe: Recipe::default(), given: Vec::new(), error: None };
     let mut axes = Vec::new();
@@ -154,15 +154,15 @@ impl FromArgMatches for RecipeArgs {
 
 /// The flags of a recipe, each of which may hold a list of values.
 pub struct GridArgs {
-    /// What was given one value.
+    /// Parameters with one value.
     pub recipe: Recipe,
-    /// What was given several.
+    /// Parameters with several values.
     pub axes: Vec<Axis>,
     error: Option<RecipeError>,
 }
 
 impl GridArgs {
-    /// The recipe, unless a flag does not fit.
+    /// The recipe, or an error if a flag does not apply.
     pub fn checked(&self) -> Result<&Recipe, RecipeError> {
         self.error.clone().map_or(Ok(&self.recipe), Err)
     }

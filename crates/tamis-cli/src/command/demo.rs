@@ -52,11 +52,11 @@ pub fn run(args: DemoArgs) -> Result<(), CliError> {
     let comparison = Comparison::new(&truth, &model);
     let input = InputArgs::default();
     let mut test = RowStream::open(expand(&[format!("{prefix}.test.svm")], None)?, input.options(true));
-    let judged = evaluate(&model, &mut test)?;
+    let evaluation = evaluate(&model, &mut test)?;
     if args.output.is_text() {
         print_line!("{}", comparison.table(&truth))?;
         let best = truth.bayes_error.map(|error| format!("; Bayes error {}", percent(error))).unwrap_or_default();
-        print_line!("test data: {}{best}", model::measures(&judged.measures))?;
+        print_line!("test data: {}{best}", model::measures(&evaluation.measures))?;
         if args.keep.is_some() {
             print_line!("data and model: {}", folder.display())?;
         }
@@ -65,12 +65,12 @@ pub fn run(args: DemoArgs) -> Result<(), CliError> {
     let context = ReportContext {
         file: &file,
         data: &data,
-        evaluation: Some(("stream.test.svm", &judged)),
+        evaluation: Some(("stream.test.svm", &evaluation)),
         ..ReportContext::default()
     };
     write_report(&args.report, &of_model(&model, &context), !args.output.is_text())?;
     if args.output.json {
-        let mut value = json!(judged.measures);
+        let mut value = json!(evaluation.measures);
         value["nonzeros"] = json!(model.nonzeros());
         value["relevant_features"] = json!(truth.features.len());
         value["found"] = json!(comparison.found());

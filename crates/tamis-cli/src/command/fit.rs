@@ -77,18 +77,18 @@ pub fn run(args: FitArgs) -> Result<(), CliError> {
     let mut progress = ProgressDisplay::of_rows(run.output.quiet, &options.sources).with_loss(recipe.loss);
     let fitted = fit(&recipe, &options, resume, &mut progress)?;
     progress.finish();
-    let (mut measures, mut judged) = (None, None);
+    let (mut measures, mut evaluation) = (None, None);
     if let Some(sources) = validation {
         let mut rows = open_for(&fitted.model, sources, data.input.options(true));
-        judged = run.report.as_ref().map(|_| evaluate(&fitted.model, &mut rows)).transpose()?;
-        measures = Some(match &judged {
-            Some(judged) => judged.measures.clone(),
+        evaluation = run.report.as_ref().map(|_| evaluate(&fitted.model, &mut rows)).transpose()?;
+        measures = Some(match &evaluation {
+            Some(evaluation) => evaluation.measures.clone(),
             None => measure(&fitted.model, &mut rows, UnknownClasses::Refused)?,
         });
     }
     show(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())?;
     match &run.report {
-        Some(path) => report(&args, path, &fitted.model, judged.as_ref(), &options.sources),
+        Some(path) => report(&args, path, &fitted.model, evaluation.as_ref(), &options.sources),
         None => Ok(()),
     }
 }
@@ -134,22 +134,22 @@ fn report(
     args: &FitArgs,
     path: &Path,
     model: &Model,
-    judged: Option<&Evaluation>,
+    evaluation: Option<&Evaluation>,
     sources: &[Source],
 ) -> Result<(), CliError> {
     let FitArgs { data, run, .. } = args;
     let densities = feature_frequencies(model, sources, &data.input)?;
     let (file, flags) = (run.out.display().to_string(), data.input.command_line());
     let names = data.data.join(" ");
-    let told = ReportContext {
+    let context = ReportContext {
         file: &file,
         data: &data.data,
         flags: &flags,
-        evaluation: run.validate.as_deref().zip(judged),
+        evaluation: run.validate.as_deref().zip(evaluation),
         densities: densities.as_ref().map(|found| (names.as_str(), found)),
         ..ReportContext::default()
     };
-    write_report(path, &of_model(model, &told), !run.output.is_text())
+    write_report(path, &of_model(model, &context), !run.output.is_text())
 }
 
 fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f64) -> Result<(), CliError> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tamis::tune::{DataSummary, Measure, RepeatOptions, Repeated, Selected, Variation, repeat, survey};
+use tamis::tune::{DataSummary, Measure, RepeatOptions, Repeated, Selected, Variation, repeat, summarize};
 use tamis_report::{ReportContext, of_runs};
 
 use crate::args::input::DataArgs;
@@ -88,7 +88,7 @@ pub fn run(args: StabilityArgs) -> Result<(), CliError> {
         measure: repeated.measure,
         validation: other.map(|sources| (sources, Vec::new())),
     };
-    let about = survey(&options.sources, &options.read, recipe.hash_bits)?;
+    let about = summarize(&options.sources, &options.read, recipe.hash_bits)?;
     let progress = ProgressDisplay::of_fits(repeated.output.quiet, "stability");
     let found = repeat(recipe, &about, &options, &plan, &|done, total| progress.advance(done, total))?;
     progress.finish();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tamis::data::replace_file;
 use tamis::train::{FitOptions, Fitted, fit};
 use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule};
-use tamis::tune::{choose, cross_validate, default_axes, settings, survey};
+use tamis::tune::{choose, cross_validate, default_axes, settings, summarize};
 
 use crate::args::input::DataArgs;
 use crate::args::output::OutputArgs;
@@ -38,7 +38,7 @@ pub struct TuningArgs {
     /// Number of cross-validation folds
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub folds: u32,
-    /// SizePath rule: one-se (sparsest within one standard error of the best) or min (smallest error)
+    /// Selection rule: one-se (sparsest within one standard error of the best) or min (smallest error)
     #[arg(long, default_value = "one-se", value_parser = rule_parser)]
     pub rule: Rule,
     /// Measure: error, log-loss or rmse [default: error for classification, rmse for regression]
@@ -78,7 +78,7 @@ pub fn run(args: TuneArgs) -> Result<(), CliError> {
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
     settings(&grid.recipe, &axes)?; // reports errors of the grid before the data are read
-    let about = survey(&options.sources, &options.read, grid.recipe.hash_bits)?;
+    let about = summarize(&options.sources, &options.read, grid.recipe.hash_bits)?;
     axes.extend(default_axes(&grid.recipe, &axes, about.features));
     let all = settings(&grid.recipe, &axes)?;
     let cross = CrossOptions { folds: tuning.folds, seed: grid.recipe.seed, measure: tuning.measure };

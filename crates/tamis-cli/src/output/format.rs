@@ -14,7 +14,7 @@ pub fn bytes(number: u64) -> String {
     ByteSize(number).display().iec().to_string()
 }
 
-/// A fraction in per cent.
+/// A fraction in percent.
 pub fn percent(fraction: f64) -> String {
     format!("{:.2} %", 100.0 * fraction)
 }
@@ -28,7 +28,7 @@ pub fn loss(value: f64) -> String {
     }
 }
 
-/// A value of a measure: errors in per cent, other measures as they are.
+/// A value of a measure: errors in percent, other measures as they are.
 pub fn measure(measure: Measure, value: f64) -> String {
     match measure {
         Measure::Error => percent(value),

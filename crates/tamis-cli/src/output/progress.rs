@@ -157,7 +157,7 @@ impl Observer for ProgressDisplay {
         self.bar.set_message(format!("{} features, {name} {value}", count(report.size as u64)));
     }
 
-    fn drawing(&mut self, sampling: &Sampling) {
+    fn before_sampling(&mut self, sampling: &Sampling) {
         self.print(&model::sampling(sampling));
     }
 

@@ -258,7 +258,7 @@ pub fn real_rows(name: &str) -> Option<Vec<String>> {
     Some(text.split_inclusive('\n').filter(|line| !line.starts_with('#')).map(String::from).collect())
 }
 
-/// Of so many rows one is for testing, the others are for training.
+/// One row in this many is a test row, the others are training rows.
 pub fn parted(rows: &[String], every: usize) -> [String; 2] {
     [false, true].map(|test| {
         let part = rows.iter().enumerate().filter(|(row, _)| row.is_multiple_of(every) == test);

@@ -1,4 +1,4 @@
-//! What is recorded of an output: hashes of its numbers, bit for bit, and a few of the numbers to look at.
+//! What is recorded of an output: hashes of its numbers, bit for bit, and a few of the numbers, for people who compare them.
 
 use std::collections::BTreeMap;
 

@@ -131,36 +131,36 @@ fn run_all(cases: &[Case]) -> BTreeMap<String, Result<Outputs, String>> {
 
 /// Describes how the outputs of a case differ from the recorded ones.
 fn differences(name: &str, recorded: &Outputs, found: &Outputs, same_processor: bool) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for (output, fingerprint) in recorded {
         let Some(now) = found.get(output) else {
-            told.push(format!("{name}: {output}: is missing"));
+            lines.push(format!("{name}: {output}: is missing"));
             continue;
         };
         if now == fingerprint {
             continue;
         }
         if same_processor || !fingerprint.agrees(now) {
-            told.push(format!("{name}: {output}: {}", fingerprint.difference(now)));
+            lines.push(format!("{name}: {output}: {}", fingerprint.difference(now)));
         } else {
             warn(&format!("{name}: {output}: bits differ on this processor; numbers agree to 1e-9"));
         }
     }
     let new = found.keys().filter(|output| !recorded.contains_key(*output));
-    told.extend(new.map(|output| format!("{name}: {output}: is not in the record")));
-    told
+    lines.extend(new.map(|output| format!("{name}: {output}: is not in the record")));
+    lines
 }
 
 #[test]
 fn results_have_the_recorded_bits() {
     let cases = cases::all();
-    let (mut found, mut told) = (BTreeMap::new(), Vec::new());
+    let (mut found, mut failures) = (BTreeMap::new(), Vec::new());
     for (name, outputs) in run_all(&cases) {
-        outputs.map(|outputs| found.insert(name, outputs)).err().into_iter().for_each(|failure| told.push(failure));
+        outputs.map(|outputs| found.insert(name, outputs)).err().into_iter().for_each(|failure| failures.push(failure));
     }
-    assert_eq!(found.len() + told.len(), cases.len(), "each case has a name of its own");
+    assert_eq!(found.len() + failures.len(), cases.len(), "each case has a name of its own");
     if std::env::var_os("TAMIS_RECORD_GOLDEN").is_some() {
-        assert!(told.is_empty(), "nothing was recorded:\n{}", told.join("\n"));
+        assert!(failures.is_empty(), "nothing was recorded:\n{}", failures.join("\n"));
         Record { processor: processor(), cases: found }.save();
         warn("the results were recorded, not compared");
         return;
@@ -176,13 +176,13 @@ fn results_have_the_recorded_bits() {
     }
     for (name, outputs) in &found {
         let Some(recorded) = record.cases.get(name) else {
-            told.push(format!("{name}: is not in the record"));
+            failures.push(format!("{name}: is not in the record"));
             continue;
         };
-        told.extend(differences(name, recorded, outputs, same_processor));
+        failures.extend(differences(name, recorded, outputs, same_processor));
     }
-    let (count, lines) = (told.len(), told.join("\n"));
-    assert!(told.is_empty(), "{count} results differ from tests/golden/recorded.json:\n{lines}");
+    let (count, lines) = (failures.len(), failures.join("\n"));
+    assert!(failures.is_empty(), "{count} results differ from tests/golden/recorded.json:\n{lines}");
     assert_eq!(found.len(), record.cases.len(), "the record has cases that cases.rs does not have");
 }
 
@@ -206,6 +206,6 @@ fn a_difference_in_the_last_bit_is_found() {
     let (one, next) = (model(1.0), model(1.0_f64.next_up()));
     assert!(one == model(1.0) && one != next, "one unit in the last place is seen");
     assert!(one.agrees(&next) && !one.agrees(&model(1.0 + 1e-6)), "another processor may differ by 1e-9");
-    let told = |number: f64| Fingerprint::of_text(&format!("{{\"seconds\":7,\"error\":{number}}}\n"));
-    assert!(told(0.1) == told(0.1) && told(0.1) != told(0.1_f64.next_up()));
+    let message = |number: f64| Fingerprint::of_text(&format!("{{\"seconds\":7,\"error\":{number}}}\n"));
+    assert!(message(0.1) == message(0.1) && message(0.1) != message(0.1_f64.next_up()));
 }

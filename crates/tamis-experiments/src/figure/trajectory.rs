@@ -1,7 +1,7 @@
 //! A number over the rows of a run: Ma & Zheng 2016, Figure 1; Ma 2017, Figures 3.4 and 3.5.
 //!
-//! Online learners are measured after single rows, learners with stages at the end of each stage. Test errors are shown,
-//! and nothing is chosen by them.
+//! Online learners are measured after single rows, learners with stages at the end of each stage. Test errors are
+//! shown, and nothing is chosen by them.
 
 use serde::Deserialize;
 use tamis::model::Model;
@@ -92,7 +92,7 @@ fn counted_back(points: Vec<(f64, f64)>, last: u64) -> Vec<(f64, f64)> {
     before.into_iter().chain(within).collect()
 }
 
-/// Metrics the model after some of the rows.
+/// Evaluates the model after some of the rows.
 struct Watcher<F> {
     first: u64,
     step: u64,

@@ -1,4 +1,4 @@
-//! Laws 1, 4, 5 and 6: the same stream gives the same bits, however it is fed.
+//! Laws 1, 4, 5 and 6: the same stream gives the same bits, however it is split.
 
 use crate::learner::TestLearner;
 use tamis::data::State;
@@ -6,31 +6,31 @@ use tamis::data::{Batch, Row};
 use tamis::learners::Learner;
 use tamis::loss::LossKind;
 
-use super::{Case, SHORT, Verdict, bits, ensure, fresh, learn};
-use crate::streams::stream;
+use super::{Case, CheckResult, SHORT, bits, ensure, fresh, learn};
+use crate::generators::stream;
 
 /// Law 1: chunks of 1, of 7 and of everything give the same bits, also with a save and a load between chunks.
-pub fn batch_cut(case: &Case, kind: LossKind) -> Verdict {
+pub fn batch_cut(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let mut whole = fresh(&case.recipe, kind);
     let margins = learn(&mut whole, &batch, 0..batch.len());
     for (size, reload) in [(1, false), (7, false), (7, true)] {
         let mut cut = fresh(&case.recipe, kind);
-        let mut told = Vec::new();
+        let mut cut_margins = Vec::new();
         for start in (0..batch.len()).step_by(size) {
-            told.extend(learn(&mut cut, &batch, start..batch.len().min(start + size)));
+            cut_margins.extend(learn(&mut cut, &batch, start..batch.len().min(start + size)));
             if reload {
                 cut = reloaded(&cut, case, kind)?;
             }
         }
-        ensure(same(&told, &margins), || format!("margins differ in chunks of {size} (reload: {reload})"))?;
+        ensure(same(&cut_margins, &margins), || format!("margins differ in chunks of {size} (reload: {reload})"))?;
         ensure(bits(&cut) == bits(&whole), || format!("states differ in chunks of {size} (reload: {reload})"))?;
     }
     Ok(())
 }
 
-/// Law 4: nothing that only looks changes the state, and the margin told while learning is the margin predicted before.
-pub fn predicting_is_pure(case: &Case, kind: LossKind) -> Verdict {
+/// Law 4: predictions do not change the state, and learning returns the margin that was predicted before.
+pub fn predicting_is_pure(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let unseen = Row { ids: &[0, 4000], values: &[0.5, -2.0] };
     let (mut watched, mut alone) = (fresh(&case.recipe, kind), fresh(&case.recipe, kind));
@@ -41,14 +41,16 @@ pub fn predicting_is_pure(case: &Case, kind: LossKind) -> Verdict {
             look_around(&watched, &batch, unseen);
             ensure(bits(&watched) == before, || format!("looking changed the state at row {i}"))?;
         }
-        let told = watched.learn(example).margin;
-        ensure(told.to_bits() == predicted.to_bits(), || format!("row {i}: told {told:e}, predicted {predicted:e}"))?;
+        let learned = watched.learn(example).margin;
+        ensure(learned.to_bits() == predicted.to_bits(), || {
+            format!("row {i}: learned with {learned:e}, predicted {predicted:e}")
+        })?;
         alone.learn(example);
     }
     ensure(bits(&watched) == bits(&alone), || "the watched learner ends elsewhere".into())
 }
 
-/// Every question a learner can be asked.
+/// Calls every method that must not change a learner.
 fn look_around(learner: &TestLearner, batch: &Batch, unseen: Row<'_>) {
     let rows = (0..batch.len()).step_by(13).map(|i| batch.row(i)).chain([unseen]);
     let sum: f64 = rows.map(|row| learner.margin(row)).sum();
@@ -57,18 +59,18 @@ fn look_around(learner: &TestLearner, batch: &Batch, unseen: Row<'_>) {
     std::hint::black_box((sum, asked, learner.bias(), learner.nonzeros(), learner.bytes()));
 }
 
-/// Law 5: stop at several places, load into a fresh learner, go on: the same bits as never stopped.
-pub fn save_and_load(case: &Case, kind: LossKind) -> Verdict {
+/// Law 5: stop at several rows, load into a new learner, continue: the same bits as without the stop.
+pub fn save_and_load(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let mut whole = fresh(&case.recipe, kind);
     let margins = learn(&mut whole, &batch, 0..batch.len());
     for cut in [0, 1, 9, 333, batch.len()] {
         let mut first = fresh(&case.recipe, kind);
-        let mut told = learn(&mut first, &batch, 0..cut);
+        let mut cut_margins = learn(&mut first, &batch, 0..cut);
         let mut second = reloaded(&first, case, kind)?;
         ensure(bits(&second) == bits(&first), || format!("cut at {cut}: loaded is not what was saved"))?;
-        told.extend(learn(&mut second, &batch, cut..batch.len()));
-        ensure(same(&told, &margins), || format!("cut at {cut}: margins differ"))?;
+        cut_margins.extend(learn(&mut second, &batch, cut..batch.len()));
+        ensure(same(&cut_margins, &margins), || format!("cut at {cut}: margins differ"))?;
         ensure(bits(&second) == bits(&whole), || format!("cut at {cut}: states differ at the end"))?;
         ensure(second.nonzeros() == whole.nonzeros(), || format!("cut at {cut}: non-zeros differ at the end"))?;
     }
@@ -76,7 +78,7 @@ pub fn save_and_load(case: &Case, kind: LossKind) -> Verdict {
 }
 
 /// Law 6: two runs, and runs on other threads, give the same bits.
-pub fn same_bits(case: &Case, kind: LossKind) -> Verdict {
+pub fn same_bits(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let run = || {
         let mut learner = fresh(&case.recipe, kind);
@@ -92,7 +94,7 @@ pub fn same_bits(case: &Case, kind: LossKind) -> Verdict {
     .ok_or_else(|| "a second run differs".to_string())
 }
 
-/// A fresh learner with the state of another; everything that was saved must be wanted.
+/// A new learner with the state of another; it must use everything that was saved.
 fn reloaded(learner: &TestLearner, case: &Case, kind: LossKind) -> Result<TestLearner, String> {
     let mut state = State::default();
     learner.save(&mut state);

@@ -1,11 +1,11 @@
-//! The recipes every law is tried on: every method, every rate it takes, and the corners of its numbers.
+//! The recipes that every law is checked on: every method, every schedule it allows, and extreme parameters.
 
 use tamis::loss::{AnyLoss, LossKind};
 use tamis::recipe::{Method, Recipe, ScheduleKind, SgdParams};
 
-use crate::streams::HUBER;
+use crate::generators::HUBER;
 
-/// A recipe with a name made of words: the method, the rate, then what is special about it.
+/// A recipe with a name of several words: the method, the schedule, then the special parameters.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Unique among the cases.
@@ -15,12 +15,12 @@ pub struct Case {
 }
 
 impl Case {
-    /// Whether the name holds every word of `words`.
+    /// Whether the name has every word of `words`.
     pub fn has(&self, words: &str) -> bool {
         words.split_whitespace().all(|word| self.name.split_whitespace().any(|own| own == word))
     }
 
-    /// The recipe with the penalty taken away, whatever form the penalty of its method has.
+    /// The recipe without a penalty, whatever the penalty of its method is.
     pub fn without_penalty(&self) -> Recipe {
         let recipe = Recipe { k: None, ..self.recipe.clone() };
         match recipe.method.kind() {
@@ -30,7 +30,8 @@ impl Case {
             Method::Rda => recipe.with("l1", 0.0).with("l2", 0.0).with("rda-rho", 0.0),
             Method::TruncatedGradient | Method::Sadmm => recipe.with("l1", 0.0),
             Method::Tsgd | Method::Sofs => recipe,
-            // A decay so small that 1 − λη is 1 and the ball of radius 1/√λ is never left; and a rate that needs no ball.
+            // A decay so small that 1 − λη is 1 and the ball of radius 1/√λ is never left, and a rate that needs no
+            // ball.
             Method::Fofs => {
                 let start = first_step(recipe.method.steps().expect("a schedule").schedule);
                 recipe.with("fofs-lambda", 1e-300).with("learning-rate", start)
@@ -40,7 +41,7 @@ impl Case {
         }
     }
 
-    /// The recipe with a penalty no weight survives.
+    /// The recipe with a penalty that makes all weights zero.
     pub fn with_huge_penalty(&self) -> Recipe {
         let recipe = self.recipe.clone();
         match recipe.method.kind() {
@@ -54,10 +55,10 @@ impl Case {
         }
     }
 
-    /// Plain descent with the rate of [`Case::without_penalty`].
+    /// Plain SGD with the schedule of [`Case::without_penalty`].
     pub fn plain_descent(&self) -> Recipe {
         let recipe = self.without_penalty();
-        // Methods with a schedule of their own are not plain descent, with whatever rate.
+        // Methods with a schedule of their own are not plain SGD with any schedule.
         let steps = recipe.method.steps().unwrap_or_else(|| SgdParams::default().steps());
         let params = SgdParams {
             schedule: Some(steps.schedule),
@@ -69,7 +70,7 @@ impl Case {
     }
 }
 
-/// The loss of a kind as all tests use it.
+/// The loss of a kind with the parameters that all tests use.
 pub fn loss(kind: LossKind) -> AnyLoss {
     kind.build(HUBER)
 }
@@ -77,8 +78,8 @@ pub fn loss(kind: LossKind) -> AnyLoss {
 const SCHEDULES: [ScheduleKind; 4] =
     [ScheduleKind::Constant, ScheduleKind::InverseSqrt, ScheduleKind::Inverse, ScheduleKind::Power];
 
-/// A case from its method, the rate if it takes one, and changes by name: a number of the recipe, `k`, `average`, or
-/// `no-intercept`.
+/// A case from its method, its schedule if it has one, and changes by name: a parameter of the recipe, `k`, `average`,
+/// or `no-intercept`.
 fn case(method: Method, rate: Option<ScheduleKind>, changes: &[(&str, f64)]) -> Case {
     let mut recipe = Recipe::new(method);
     let mut words = vec![method.name().to_string()];
@@ -98,7 +99,7 @@ fn case(method: Method, rate: Option<ScheduleKind>, changes: &[(&str, f64)]) -> 
     Case { name: words.join(" "), recipe }
 }
 
-/// First steps small enough for the squared loss on rows of [`crate::streams`].
+/// Initial steps small enough for the squared loss on rows of [`crate::generators`].
 fn first_step(rate: ScheduleKind) -> f64 {
     match rate {
         ScheduleKind::Constant => 0.03,
@@ -117,7 +118,7 @@ pub fn learners() -> Vec<Case> {
     cases
 }
 
-/// `sgd`, `truncated-gradient`, `rounding`, `fobos`: a step, then shrinkage.
+/// `sgd`, `truncated-gradient`, `rounding`, `fobos`: a gradient step, then shrinkage.
 fn descent(cases: &mut Vec<Case>) {
     use Method::{Fobos, Rounding, Sgd, TruncatedGradient};
     let mut add = |method, rate, changes: &[(&str, f64)]| cases.push(case(method, Some(rate), changes));
@@ -142,9 +143,9 @@ fn descent(cases: &mut Vec<Case>) {
     add(Sgd, ScheduleKind::Auto, &[("no-intercept", 1.0)]);
     add(TruncatedGradient, ScheduleKind::Constant, &[penalty, ("no-intercept", 1.0)]);
     add(Rounding, ScheduleKind::Adagrad, &[("threshold", 0.02)]);
-    // So weak a ridge that 1/(1 + ηλ₂) is 1 to half the digits.
+    // A ridge so weak that 1/(1 + ηλ₂) is 1 to half of the digits.
     add(Fobos, ScheduleKind::Adagrad, &[penalty, ("l2", 1e-9)]);
-    // So strong a ridge that the clock wears out every few dozen steps.
+    // A ridge so strong that the clock is reset every few dozen steps.
     add(Fobos, ScheduleKind::Constant, &[penalty, ("l2", 3.0)]);
     add(Fobos, ScheduleKind::Constant, &[penalty, ("l2", 3.0), average]);
 }
@@ -163,7 +164,7 @@ fn leaders(cases: &mut Vec<Case>) {
     add(Method::Ftrl, &[("l1", 1.0), average]);
 }
 
-/// `tsgd`, `fofs`, `sofs`, `sadmm`, `single-stage`, `two-stage`: choose features, or project.
+/// `tsgd`, `fofs`, `sofs`, `sadmm`, `single-stage`, `two-stage`: select features, or project.
 fn selectors(cases: &mut Vec<Case>) {
     for rate in SCHEDULES {
         cases.push(case(Method::Tsgd, Some(rate), &[("k", 8.0)]));
@@ -172,7 +173,7 @@ fn selectors(cases: &mut Vec<Case>) {
         cases.push(case(Method::SingleStage, Some(rate), &[("radius", 0.6)]));
     }
     cases.push(case(Method::Tsgd, Some(ScheduleKind::Constant), &[("k", 2.0), ("no-intercept", 1.0)]));
-    // Decay and rate so large that the ball of radius 1/√λ is reached again and again.
+    // Decay and rate so large that the ball of radius 1/√λ is reached repeatedly.
     cases.push(case(
         Method::Fofs,
         Some(ScheduleKind::Constant),
@@ -180,7 +181,7 @@ fn selectors(cases: &mut Vec<Case>) {
     ));
     cases.push(case(Method::Sadmm, Some(ScheduleKind::InverseSqrt), &[("l1", 0.05), ("admm-rho", 0.2)]));
     cases.push(case(Method::SingleStage, Some(ScheduleKind::Constant), &[("radius", 0.2), ("no-intercept", 1.0)]));
-    // Epochs that end within the streams and are cut at their end; the ℓ₁ ball binds.
+    // Epochs that end within the streams and are cut short at their end; the ℓ₁ ball binds.
     let steps = ("learning-rate", 0.2);
     cases.push(case(Method::TwoStage, None, &[("radius", 0.6), ("first-epoch-steps", 20.0), steps]));
     cases.push(case(
@@ -188,7 +189,7 @@ fn selectors(cases: &mut Vec<Case>) {
         None,
         &[("radius", 0.3), ("first-epoch-steps", 100.0), steps, ("no-intercept", 1.0)],
     ));
-    // So many short epochs with so large steps that the ℓ₂ ball binds, alone and with the other.
+    // Many short epochs with steps so large that the ℓ₂ ball binds, alone and with the other.
     cases.push(case(Method::TwoStage, None, &[("radius", 3.0), ("first-epoch-steps", 1.0), ("learning-rate", 2.0)]));
     cases.push(case(Method::Sofs, None, &[("k", 8.0)]));
     cases.push(case(Method::Sofs, None, &[("k", 3.0), ("sofs-r", 5.0), ("no-intercept", 1.0)]));

@@ -1,30 +1,31 @@
-//! Law 7: memory grows with the features, never with the stream, and idle features can be given back.
+//! Law 7: memory grows with the features, never with the stream, and idle features can be freed.
 
 use tamis::data::FeatureId;
 use tamis::learners::Learner;
 use tamis::loss::LossKind;
 
-use super::{Case, SHORT, Verdict, ensure, fresh, learn, weights};
-use crate::streams::{Shape, stream};
+use super::{Case, CheckResult, SHORT, ensure, fresh, learn, weights};
+use crate::generators::{Shape, stream};
 
-/// The most any learner may hold a feature: its cell, its mean, its place in a tree, and vectors twice as long as used.
+/// The largest number of bytes for each feature: its cell, its mean, its place in a tree, and vectors of twice the size
+/// used.
 const CEILING: usize = 2 * (48 + 16 + 40);
 
-/// Law 7, first half: once all features have been seen, ten times the rows take no byte more or less.
-pub fn bounded_memory(case: &Case, kind: LossKind) -> Verdict {
+/// Law 7, first half: once all features have occurred, ten times the rows do not change the memory by a byte.
+pub fn bounded_memory(case: &Case, kind: LossKind) -> CheckResult {
     let (least, most) = bytes_over_ten_passes(case, kind);
     ensure(least > 0, || "a learner that has learned holds something".into())?;
     ensure(least == most, || format!("between {least} and {most} bytes for the same features"))
 }
 
-/// For those whose memory moves with the number of non-zeros: it stays below a ceiling a feature.
-pub fn memory_below_a_ceiling(case: &Case, kind: LossKind) -> Verdict {
+/// For learners whose memory depends on the number of non-zeros: it stays below a limit for each feature.
+pub fn memory_below_a_ceiling(case: &Case, kind: LossKind) -> CheckResult {
     let (_, most) = bytes_over_ten_passes(case, kind);
     let ceiling = CEILING * SHORT.features;
     ensure(most <= ceiling, || format!("{most} bytes for {} features, at most {ceiling}", SHORT.features))
 }
 
-/// The least and the most bytes held from the end of the first pass to the end of the tenth.
+/// The least and the most bytes used from the end of the first pass to the end of the tenth.
 fn bytes_over_ten_passes(case: &Case, kind: LossKind) -> (usize, usize) {
     let batch = stream(SHORT, kind);
     let mut learner = fresh(&case.recipe, kind);
@@ -39,14 +40,14 @@ fn bytes_over_ten_passes(case: &Case, kind: LossKind) -> (usize, usize) {
     (least, most)
 }
 
-/// Law 7, second half: features that were alive and died become idle, and forgetting them changes nothing to come.
-pub fn forgetting(case: &Case, kind: LossKind) -> Verdict {
+/// Law 7, second half: features whose weight returned to zero become idle, and forgetting them has no effect.
+pub fn forgetting(case: &Case, kind: LossKind) -> CheckResult {
     let died = forgetting_is_harmless(case, kind)?;
     ensure(died > 0, || "no feature that once had a weight ever became idle".into())
 }
 
-/// Forgets every idle feature every 3 rows and compares with a learner that forgets nothing: the same numbers, only the
-/// sign of a zero is nobody's business. Returns how many of the forgotten features once had a weight.
+/// Forgets every idle feature after every third row and compares with a learner that forgets nothing: the numbers are
+/// the same, except for the sign of zeros. Returns how many of the forgotten features once had a weight.
 pub fn forgetting_is_harmless(case: &Case, kind: LossKind) -> Result<usize, String> {
     let shape = Shape { rows: 2 * SHORT.rows, ..SHORT };
     let batch = stream(shape, kind);

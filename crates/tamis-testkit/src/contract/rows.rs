@@ -1,23 +1,23 @@
-//! Laws 2 and 3: rows are sets of entries, and features come and go.
+//! Laws 2 and 3: rows are sets of entries, and features appear and vanish.
 
 use tamis::data::{Batch, FeatureId, Row};
 use tamis::learners::Learner;
 use tamis::loss::LossKind;
 
-use super::{Case, SHORT, Verdict, bits, compare, ensure, fresh, learn, near, weights};
-use crate::streams::{Life, relabelled, shuffled_entries, stream, with_explicit_zeros};
+use super::{Case, CheckResult, SHORT, bits, compare, ensure, fresh, learn, near, weights};
+use crate::generators::{Life, relabelled, shuffled_entries, stream, with_explicit_zeros};
 
-/// Comoments in another order round otherwise; nothing else may differ.
+/// Sums in another order round differently; nothing else may differ.
 const ROUNDING: f64 = 1e-12;
 
 /// Law 2, first half: the order of the entries in a row does not matter, up to the rounding of sums.
-pub fn entry_order(case: &Case, kind: LossKind) -> Verdict {
+pub fn entry_order(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     same_model(case, kind, &batch, &shuffled_entries(&batch, 5), |id| id)
 }
 
-/// Law 2, second half: a zero written out is a feature left out, bit for bit.
-pub fn explicit_zero(case: &Case, kind: LossKind) -> Verdict {
+/// Law 2, second half: an explicit zero is an absent feature, bit for bit.
+pub fn explicit_zero(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let (mut without, mut with) = (fresh(&case.recipe, kind), fresh(&case.recipe, kind));
     learn(&mut without, &batch, 0..batch.len());
@@ -25,9 +25,9 @@ pub fn explicit_zero(case: &Case, kind: LossKind) -> Verdict {
     ensure(bits(&with) == bits(&without), || "explicit zeros changed the state".into())
 }
 
-/// Law 3: a feature not seen yet weighs exactly nothing, its id and the time it got it do not matter, and one that
-/// vanished is treated as the oracle treats it.
-pub fn late_and_vanishing(case: &Case, kind: LossKind) -> Verdict {
+/// Law 3: the weight of an unknown feature is exactly zero, its id and the time of its first occurrence do not matter,
+/// and a feature that vanished is treated as by the oracle.
+pub fn late_and_vanishing(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let half = batch.len() / 2;
     let mut learner = fresh(&case.recipe, kind);
@@ -42,14 +42,14 @@ pub fn late_and_vanishing(case: &Case, kind: LossKind) -> Verdict {
     compare(&case.recipe, &case.recipe, kind, SHORT)
 }
 
-/// Both streams must give the same model, feature `id` of the first being `rename(id)` in the second.
+/// Both streams must give the same model, where feature `id` of the first is `rename(id)` in the second.
 fn same_model(
     case: &Case,
     kind: LossKind,
     one: &Batch,
     other: &Batch,
     rename: impl Fn(FeatureId) -> FeatureId,
-) -> Verdict {
+) -> CheckResult {
     let (mut first, mut second) = (fresh(&case.recipe, kind), fresh(&case.recipe, kind));
     let expected = learn(&mut first, one, 0..one.len());
     let got = learn(&mut second, other, 0..other.len());

@@ -1,4 +1,4 @@
-//! Laws 8, 9 and 10: what the weights are.
+//! Laws 8, 9 and 10: the values of the weights.
 
 use crate::learner::TestLearner;
 use tamis::data::{Example, FeatureId};
@@ -6,18 +6,18 @@ use tamis::learners::Learner;
 use tamis::loss::{Loss, LossKind};
 use tamis::recipe::{MethodParams, Recipe};
 
-use super::{Case, LONG, SHORT, Verdict, ensure, fresh, learn, loss, near, weights};
+use super::{Case, CheckResult, LONG, SHORT, ensure, fresh, learn, loss, near, weights};
+use crate::generators::{Shape, stream};
 use crate::naive::{Oracle, oracle, unpenalised};
-use crate::streams::{Shape, stream};
 
 /// Law 10's tolerance, relative to 1 + |w|.
 pub const TOLERANCE: f64 = 1e-9;
 
-/// Two descents may multiply in another order, no more.
+/// Two implementations of SGD may multiply in another order, no more.
 const ROUNDING: f64 = 1e-12;
 
-/// Law 8, first half: without penalty a learner is plain descent with the same rate.
-pub fn no_penalty(case: &Case, kind: LossKind) -> Verdict {
+/// Law 8, first half: without a penalty a learner is plain SGD with the same schedule.
+pub fn no_penalty(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let (mut free, mut plain) = (fresh(&case.without_penalty(), kind), fresh(&case.plain_descent(), kind));
     let expected = learn(&mut plain, &batch, 0..batch.len());
@@ -29,29 +29,29 @@ pub fn no_penalty(case: &Case, kind: LossKind) -> Verdict {
     pairs.enumerate().try_for_each(|(id, (got, expected))| near(|| format!("weight {id}"), got, expected, ROUNDING))
 }
 
-/// For learners that are not descent: without penalty they equal their closed form.
-pub fn closed_form_without_penalty(case: &Case, kind: LossKind) -> Verdict {
+/// For learners that are not SGD: without a penalty they equal their closed form.
+pub fn closed_form_without_penalty(case: &Case, kind: LossKind) -> CheckResult {
     let recipe = case.without_penalty();
     let recipe = if recipe.method.is_averaged() { recipe.with("average", false) } else { recipe };
     let naive = unpenalised(&recipe, loss(kind), SHORT.features).ok_or("there is no closed form to compare with")?;
     follow(fresh(&recipe, kind), naive, kind, SHORT)
 }
 
-/// Law 8, second half: a huge penalty leaves nothing.
-pub fn huge_penalty(case: &Case, kind: LossKind) -> Verdict {
+/// Law 8, second half: a huge penalty makes all weights zero.
+pub fn huge_penalty(case: &Case, kind: LossKind) -> CheckResult {
     let left = nonzeros_under_huge_penalty(case, kind);
     ensure(left == 0, || format!("{left} weights survive"))
 }
 
-/// For learners whose penalty is k: with k = 1 one feature is left.
-pub fn exactly_one_feature(case: &Case, kind: LossKind) -> Verdict {
+/// For learners whose penalty is k: with k = 1 one feature has a weight.
+pub fn exactly_one_feature(case: &Case, kind: LossKind) -> CheckResult {
     let left = nonzeros_under_huge_penalty(case, kind);
     ensure(left == 1, || format!("{left} weights with k = 1"))
 }
 
-/// For learners whose penalty is the radius of a ball: the weights are in it after every step, and come as near to its
-/// surface as `share` of the radius, 1 being the surface.
-pub fn stays_in_the_ball(case: &Case, kind: LossKind, share: f64) -> Verdict {
+/// For learners whose penalty is the radius of a ball: the weights are in the ball after every step, and their norm
+/// reaches `share` of the radius.
+pub fn stays_in_the_ball(case: &Case, kind: LossKind, share: f64) -> CheckResult {
     let batch = stream(SHORT, kind);
     let recipe = case.with_huge_penalty();
     let (mut learner, radius) = (fresh(&recipe, kind), radius_of(&recipe));
@@ -82,7 +82,7 @@ fn nonzeros_under_huge_penalty(case: &Case, kind: LossKind) -> usize {
 }
 
 /// Law 9, first half: some weight that was not zero becomes exactly zero.
-pub fn returns_to_zero(case: &Case, kind: LossKind) -> Verdict {
+pub fn returns_to_zero(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(LONG, kind);
     let mut learner = fresh(&case.recipe, kind);
     let mut before = weights(&learner, LONG.features);
@@ -97,32 +97,32 @@ pub fn returns_to_zero(case: &Case, kind: LossKind) -> Verdict {
 }
 
 /// Law 9, second half: `nonzeros` is the number of features whose weight is not zero.
-pub fn counts_nonzeros(case: &Case, kind: LossKind) -> Verdict {
+pub fn counts_nonzeros(case: &Case, kind: LossKind) -> CheckResult {
     let batch = stream(SHORT, kind);
     let mut learner = fresh(&case.recipe, kind);
     let mut most = 0;
     for (i, example) in batch.examples().enumerate() {
         learner.learn(example);
         let counted = weights(&learner, SHORT.features).iter().filter(|weight| **weight != 0.0).count();
-        let told = learner.nonzeros();
-        ensure(told == counted, || format!("{told} non-zeros told, {counted} counted after row {i}"))?;
-        most = most.max(told);
+        let reported = learner.nonzeros();
+        ensure(reported == counted, || format!("{reported} non-zeros reported, {counted} counted after row {i}"))?;
+        most = most.max(reported);
     }
     ensure(most > 0, || "no weight ever left zero".into())
 }
 
-/// Law 10: weights, intercept and every margin told are the oracle's.
-pub fn fast_equals_naive(case: &Case, kind: LossKind) -> Verdict {
+/// Law 10: weights, intercept and every margin equal those of the oracle.
+pub fn fast_equals_naive(case: &Case, kind: LossKind) -> CheckResult {
     compare(&case.recipe, &case.recipe, kind, LONG)
 }
 
-/// Runs the learner of one recipe beside the oracle of another. They are the same in the law, and not where the law
-/// itself is put to the test.
-pub fn compare(fast: &Recipe, naive: &Recipe, kind: LossKind, shape: Shape) -> Verdict {
+/// Compares the learner of one recipe with the oracle of another. The recipes are the same for the law; they differ
+/// when the check itself is tested.
+pub fn compare(fast: &Recipe, naive: &Recipe, kind: LossKind, shape: Shape) -> CheckResult {
     follow(fresh(fast, kind), oracle(naive, loss(kind), shape.features), kind, shape)
 }
 
-fn follow(fast: TestLearner, naive: Box<dyn Oracle>, kind: LossKind, shape: Shape) -> Verdict {
+fn follow(fast: TestLearner, naive: Box<dyn Oracle>, kind: LossKind, shape: Shape) -> CheckResult {
     let batch = stream(shape, kind);
     let mut pair = Pair { fast, naive, kind };
     for (i, example) in batch.examples().enumerate() {
@@ -134,7 +134,7 @@ fn follow(fast: TestLearner, naive: Box<dyn Oracle>, kind: LossKind, shape: Shap
     Ok(())
 }
 
-/// A learner and its oracle, side by side on the same stream.
+/// A learner and its oracle on the same stream.
 pub struct Pair {
     fast: TestLearner,
     naive: Box<dyn Oracle>,
@@ -147,16 +147,16 @@ impl Pair {
         Pair { fast: fresh(recipe, kind), naive: oracle(recipe, loss(kind), features), kind }
     }
 
-    /// Both learn an example; an error if they told different margins, or a loss that is not that of the margin.
-    pub fn learn(&mut self, example: Example<'_>) -> Verdict {
+    /// Both learn an example; an error if their margins differ, or if the loss is not that of the margin.
+    pub fn learn(&mut self, example: Example<'_>) -> CheckResult {
         let (step, expected) = (self.fast.learn(example), self.naive.learn(example));
         near(|| "margin".into(), step.margin, expected, TOLERANCE)?;
         let cost = loss(self.kind).value(step.margin, example.target) * example.weight;
-        ensure(step.loss == cost, || format!("loss: told {:e}, is {cost:e}", step.loss))
+        ensure(step.loss == cost, || format!("loss: reported {:e}, is {cost:e}", step.loss))
     }
 
     /// An error if the models differ.
-    pub fn same_model(&self) -> Verdict {
+    pub fn same_model(&self) -> CheckResult {
         near(|| "bias".into(), self.fast.bias(), self.naive.bias(), TOLERANCE)?;
         for (id, expected) in self.naive.weights().into_iter().enumerate() {
             near(|| format!("weight {id}"), self.fast.weight(id as FeatureId), expected, TOLERANCE)?;

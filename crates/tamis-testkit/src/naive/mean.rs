@@ -3,7 +3,7 @@
 use super::{Oracle, dense, margin};
 use tamis::data::Example;
 
-/// Another oracle, whose models are added up after every step.
+/// Another oracle, whose models are summed after every step.
 pub(super) struct Averaged {
     inner: Box<dyn Oracle>,
     sums: Vec<f64>,
@@ -19,14 +19,14 @@ impl Averaged {
 
 impl Oracle for Averaged {
     fn learn(&mut self, example: Example<'_>) -> f64 {
-        let told = margin(&self.weights(), self.bias(), &dense(example.row, self.sums.len()));
+        let margin_before = margin(&self.weights(), self.bias(), &dense(example.row, self.sums.len()));
         self.inner.learn(example);
         for (sum, w) in self.sums.iter_mut().zip(self.inner.weights()) {
             *sum += w;
         }
         self.bias_sum += self.inner.bias();
         self.models += 1;
-        told
+        margin_before
     }
 
     fn weights(&self) -> Vec<f64> {

@@ -1,17 +1,17 @@
-//! Literal versions of every learner: all weights in one plain vector, all of them processed at every step.
+//! Literal versions of all learners: the weights are in one plain vector, and every step processes all of them.
 //!
-//! They are written from the formulas of the papers and share no code with the fast learners but the losses, so that an
-//! error in a shortcut cannot hide in both. Slow on purpose: O(p) a step, or worse.
+//! They are written from the formulas of the papers and share only the losses with the fast learners, so that an error
+//! in an optimisation cannot be in both. They are slow on purpose: O(p) for each step, or worse.
 
 mod fobos;
 mod fofs;
 mod ftrl;
 mod mean;
 pub mod moments;
-mod paper;
-pub mod polish;
+mod published;
 mod rates;
 mod rda;
+pub mod refine;
 mod rounding;
 mod sadmm;
 mod sgd;
@@ -23,7 +23,7 @@ mod tsgd;
 mod two_stage;
 mod unpenalised;
 
-pub use paper::{PaperRun, PaperStage, paper};
+pub use published::{PublishedRun, PublishedStage, published};
 pub use two_stage::project_l1_l2;
 pub use unpenalised::unpenalised;
 
@@ -31,19 +31,19 @@ use tamis::data::{Example, Row};
 use tamis::loss::{AnyLoss, Loss};
 use tamis::recipe::{MethodParams, Recipe};
 
-/// A learner that is slow and plainly right.
+/// A learner that is slow and obviously correct.
 pub trait Oracle {
-    /// Predicts, then learns; returns the margin told before the update.
+    /// Predicts, then learns; returns the margin before the update.
     fn learn(&mut self, example: Example<'_>) -> f64;
 
-    /// All weights of the model now.
+    /// All weights of the current model.
     fn weights(&self) -> Vec<f64>;
 
-    /// The intercept of the model now.
+    /// The intercept of the current model.
     fn bias(&self) -> f64;
 }
 
-/// The literal version of the learner a recipe asks for, over the features `0..p`.
+/// The literal version of the learner of a recipe, over the features `0..p`.
 pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
     let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k };
     let plain: Box<dyn Oracle> = match &recipe.method {
@@ -66,7 +66,8 @@ pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
     if recipe.method.is_averaged() { Box::new(mean::Averaged::new(plain, p)) } else { plain }
 }
 
-/// What all of them are given: the loss, whether there is an intercept, the number of features and of those to keep.
+/// The parameters of all learners: the loss, whether there is an intercept, the number of features and of those to
+/// keep.
 #[derive(Clone, Copy)]
 struct Task {
     loss: AnyLoss,
@@ -82,7 +83,7 @@ impl Task {
     }
 }
 
-/// The row with its zeros.
+/// The row as a dense vector.
 fn dense(row: Row<'_>, p: usize) -> Vec<f64> {
     let mut x = vec![0.0; p];
     row.iter().for_each(|(id, value)| x[id as usize] = value);
@@ -99,7 +100,7 @@ fn soft(v: f64, a: f64) -> f64 {
     v.signum() * (v.abs() - a).max(0.0)
 }
 
-/// Zeroes all but the k largest |w|; of equals the smaller id stays.
+/// Sets all but the k largest |w| to zero; the smaller id stays if there are ties.
 fn keep_largest(weights: &mut [f64], k: usize) {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()).then(a.cmp(&b)));

@@ -1,6 +1,6 @@
-//! Running averages and the models made of them, from the rows themselves: two passes, plain loops, no shortcuts.
+//! Moments and the models solved from them, computed from the rows: two passes, plain loops, no optimisation.
 
-/// Rows with a target each, all columns written out.
+/// Dense rows with targets and weights.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// The features of each row.
@@ -23,7 +23,7 @@ impl Table {
         table
     }
 
-    /// AveragedWeights and Σ w (a − ā)(b − b̄)/W of two columns; column 0 is the target.
+    /// The weighted covariance Σ w (a − ā)(b − b̄)/W of two columns; column 0 is the target.
     pub fn covariance(&self, a: usize, b: usize) -> f64 {
         let (means, total) = (self.means(), self.weights.iter().sum::<f64>());
         let products = (0..self.rows.len())
@@ -53,7 +53,7 @@ impl Table {
         (0..self.rows.len()).map(error).sum::<f64>() / self.weights.iter().sum::<f64>()
     }
 
-    /// The lasso on standardised columns by plain cyclic descent on residuals: intercept and weights in raw units.
+    /// The lasso on standardised columns by cyclic coordinate descent on residuals: intercept and weights in raw units.
     pub fn lasso(&self, penalty: f64, sweeps: usize) -> (f64, Vec<f64>) {
         let (means, total) = (self.means(), self.weights.iter().sum::<f64>());
         let p = means.len() - 1;

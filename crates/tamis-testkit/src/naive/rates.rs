@@ -1,14 +1,14 @@
-//! Step sizes, by the letter: η_tj = h_t · a_j for every weight j, one of the two being 1.
+//! Literal step sizes: η_tj = h_t · a_j for every weight j, where one of the two factors is 1.
 
 use tamis::recipe::{ScheduleKind, Steps};
 
-/// The rates of p weights and, in the last place, of the intercept.
+/// The step sizes of p weights and, at the last position, of the intercept.
 pub(super) struct Rates {
     kind: ScheduleKind,
     start: f64,
     power: f64,
     step: u64,
-    /// Σ g_j², for `auto` each times ‖x/s‖².
+    /// Σ g_j², for `auto` each multiplied by ‖x/s‖².
     energy: Vec<f64>,
     /// s_j: the largest |x_j| so far.
     largest: Vec<f64>,
@@ -26,7 +26,7 @@ impl Rates {
         }
     }
 
-    /// Before a row is met: with `auto`, a weight whose largest value grows has the say it had on the largest before.
+    /// Before a row is learned: with `auto`, a weight is rescaled if the largest value of its feature grows.
     pub fn carry(&self, x: &[f64], w: &mut [f64]) {
         for ((w, x), s) in w.iter_mut().zip(x).zip(&self.largest) {
             if self.kind == ScheduleKind::Auto && *s > 0.0 && x.abs() > *s {
@@ -49,7 +49,7 @@ impl Rates {
         }
     }
 
-    /// h_t of the step begun last.
+    /// h_t of the current step.
     pub fn global(&self) -> f64 {
         let t = self.step as f64;
         match self.kind {
@@ -61,7 +61,7 @@ impl Rates {
         }
     }
 
-    /// a_j as it stands; 0 for a weight that never had a gradient.
+    /// The current a_j; 0 for a weight that never had a gradient.
     pub fn own(&self, j: usize) -> f64 {
         let divisor = match self.kind {
             ScheduleKind::Adagrad => self.energy[j].sqrt(),

@@ -38,7 +38,7 @@ impl Sadmm {
 impl Oracle for Sadmm {
     fn learn(&mut self, example: Example<'_>) -> f64 {
         let x = dense(example.row, self.task.p);
-        let told = margin(&self.z, self.b, &x);
+        let margin_before = margin(&self.z, self.b, &x);
         let g = self.task.slope(margin(&self.w, self.b, &x), example);
         self.rates.observe(&x, g);
         let eta = self.rates.global();
@@ -51,7 +51,7 @@ impl Oracle for Sadmm {
         if self.task.intercept {
             self.b -= eta * g;
         }
-        told
+        margin_before
     }
 
     fn weights(&self) -> Vec<f64> {

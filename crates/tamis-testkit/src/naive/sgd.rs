@@ -5,7 +5,7 @@ use super::{Oracle, Task, dense, margin};
 use tamis::data::Example;
 use tamis::recipe::Steps;
 
-/// Plain descent; the first half of every step of its neighbours.
+/// Plain SGD; also the first half of each step of several other methods.
 pub(super) struct Sgd {
     pub task: Task,
     pub rates: Rates,

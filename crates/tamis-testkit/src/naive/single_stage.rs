@@ -1,5 +1,5 @@
-//! LazySgd in an ℓ₁ ball (Li et al. 2017, Figure 2): a step, then the Euclidean projection on ‖w‖₁ ≤ B by
-//! sorting (Duchi, Shalev-Shwartz, Singer & Chandra 2008, Figure 1).
+//! SGD in an ℓ₁ ball (Li et al. 2017, Figure 2): a step, then the Euclidean projection on ‖w‖₁ ≤ B by sorting (Duchi,
+//! Shalev-Shwartz, Singer & Chandra 2008, Figure 1).
 
 use super::sgd::Sgd;
 use super::{Oracle, Task, soft};
@@ -17,7 +17,7 @@ impl SingleStage {
     }
 }
 
-/// The nearest point of the ball of radius B: soft(w, τ), τ from the sizes in falling order.
+/// The nearest point of the ball of radius B: soft(w, τ), with τ from the absolute values in decreasing order.
 pub(super) fn into_l1_ball(weights: &mut [f64], radius: f64) {
     if weights.iter().map(|w| w.abs()).sum::<f64>() <= radius {
         return;

@@ -1,6 +1,6 @@
 //! Second-order online feature selection (Wu, Hoi, Mei & Yu 2017) with a diagonal confidence Σ, starting at 1. Only on
-//! an error, d being how far the margin is from costing nothing: β = 1/(r + xᵀΣx), w ← w − βd·sign(g)·Σx,
-//! Σ⁻¹_jj ← Σ⁻¹_jj + x_j²/r; then only the weights of the k smallest Σ_jj stay (of equals the smaller id), among those
+//! an error, d being the distance of the margin from zero loss: β = 1/(r + xᵀΣx), w ← w − βd·sign(g)·Σx, Σ⁻¹_jj ←
+//! Σ⁻¹_jj + x_j²/r; then only the weights of the k smallest Σ_jj stay (the smaller id if there are ties), among those
 //! learned about at all (Σ < 1). An example's weight divides r. The intercept is one more coordinate, always 1 and
 //! always kept.
 
@@ -29,7 +29,7 @@ impl Sofs {
         }
     }
 
-    fn keep_the_surest(&mut self) {
+    fn keep_the_most_confident(&mut self) {
         let confidence: Vec<f64> = self.certainty.iter().map(|c| 1.0 / c).collect();
         let mut order: Vec<usize> = (0..self.task.p).filter(|&j| confidence[j] < 1.0).collect();
         order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]).then(a.cmp(&b)));
@@ -53,7 +53,7 @@ impl Oracle for Sofs {
             self.w[j] -= step * x / self.certainty[j];
             self.certainty[j] += x * x / r;
         }
-        self.keep_the_surest();
+        self.keep_the_most_confident();
         f
     }
 

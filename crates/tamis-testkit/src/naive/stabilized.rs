@@ -1,24 +1,23 @@
-//! The stabilized learner to the letter: one path after the other, every row with all its zeros, every feature at every
-//! row.
+//! The literal stabilized learner: one path after the other, every row dense, every feature at every row.
 //!
 //! ```text
-//! a row of the stage, if the path owns it:
+//! for each row of the stage that is in the path's subsample:
 //!   u_j = −z_j/√n_j (0 if n_j = 0)   w_j = a·sign(u_j)·max(|u_j| − g₀, 0)   j ∈ A
 //!   f = b + Σ_j w_j·x_j              g = c·ℓ'(f, y);  g = 0: next row
 //!   n_b += g²   b −= ½·g/√n_b        z_j += g·x_j    n_j += (g·x_j)²
-//! n_K times in the second half of the stage's L rows: note u, w, whether w ≠ 0, and b
-//! after the stage: means over paths and notes; A ← the k' of largest |ū| in any output;  g₀ ← the least of these
+//! n_K times in the second half of the stage's L rows: record u, w, whether w ≠ 0, and b
+//! after the stage: means over paths and records; A ← the k' of largest |ū| in any output;  g₀ ← the least of these
 //! ```
-//! Details that the ensemble shares: all paths walk over one order of the rows and pick those they own, so notes are
-//! taken by the count of rows and not of rows owned; c is the importance of the row times the weight of its class;
-//! several outputs share one active set.
+//! Details that the ensemble shares: all paths visit the rows in one order and skip those outside of their subsample,
+//! so that records are taken by the number of rows of the stage; c is the importance of the row times the weight of its
+//! class; several outputs share one active set.
 
 use super::dense;
 use tamis::data::Example;
 use tamis::loss::{AnyLoss, Loss};
 use tamis::stabilized::{ClassCoding, Settings, Subsamples};
 
-/// A row and what it is known by.
+/// A row and its hash.
 pub type Known<'a> = (Example<'a>, u64);
 
 /// All paths of all outputs over the features `0..p`.
@@ -27,7 +26,7 @@ pub struct Stabilized {
     loss: AnyLoss,
     subsamples: Subsamples,
     outputs: Vec<LiteralOutput>,
-    /// A: whether a feature is still in play.
+    /// A: whether a feature is active.
     pub active: Vec<bool>,
     /// g₀.
     pub gravity: f64,
@@ -39,7 +38,7 @@ struct LiteralOutput {
     paths: Vec<Path>,
 }
 
-/// What one path knows.
+/// The state of one path.
 struct Path {
     number: usize,
     z: Vec<f64>,
@@ -49,29 +48,29 @@ struct Path {
     notes: Vec<Note>,
 }
 
-/// A path at one moment.
+/// The record of a path at one time.
 struct Note {
     u: Vec<f64>,
     w: Vec<f64>,
     b: f64,
 }
 
-/// What a stage has led to, for one output; features that are out of play have zeros.
+/// The result of a stage for one output; inactive features have zeros.
 pub struct LiteralMeans {
-    /// AveragedWeights of b.
+    /// The mean of b.
     pub bias: f64,
-    /// AveragedWeights of w.
+    /// The mean of w.
     pub weights: Vec<f64>,
     /// ū.
     pub evidence: Vec<f64>,
-    /// The variance of u over paths and notes.
+    /// The variance of u over paths and records.
     pub variance: Vec<f64>,
-    /// Π: the share of notes with w ≠ 0.
-    pub votes: Vec<f64>,
+    /// Π: the share of records with w ≠ 0.
+    pub frequency: Vec<f64>,
 }
 
 impl Stabilized {
-    /// Paths that know nothing.
+    /// Paths in their initial state.
     pub fn new(settings: Settings, loss: AnyLoss, codings: &[ClassCoding], subsamples: Subsamples, p: usize) -> Self {
         let path = |number| Path { number, z: vec![0.0; p], n: vec![0.0; p], b: 0.0, b_norm: 0.0, notes: Vec::new() };
         let output = |&coding: &ClassCoding| LiteralOutput { coding, paths: (0..settings.paths).map(path).collect() };
@@ -79,7 +78,7 @@ impl Stabilized {
         Stabilized { settings, loss, subsamples, outputs, active: vec![true; p], gravity: 0.0, step: 0.0 }
     }
 
-    /// A whole stage over these rows; `row_size` is what α is divided by.
+    /// Runs a stage over these rows; α is divided by `row_size`.
     pub fn stage(&mut self, rows: &[Known<'_>], row_size: f64) {
         self.step = self.settings.alpha / row_size;
         let rule = self.rule();
@@ -99,7 +98,7 @@ impl Stabilized {
         }
     }
 
-    /// PathMeans over paths and notes.
+    /// Means over paths and records.
     pub fn means(&self) -> Vec<LiteralMeans> {
         let p = self.active.len();
         let of_output = |output: &LiteralOutput| {
@@ -112,14 +111,14 @@ impl Stabilized {
                 bias: mean(&|note| note.b),
                 weights: each(&|note, j| note.w[j]),
                 variance: each(&|note, j| (note.u[j] - evidence[j]).powi(2)),
-                votes: each(&|note, j| if note.w[j] != 0.0 { 1.0 } else { 0.0 }),
+                frequency: each(&|note, j| if note.w[j] != 0.0 { 1.0 } else { 0.0 }),
                 evidence,
             }
         };
         self.outputs.iter().map(of_output).collect()
     }
 
-    /// For each output, the mean margin of the paths that do not own a row; 0 if all own it.
+    /// For each output, the mean margin of the paths whose subsample does not contain a row; 0 if there are none.
     pub fn scores(&self, row: Known<'_>) -> Vec<f64> {
         let (example, row_hash) = row;
         let x = dense(example.row, self.active.len());
@@ -131,7 +130,7 @@ impl Stabilized {
         self.outputs.iter().map(mean).collect()
     }
 
-    /// Keeps the `size` features with most evidence, of equals the first.
+    /// Keeps the `size` features with the most evidence, the first ones if there are ties.
     pub fn shrink_to(&mut self, means: &[LiteralMeans], size: usize) {
         let strength = |j: usize| means.iter().map(|means| means.evidence[j].abs()).fold(0.0, f64::max);
         let mut ranked: Vec<usize> = (0..self.active.len()).filter(|&j| self.active[j]).collect();
@@ -152,7 +151,7 @@ impl Stabilized {
     }
 }
 
-/// What all paths of a stage have in common.
+/// The parameters of a stage.
 struct Rule {
     active: Vec<bool>,
     gravity: f64,
@@ -204,7 +203,8 @@ impl Path {
     }
 }
 
-/// After which rows notes are taken: the second half of the stage in `count` equal parts, each noted at its end.
+/// The rows after which records are taken: the second half of the stage in `count` equal parts, each recorded at its
+/// end.
 fn moments(length: u64, count: u64) -> Vec<u64> {
     let half = length / 2;
     (1..=count).map(|part| half + (length - half) * part / count).collect()

@@ -1,5 +1,5 @@
 //! Truncated gradient (Langford et al. 2009, eq. 3): a step, and every K steps w ← T₁(w, g·Ση, θ), where the sum
-//! runs over those K steps (E11) and a rate of the weight's own counts as it stands at the event.
+//! runs over those K steps (E11) and a step size of each weight counts as it is at the event.
 //! T₁(v, a, θ) is max(v − a, 0) on [0, θ], min(v + a, 0) on [−θ, 0], and v elsewhere.
 
 use super::Oracle;

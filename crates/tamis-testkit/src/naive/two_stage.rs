@@ -1,5 +1,5 @@
-//! Epochs inside two balls (Li et al. 2017, Algorithm 1), every weight at every step; the projection is
-//! Algorithm 3 by its letter: bisection for α, the ℓ₁ ball by sorting.
+//! SGD in epochs inside two balls (Li et al. 2017, Algorithm 1), every weight at every step; the projection is
+//! Algorithm 3 as printed: bisection for α, the ℓ₁ ball by sorting.
 
 use super::single_stage::into_l1_ball;
 use super::{Oracle, Task, dense, margin};
@@ -12,9 +12,9 @@ pub(super) struct TwoStage {
     rate: f64,
     reach: f64,
     length: usize,
-    /// Whether an epoch is behind.
+    /// Whether an epoch is finished.
     later: bool,
-    /// Weights, where the epoch began, Σ w_t over its steps and their number; the intercept is in the last place.
+    /// Weights, the start of the epoch, Σ w_t over its steps and their number; the intercept is at the last position.
     w: Vec<f64>,
     centre: Vec<f64>,
     sum: Vec<f64>,
@@ -38,7 +38,8 @@ impl TwoStage {
         }
     }
 
-    /// The mean over the epoch's steps, those to come standing where the epoch began; in the first, over those behind.
+    /// The mean over the steps of the epoch, where later steps count as its start; in the first epoch, over the steps
+    /// so far.
     fn model(&self) -> Vec<f64> {
         let of = if self.later { self.length } else { self.t.max(1) };
         let rest = if self.later { (self.length - self.t) as f64 } else { 0.0 };
@@ -51,7 +52,7 @@ impl Oracle for TwoStage {
         let p = self.task.p;
         let x = dense(example.row, p);
         let model = self.model();
-        let told = margin(&model[..p], model[p], &x);
+        let margin_before = margin(&model[..p], model[p], &x);
         let slope = self.task.slope(margin(&self.w[..p], self.w[p], &x), example);
         self.t += 1;
         self.sum.iter_mut().zip(&self.w).for_each(|(sum, w)| *sum += w);
@@ -72,7 +73,7 @@ impl Oracle for TwoStage {
             self.rate /= 2.0;
             self.reach /= 2f64.sqrt();
         }
-        told
+        margin_before
     }
 
     fn weights(&self) -> Vec<f64> {

@@ -1,11 +1,11 @@
-//! What is left of the learners that are not plain descent once their penalty is zero.
+//! The closed forms of the learners that are not plain SGD when their penalty is zero.
 //!
-//! Each has a closed form that says nothing of thresholds, multipliers or proximal terms:
+//! They contain no thresholds, multipliers or proximal terms:
 //!
 //! | method | without penalty |
 //! |---|---|
 //! | `rda` | w = −(Σ g)/(γ√t) |
-//! | `ftrl` | w_j ← w_j − g_j·α/(β + √(Σ g_j²)), the sum with the new g_j (McMahan 2011: FTRL-proximal is descent) |
+//! | `ftrl` | w_j ← w_j − g_j·α/(β + √(Σ g_j²)), the sum with the new g_j (McMahan 2011: FTRL-proximal is SGD) |
 //! | `sadmm` | w ← w − g·η/(1 + ρη): z = w and u = 0 throughout; the intercept keeps η |
 //! | `two-stage` | Σ of the gradients of each epoch so far, w_t = c − η_k Σ_{i<t} g_i; its mean Σ_i (T_k − i)/T_k of them |
 //! | `sofs` | w ← w − d·sign(g)·Σx/(r + xᵀΣx), Σ_jj = 1/(1 + Σ x_j²/r) over the errors, no weight dropped |
@@ -15,7 +15,7 @@ use tamis::data::Example;
 use tamis::loss::{AnyLoss, Loss};
 use tamis::recipe::{MethodParams, Recipe, ScheduleKind};
 
-/// The closed form of a method without penalty, or `None` where plain descent is that form.
+/// The closed form of a method without a penalty, or `None` if that is plain SGD.
 pub fn unpenalised(recipe: &Recipe, loss: AnyLoss, p: usize) -> Option<Box<dyn Oracle>> {
     let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k };
     let rule = match &recipe.method {
@@ -59,7 +59,7 @@ struct Unpenalised {
     task: Task,
     rule: Rule,
     t: f64,
-    /// The intercept is in the last place.
+    /// The intercept is at the last position.
     w: Vec<f64>,
     /// Σ g for `rda`, Σ g² for `ftrl`, Σ x²/r for `sofs`.
     memory: Vec<f64>,
@@ -123,7 +123,7 @@ impl Oracle for Unpenalised {
     }
 }
 
-/// Epochs without balls. A gradient moves all later steps of its epoch, hence the mean by its share of them.
+/// Epochs without balls. A gradient moves all later steps of its epoch, and the mean in proportion to their number.
 struct Free {
     task: Task,
     rate: f64,
@@ -134,7 +134,7 @@ struct Free {
 }
 
 impl Free {
-    /// c − η Σ share(i)·g_i, the i-th gradient (from 1) having the share given.
+    /// c − η Σ share(i)·g_i, where the i-th gradient (from 1) has the given share.
     fn moved(&self, share: impl Fn(f64) -> f64) -> Vec<f64> {
         let sum =
             |j: usize| -> f64 { self.gradients.iter().enumerate().map(|(i, g)| share((i + 1) as f64) * g[j]).sum() };
@@ -153,7 +153,7 @@ impl Oracle for Free {
         let p = self.task.p;
         let mut x = dense(example.row, p);
         let (model, w) = (self.model(), self.moved(|_| 1.0));
-        let told = margin(&model[..p], model[p], &x);
+        let margin_before = margin(&model[..p], model[p], &x);
         let slope = self.task.slope(margin(&w[..p], w[p], &x), example);
         x.push(if self.task.intercept { 1.0 } else { 0.0 });
         self.gradients.push(x.iter().map(|x| slope * x).collect());
@@ -162,7 +162,7 @@ impl Oracle for Free {
             self.gradients.clear();
             (self.later, self.length, self.rate) = (true, 2.0 * self.length, self.rate / 2.0);
         }
-        told
+        margin_before
     }
 
     fn weights(&self) -> Vec<f64> {

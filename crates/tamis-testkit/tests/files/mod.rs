@@ -1,4 +1,4 @@
-//! Files to learn from, and what comes of them.
+//! Input files of tests, and their models.
 
 #![allow(dead_code, reason = "each file of tests uses a part of this")]
 
@@ -11,7 +11,7 @@ use tamis::model::Model;
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 
-/// A folder that goes when it is done with.
+/// A folder that is removed when dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -46,7 +46,7 @@ pub fn sources(paths: &[PathBuf]) -> Vec<Source> {
     expand(&names, None).expect("files of known formats")
 }
 
-/// How tests read: on one thread, rows in memory.
+/// Reading options of tests: one thread, rows in memory.
 pub fn options(paths: &[PathBuf]) -> FitOptions {
     let read = ReadOptions { threads: 1, ..ReadOptions::default() };
     FitOptions { sources: sources(paths), read, memory: 1 << 30, ..FitOptions::default() }
@@ -60,12 +60,12 @@ pub fn fitted(recipe: &Recipe, options: &FitOptions) -> Model {
     }
 }
 
-/// Why there is no model.
+/// The error message of a recipe that cannot be fitted.
 pub fn refused(recipe: &Recipe, options: &FitOptions) -> String {
     fit(recipe, options, None, &mut ()).expect_err("a refusal").to_string()
 }
 
-/// A model as it is written: equal texts are equal to the last bit.
+/// The text of a model file: equal texts are equal to the last bit.
 pub fn text(model: &Model) -> String {
     model.to_text()
 }
@@ -81,7 +81,8 @@ pub fn svmlight(batch: &Batch) -> String {
     text
 }
 
-/// Rows as Vowpal Wabbit lines, in the order of their entries; these features stand with a zero where they are absent.
+/// Rows as Vowpal Wabbit lines, in the order of their entries; these features have an explicit zero where they are
+/// absent.
 pub fn vowpal(batch: &Batch, zeros: &[FeatureId]) -> String {
     let mut text = String::new();
     for example in batch.examples() {
@@ -96,7 +97,7 @@ pub fn vowpal(batch: &Batch, zeros: &[FeatureId]) -> String {
     text
 }
 
-/// Rows as Vowpal Wabbit lines with their importance times a factor.
+/// Rows as Vowpal Wabbit lines with their importance multiplied by a factor.
 pub fn weighted_vowpal(batch: &Batch, factor: f64) -> String {
     let mut text = String::new();
     for example in batch.examples() {

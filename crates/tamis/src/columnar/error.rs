@@ -24,13 +24,12 @@ pub enum ColumnarError {
     #[error("not a readable {kind} file: {reason}")]
     Damaged { kind: ColumnarKind, reason: String },
     #[error(
-        "column {column:?} has type {found}; a feature is a number, a boolean or a string: leave the column out with \
-         {}", names::IGNORE.with(column)
+        "column {column:?} has type {found}; a feature is a number, a boolean or a string: ignore the column with {}", names::IGNORE.with(column)
     )]
     UnsupportedType { column: String, found: String },
     #[error("the {role} column {column:?} has type {found}, but {expected} are expected")]
     RoleType { role: &'static str, column: String, found: String, expected: &'static str },
-    #[error("columns {first:?} and {second:?} both hold sparse vectors; leave one out with {}", names::IGNORE.with(second))]
+    #[error("columns {first:?} and {second:?} both hold sparse vectors; ignore one with {}", names::IGNORE.with(second))]
     ManySparse { first: String, second: String },
     #[error("the matrix is stored as {format:?}, not \"csr\"; convert with .tocsr() first")]
     NotCsr { format: String },

@@ -305,7 +305,7 @@ mod tests {
     fn two_columns_of_vectors_are_one_too_many() {
         let columns = [("a", vector("indices", DataType::Int32)), ("b", vector("names", DataType::Utf8))];
         let text = layout(&columns, &SchemaOptions::default()).unwrap_err();
-        assert_eq!(text, "columns \"a\" and \"b\" both hold sparse vectors; leave one out with `ignore = b`");
+        assert_eq!(text, "columns \"a\" and \"b\" both hold sparse vectors; ignore one with `ignore = b`");
         assert_eq!(layout(&columns, &ignoring("b")).unwrap().keys(), KeyKind::Index);
     }
 

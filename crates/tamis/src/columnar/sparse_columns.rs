@@ -1,4 +1,4 @@
-//! RowSchema of sparse vectors: the keys and the values of each row.
+//! Columns of sparse vectors: the keys and the values of each row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray};
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "row 1, column \"values\": feature index 1 comes twice",
+                "row 1, column \"values\": feature index 1 occurs twice",
                 "row 2, column \"values\": feature index -3 is negative",
                 "row 3, column \"values\": feature index 4294967295 is larger than 4294967294",
                 "row 4, column \"values\": a sparse vector has 1 keys but 0 values",

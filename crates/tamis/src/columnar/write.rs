@@ -81,7 +81,7 @@ impl ColumnarWriter {
         }
         let mut start = 0;
         while start < rows.len() {
-            let columns = Columns::gather(rows, start, self.form, self.rows)?;
+            let columns = Columns::collect(rows, start, self.form, self.rows)?;
             start += columns.weights.len();
             self.rows += columns.weights.len() as u64;
             self.put(&columns.batch(self.form).map_err(failed)?)?;
@@ -162,7 +162,7 @@ struct Columns {
 
 impl Columns {
     /// Takes rows from `start` on until a batch is full. `before` rows were written earlier.
-    fn gather(rows: &RawRows, start: usize, form: Form, before: u64) -> Result<Columns, ColumnarError> {
+    fn collect(rows: &RawRows, start: usize, form: Form, before: u64) -> Result<Columns, ColumnarError> {
         let mut columns = Columns::default();
         for i in start..rows.len() {
             if columns.values.len() >= BLOCK_ENTRIES {
@@ -286,8 +286,8 @@ mod tests {
             assert_eq!(text, "row 3: feature \"b\" has a name, but the features of earlier rows had numbers");
             let text = writer.write(&named(Label::Text("spam".into()))).unwrap_err().to_string();
             assert_eq!(text, "row 3: label \"spam\" is not a number, but the labels of earlier rows were");
-            let told = |file| super::writer(kind, file).unwrap().named().text_labels();
-            let lines = round(told, kind, &[numbered(), named(Label::Text("spam".into()))]);
+            let forced = |file| super::writer(kind, file).unwrap().named().text_labels();
+            let lines = round(forced, kind, &[numbered(), named(Label::Text("spam".into()))]);
             assert_eq!(lines, ["1 2.5 0:0.5 4294967294:-2", "(none) 1", "spam 1 17:3 b:1 town=Bern:1"]);
         }
     }

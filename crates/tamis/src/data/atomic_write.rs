@@ -1,4 +1,4 @@
-//! Writing a file so that a reader always finds the old content or the new one, whole.
+//! Atomic replacement of files: a reader finds the complete old or the complete new content.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 /// Writes `content` to a new temporary file beside `path`, brings it to disk, then renames it to `path`.
 ///
-/// Each call has a temporary file of its own, so that of two writers one wins and neither spoils the other's file. After
+/// Each call has its own temporary file, so that two writers do not damage each other's file. After
 /// an error the old file is untouched and no temporary file remains. A symbolic link stays one: the file it leads to is
 /// replaced.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -40,8 +40,8 @@ fn destination(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path).map_err(no_file)
 }
 
-/// A new file beside `path`, removed when dropped. It is as accessible as the file it will replace or, if there is none,
-/// as the umask lets a new file be.
+/// A new file beside `path`, removed when dropped. It is as accessible as the file it will replace or, if there is
+/// none, as the umask lets a new file be.
 fn temporary_file(path: &Path, folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tamis-").suffix(".partial");

@@ -56,7 +56,7 @@ impl Batch {
     /// The same rows with other targets.
     ///
     /// # Panics
-    /// If there is not one a row.
+    /// If there is not one per row.
     pub fn with_targets(self, targets: Vec<f64>) -> Self {
         assert_eq!(targets.len(), self.targets.len(), "one target a row");
         Batch { targets, ..self }
@@ -126,7 +126,7 @@ impl Batch {
         self.weights.push(example.weight);
     }
 
-    /// Forgets all rows, keeps the memory.
+    /// Removes all rows but keeps the memory.
     pub fn clear(&mut self) {
         self.offsets.truncate(1);
         self.ids.clear();

@@ -1,6 +1,6 @@
-//! Numbers as the bytes of a file and back, and the checksum over named arrays of them.
+//! Little-endian encoding of `f64` arrays, and a checksum over named arrays.
 
-/// Doubles as bytes, the lowest first.
+/// Numbers as little-endian bytes.
 pub fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
     let numbers = numbers.into_iter();
     let mut bytes = Vec::with_capacity(8 * numbers.size_hint().0);
@@ -8,7 +8,7 @@ pub fn bytes_of(numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
     bytes
 }
 
-/// What [`bytes_of`] made bytes of; a rest of fewer than eight bytes is left out.
+/// The numbers that [`bytes_of`] encoded; a remainder of fewer than eight bytes is ignored.
 pub fn doubles(bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(8).map(|word| f64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a row's label looked like in the input, before it became a target.
+//! Labels as written in the input, before they are encoded as targets.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! Examples in memory: borrowed rows, batches of them, names, labels and scaling.
+//! Examples in memory: rows, batches, the vocabulary, labels, targets and scaling.
 //!
 //! Decisions made once, here: an absent feature is zero and an explicit zero is absent; values are finite `f64`;
-//! a feature is a dense id ([`FeatureId`]) handed out by the [`Vocabulary`] in the order of first appearance.
+//! a feature is a dense id ([`FeatureId`]) assigned by the [`Vocabulary`] in the order of first appearance.
 
 mod atomic_write;
 mod batch;

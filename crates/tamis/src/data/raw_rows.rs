@@ -1,21 +1,21 @@
-//! Rows fresh from a parser: features still by number or name, labels as written.
+//! Parsed rows before interning: features by number or name, labels as written.
 
 use thiserror::Error;
 
 use super::row_builder::RowBuilder;
 use super::{Batch, FeatureId, FeatureKey, Label, Vocabulary};
 
-/// A row names a feature twice.
+/// A feature occurs twice in a row.
 #[derive(Debug, Error, PartialEq)]
-#[error("{place}: feature {name:?} comes twice in one row")]
+#[error("{place}: feature {name:?} occurs twice in one row")]
 pub struct DuplicateFeature {
-    /// Where the row stands.
+    /// The position of the row.
     pub place: String,
     /// The name.
     pub name: String,
 }
 
-/// What a block's features are called by.
+/// The feature keys of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Keys {
     /// Numbers, ascending within a row.
@@ -39,14 +39,14 @@ pub struct RawRows {
     pub labels: Vec<Label>,
     /// The line of each row within its block, from 0 (or the row within a columnar batch).
     pub lines: Vec<u32>,
-    /// What each row is called (Vowpal Wabbit tags); empty if no row is.
+    /// The tag of each row (Vowpal Wabbit); empty if no row has one.
     pub tags: Vec<Box<str>>,
     weights: Vec<f64>,
-    /// Whether a name twice in a row is added up (Vowpal Wabbit) and not an error.
+    /// Whether values of a repeated name are summed (Vowpal Wabbit); otherwise it is an error.
     pub adds_duplicates: bool,
 }
 
-/// Where a row stood before it was begun, to take it back.
+/// The state before a row was started, to roll it back.
 #[derive(Clone, Copy, Debug)]
 pub struct Savepoint {
     entries: usize,
@@ -64,7 +64,7 @@ impl RawRows {
         Self::for_entries(bytes / 10)
     }
 
-    /// No rows, features by number, with room for so many entries.
+    /// No rows, features by number, with room for `entries` entries.
     pub fn for_entries(entries: usize) -> Self {
         let mut rows = Self::with_keys(Keys::Index(Vec::with_capacity(entries)));
         rows.values.reserve(entries);
@@ -108,7 +108,7 @@ impl RawRows {
         Savepoint { entries: self.values.len(), text }
     }
 
-    /// Takes a half-made row back.
+    /// Removes an incomplete row.
     pub fn rollback(&mut self, mark: Savepoint) {
         self.values.truncate(mark.entries);
         match &mut self.keys {
@@ -120,10 +120,10 @@ impl RawRows {
         }
     }
 
-    /// Adds a numbered feature to the row in the making. A zero is dropped: absent and zero are the same.
+    /// Adds a numbered feature to the current row. A zero is dropped: absent and zero are the same.
     ///
     /// # Panics
-    /// If features go by name.
+    /// If features have names.
     #[inline]
     pub fn push_index(&mut self, index: u32, value: f64) {
         let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
@@ -136,7 +136,7 @@ impl RawRows {
     /// The numbers and values of all rows, to add to: the fast path of svmlight text. Zeros must be left out.
     ///
     /// # Panics
-    /// If features go by name.
+    /// If features have names.
     pub fn index_columns(&mut self) -> (&mut Vec<u32>, &mut Vec<f64>) {
         let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
         (indices, &mut self.values)
@@ -145,7 +145,7 @@ impl RawRows {
     /// Adds a named feature, its name given in parts (column, `=`, category). A zero is dropped.
     ///
     /// # Panics
-    /// If features go by number.
+    /// If features have numbers.
     pub fn push_name(&mut self, parts: &[&str], value: f64) {
         let Keys::Name { text, ends } = &mut self.keys else { panic!("features of this block go by number") };
         if value != 0.0 {
@@ -155,7 +155,7 @@ impl RawRows {
         }
     }
 
-    /// Ends the row in the making.
+    /// Ends the current row.
     pub fn end_row(&mut self, label: Label, weight: f64, line: u32) {
         self.offsets.push(self.values.len());
         self.labels.push(label);
@@ -163,7 +163,7 @@ impl RawRows {
         self.weights.push(weight);
     }
 
-    /// Cuts off the rows from number `at` on and returns them.
+    /// Splits off the rows from number `at` on and returns them.
     ///
     /// # Panics
     /// If there are fewer rows.
@@ -192,7 +192,7 @@ impl RawRows {
         }
     }
 
-    /// The rows that are wanted, in their order; lines, labels, weights and tags go with them.
+    /// The selected rows in their order, with lines, labels, weights and tags.
     pub fn keep(&self, wanted: impl Fn(usize) -> bool) -> RawRows {
         let keys = match &self.keys {
             Keys::Index(_) => Keys::Index(Vec::new()),
@@ -225,7 +225,7 @@ impl RawRows {
         (self.offsets[i]..self.offsets[i + 1]).map(|at| (self.key(at), self.values[at]))
     }
 
-    /// The number of entries of row `i`, and its first and last: enough to tell rows apart quickly.
+    /// The number of entries of row `i`, and its first and last: enough to distinguish most rows.
     pub fn first_and_last(&self, i: usize) -> (usize, Option<[(FeatureKey<'_>, f64); 2]>) {
         let (start, end) = (self.offsets[i], self.offsets[i + 1]);
         let entry = |at: usize| (self.key(at), self.values[at]);
@@ -252,8 +252,8 @@ impl RawRows {
         self.weights[i] = weight;
     }
 
-    /// Gives every feature its id, new ones as they come, and returns the rows with target 0.
-    /// `Err` holds a row with a name twice, and that name.
+    /// Interns every feature in the vocabulary and returns the rows with target 0. `Err` holds a row with a repeated
+    /// name, and that name.
     pub fn intern(mut self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         if let Keys::Index(indices) = &mut self.keys {
             let mut indices = std::mem::take(indices);
@@ -279,8 +279,8 @@ impl RawRows {
         Ok((builder.batch, self.labels))
     }
 
-    /// New names of a row are numbered in the order of their bytes, then rows are sorted by id: the order in which the
-    /// input wrote them leaves no trace.
+    /// New names of a row get ids in the order of their bytes, and rows are sorted by id. So the order of the features
+    /// in the input does not matter.
     fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         let mut builder = RowBuilder::default();
         let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();

@@ -40,6 +40,6 @@ pub struct Example<'a> {
     pub row: Row<'a>,
     /// The target: a number, or the number of the class.
     pub target: f64,
-    /// The importance weight, 1 if nothing was said.
+    /// The importance weight, 1 by default.
     pub weight: f64,
 }

@@ -1,11 +1,11 @@
-//! Rows made of pairs in any order.
+//! Builds rows from pairs in any order.
 
 use super::{Batch, Example, FeatureId, Row};
 
-/// Collects a row's pairs, sorts them by id and joins duplicates.
+/// Collects the pairs of a row, sorts them by id and merges duplicates.
 #[derive(Default)]
 pub(super) struct RowBuilder {
-    /// The entries of the row in the making, in any order.
+    /// The entries of the current row, in any order.
     pub(super) pairs: Vec<(FeatureId, f64)>,
     ids: Vec<FeatureId>,
     values: Vec<f64>,
@@ -14,7 +14,7 @@ pub(super) struct RowBuilder {
 }
 
 impl RowBuilder {
-    /// Ends the row. An id twice is added up, or an error that names it.
+    /// Ends the row. The values of a repeated id are summed, or it is an error with that id.
     pub(super) fn finish(&mut self, weight: f64, adds: bool) -> Result<(), FeatureId> {
         // By id, then by value: a sum of duplicates has the same bits whatever order they came in.
         self.pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Batch, ColumnScaler, Example, FeatureId, Row};
 
-/// What the values of each row are multiplied with.
+/// The factor by which the values of a row are multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowScale {
-    /// Nothing.
+    /// 1.
     #[default]
     None,
     /// 1/√(number of non-zeros) (Langford et al. 2009, section 3, caveat 1).

@@ -4,12 +4,12 @@
 //! memory limit go to a temporary file that never has a name: it disappears with the process, however the process ends,
 //! and cannot be mistaken for a finished file.
 //!
-//! When rows are to be shuffled, each row is assigned at random to one of several open blocks, so every block is a random
-//! sample of the stream even if the input is sorted. A pass then visits blocks, and rows within a chunk of blocks, in a
-//! new random order. The order depends on the seed alone, not on the memory limit.
+//! When rows are to be shuffled, each row is assigned at random to one of several open blocks, so every block is a
+//! random sample of the stream even if the input is sorted. A pass then visits blocks, and rows within a chunk of
+//! blocks, in a new random order. The order depends on the seed alone, not on the memory limit.
 //!
-//! Rows enter with their labels as [`LabelCode`]s. Once the task is known, [`RowStore::set_targets`] says how codes become
-//! targets, and every later pass yields rows with targets.
+//! Rows enter with their labels as [`LabelCode`]s. Once the task is known, [`RowStore::set_targets`] says how codes
+//! become targets, and every later pass yields rows with targets.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -42,7 +42,7 @@ pub struct RowStoreOptions {
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
 pub enum RowStoreError {
     #[error(
-        "the temporary file for rows cannot be {action}: {source}; {} names another folder, {} keeps more in memory",
+        "the temporary file for rows cannot be {action}: {source}; choose another folder with {}, or keep more rows in memory with {}",
         names::CACHE_DIR,
         names::MEMORY.with("N")
     )]

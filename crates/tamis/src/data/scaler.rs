@@ -1,9 +1,8 @@
-//! Columns brought to one size, and back: learners see scaled values, models hold weights for raw ones.
+//! Column scaling: learners see scaled values, models hold weights for raw values.
 //!
-//! Values are divided by one number per column. They are not shifted, so that zeros stay zeros, except for the dense
-//! columns of [`ScaleKind::Half`], which are centred. The number is known before learning when rows are held (the whole
-//! data is surveyed first); when a stream is learned as it comes, it is the largest absolute value *so far*, which
-//! settles quickly.
+//! Each column is divided by one number. Values are not shifted, so that zeros stay zeros, except for the dense columns
+//! of [`ScaleKind::SqrtStd`], which are centred. If rows are stored, the divisors are computed from all rows before
+//! learning. If a stream is learned as it is read, the divisor is the largest absolute value *so far*.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,16 +12,17 @@ use super::{FeatureId, Row};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleKind {
-    /// Not at all where columns are alike already, else to a largest absolute value of 1: see [`ColumnScaler::finish`].
+    /// [`ScaleKind::None`] if the columns have similar ranges, else [`ScaleKind::MaxAbs`]: see
+    /// [`ColumnScaler::finish`].
     Auto,
-    /// Not at all.
+    /// No scaling.
     None,
     /// To variance 1 (needs all rows before learning).
     UnitVariance,
     /// To a largest absolute value of 1.
     MaxAbs,
-    /// Half-way between none and variance 1: divided by the root of the standard deviation. Columns of which at least
-    /// half is not zero are centred and brought to variance 1 (needs all rows before learning).
+    /// Division by the square root of the standard deviation. Columns with at least half non-zero values are centred
+    /// and scaled to variance 1 (needs all rows before learning).
     SqrtStd,
 }
 
@@ -43,7 +43,7 @@ impl ScaleKind {
     }
 }
 
-/// Columns that reach beyond this are scaled by [`ScaleKind::Auto`], as are data of which a tenth stays below `TINY`.
+/// [`ScaleKind::Auto`] scales if a column exceeds this, or if a tenth of the columns stays below `TINY`.
 const LARGE: f64 = 10.0;
 const TINY: f64 = 1.0 / 64.0;
 /// Columns with this share of non-zeros are dense: centring them fills in few zeros.
@@ -53,11 +53,12 @@ const DENSE: f64 = 0.5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnScaler {
     kind: ScaleKind,
-    /// The divisor of each column (largest absolute value), or sums for the variance before [`ColumnScaler::finish`].
-    largest: Vec<f64>,
+    /// The divisor of each column: the largest absolute value or, after [`ColumnScaler::finish`], the standard
+    /// deviation or its square root.
+    divisors: Vec<f64>,
     means: Vec<Moments>,
     rows: f64,
-    /// Columns before this one have weights that were learned with their divisor: it may not change.
+    /// Columns with smaller ids have weights that were learned with their divisor, which may not change.
     restored: usize,
     /// The means of restored columns.
     centres: Vec<f64>,
@@ -72,9 +73,9 @@ struct Moments {
 }
 
 impl ColumnScaler {
-    /// Statistics of nothing yet.
+    /// A scaler that has observed no rows.
     pub fn new(kind: ScaleKind) -> Self {
-        ColumnScaler { kind, largest: Vec::new(), means: Vec::new(), rows: 0.0, restored: 0, centres: Vec::new() }
+        ColumnScaler { kind, divisors: Vec::new(), means: Vec::new(), rows: 0.0, restored: 0, centres: Vec::new() }
     }
 
     /// Whether values are changed at all.
@@ -82,27 +83,27 @@ impl ColumnScaler {
         self.kind != ScaleKind::None
     }
 
-    /// Takes note of a row.
+    /// Observes a row.
     pub fn observe(&mut self, row: Row<'_>) {
         self.rows += 1.0;
         if !matches!(self.kind, ScaleKind::UnitVariance | ScaleKind::SqrtStd) {
             for (id, value) in row.iter() {
-                match self.largest.get_mut(id as usize) {
+                match self.divisors.get_mut(id as usize) {
                     Some(largest) if *largest >= value.abs() => {}
                     Some(largest) => *largest = value.abs(),
                     None => {
-                        self.largest.resize(id as usize + 1, 0.0);
-                        self.largest[id as usize] = value.abs();
+                        self.divisors.resize(id as usize + 1, 0.0);
+                        self.divisors[id as usize] = value.abs();
                     }
                 }
             }
             return;
         }
         let Some(&top) = row.ids.iter().max() else { return };
-        if top as usize >= self.largest.len() {
-            self.largest.resize(top as usize + 1, 0.0);
+        if top as usize >= self.divisors.len() {
+            self.divisors.resize(top as usize + 1, 0.0);
         }
-        self.means.resize(self.largest.len(), Moments::default());
+        self.means.resize(self.divisors.len(), Moments::default());
         for (id, value) in row.iter() {
             let moments = &mut self.means[id as usize];
             moments.count += 1.0;
@@ -112,63 +113,65 @@ impl ColumnScaler {
         }
     }
 
-    /// Forgets what was observed: the survey begins anew. What was restored stays.
+    /// Resets the statistics; restored divisors are kept.
     pub fn restart(&mut self) {
         self.rows = 0.0;
         self.means.clear();
-        self.largest.truncate(self.restored);
+        self.divisors.truncate(self.restored);
     }
 
-    /// Ends the survey: the kind of scaling is fixed from here on, and the divisors where all rows were surveyed.
+    /// Ends the observation of rows: fixes the kind of scaling and computes divisors from standard deviations.
     pub fn finish(&mut self) {
         match self.kind {
-            ScaleKind::UnitVariance => self.take_deviations(),
+            ScaleKind::UnitVariance => self.use_std(),
             ScaleKind::SqrtStd => {
-                self.take_deviations();
-                self.go_halfway();
+                self.use_std();
+                self.shrink_to_sqrt_std();
             }
-            ScaleKind::Auto if self.is_alike() => *self = ColumnScaler::new(ScaleKind::None),
+            ScaleKind::Auto if self.needs_no_scaling() => *self = ColumnScaler::new(ScaleKind::None),
             ScaleKind::Auto => self.kind = ScaleKind::MaxAbs,
             ScaleKind::None | ScaleKind::MaxAbs => {}
         }
     }
 
-    /// Whether columns can do without scaling: none is large, and few are tiny. Words, flags and normalised rows are.
-    fn is_alike(&self) -> bool {
-        let mut sizes: Vec<f64> = self.largest.iter().copied().filter(|&size| size > 0.0).collect();
+    /// Whether no column is large and few are tiny, as with word counts, flags and normalised rows.
+    fn needs_no_scaling(&self) -> bool {
+        let mut sizes: Vec<f64> = self.divisors.iter().copied().filter(|&size| size > 0.0).collect();
         sizes.sort_unstable_by(f64::total_cmp);
         let Some(&largest) = sizes.last() else { return true };
         largest <= LARGE && sizes[sizes.len() / 10] >= TINY
     }
 
-    /// Sparse columns go half-way to variance 1: divided by √(s·S), S being the mean deviation of sparse columns. So
-    /// the unit of the data leaves no trace.
-    fn go_halfway(&mut self) {
+    /// Divides sparse columns by √(s·S), where s is the standard deviation of the column and S the mean over sparse
+    /// columns. So the result does not depend on the unit of the data.
+    fn shrink_to_sqrt_std(&mut self) {
         let sparse = |moments: &Moments| moments.count > 0.0 && moments.count < DENSE * self.rows;
-        let columns = || self.largest.iter().zip(&self.means).filter(|(_, moments)| sparse(moments));
+        let columns = || self.divisors.iter().zip(&self.means).filter(|(_, moments)| sparse(moments));
         let mean = columns().map(|(spread, _)| spread).sum::<f64>() / columns().count().max(1) as f64;
-        for (spread, moments) in self.largest.iter_mut().zip(&self.means).skip(self.restored) {
+        for (spread, moments) in self.divisors.iter_mut().zip(&self.means).skip(self.restored) {
             if moments.count > 0.0 && moments.count < DENSE * self.rows {
                 *spread = (*spread * mean).sqrt();
             }
         }
     }
 
-    fn take_deviations(&mut self) {
-        // The zeros join by the pairwise rule: mean and deviation of n−c zeros are 0.
-        for (largest, moments) in self.largest.iter_mut().zip(&self.means).skip(self.restored) {
+    /// Sets the divisors to standard deviations over all rows.
+    fn use_std(&mut self) {
+        // The zeros are merged by the pairwise rule: mean and deviation of the n−c zeros are 0.
+        for (largest, moments) in self.divisors.iter_mut().zip(&self.means).skip(self.restored) {
             let zeros = self.rows - moments.count;
             let deviation = moments.deviation + moments.mean * moments.mean * moments.count * zeros / self.rows;
             let spread = (deviation / self.rows).sqrt();
-            // A spread beyond all bounds must not turn the column into zeros: what follows then says that it is too large.
+            // An infinite deviation must not turn the column into zeros: training then reports that values are too
+            // large.
             *largest = if spread.is_finite() { spread } else { f64::MAX.sqrt() };
         }
     }
 
-    /// The divisor of a column: 1 where there is nothing to divide by (never seen, or constant).
+    /// The divisor of a column: 1 for a column that is constant or was never seen.
     #[inline]
     pub fn divisor(&self, id: FeatureId) -> f64 {
-        match self.largest.get(id as usize) {
+        match self.divisors.get(id as usize) {
             Some(&largest) if largest > 0.0 && self.is_active() => largest,
             _ => 1.0,
         }
@@ -187,16 +190,16 @@ impl ColumnScaler {
         }
     }
 
-    /// Forgets a column whose id will be given to another.
+    /// Resets a column whose id will be reused.
     pub fn forget(&mut self, id: FeatureId) {
-        if let Some(largest) = self.largest.get_mut(id as usize) {
+        if let Some(largest) = self.divisors.get_mut(id as usize) {
             *largest = 0.0;
         }
     }
 
     /// The divisors, for checkpoints.
     pub fn divisors(&self) -> &[f64] {
-        &self.largest
+        &self.divisors
     }
 
     /// Sets the divisors from a checkpoint.
@@ -207,17 +210,17 @@ impl ColumnScaler {
             kind => kind,
         };
         self.restored = divisors.len();
-        self.largest = divisors;
+        self.divisors = divisors;
     }
 
-    /// Sets the means of columns that were centred before, or not: their weights were learned with these.
+    /// Sets the means with which the weights of restored columns were learned.
     pub fn restore_centres(&mut self, centres: Vec<f64>) {
         self.centres = centres;
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.largest.capacity() * 8 + self.means.capacity() * 24
+        self.divisors.capacity() * 8 + self.means.capacity() * 24
     }
 }
 
@@ -225,7 +228,7 @@ impl ColumnScaler {
 mod tests {
     use super::*;
 
-    fn survey(kind: ScaleKind, rows: &[(&[u32], &[f64])]) -> ColumnScaler {
+    fn fitted(kind: ScaleKind, rows: &[(&[u32], &[f64])]) -> ColumnScaler {
         let mut scale = ColumnScaler::new(kind);
         for (ids, values) in rows {
             scale.observe(Row { ids, values });
@@ -236,7 +239,7 @@ mod tests {
 
     #[test]
     fn unit_variance_counts_absent_as_zero() {
-        let scale = survey(ScaleKind::UnitVariance, &[(&[0], &[4.0]), (&[], &[]), (&[0], &[4.0]), (&[1], &[1.0])]);
+        let scale = fitted(ScaleKind::UnitVariance, &[(&[0], &[4.0]), (&[], &[]), (&[0], &[4.0]), (&[1], &[1.0])]);
         assert!((scale.divisor(0) - 2.0).abs() < 1e-15, "values 4 0 4 0");
         assert!((scale.divisor(1) - 0.1875f64.sqrt()).abs() < 1e-15, "values 0 0 0 1");
     }
@@ -245,18 +248,18 @@ mod tests {
     fn unit_variance_survives_a_large_mean() {
         let values = [1e6 + 1.0, 1e6 - 1.0, 1e6 + 1.0, 1e6 - 1.0];
         let rows: Vec<(&[u32], &[f64])> = values.iter().map(|v| (&[0u32][..], std::slice::from_ref(v))).collect();
-        assert!((survey(ScaleKind::UnitVariance, &rows).divisor(0) - 1.0).abs() < 1e-9);
+        assert!((fitted(ScaleKind::UnitVariance, &rows).divisor(0) - 1.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_constant_column_is_left_alone() {
-        let scale = survey(ScaleKind::UnitVariance, &[(&[0], &[5.0]), (&[0], &[5.0])]);
+        let scale = fitted(ScaleKind::UnitVariance, &[(&[0], &[5.0]), (&[0], &[5.0])]);
         assert_eq!(scale.divisor(0), 1.0);
         assert_eq!(scale.divisor(7), 1.0);
     }
 
     #[test]
-    fn a_restored_deviation_stays() {
+    fn a_restored_divisor_is_kept() {
         let mut scale = ColumnScaler::new(ScaleKind::UnitVariance);
         scale.restore(vec![3.0]);
         for value in [1.0, 5.0] {
@@ -267,12 +270,12 @@ mod tests {
     }
 
     #[test]
-    fn auto_leaves_alike_columns_alone() {
-        let words = survey(ScaleKind::Auto, &[(&[0, 1], &[1.0, 0.25]), (&[1], &[3.0])]);
+    fn auto_leaves_columns_of_similar_size_alone() {
+        let words = fitted(ScaleKind::Auto, &[(&[0, 1], &[1.0, 0.25]), (&[1], &[3.0])]);
         assert!(!words.is_active() && words.divisors().is_empty());
-        let mixed = survey(ScaleKind::Auto, &[(&[0, 1], &[1.0, 0.25]), (&[1], &[3000.0])]);
+        let mixed = fitted(ScaleKind::Auto, &[(&[0, 1], &[1.0, 0.25]), (&[1], &[3000.0])]);
         assert_eq!([0, 1].map(|id| mixed.divisor(id)), [1.0, 3000.0]);
-        let tiny = survey(ScaleKind::Auto, &[(&[0, 1], &[1.0, 1e-4])]);
+        let tiny = fitted(ScaleKind::Auto, &[(&[0, 1], &[1.0, 1e-4])]);
         assert_eq!(tiny.divisor(1), 1e-4);
         for scale in [words, mixed] {
             let mut restored = ColumnScaler::new(ScaleKind::Auto);
@@ -283,7 +286,7 @@ mod tests {
 
     #[test]
     fn max_abs() {
-        let scale = survey(ScaleKind::MaxAbs, &[(&[0], &[-5.0]), (&[0], &[2.0])]);
+        let scale = fitted(ScaleKind::MaxAbs, &[(&[0], &[-5.0]), (&[0], &[2.0])]);
         assert_eq!(2.0 / scale.divisor(0), 0.4);
     }
 }

@@ -1,7 +1,7 @@
-//! From a file's own feature number to our dense id, in memory that grows with the numbers *seen*.
+//! A map from feature numbers of a file to dense ids, in memory that grows with the numbers *seen*.
 //!
-//! Small or dense numberings live in a plain table, stray large numbers in a hash map: a lookup is one read on
-//! ordinary data, and one feature with number four billion costs a few bytes, not gigabytes.
+//! Small or dense numbers are stored in a table, isolated large numbers in a hash map: a lookup is usually one read,
+//! and a feature with number four billion costs a few bytes, not gigabytes.
 
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ pub struct SparseIndexMap {
 }
 
 impl SparseIndexMap {
-    /// No id: what [`SparseIndexMap::peek`] gives where it does not know.
+    /// No id: the result of [`SparseIndexMap::peek`] for an index that is not in the table.
     pub const EMPTY: u32 = EMPTY;
 
     /// The id stored for `index`.
@@ -34,7 +34,7 @@ impl SparseIndexMap {
         }
     }
 
-    /// The id stored for `index` in the plain table, or [`SparseIndexMap::EMPTY`] where that does not know.
+    /// The id stored for `index` in the plain table, or [`SparseIndexMap::EMPTY`] if it is not there.
     #[inline]
     pub fn peek(&self, index: u32) -> u32 {
         self.table.get(index as usize).copied().unwrap_or(EMPTY)
@@ -57,7 +57,7 @@ impl SparseIndexMap {
         }
     }
 
-    /// Takes `index` out.
+    /// Removes `index`.
     pub fn remove(&mut self, index: u32) {
         if self.get(index).is_some() {
             self.len -= 1;
@@ -73,7 +73,7 @@ impl SparseIndexMap {
         self.table.capacity() * 4 + self.strays.capacity() * 9
     }
 
-    /// Lets the table cover `place` if so many numbers were seen that this is cheap.
+    /// Extends the table to `place` if enough numbers were seen to make this cheap.
     fn widen(&mut self, place: usize) {
         let span = (place + 1).next_power_of_two().min(1 << 32);
         if span > FREE_SPAN.max(SPAN_PER_ENTRY * self.len) {

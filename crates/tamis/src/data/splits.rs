@@ -1,16 +1,16 @@
-//! Which rows of a stream are handed on: folds and shares, by a hash of the row's number.
+//! Row filters of a stream: cross-validation folds and subsamples, by a hash of the row's number.
 //!
-//! A row's number counts the rows of the whole stream, bad lines left out not among them. Whether a row is taken
-//! depends on its number and the seed alone: not on threads, blocks, files, nor on the rows that come after it. So the
-//! folds of a stream stay what they are when the stream grows, and two programs that agree on the seed agree on the
-//! rows. The price is that folds are only about equal in size.
+//! The number of a row counts the rows of the whole stream, without skipped lines. Whether a filter contains a row
+//! depends on the number and the seed alone: not on threads, blocks, files or later rows. So the folds of a stream stay
+//! the same when the stream grows, and two programs with the same seed use the same rows. Folds are only about equal in
+//! size.
 
 use serde::Serialize;
 
 use super::{LabelCode, Row};
 use crate::rng::splitmix64;
 
-/// A choice of rows.
+/// A subset of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowFilter {
@@ -18,33 +18,33 @@ pub enum RowFilter {
     Fold {
         /// The fold, from 0.
         number: u32,
-        /// How many folds there are.
+        /// The number of folds.
         of: u32,
-        /// What the hash begins with.
+        /// The seed of the hash.
         seed: u64,
-        /// Whether the fold itself is meant, or the others.
+        /// Whether the fold itself is selected, or the other folds.
         inside: bool,
     },
     /// A share of the rows, another for each run, or all rows outside it.
     Share {
         /// The share of rows inside, between 0 and 1.
         share: f64,
-        /// What the hash begins with.
+        /// The seed of the hash.
         seed: u64,
         /// The number of the run.
         run: u64,
-        /// Whether the share itself is meant, or the rest.
+        /// Whether the subsample itself is selected, or the other rows.
         inside: bool,
     },
 }
 
-/// Folds and shares hash apart, so that neither says anything of the other.
+/// Folds and subsamples use different hashes, so that they are independent.
 const FOLDS: u64 = 0x666f_6c64;
 const SHARES: u64 = 0x7368_6172;
 const HELD_OUT: u64 = 0x6865_6c64;
 
 impl RowFilter {
-    /// Whether row number `row` (from 0) is taken.
+    /// Whether row number `row` (from 0) is selected.
     pub fn takes(&self, row: u64) -> bool {
         match *self {
             RowFilter::Fold { number, of, seed, inside } => (fold_of(row, of, seed) == number) == inside,
@@ -57,12 +57,12 @@ impl RowFilter {
         }
     }
 
-    /// One of `of` parts of the rows, to be kept for the end: apart from the folds of the same seed.
+    /// One of `of` parts of the rows, to be held out; independent of the folds of the same seed.
     pub fn held_out(of: u32, seed: u64) -> Self {
         RowFilter::Fold { number: 0, of, seed: splitmix64(seed ^ HELD_OUT), inside: true }
     }
 
-    /// The same rows, or those left out by them.
+    /// The same rows, or their complement.
     pub fn turned(self, inside: bool) -> Self {
         match self {
             RowFilter::Fold { number, of, seed, .. } => RowFilter::Fold { number, of, seed, inside },
@@ -71,7 +71,7 @@ impl RowFilter {
     }
 }
 
-/// The fold of row number `row`, from 0. Another number of folds deals anew: no fold of five lies within one of four.
+/// The fold of row number `row`, from 0. With another number of folds, the assignment is independent.
 pub fn fold_of(row: u64, folds: u32, seed: u64) -> u32 {
     let hash = hash(splitmix64(splitmix64(seed) ^ FOLDS).wrapping_add(u64::from(folds)), row);
     ((u128::from(hash) * u128::from(folds)) >> 64) as u32
@@ -81,8 +81,8 @@ fn hash(key: u64, row: u64) -> u64 {
     splitmix64(splitmix64(key) ^ splitmix64(row))
 }
 
-/// A number from 0 up to 1 by which rows are held out: a hash of the content of a row and its label, so that equal rows are
-/// on one side.
+/// A number from 0 up to 1 by which rows are held out: a hash of the content of a row and its label, so that equal rows
+/// are on one side.
 pub fn unit_hash(row: Row<'_>, label: LabelCode) -> f64 {
     let entry = |(id, value): (u32, f64)| splitmix64(u64::from(id) ^ splitmix64(value.to_bits()));
     let label = match label {

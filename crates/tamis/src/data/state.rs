@@ -1,4 +1,4 @@
-//! A learner's state as named arrays of numbers: what a checkpoint holds.
+//! The state of a learner as named arrays of numbers, for checkpoints.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Something made of a fixed count of `f64`.
 pub trait ToF64s: Sized {
-    /// How many.
+    /// The number of values.
     const WIDTH: usize;
     /// Appends them.
     fn pack(&self, out: &mut Vec<f64>);
@@ -34,9 +34,9 @@ impl ToF64s for f64 {
 #[derive(Debug, Error, PartialEq)]
 #[error("state {name:?} {problem}")]
 pub struct StateError {
-    /// Which array.
+    /// The name of the array.
     pub name: String,
-    /// What is wrong with it.
+    /// The reason.
     pub problem: &'static str,
 }
 
@@ -58,7 +58,7 @@ impl State {
         State { arrays, prefix: String::new() }
     }
 
-    /// Names from here on begin with `prefix` (one learner a class in one state).
+    /// Sets a prefix for all further names (several learners share one state).
     pub fn set_prefix(&mut self, prefix: String) {
         self.prefix = prefix;
     }
@@ -110,7 +110,7 @@ impl State {
         Ok((0..count).map(|i| P::unpack(&fields[i * P::WIDTH..(i + 1) * P::WIDTH])).collect())
     }
 
-    /// The complaint that an array has the wrong length.
+    /// The error for an array of the wrong length.
     pub fn wrong_shape(&self, name: &str) -> StateError {
         StateError { name: format!("{}{name}", self.prefix), problem: "does not fit this learner" }
     }

@@ -1,8 +1,8 @@
 //! From labels as written to the targets a loss understands: the one place where labels are encoded.
 //!
-//! [`LabelStats`] observes the labels of the rows read first and gives each a [`LabelCode`]. From the statistics comes the
-//! task, as a [`TargetEncoder`]: standardised numbers, or class numbers. An [`OutputCoding`] turns class numbers into the
-//! two codes of a loss, one output at a time (one-vs-rest).
+//! [`LabelStats`] observes the labels of the rows read first and gives each a [`LabelCode`]. From the statistics comes
+//! the task, as a [`TargetEncoder`]: standardised numbers, or class numbers. An [`OutputCoding`] turns class numbers
+//! into the two codes of a loss, one output at a time (one-vs-rest).
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -62,14 +62,14 @@ pub enum TargetError {
     NoLabel { place: String },
     #[error("{place}: label {found} is not a number, and {reason}")]
     NotANumber { place: String, found: String, reason: Message },
-    #[error("all {rows} rows have the label {label}; two are needed to learn a difference")]
+    #[error("all {rows} rows have the label {label}; classification needs two classes")]
     OneClass { rows: u64, label: String },
-    #[error("{place}: a third label {found} where two are needed (already seen: {first}, {second}); {advice}")]
+    #[error("{place}: a third label {found} in a task with two classes ({first}, {second}); {advice}")]
     ThirdLabel { place: String, found: String, first: String, second: String, advice: Message },
     #[error("{place}: label {found} is not one of the classes {}", classes.join(", "))]
     UnknownClass { place: String, found: String, classes: Vec<String> },
     #[error(
-        "{labels} different labels; that is more classes than fit one model (at most 10000); use {} for numbers",
+        "{labels} different labels are more than a model can have (at most 10000); use {} for numbers",
         names::TASK.with("regression")
     )]
     TooManyClasses { labels: usize },
@@ -386,19 +386,22 @@ mod tests {
 
     #[test]
     fn complaints_say_what_to_do() {
-        let told = |labels: &[Label], kind| decide(labels, &OPTIONS, kind).unwrap_err().to_string();
+        let message = |labels: &[Label], kind| decide(labels, &OPTIONS, kind).unwrap_err().to_string();
         assert_eq!(
-            told(&numbers(&[3.0]), TaskKind::Auto),
-            "all 40 rows have the label 3; two are needed to learn a difference"
+            message(&numbers(&[3.0]), TaskKind::Auto),
+            "all 40 rows have the label 3; classification needs two classes"
         );
-        assert!(told(&numbers(&[1.0, 2.0, 3.0]), TaskKind::Binary).contains("a third label 3 where two are needed"));
         assert!(
-            told(&[Label::Text("x".into()), Label::Number(1.0)], TaskKind::Regression)
+            message(&numbers(&[1.0, 2.0, 3.0]), TaskKind::Binary)
+                .contains("a third label 3 in a task with two classes")
+        );
+        assert!(
+            message(&[Label::Text("x".into()), Label::Number(1.0)], TaskKind::Regression)
                 .contains("label x is not a number")
         );
         let mut targets = auto(&[0.0, 1.0]);
-        let told = targets.encode(&Label::Number(2.0), || "f:9".into()).unwrap_err().to_string();
-        assert!(told.starts_with("f:9: a third label 2") && told.contains("`task = multiclass`"));
+        let message = targets.encode(&Label::Number(2.0), || "f:9".into()).unwrap_err().to_string();
+        assert!(message.starts_with("f:9: a third label 2") && message.contains("`task = multiclass`"));
         assert!(
             targets
                 .encode(&Label::Absent, || "f:9".into())

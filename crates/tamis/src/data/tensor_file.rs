@@ -1,5 +1,6 @@
-//! Checksummed files of named arrays: safetensors whose header has one entry, with version, checksum and JSON, separated by
-//! blanks (one entry, so that equal content has equal bytes). Checkpoints, moments and metrics are such files.
+//! Checksummed files of named arrays: safetensors whose header has one entry, with version, checksum and JSON,
+//! separated by spaces (one entry, so that equal content has equal bytes). Checkpoints, moments and metrics are such
+//! files.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +21,7 @@ pub struct TensorFile {
 /// Why bytes are not such a file.
 #[derive(Debug, Error, PartialEq)]
 pub enum TensorFileError {
-    /// Something else, or truncated.
+    /// The file is of another kind, or truncated.
     #[error("not a {name} file: {reason}")]
     NotThisKind {
         /// The kind that was expected.

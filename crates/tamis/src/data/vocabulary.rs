@@ -1,19 +1,19 @@
-//! Names and numbers of features, each given a dense id once.
+//! The vocabulary: interns the names and numbers of features as dense ids.
 //!
-//! A feature is known by a number (svmlight, npz) or a name (everything else). The name `"17"` and the number 17
-//! are the same feature, so a model learned from one format reads another. With hashing (`--hash-bits`) a name
-//! becomes a bucket number first; the first name seen in each bucket is kept, so survivors still have names.
+//! A feature has a number (svmlight, npz) or a name (all other formats). The name `"17"` and the number 17 are the same
+//! feature, so a model learned from one format can read another. With hashing (`--hash-bits`), a name is first mapped
+//! to a bucket; the first name seen in each bucket is kept, so selected features still have names.
 
 use rustc_hash::FxHashMap;
 
 use super::{FeatureId, SparseIndexMap};
 
-/// How a feature is called in the input.
+/// The key of a feature in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FeatureKey<'a> {
-    /// By a number.
+    /// A number.
     Index(u32),
-    /// By a name.
+    /// A name.
     Name(&'a str),
 }
 
@@ -42,13 +42,13 @@ pub fn hash_name(name: &str) -> u64 {
     hash ^ (hash >> 29)
 }
 
-/// What a feature is called, kept per id. Most wide data is numbered: 8 bytes each; names live elsewhere.
+/// The key of each id, in 8 bytes. Names are stored in a separate table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Entry {
     Index(u32),
     /// By a name, at this place of [`Vocabulary::texts`].
     Text(u32),
-    /// Given back; waits to be used again.
+    /// Freed; the id can be reused.
     Free,
 }
 
@@ -56,7 +56,7 @@ enum Entry {
 #[derive(Clone, Debug, PartialEq)]
 enum Text {
     Name(Box<str>),
-    /// A hash bucket, the first name seen in it, and whether another fell there too.
+    /// A hash bucket, the first name seen in it, and whether other names share it.
     Bucket {
         bucket: u32,
         name: Box<str>,
@@ -72,7 +72,7 @@ pub struct Vocabulary {
     entries: Vec<Entry>,
     free: Vec<FeatureId>,
     texts: Vec<Text>,
-    /// Places of `texts` that wait to be used again.
+    /// Free places of `texts`.
     vacant: Vec<u32>,
     name_bytes: usize,
     hash_bits: Option<u32>,
@@ -124,10 +124,10 @@ impl Vocabulary {
         }
     }
 
-    /// Puts ids in the place of numbers, new ones as they come: the fast path of svmlight input.
+    /// Replaces numbers by ids and interns new ones: the fast path of svmlight input.
     ///
-    /// Numbers are looked up many at a time before any is judged: a lookup misses the cache as a rule, and a wrong guess
-    /// whether the feature is new would wait for the miss and throw away those behind it.
+    /// Many numbers are looked up before any result is tested: a lookup usually misses the cache, and a mispredicted
+    /// branch would wait for the miss and discard the lookups after it.
     pub fn intern_indices(&mut self, indices: &mut [u32]) {
         let mut found = [SparseIndexMap::EMPTY; 256];
         for chunk in indices.chunks_mut(found.len()) {
@@ -140,7 +140,7 @@ impl Vocabulary {
         }
     }
 
-    /// The id of a feature, new if need be.
+    /// The id of a feature; a new feature gets a new id.
     pub fn intern(&mut self, key: FeatureKey<'_>) -> FeatureId {
         match (key, self.hash_bits) {
             (FeatureKey::Index(index), None) => self.by_index.get(index).unwrap_or_else(|| self.add_index(index)),
@@ -192,7 +192,7 @@ impl Vocabulary {
         id
     }
 
-    /// Gives an entry an id: one that was given back, or a new one.
+    /// Assigns an id to an entry: a freed one, or a new one.
     fn enter(&mut self, entry: Entry) -> FeatureId {
         match self.free.pop() {
             Some(id) => {
@@ -206,7 +206,7 @@ impl Vocabulary {
         }
     }
 
-    /// Forgets a feature; its id will be given to another.
+    /// Removes a feature; its id can be reused.
     pub fn free(&mut self, id: FeatureId) {
         match std::mem::replace(&mut self.entries[id as usize], Entry::Free) {
             Entry::Index(index) => self.by_index.remove(index),
@@ -251,7 +251,7 @@ impl Vocabulary {
         }
     }
 
-    /// A hash of what a feature is called, the same whatever id it got.
+    /// A hash of the key of a feature, independent of its id.
     pub fn name_hash(&self, id: FeatureId) -> u64 {
         match self.entries[id as usize] {
             Entry::Index(index) => crate::rng::splitmix64(u64::from(index)),
@@ -277,7 +277,7 @@ impl Vocabulary {
         }
     }
 
-    /// The same features with other ids: the one at `order[i]` gets the id i. Ids given back are no features.
+    /// The same features with other ids: the one at `order[i]` gets the id i. Freed ids are not features.
     pub fn reordered(&self, order: &[FeatureId]) -> Self {
         let mut vocabulary = Vocabulary::new(self.hash_bits);
         for &id in order {
@@ -303,7 +303,7 @@ impl Vocabulary {
         (self.entries.iter().map(line).collect(), self.free.clone())
     }
 
-    /// The vocabulary that [`Vocabulary::export`] stored, or `None` if the lines make no sense.
+    /// The vocabulary that [`Vocabulary::export`] stored, or `None` if the lines are invalid.
     pub fn import<'a>(
         hash_bits: Option<u32>,
         lines: impl Iterator<Item = &'a str>,

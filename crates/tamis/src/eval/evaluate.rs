@@ -18,9 +18,9 @@ pub enum EvalError {
     NoLabel { place: String },
     #[error("{place}: label {found} is not a number, and the model predicts numbers")]
     NotANumber { place: String, found: String },
-    #[error("{place}: label {found} is not one the model knows ({known})")]
+    #[error("{place}: label {found} is not a class of the model ({known})")]
     UnknownLabel { place: String, found: String, known: String },
-    #[error("no rows to measure on")]
+    #[error("no rows to evaluate on")]
     NoRows,
 }
 

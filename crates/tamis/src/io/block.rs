@@ -1,10 +1,10 @@
-//! Rows of one block, and where they stand in the input.
+//! A block of rows and its position in the input.
 
 use std::sync::Arc;
 
 use crate::data::{Batch, DuplicateFeature, Label, RawRows, Vocabulary};
 
-/// Rows of one block, and where they stand.
+/// A block of rows and its position.
 #[derive(Debug)]
 pub struct Block {
     /// The rows.
@@ -16,7 +16,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Gives every feature its id: the rows with target 0, their labels, and where they stand.
+    /// Interns all features: returns the rows with target 0, their labels and their positions.
     pub fn intern(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>, BlockPlace), DuplicateFeature> {
         let Block { rows, file, first_line } = self;
         let place = BlockPlace { file, first_line, lines: rows.lines.clone() };
@@ -25,13 +25,13 @@ impl Block {
         Ok((batch, labels, place))
     }
 
-    /// Cuts off the rows from number `at` on and returns them.
+    /// Splits off the rows from number `at` on and returns them.
     pub fn split_off(&mut self, at: usize) -> Block {
         Block { rows: self.rows.split_off(at), file: self.file.clone(), first_line: self.first_line }
     }
 }
 
-/// Where the rows of a block stand.
+/// The positions of the rows of a block.
 #[derive(Clone, Debug)]
 pub struct BlockPlace {
     file: Arc<str>,

@@ -1,4 +1,4 @@
-//! The input side of a stream: files opened one by one, cut into pieces of work, each piece able to parse itself.
+//! Opens sources one after the other and splits them into blocks that can be parsed on any thread.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -20,11 +20,11 @@ use crate::parse::{LineParser, ParseError, parse_lines};
 /// A block parsed, or the reason the stream ends here.
 pub(super) type Outcome = Result<ParsedBlock, ReadError>;
 
-/// Rows of a block, complaints, and where they stand.
+/// The rows of a block, its errors and its position.
 pub(super) struct ParsedBlock {
     pub(super) rows: RawRows,
     pub(super) errors: Vec<ParseError>,
-    /// Bad rows of a columnar file that are to be left out, in words.
+    /// Messages about the malformed rows of a columnar file.
     pub(super) left_out: Vec<String>,
     pub(super) lines: u64,
     pub(super) file: usize,
@@ -54,7 +54,7 @@ fn by_index(parser: impl LineParser + Send + Sync + 'static) -> TextParser {
     })
 }
 
-/// A block of bytes to be parsed, or rows that came parsed.
+/// A block of bytes to parse, or rows that are already parsed.
 pub(super) struct Job {
     file: usize,
     header_lines: u64,
@@ -182,7 +182,7 @@ impl Input {
         Ok(OpenFile::Text { cutter, compression, parser, ahead: Some((block[start..].to_vec(), lines)) })
     }
 
-    /// What the user said, and what the first table of the stream looked like.
+    /// The options of the user, with the schema of the first table of the stream.
     fn column_options(&self) -> SchemaOptions {
         let mut options = self.options.columns.clone();
         options.known = options.known.or(self.known.clone());

@@ -1,4 +1,4 @@
-//! Opening a source and unpacking it. The content's first bytes decide on the compression, the name only warns.
+//! Opens and decompresses sources. The content's first bytes decide on the compression, the name only warns.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -21,13 +21,13 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A source opened and unpacked.
+/// An open, decompressed source.
 pub(super) struct Opened {
     pub reader: Box<dyn Read + Send>,
     pub compression: Compression,
 }
 
-/// Opens a source; `count` grows with the bytes taken from disk.
+/// Opens a source; `count` grows with the bytes read from disk.
 pub(super) fn open(source: &Source, count: Arc<AtomicU64>) -> Result<Opened, ReadError> {
     let raw: Box<dyn Read + Send> = match &source.path {
         None => Box::new(io::stdin()),
@@ -102,7 +102,7 @@ pub(super) fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Resul
     Ok(filled)
 }
 
-/// An error while reading: damaged data if there was compression, else the system's complaint.
+/// An error while reading: damaged data if there was compression, else the error of the system.
 pub(super) fn io_error(source: &Source, compression: Compression, error: io::Error) -> ReadError {
     let file = source.name.clone();
     match compression {
@@ -111,7 +111,7 @@ pub(super) fn io_error(source: &Source, compression: Compression, error: io::Err
     }
 }
 
-/// The source as a file that can be sought in: itself, or an unpacked copy without a name.
+/// The source as a seekable file: itself, or a decompressed copy without a name.
 pub(super) fn seekable(source: &Source, count: Arc<AtomicU64>) -> Result<File, ReadError> {
     let opened = open(source, count)?;
     if let (Some(path), Compression::None) = (&source.path, opened.compression) {

@@ -1,4 +1,4 @@
-//! What can go wrong between a file and its rows.
+//! Errors of reading data.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,11 +21,11 @@ pub enum ReadError {
     Io { file: String, source: io::Error },
     #[error("{file}: the compressed data ends early or is damaged ({source})")]
     Damaged { file: String, source: io::Error },
-    #[error("{file}: named as {named} but its content is not")]
+    #[error("{file}: the extension says {named}, but the content is not {named}")]
     NotCompressed { file: String, named: &'static str },
     #[error("{file}: this build cannot read {compression} files: the cargo feature `compression` is off")]
     CompressionOff { file: String, compression: &'static str },
-    #[error("{file}: cannot tell the format by the name; use {}", names::FORMAT.with(super::Format::ALL.map(super::Format::name).join("|")))]
+    #[error("{file}: the format is not known from the file name; use {}", names::FORMAT.with(super::Format::ALL.map(super::Format::name).join("|")))]
     UnknownFormat { file: String },
     #[error("{}: no data files in this directory (looked for {})", path.display(), super::source::known_extensions())]
     EmptyDirectory { path: PathBuf },
@@ -41,7 +41,7 @@ pub enum ReadError {
     Columnar { file: String, source: ColumnarError },
     #[error("{file}: the file is empty; expected a header line")]
     NoHeader { file: String },
-    #[error("{file}: a line is longer than 1 GiB; is this really a text file of one row a line?")]
+    #[error("{file}: a line is longer than 1 GiB; is this a text file with one row per line?")]
     LongLine { file: String },
     #[error("the matrix cannot be read: {problem}")]
     Matrix { problem: String },

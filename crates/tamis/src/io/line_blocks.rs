@@ -6,8 +6,8 @@ use super::decompress::read_up_to;
 
 /// Bytes of a block. Small enough that its rows are learned before they leave the cache.
 const BLOCK: usize = 1 << 16;
-/// Bytes of a block of a table: what columns look like is judged from the first. Fixed, so that it never depends on
-/// threads or memory.
+/// Bytes of a block of a table. The types of the columns are inferred from the first block, so its size is fixed and
+/// does not depend on threads or memory.
 const TABLE_BLOCK: usize = 1 << 20;
 const LONGEST_LINE: usize = 1 << 30;
 
@@ -20,7 +20,7 @@ pub(super) struct BlockCutter {
     ended: bool,
 }
 
-/// What came of asking for a block.
+/// The result of a request for a block.
 pub(super) enum NextBlock {
     Block(Vec<u8>),
     End,

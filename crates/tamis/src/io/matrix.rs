@@ -1,4 +1,4 @@
-//! A matrix in memory as a stream of rows: dense, or compressed sparse rows. Nothing is copied but the block in hand.
+//! A matrix in memory as a stream of rows: dense, or compressed sparse rows. Only the current block is copied.
 //!
 //! Column `j` is feature `j + 1`, as in the svmlight file of the same matrix, or has a name. So a matrix gives the same
 //! model, bit for bit, as its file.
@@ -31,7 +31,7 @@ pub struct Dense<'a, V> {
 }
 
 impl<'a, V> Dense<'a, V> {
-    /// A matrix of so many columns.
+    /// A matrix with `columns` columns.
     pub fn new(cells: &'a [V], rows: usize, columns: usize) -> Result<Self, ReadError> {
         match rows.checked_mul(columns) == Some(cells.len()) {
             true => Ok(Dense { cells, rows, columns }),
@@ -66,7 +66,7 @@ pub struct Csr<'a, I, V> {
 }
 
 impl<'a, I: Copy + Into<i64>, V> Csr<'a, I, V> {
-    /// A matrix of so many columns; the shape of its arrays is checked here, their content as rows are read.
+    /// A matrix with `columns` columns; the shape of its arrays is checked here, their content as rows are read.
     pub fn new(offsets: &'a [I], places: &'a [I], values: &'a [V], columns: usize) -> Result<Self, ReadError> {
         let ends = offsets.first().zip(offsets.last()).map(|(&first, &last)| (first.into(), last.into()));
         let fits = |last: i64| usize::try_from(last).is_ok_and(|last| last <= values.len() && last <= places.len());
@@ -92,7 +92,7 @@ impl<I: Copy + Into<i64>, V: Copy + Into<f64>> Matrix for Csr<'_, I, V> {
     fn visit(&self, row: usize, mut see: impl FnMut(usize, f64)) {
         let [start, end] = [self.offsets[row], self.offsets[row + 1]].map(|at| at.into() as usize);
         for (&place, &value) in self.places[start..end].iter().zip(&self.values[start..end]) {
-            // A negative place becomes a huge one, and is told as such.
+            // A negative index becomes a huge one, and is reported as such.
             see(place.into() as usize, value.into());
         }
     }
@@ -118,7 +118,7 @@ impl Labels<'_> {
         }
     }
 
-    /// What is wrong with the labels of so many rows.
+    /// Why the labels do not fit a matrix with `rows` rows.
     fn problem(&self, rows: usize) -> Option<String> {
         let (length, bad) = match self {
             Labels::None => return None,
@@ -228,8 +228,8 @@ fn bad_shape(problem: String) -> ReadError {
 mod tests {
     use super::*;
 
-    /// The rows a source hands on, as text.
-    fn told(source: &mut impl RowSource) -> Vec<String> {
+    /// The rows of a source, as text.
+    fn rows_as_text(source: &mut impl RowSource) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(block) = source.next_block().unwrap() {
             for row in 0..block.rows.len() {
@@ -250,8 +250,8 @@ mod tests {
         let dense = Dense::new(&cells, 2, 3).unwrap();
         let sparse = Csr::new(&[0_i32, 1, 3], &[1, 0, 2], &[2.0_f32, 0.5, -1.0], 3).unwrap();
         let expected = ["yes 1 Index(2)=2", "no 1 Index(1)=0.5 Index(3)=-1"];
-        assert_eq!(told(&mut MatrixRows::new(dense, labels, None, None).unwrap()), expected);
-        assert_eq!(told(&mut MatrixRows::new(sparse, labels, None, None).unwrap()), expected);
+        assert_eq!(rows_as_text(&mut MatrixRows::new(dense, labels, None, None).unwrap()), expected);
+        assert_eq!(rows_as_text(&mut MatrixRows::new(sparse, labels, None, None).unwrap()), expected);
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
         let names = ["a".to_string(), "7".to_string()];
         let dense = Dense::new(&[1.0, 2.0, 0.0, 3.0], 2, 2).unwrap();
         let mut rows = MatrixRows::new(dense, Labels::Numbers(&[5.0, 6.0]), Some(&[1.0, 0.5]), Some(&names)).unwrap();
-        assert_eq!(told(&mut rows), ["5 1 Name(\"a\")=1 Index(7)=2", "6 0.5 Index(7)=3"]);
+        assert_eq!(rows_as_text(&mut rows), ["5 1 Name(\"a\")=1 Index(7)=2", "6 0.5 Index(7)=3"]);
     }
 
     #[test]
@@ -272,10 +272,10 @@ mod tests {
 
     #[test]
     fn complaints_say_where() {
-        let told = |made: Result<_, ReadError>| made.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(told(Dense::new(&[1.0; 5], 2, 3).map(drop)).contains("5 cells where 2 × 3 were expected"));
-        assert!(told(Csr::new(&[0_i64, 9], &[0], &[1.0], 3).map(drop)).contains("do not fit"));
-        assert!(told(Csr::new(&[0_i64, 1, 0], &[0], &[1.0], 3).map(drop)).contains("do not fit"));
+        let message = |made: Result<_, ReadError>| made.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message(Dense::new(&[1.0; 5], 2, 3).map(drop)).contains("5 cells where 2 × 3 were expected"));
+        assert!(message(Csr::new(&[0_i64, 9], &[0], &[1.0], 3).map(drop)).contains("do not fit"));
+        assert!(message(Csr::new(&[0_i64, 1, 0], &[0], &[1.0], 3).map(drop)).contains("do not fit"));
         let rows = |matrix: Csr<'static, i64, f64>, labels, weights| {
             let mut rows = MatrixRows::new(matrix, labels, weights, None)?;
             while rows.next_block()?.is_some() {}
@@ -283,16 +283,16 @@ mod tests {
         };
         let csr = |places: &'static [i64], values: &'static [f64]| Csr::new(&[0, 2], places, values, 3).unwrap();
         let good = || csr(&[0, 2], &[1.0, 2.0]);
-        assert_eq!(told(rows(good(), Labels::None, None)), "");
+        assert_eq!(message(rows(good(), Labels::None, None)), "");
         for places in [&[0, 3], &[-1, 2], &[2, 1], &[1, 1]] {
-            assert!(told(rows(csr(places, &[1.0, 2.0]), Labels::None, None)).starts_with("row 0: column"));
+            assert!(message(rows(csr(places, &[1.0, 2.0]), Labels::None, None)).starts_with("row 0: column"));
         }
         assert_eq!(
-            told(rows(csr(&[0, 2], &[1.0, f64::NAN]), Labels::None, None)),
+            message(rows(csr(&[0, 2], &[1.0, f64::NAN]), Labels::None, None)),
             "row 0: the value NaN in column 2 is not finite"
         );
-        assert!(told(rows(good(), Labels::Numbers(&[1.0, 2.0]), None)).contains("2 labels for 1 rows"));
-        assert!(told(rows(good(), Labels::Classes(&[1], &[Label::Number(1.0)]), None)).contains("label of row 0"));
-        assert!(told(rows(good(), Labels::None, Some(&[-1.0]))).contains("row 0: the weight -1 is not"));
+        assert!(message(rows(good(), Labels::Numbers(&[1.0, 2.0]), None)).contains("2 labels for 1 rows"));
+        assert!(message(rows(good(), Labels::Classes(&[1], &[Label::Number(1.0)]), None)).contains("label of row 0"));
+        assert!(message(rows(good(), Labels::None, Some(&[-1.0]))).contains("row 0: the weight -1 is not"));
     }
 }

@@ -1,4 +1,4 @@
-//! How much memory may be used unless the caller says otherwise.
+//! The default memory limit.
 
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
@@ -10,7 +10,7 @@ pub fn memory_of_this_machine() -> u64 {
     half_of(system.map_or(0, |system| system.total_memory()), limits.map(|limits| limits.total_memory))
 }
 
-/// Half of the least of what is known; 0 is a total that could not be found.
+/// Half of the smallest known limit; 0 stands for an unknown one.
 fn half_of(total: u64, limit: Option<u64>) -> u64 {
     let known = limit.into_iter().chain([total]).filter(|bytes| *bytes > 0);
     known.min().unwrap_or(4 << 30) / 2

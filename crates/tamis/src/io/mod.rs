@@ -1,7 +1,8 @@
-//! From files to rows: what to open, how to decompress it, and where a bad line stands.
+//! Input: opening and decompressing sources, and reading them as one stream of rows.
 //!
-//! [`expand`] turns what the user typed into [`Source`]s; a [`RowStream`] reads them as one stream, parsing blocks on
-//! several threads and handing them on in order; [`MatrixRows`] does so for a matrix in memory. Both are a [`RowSource`].
+//! [`expand`] turns names, directories and patterns into [`Source`]s. A [`RowStream`] reads them as one stream: it
+//! parses blocks on several threads and returns them in order. [`MatrixRows`] does the same for a matrix in memory.
+//! Both implement [`RowSource`].
 
 mod block;
 mod block_source;

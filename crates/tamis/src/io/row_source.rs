@@ -1,4 +1,4 @@
-//! Where rows come from, whatever that is: files, or what is in memory already.
+//! The trait of all sources of rows: files, matrices and tables in memory.
 
 use super::{Block, ReadError, RowStream};
 use crate::parse::schema::ModelSchema;
@@ -8,25 +8,25 @@ pub trait RowSource {
     /// The next block, in order, or `None` at the end.
     fn next_block(&mut self) -> Result<Option<Block>, ReadError>;
 
-    /// What it is called in messages.
+    /// The name in messages.
     fn name(&self) -> String;
 
-    /// The roles of the columns, if a table is read.
+    /// The schema, if a table is read.
     fn columns(&self) -> Option<ModelSchema> {
         None
     }
 
-    /// Bytes taken from disk so far.
+    /// Bytes read from disk so far.
     fn bytes_read(&self) -> u64 {
         0
     }
 
-    /// Bad rows left out so far.
+    /// The number of malformed rows skipped so far.
     fn skipped(&self) -> u64 {
         0
     }
 
-    /// The first few complaints about rows left out.
+    /// The first few messages about skipped rows.
     fn first_skipped(&self) -> &[String] {
         &[]
     }

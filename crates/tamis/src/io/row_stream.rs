@@ -1,8 +1,9 @@
-//! Many files as one stream of parsed blocks, parsed on several threads, handed on in order.
+//! Many files as one stream of blocks, parsed on several threads and returned in order.
 //!
-//! Whoever is free takes the next block: the input is behind one lock (reading and unpacking are cheap next to
-//! parsing), finished blocks wait in a map until their turn. The consumer parses too when its next block is not ready,
-//! so two threads mean two busy cores. With one thread the consumer does everything. The rows are the same either way.
+//! A free thread takes the next block. The input is behind one lock, since reading and decompressing are cheap next to
+//! parsing. Parsed blocks are stored in a map until their turn. The consumer also parses while its next block is not
+//! ready, so two threads keep two cores busy. With one thread the consumer does everything. The rows are the same in
+//! all cases.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,15 +18,15 @@ use crate::parse::schema::{ModelSchema, SchemaOptions};
 /// How to read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Schema of tables, and missing values.
+    /// The schema of tables, and missing values.
     pub columns: SchemaOptions,
     /// Whether svmlight indices start at 0.
     pub zero_based: bool,
-    /// Whether bad lines are counted and left out instead of ending the stream.
+    /// Whether malformed lines are skipped and counted instead of ending the stream.
     pub skip_bad: bool,
     /// Threads that parse, the consumer included; 0 counts as 1.
     pub threads: usize,
-    /// The rows to hand on: those that every choice takes.
+    /// Filters: a row is returned if all of them contain it.
     pub rows: Vec<RowFilter>,
 }
 
@@ -41,7 +42,7 @@ pub struct RowStream {
     first_skipped: Vec<String>,
     skip_bad: bool,
     choices: Vec<RowFilter>,
-    /// Rows of the stream so far, chosen or not.
+    /// The number of rows of the stream so far, filtered out or not.
     rows: u64,
 }
 
@@ -60,12 +61,12 @@ struct Finished {
     consumed: u64,
     end: Option<u64>,
     stop: bool,
-    /// Threads that wait for a change: nobody is woken where nobody sleeps.
+    /// The number of waiting threads; without any, none is notified.
     waiting: usize,
 }
 
-/// Blocks that may be taken ahead of the consumer. A thread that ran so far ahead sleeps until half are consumed: seldom
-/// enough that two cores stay busy (measured: 8 blocks take a tenth more time).
+/// The largest number of blocks ahead of the consumer. A thread at this limit sleeps until half of them are consumed,
+/// which is rare enough that two cores stay busy (measured: a limit of 8 blocks takes a tenth more time).
 const AHEAD: u64 = 32;
 
 impl RowStream {
@@ -97,8 +98,8 @@ impl RowStream {
         }
     }
 
-    /// The next block, in order, or `None` at the end. Blocks of which no row is chosen are passed over: how the input
-    /// is cut leaves no trace.
+    /// The next block, in order, or `None` at the end. Blocks without selected rows are skipped, so that the result
+    /// does not depend on how the input is split.
     pub fn next_block(&mut self) -> Result<Option<Block>, ReadError> {
         if self.choices.is_empty() {
             return self.next_whole_block();
@@ -149,13 +150,14 @@ impl RowStream {
         self.first_skipped.extend(block.left_out.into_iter().take(room));
         for error in block.errors {
             let line = first_line + u64::from(error.line);
-            let told = ReadError::Line { file: file.to_string(), line, column: error.column, problem: error.problem };
+            let complaint =
+                ReadError::Line { file: file.to_string(), line, column: error.column, problem: error.problem };
             if !self.skip_bad {
-                return Err(told);
+                return Err(complaint);
             }
             self.skipped += 1;
             if self.first_skipped.len() < 5 {
-                self.first_skipped.push(told.to_string());
+                self.first_skipped.push(complaint.to_string());
             }
         }
         Ok(Block { rows: block.rows, file, first_line })
@@ -166,17 +168,17 @@ impl RowStream {
         self.names.join(", ")
     }
 
-    /// Bad lines left out so far.
+    /// The number of malformed lines skipped so far.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// The first few complaints about lines left out.
+    /// The first few messages about skipped lines.
     pub fn first_skipped(&self) -> &[String] {
         &self.first_skipped
     }
 
-    /// Bytes taken from disk so far.
+    /// Bytes read from disk so far.
     pub fn bytes_read(&self) -> u64 {
         self.shared.bytes.load(Ordering::Relaxed)
     }
@@ -214,7 +216,7 @@ impl Shared {
         finished
     }
 
-    /// Wakes whoever waits for a change.
+    /// Wakes the waiting threads.
     fn wake(&self, finished: MutexGuard<'_, Finished>) {
         if finished.waiting > 0 {
             drop(finished);
@@ -222,7 +224,7 @@ impl Shared {
         }
     }
 
-    /// Takes a block, parses it, puts it in its place. False when there is nothing left to do.
+    /// Takes a block, parses it and stores it. Returns false at the end of the input.
     fn work(&self, wait_for_room: bool) -> bool {
         let mut finished = self.finished();
         while wait_for_room && !finished.stop && finished.end.is_none() && finished.taken >= finished.consumed + AHEAD {

@@ -1,4 +1,4 @@
-//! What the user typed, turned into files to open: names, directories, patterns, `-` for standard input.
+//! Sources: file names, directories, patterns, and `-` for standard input.
 
 use std::path::{Path, PathBuf};
 
@@ -92,13 +92,13 @@ impl Compression {
 /// A file, or standard input, and how to read it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// What it is called in messages.
+    /// The name in messages.
     pub name: String,
     /// Where it is; `None` is standard input.
     pub path: Option<PathBuf>,
-    /// What it holds.
+    /// The format.
     pub format: Format,
-    /// What its name says of compression (its content decides).
+    /// The compression by the extension (the content decides).
     pub compression: Compression,
 }
 
@@ -111,7 +111,7 @@ pub fn recognise(path: &Path) -> (Option<Format>, Compression) {
     }
 }
 
-/// All files meant by `inputs`, in order: directories and patterns sorted by name.
+/// All files of `inputs`, in order: directories and patterns sorted by name.
 pub fn expand(inputs: &[String], format: Option<Format>) -> Result<Vec<Source>, ReadError> {
     let mut sources = Vec::new();
     for input in inputs {
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn names_tell_format_and_compression() {
-        let told = |name: &str| recognise(Path::new(name));
-        assert_eq!(told("a/b.svm"), (Some(Format::Svmlight), Compression::None));
-        assert_eq!(told("b.tar.CSV.gz"), (Some(Format::Csv), Compression::Gzip));
-        assert_eq!(told("x.jsonl.zst"), (Some(Format::JsonLines), Compression::Zstd));
-        assert_eq!(told("x.txt"), (None, Compression::None));
-        assert_eq!(told("gz"), (None, Compression::None));
+        let recognised = |name: &str| recognise(Path::new(name));
+        assert_eq!(recognised("a/b.svm"), (Some(Format::Svmlight), Compression::None));
+        assert_eq!(recognised("b.tar.CSV.gz"), (Some(Format::Csv), Compression::Gzip));
+        assert_eq!(recognised("x.jsonl.zst"), (Some(Format::JsonLines), Compression::Zstd));
+        assert_eq!(recognised("x.txt"), (None, Compression::None));
+        assert_eq!(recognised("gz"), (None, Compression::None));
     }
 
     #[test]

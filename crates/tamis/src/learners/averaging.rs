@@ -1,4 +1,4 @@
-//! The mean of a learner's weights over all steps, kept lazily.
+//! Averaged weights: the mean over all steps, updated lazily.
 //!
 //! Source: Langford et al. 2009, Theorem 1.2: ŵ = (w₀ + w₁ + … + w_T)/(T + 1), w₀ = 0. A weight that rests adds
 //! the sum of its path in one go; for a shrinking weight that sum needs the clock at each step, so the clock's last
@@ -8,7 +8,7 @@
 use crate::data::{State, StateError, ToF64s};
 use crate::prox::ClockHistory;
 
-/// Steps between two full sweeps.
+/// Steps between two sweeps over all weights.
 pub const EPOCH: u64 = 1 << 14;
 
 /// A weight's sum so far, and the first step after which its value is not in the sum yet.
@@ -33,7 +33,7 @@ impl ToF64s for AveragedCell {
 /// Running means of all weights and the intercept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AveragedWeights {
-    /// One a weight.
+    /// One sum per weight.
     pub cells: Vec<AveragedCell>,
     /// Σ of the intercept.
     pub bias_sum: f64,

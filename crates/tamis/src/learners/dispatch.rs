@@ -1,4 +1,4 @@
-//! Any learner, made from a recipe: one choice at the door, static calls inside.
+//! Dispatch from a recipe to a learner: one match at the outside, static calls inside.
 
 use super::baselines::{ProjectedSgd, StochasticAdmm, TopKArow, TopKSgd};
 use super::{DualAveraging, Ftrl, LazySgd, Learner, Step};
@@ -78,7 +78,7 @@ learners! {
     ProjectedSgd(ProjectedSgd),
 }
 
-/// What follows each step of descent.
+/// The proximal operator after each gradient step.
 enum Shrinkage {
     NoProx,
     TruncatedL1(TruncatedL1),
@@ -87,7 +87,7 @@ enum Shrinkage {
 }
 
 impl AnyLearner {
-    /// The learner a recipe asks for. The recipe must have passed [`Recipe::check`].
+    /// The learner of a recipe. The recipe must have passed [`Recipe::check`].
     pub fn new(recipe: &Recipe, loss: AnyLoss) -> Self {
         let k = recipe.k.unwrap_or(usize::MAX);
         let intercept = recipe.intercept;
@@ -162,7 +162,7 @@ impl AnyLearner {
     }
 }
 
-/// One rate for all weights.
+/// A step size that is the same for all weights.
 fn schedule(steps: Steps) -> Schedule {
     let power = match steps.schedule {
         ScheduleKind::Constant => 0.0,

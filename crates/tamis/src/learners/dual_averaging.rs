@@ -1,7 +1,7 @@
 //! `rda`: regularised dual averaging.
 //!
-//! Source: Xiao, *Dual Averaging Methods for Regularized Stochastic Learning and Online Optimization* (JMLR 11, 2010), as
-//! stated in Ma & Zheng 2016, eq. (18) and below; elastic-net form as in Sun et al. 2018, section 5.1.
+//! Source: Xiao, *Dual Averaging Methods for Regularized Stochastic Learning and Online Optimization* (JMLR 11, 2010),
+//! as stated in Ma & Zheng 2016, eq. (18) and below; elastic-net form as in Sun et al. 2018, section 5.1.
 //!
 //! After t steps with gradient sum G_t, per weight:
 //! ```text
@@ -14,14 +14,14 @@
 //! |---|---|---|---|
 //! | λ₁ | `l1` | 1e-4 | ours |
 //! | λ₂ | `l2` | 0 | Ma & Zheng 2016: plain L1 |
-//! | γ | `gamma` | 2, more for numbers (`train::steps`) | ours, on scaled rows; 5000 in Ma & Zheng 2016, on columns of unit variance |
+//! | γ | `gamma` | 2, larger for regression (`online/initial_step.rs`) | ours, on scaled rows; 5000 in Ma & Zheng 2016, on columns of unit variance |
 //! | ρ | `rho` | 0 | ours; 0.005 in Ma & Zheng 2016 |
 //!
 //! Departures: the printed average ḡ_t = (t−1)/t·g_{t−1} + g_t/t must read ḡ_{t−1}, and the printed "equivalent"
-//! T(ḡ, λ) drops the factor √t/γ (E10). The intercept takes part without λ.
+//! T(ḡ, λ) drops the factor √t/γ (E10). The intercept is not penalised.
 //!
-//! Cost: O(non-zeros) a step. The state is the gradient sum alone: a weight is a function of it and of t, so absent
-//! features need no settling. Memory: 8 bytes a feature seen.
+//! Cost: O(non-zeros) per step. The state is the gradient sum alone: a weight is a function of it and of t, so absent
+//! features need no update. Memory: 8 bytes per feature seen.
 
 use super::{Learner, Step};
 use crate::data::{Example, FeatureId, Row, State, StateError};
@@ -43,12 +43,12 @@ pub struct DualAveraging {
 }
 
 impl DualAveraging {
-    /// A learner that knows nothing yet.
+    /// A new learner.
     pub fn new(loss: AnyLoss, l1: f64, l2: f64, gamma: f64, rho: f64, intercept: bool) -> Self {
         DualAveraging { loss, l1, l2, gamma, rho, intercept, sums: Vec::new(), bias_sum: 0.0, steps: 0 }
     }
 
-    /// λ_t and the factor before the thresholded mean gradient, for now.
+    /// λ_t and the factor of the thresholded mean gradient at the current step.
     fn terms(&self) -> (f64, f64, f64) {
         let t = self.steps.max(1) as f64;
         let pull = self.gamma / t.sqrt();

@@ -1,4 +1,4 @@
-//! `ftrl`: follow the regularised leader, proximal form, with a rate of its own for each weight.
+//! `ftrl`: follow the regularised leader, proximal form, with a step size for each weight.
 //!
 //! Source: McMahan et al., *Ad Click Prediction: a View from the Trenches* (KDD 2013), Algorithm 1.
 //!
@@ -16,10 +16,11 @@
 //! | λ₁ | `l1` | 3 | ours, as α: the sparsest within a standard error of the best |
 //! | λ₂ | `l2` | 0 | ours |
 //!
-//! Departures: √n is kept in place of n (one root a touch instead of two). The intercept is an ordinary weight with
-//! λ₁ = λ₂ = 0. λ₁ acts on *sums* of gradients, so its effect fades as 1/rows, unlike the λ of the other learners.
+//! Departures: √n is stored instead of n (one square root per update instead of two). The intercept is an ordinary
+//! weight with λ₁ = λ₂ = 0. λ₁ acts on *sums* of gradients, so its effect fades as 1/rows, unlike the λ of the other
+//! learners.
 //!
-//! Cost: O(non-zeros) a step. Memory: 16 bytes a feature seen; a weight of zero keeps its evidence.
+//! Cost: O(non-zeros) per step. Memory: 16 bytes per feature seen; a weight of zero keeps its z and n.
 
 use super::averaging::{AveragedCell, AveragedWeights};
 use super::{Learner, Step};
@@ -37,11 +38,11 @@ pub struct Ftrl {
     bias: Cell,
     steps: u64,
     mean: Option<AveragedWeights>,
-    /// The weights of the row in hand, so that they are worked out once.
+    /// The weights of the current row, so that they are computed once.
     row_weights: Vec<f64>,
 }
 
-/// The four numbers of the source.
+/// The four parameters of the source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Params {
     inverse_alpha: f64,
@@ -84,7 +85,7 @@ impl Cell {
 }
 
 impl Ftrl {
-    /// A learner that knows nothing yet.
+    /// A new learner.
     pub fn new(loss: AnyLoss, alpha: f64, beta: f64, l1: f64, l2: f64, intercept: bool, average: bool) -> Self {
         Ftrl {
             loss,
@@ -106,7 +107,7 @@ impl Ftrl {
         self.bias.weight(&self.free_params())
     }
 
-    /// A weight rests between touches, so its sum grows by weight × steps.
+    /// A weight does not change between updates, so its sum grows by weight × steps.
     fn average_row(&mut self, row: Row<'_>) {
         let Some(mean) = &mut self.mean else { return };
         mean.cells.resize(self.cells.len(), AveragedCell { sum: 0.0, since: (self.steps + 1) as f64 });
@@ -129,7 +130,7 @@ impl Learner for Ftrl {
         if let Some(&largest) = row.ids.iter().max() {
             self.cells.resize(self.cells.len().max(largest as usize + 1), Cell::default());
         }
-        let told = self.mean.is_some().then(|| self.margin(row));
+        let averaged = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
         let bias = self.last_bias();
         let mut margin = bias;
@@ -154,7 +155,7 @@ impl Learner for Ftrl {
         if let Some(mean) = &mut self.mean {
             mean.bias_sum += last_bias;
         }
-        let margin = told.unwrap_or(margin);
+        let margin = averaged.unwrap_or(margin);
         Step { margin, loss: self.loss.value(margin, example.target) * example.weight }
     }
 
@@ -200,7 +201,7 @@ impl Learner for Ftrl {
         self.cells.capacity() * std::mem::size_of::<Cell>() + mean
     }
 
-    /// Most weights are zero, and that is seen without a division.
+    /// Most weights are zero, which is found without a division.
     fn nonzeros(&self) -> usize {
         let may_weigh = |cell: &Cell| self.mean.is_some() || cell.z.abs() > self.params.l1;
         (0..).zip(&self.cells).filter(|&(id, cell)| may_weigh(cell) && self.weight(id) != 0.0).count()

@@ -1,4 +1,4 @@
-//! Stochastic gradient descent with shrinkage: the engine of `sgd`, `truncated-gradient`, `rounding` and `fobos`.
+//! Stochastic gradient descent with a lazy proximal operator: `sgd`, `truncated-gradient`, `rounding` and `fobos`.
 //!
 //! Sources: Langford et al. 2009, *Sparse Online Learning via Truncated Gradient* (JMLR 10), eq. (1)–(3) and
 //! section 3; Ma & Zheng 2016, *Stabilized Sparse Online Learning for Sparse Data* (JMLR 18), Algorithm 1; Duchi &
@@ -9,26 +9,26 @@
 //! ```text
 //! f = b + w·x                    predict
 //! g = c·ℓ'(f, y)                 slope
-//! w ← w − η g x,  b ← b − η g    step; the intercept is never shrunk (`auto` first carries w: see [`crate::step_size`])
-//! w ← shrink(w)                  every K steps, by the sum of the η since the last time
+//! w ← w − η g x,  b ← b − η g    step; the intercept is never shrunk (`auto` first rescales w: see [`crate::step_size`])
+//! w ← prox(w)                    every K steps, with the sum of the η since the last time
 //! ```
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | η | [`StepSize`] | `auto` from 0.5; `inverse-sqrt` from 1 for `fobos`, shorter for numbers (`train::steps`) | ours; Duchi & Singer 2009 as in Ma & Zheng 2016, section 6.2 |
+//! | η | [`StepSize`] | `auto` from 0.5; `inverse-sqrt` from 1 for `fobos`, smaller for regression (`online/initial_step.rs`) | ours; Duchi & Singer 2009 as in Ma & Zheng 2016, section 6.2 |
 //! | g | [`crate::prox::TruncatedL1::gravity`] | 1e-4 | ours, on scaled rows |
 //! | θ | [`crate::prox::TruncatedL1::threshold`] | ∞; 0.01 for `rounding` | Langford et al. 2009: the L1 limit; ours |
 //! | K | [`crate::prox::TruncatedL1::period`] | 1 | ours: smooth, and free when lazy; 5 in Ma & Zheng 2016, open in Langford et al. 2009 |
 //! | λ₁, λ₂ | [`crate::prox::ElasticNetProx`] | 1e-4, 0 | ours |
 //!
-//! Departures. The shrink amount is g times the *sum* of the rates since the last event (E11), so a falling rate shrinks
-//! less later. E13 and E14 correct signs. Algorithm 1 of Langford et al. 2009 shrinks before it predicts, eq. (3) after
-//! the step (E40); we follow eq. (3). Section 3 of Langford et al. 2009 applies ⌊(i−τ)/K⌋ events at a touch, counted
-//! from the feature's own first appearance; ours are the events of the global clock, which is exactly eq. (3) on all
-//! weights (E15, E41).
+//! Departures. The amount of shrinkage is g times the *sum* of the step sizes since the last event (E11), so decreasing
+//! steps shrink less later. E13 and E14 correct signs. Algorithm 1 of Langford et al. 2009 shrinks before it predicts,
+//! eq. (3) after the step (E40); we follow eq. (3). Section 3 of Langford et al. 2009 applies ⌊(i−τ)/K⌋ events at an
+//! update, counted from the feature's own first appearance; ours are the events of the global clock, which is exactly
+//! eq. (3) on all weights (E15, E41).
 //!
-//! Cost: O(non-zeros) a step; absent features are not touched, what they owe is settled when they return. Memory:
-//! 8 bytes a weight, 8 to 24 for the mark, 16 for an adaptive rate.
+//! Cost: O(non-zeros) per step; absent features are not touched, their pending shrinkage is applied when they occur
+//! again. Memory: 8 bytes per weight, 8 to 24 for its timestamp, 16 for an adaptive step size.
 
 use super::averaging::{AveragedCell, AveragedWeights, EPOCH};
 use super::{Learner, Step};
@@ -37,7 +37,7 @@ use crate::loss::{AnyLoss, Loss};
 use crate::prox::LazyProx;
 use crate::step_size::StepSize;
 
-/// Gradient descent with a shrink rule and a rate.
+/// Gradient descent with a proximal operator and a step size.
 #[derive(Clone, Debug)]
 pub struct LazySgd<S: LazyProx, R: StepSize, L: Loss = AnyLoss> {
     loss: L,
@@ -51,7 +51,7 @@ pub struct LazySgd<S: LazyProx, R: StepSize, L: Loss = AnyLoss> {
     mean: Option<AveragedWeights>,
 }
 
-/// A weight, the clock when it was last settled, and what its rate remembers.
+/// A weight, its timestamp, and the state of its step size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Cell<M, C, L = ()> {
     weight: f64,
@@ -78,7 +78,7 @@ impl<M: ToF64s, C: ToF64s, L: Default> ToF64s for Cell<M, C, L> {
 }
 
 impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
-    /// A learner that knows nothing yet. With `average`, its weights are the means of Theorem 1.2.
+    /// A new learner. With `average`, its weights are the means of Theorem 1.2.
     pub fn new(loss: L, rate: R, shrink: S, intercept: bool, average: bool) -> Self {
         LazySgd {
             loss,
@@ -93,8 +93,8 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
         }
     }
 
-    /// Makes room for so many cells. Cells with a line of their own cannot grow in place but are copied: seldom, since
-    /// there is room for four times as many each time (memory that was never written is none).
+    /// Reserves space for cells. Aligned cells cannot grow in place and are copied; this is rare, because the capacity
+    /// grows by a factor of four each time (memory that was never written is not used).
     fn grow(&mut self, span: usize) {
         if span > self.cells.capacity() {
             let room = span.max(4 * self.cells.capacity());
@@ -107,7 +107,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
         self.shrink.apply_pending(cell.weight, &cell.mark, self.rate.factor(&cell.rate))
     }
 
-    /// Settles the row's weights; returns the margin and ‖x/s‖² (with the intercept's 1).
+    /// Applies pending shrinkage to the row's weights; returns the margin and ‖x/s‖² (with the intercept's 1).
     fn settle_row(&mut self, row: Row<'_>) -> (f64, f64) {
         let now = self.shrink.timestamp();
         let (mut margin, mut norm) = (self.bias, 1.0);
@@ -136,7 +136,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
         }
     }
 
-    /// Adds to the means what the row's weights were since they were last touched.
+    /// Adds the values of the row's weights since their last update to the means.
     fn average_row(&mut self, row: Row<'_>) {
         let Some(mean) = &mut self.mean else { return };
         mean.cells.resize(self.cells.len(), AveragedCell { sum: 0.0, since: (self.steps + 1) as f64 });
@@ -149,7 +149,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
         }
     }
 
-    /// After the step: the clock, the means, and now and then a sweep over all weights.
+    /// After the step: advances the clock and the means, and sometimes sweeps over all weights.
     fn advance(&mut self, h: f64) {
         self.steps += 1;
         self.shrink.advance(h);
@@ -163,7 +163,8 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
         }
     }
 
-    /// Settles every weight and starts the clock and the readings again. Depends on the step only, never on batches.
+    /// Applies pending shrinkage to every weight and resets the clock and its history. Depends on the step only, not on
+    /// batches.
     fn sweep(&mut self) {
         if let Some(mean) = &mut self.mean {
             for (cell, mean_cell) in self.cells.iter().zip(&mut mean.cells) {
@@ -182,7 +183,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
         self.cells.iter_mut().for_each(|cell| cell.mark = now);
     }
 
-    /// What the last weight is multiplied with before it meets a value; a mean is what it is.
+    /// The factor of the last weight before a new value is used; means are not rescaled.
     fn rescale_weight(&self, id: FeatureId, value: f64) -> f64 {
         match (&self.mean, self.cells.get(id as usize)) {
             (None, Some(cell)) => self.rate.rescale_weight(&cell.rate, value),
@@ -207,7 +208,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
         if let Some(&largest) = row.ids.iter().max() {
             self.grow(largest as usize + 1);
         }
-        let told = self.mean.is_some().then(|| self.margin(row));
+        let averaged = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
         let (margin, norm) = self.settle_row(row);
         let slope = self.loss.slope(margin, example.target) * example.weight;
@@ -216,7 +217,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
             self.descend(row, slope, h, norm);
         }
         self.advance(h);
-        let margin = told.unwrap_or(margin);
+        let margin = averaged.unwrap_or(margin);
         Step { margin, loss: self.loss.value(margin, example.target) * example.weight }
     }
 

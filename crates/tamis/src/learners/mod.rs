@@ -1,7 +1,8 @@
-//! Learners: one example at a time, from rows to weights.
+//! Online learners: linear models updated one example at a time.
 //!
-//! Every learner keeps the laws of [`Learner`]; `tamis-testkit` checks them all on each, beside a naive version of the
-//! same algorithm. Learners never fail and never do I/O: what reaches them is finite, what they did is in their state.
+//! Every learner satisfies the contract of [`Learner`]; `tamis-testkit` checks it, and compares each learner with a
+//! naive version of the same algorithm. Learners do not fail and do no I/O: their input is finite, and all results are
+//! in their state.
 //!
 //! | file | methods |
 //! |---|---|
@@ -29,10 +30,10 @@ pub use lazy_sgd::LazySgd;
 
 use crate::data::{Example, FeatureId, Row, State, StateError};
 
-/// What one example showed before the learner changed: progressive validation without a second pass.
+/// Prediction and loss of an example before the learner was updated, for progressive validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The prediction made before learning.
+    /// The prediction before the update.
     pub margin: f64,
     /// Its loss, times the example's weight.
     pub loss: f64,
@@ -40,16 +41,16 @@ pub struct Step {
 
 /// Learns a linear model from a stream.
 ///
-/// Laws, for any stream: the model does not depend on batches; predicting changes nothing; the state written by
-/// [`Learner::save`] and read by [`Learner::load`] goes on bit for bit; memory grows with the features seen.
+/// Contract, for any stream: the model does not depend on batches; predicting changes nothing; after [`Learner::save`]
+/// and [`Learner::load`], training continues bit for bit; memory grows with the features seen.
 pub trait Learner {
-    /// b + w·x with all shrinkage that is owed. Changes nothing.
+    /// b + w·x with all pending shrinkage applied. Changes nothing.
     fn margin(&self, row: Row<'_>) -> f64;
 
     /// Predicts, then learns. The target is a number or one of the loss's class codes.
     fn learn(&mut self, example: Example<'_>) -> Step;
 
-    /// Learns many examples, and shows each with what it showed before the learner changed.
+    /// Learns many examples and calls back with each [`Step`].
     fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, mut seen: impl FnMut(Example<'a>, Step)) {
         let mut examples = examples.peekable();
         let ids = |example: Option<&Example<'a>>| example.map_or(&[][..], |example| example.row.ids);
@@ -61,7 +62,7 @@ pub trait Learner {
         }
     }
 
-    /// Asks for the memory a row of these features will need, some time before it is learned. Changes nothing.
+    /// Prefetches the state of these features, before their row is learned. Changes nothing.
     fn fetch(&self, _ids: &[FeatureId]) {}
 
     /// The weight of a feature now, zero for one never seen. Changes nothing.
@@ -73,10 +74,10 @@ pub trait Learner {
     /// One more than the largest id seen.
     fn span(&self) -> usize;
 
-    /// Whether the learner would go on the same had it never seen this feature: such features cost no memory.
+    /// Whether the learner would behave the same if it had never seen this feature. Such features can be freed.
     fn is_idle(&self, id: FeatureId) -> bool;
 
-    /// Forgets a feature.
+    /// Resets the state of a feature.
     fn forget(&mut self, id: FeatureId);
 
     /// Bytes of state.
@@ -88,7 +89,7 @@ pub trait Learner {
     /// Reads the whole state.
     fn load(&mut self, state: &mut State) -> Result<(), StateError>;
 
-    /// Shows every weight, in the order of ids.
+    /// Calls back with every weight, in the order of ids.
     fn each_weight(&self, mut show: impl FnMut(FeatureId, f64)) {
         (0..self.span() as FeatureId).for_each(|id| show(id, self.weight(id)));
     }

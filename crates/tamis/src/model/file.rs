@@ -3,8 +3,8 @@
 //! ```text
 //! {"format":"tamis-model","version":1,"checksum":"crc32:9ae0daaf","body":{ … }}
 //! ```
-//! The body holds exactly the non-zero weights, one a line. A file from a newer version is told as such; a changed byte
-//! in the body fails the checksum; whatever parses is checked once more before it is used.
+//! The body contains exactly the non-zero weights, one on each line. The error message of a file from a newer version
+//! says so; a changed byte in the body fails the checksum; a body that parses is validated before it is used.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const LARGEST_FILE: u64 = 4 << 30;
 pub enum ModelError {
     #[error("{}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
+    #[error("{}: cannot be written: {source}; the old file is unchanged", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("{}: {} bytes is too large for a model", path.display(), size)]
     TooLarge { path: PathBuf, size: u64 },
@@ -54,7 +54,7 @@ struct Envelope<'a> {
 }
 
 impl Model {
-    /// The file's text.
+    /// The text of the file.
     pub fn to_text(&self) -> String {
         let body = self.body();
         let checksum = checksum(&body);
@@ -63,7 +63,7 @@ impl Model {
         )
     }
 
-    /// The body: compact JSON, one feature a line.
+    /// The body: compact JSON, one feature on each line.
     fn body(&self) -> String {
         let json = |part: &dyn erased::Json| part.json();
         let mut text = b"{\n".to_vec();
@@ -105,7 +105,7 @@ impl Model {
         String::from_utf8(text).expect("JSON is text")
     }
 
-    /// Saves the model: the old file stays until the new one is whole.
+    /// Saves the model: the old file is replaced only when the new one is complete.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
         let failed = |source| ModelError::Write { path: path.to_path_buf(), source };
         replace_file(path, self.to_text().as_bytes()).map_err(failed)
@@ -122,7 +122,7 @@ impl Model {
         Model::from_bytes(&bytes, path)
     }
 
-    /// A model from the bytes of its file; `path` is for messages.
+    /// A model from the bytes of its file; `path` is for error messages.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Model, ModelError> {
         let path = path.to_path_buf();
         let not_a_model = |reason: String| ModelError::NotAModel { path: path.clone(), reason };
@@ -144,7 +144,7 @@ impl Model {
         }
     }
 
-    /// What is wrong with a model that parsed.
+    /// The first problem of a model that has been parsed.
     fn problem(&self) -> Option<String> {
         if let Err(error) = self.recipe.check() {
             return Some(error.to_string());
@@ -167,7 +167,7 @@ impl Model {
     }
 }
 
-/// What is wrong with the outputs of a model, or of a rung of its sizes.
+/// The first problem of the outputs of a model, or of one of its sizes.
 fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
     if outputs.len() != expected {
         return Some(format!("{} outputs where the task needs {expected}", outputs.len()));
@@ -265,21 +265,21 @@ mod tests {
     }
 
     #[test]
-    fn complaints_say_what_to_do() {
+    fn error_messages_say_what_to_do() {
         let text = model().to_text();
-        let told = |text: &str| load(text).unwrap_err().to_string();
+        let message = |text: &str| load(text).unwrap_err().to_string();
         assert_eq!(
-            told(&text.replace("\"version\":1", "\"version\":3")),
+            message(&text.replace("\"version\":1", "\"version\":3")),
             "m.json: written by format 3, this build reads up to 1; upgrade tamis"
         );
-        assert!(told(&text.replace("spam", "spam!")).starts_with("m.json: damaged: the checksum is crc32:"));
-        assert!(told("").contains("not a tamis model"));
-        assert!(told("{\"format\":\"other\",\"version\":1,\"body\":{}}").contains("its format is \"other\""));
-        assert!(told(&text[..text.len() / 2]).contains("not a tamis model"));
+        assert!(message(&text.replace("spam", "spam!")).starts_with("m.json: damaged: the checksum is crc32:"));
+        assert!(message("").contains("not a tamis model"));
+        assert!(message("{\"format\":\"other\",\"version\":1,\"body\":{}}").contains("its format is \"other\""));
+        assert!(message(&text[..text.len() / 2]).contains("not a tamis model"));
     }
 
     #[test]
-    fn what_parses_is_checked_again() {
+    fn a_body_that_parses_is_validated() {
         let mut twice = model();
         twice.outputs[0].features[1].name = twice.outputs[0].features[0].name.clone();
         assert!(load(&twice.to_text()).unwrap_err().to_string().contains("comes twice"));

@@ -1,4 +1,4 @@
-//! What remains of the learning: a few named weights, and how they came to be.
+//! The model: named weights, and how they were learned.
 
 mod file;
 mod predict;
@@ -20,7 +20,7 @@ use crate::recipe::{Provenance, SamplingLaw};
 
 pub use crate::data::Task;
 
-/// A feature the model uses.
+/// A feature of the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Feature {
@@ -28,16 +28,17 @@ pub struct Feature {
     pub name: String,
     /// The weight of its raw value.
     pub weight: f64,
-    /// What raw values were divided by while learning: `weight · scale` compares features of different units.
+    /// The divisor of raw values during learning: `weight · scale` compares features of different units.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub scale: f64,
-    /// The mean that was taken off raw values while learning, 0 for sparse columns; the intercept accounts for it.
+    /// The mean that was subtracted from raw values during learning, 0 for sparse columns; the intercept accounts for
+    /// it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub centre: f64,
-    /// The share of paths that selected it, if that was measured.
+    /// The selection frequency: the share of paths that selected it, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<f64>,
-    /// Mean and spread over paths of the evidence for it, in standard errors of its gradient sum.
+    /// Mean and standard deviation over paths of the evidence for it, in standard errors of its gradient sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<[f64; 2]>,
     /// The bucket it was hashed to, with `--hash-bits`.
@@ -57,20 +58,20 @@ fn is_zero(number: &f64) -> bool {
     *number == 0.0
 }
 
-/// One linear function: intercept + Σ weight · value.
+/// A linear function: intercept + Σ weight · value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// The class it speaks for, when there are more than two.
+    /// The class it scores, if there are more than two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Label>,
     /// The intercept.
     pub intercept: f64,
-    /// Its non-zero weights, largest effect first.
+    /// Its non-zero weights, by decreasing effect.
     pub features: Vec<Feature>,
 }
 
-/// What the learner saw.
+/// A summary of the training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainingSummary {
@@ -78,31 +79,32 @@ pub struct TrainingSummary {
     pub rows: u64,
     /// Passes over them.
     pub passes: u32,
-    /// Different features known at the end: those that left no trace and were given back are not counted.
+    /// Distinct features at the end; features that were freed because they had no effect are not counted.
     pub features: u64,
-    /// Bad lines left out.
+    /// Bad lines that were skipped.
     pub skipped: u64,
-    /// Mean loss of predictions made before learning each row; of a solved model, its mean squared error on its rows.
+    /// The mean loss of predictions made before learning each row; for a solved model, its mean squared error on its
+    /// rows.
     pub progressive_loss: f64,
-    /// Share of those predictions that named the wrong class.
+    /// The share of those predictions with the wrong class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progressive_error: Option<f64>,
-    /// How it went, row after row, further and further apart; nothing where rows are not learned one by one.
+    /// The learning curve at increasing distances; empty if rows are not learned one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryPoint>,
 }
 
-/// A moment of a training, kept for the report.
+/// A point of the learning curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryPoint {
     /// Rows learned, all passes counted.
     pub rows: u64,
-    /// Features with a weight.
+    /// The number of features with a weight.
     pub nonzeros: u64,
-    /// Mean loss so far of predictions made before learning.
+    /// The mean loss so far of predictions made before learning.
     pub loss: f64,
-    /// Share of them that named the wrong class.
+    /// The share of them with the wrong class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }
@@ -111,9 +113,9 @@ pub struct HistoryPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// How it was made.
+    /// How it was learned.
     pub recipe: Provenance,
-    /// The loss in force.
+    /// The loss.
     pub loss: LossKind,
     /// How rows are scaled before the weights apply.
     #[serde(default)]
@@ -123,40 +125,40 @@ pub struct Model {
     /// The columns of the table it learned from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ModelSchema>,
-    /// What it saw.
+    /// A summary of the training.
     pub seen: TrainingSummary,
     /// The linear functions.
     pub outputs: Vec<Output>,
-    /// How its features were chosen, and what other choices there are.
+    /// The size path, from which other sizes can be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_path: Option<SizePath>,
-    /// How its features were drawn.
+    /// How its features were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
 }
 
-/// How `two-stage` drew the features of a model.
+/// How `two-stage` sampled the features of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
-    /// What decided how likely a feature was.
+    /// The law that gave each feature its probability.
     pub law: SamplingLaw,
-    /// Draws with replacement (K); nothing where exactly k features were taken.
+    /// The number of draws with replacement (K); `None` if exactly k features were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draws: Option<u64>,
-    /// The number of features that was expected.
+    /// The expected number of features.
     pub expected: f64,
-    /// Features that had a weight before.
+    /// The number of features that had a weight before sampling.
     pub candidates: usize,
-    /// Whole epochs learned.
+    /// The number of whole epochs.
     pub epochs: u64,
-    /// The numbers it was learned with, by their flags: those given, and those found.
+    /// The parameters of the training by their flags, given or found.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, f64>,
 }
 
 impl Model {
-    /// The number of different features with a weight.
+    /// The number of distinct features with a weight.
     pub fn nonzeros(&self) -> usize {
         if let [output] = &self.outputs[..] {
             return output.features.len();
@@ -165,7 +167,7 @@ impl Model {
         names.collect::<std::collections::BTreeSet<_>>().len()
     }
 
-    /// The classes, or nothing for numbers.
+    /// The classes; empty for regression.
     pub fn classes(&self) -> &[Label] {
         match &self.task {
             Task::Regression => &[],

@@ -1,4 +1,4 @@
-//! A model at work on raw rows of any format.
+//! Predictions of a model for raw rows of any format.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use crate::data::RowScale;
 use crate::data::{Batch, FeatureId, FeatureKey, RawRows, Row, Vocabulary};
 use crate::loss::{AnyLoss, Loss, argmax};
 
-/// A model's weights laid out for lookup.
+/// The weights of a model, indexed for fast lookup.
 pub struct Predictor {
     vocabulary: Vocabulary,
-    /// Weights of feature `id` at `id·outputs ..`.
+    /// The weights of feature `id` start at `id·outputs`.
     weights: Vec<f64>,
     intercepts: Vec<f64>,
-    /// Products of two features, and the weights of each.
+    /// Products of two features, with their weights.
     products: Vec<(FeatureId, FeatureId, Vec<f64>)>,
     loss: AnyLoss,
     row_scale: RowScale,
     classes: usize,
 }
 
-/// What a model says of a row.
+/// The prediction for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Raw scores, one an output.
+    /// Raw scores, one for each output.
     pub margins: Vec<f64>,
     /// The predicted number, the probability of the second of two classes, or the score of the best class.
     pub response: f64,
@@ -32,7 +32,7 @@ pub struct Prediction {
 }
 
 impl Predictor {
-    /// Lays a model out.
+    /// The predictor of a model.
     pub fn new(model: &Model) -> Self {
         let outputs = model.outputs.len();
         let mut vocabulary = Vocabulary::new(model.recipe.hash_bits());
@@ -68,7 +68,7 @@ impl Predictor {
         }
     }
 
-    /// The loss the model was made for.
+    /// The loss that the model minimises.
     pub fn loss(&self) -> AnyLoss {
         self.loss
     }
@@ -80,7 +80,7 @@ impl Predictor {
         (0..batch.len()).map(|i| self.predict_row(batch.row(i), counts(i))).collect()
     }
 
-    /// Predicts one row of known features; `count` is the number of non-zeros it had before unknown ones were left out.
+    /// Predicts one row of known features; `count` is its number of non-zeros, unknown features included.
     pub fn predict_row(&self, row: Row<'_>, count: usize) -> Prediction {
         let outputs = self.intercepts.len();
         let factor = self.row_scale.factor(count);

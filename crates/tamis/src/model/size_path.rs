@@ -1,4 +1,4 @@
-//! How a stabilized model was chosen, and other choices from the same run: no data needed.
+//! The size path of a stabilized model, and other models from the same training without data.
 
 use std::collections::BTreeSet;
 
@@ -8,83 +8,83 @@ use thiserror::Error;
 use super::{Feature, Model, Output, TrainingSummary};
 use crate::param::names;
 
-/// The sizes a model stands on.
+/// The size path of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizePath {
-    /// Paths that voted.
+    /// The number of paths.
     pub paths: usize,
-    /// The step of the sizes that became the model.
+    /// The number of the size that became the model.
     pub chosen: usize,
-    /// From all features down.
+    /// The sizes, from all features down.
     pub sizes: Vec<SizePoint>,
 }
 
-/// One rung: a finished model of some size.
+/// A point of the size path: a finished model of some size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizePoint {
-    /// Features.
+    /// The number of features.
     pub size: usize,
-    /// The evidence a feature needs on a path to get a weight.
+    /// The evidence that a feature needs on a path to get a weight.
     pub gravity: f64,
-    /// Mean loss on rows its features were chosen without.
+    /// The mean held-out loss, on rows that its features were selected without.
     pub loss: f64,
-    /// Share of wrong classes among these rows.
+    /// The share of misclassified held-out rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// The standard error of the error, or of the loss where there is none.
+    /// The standard error of the error rate, or of the loss for regression.
     pub standard_error: f64,
-    /// q: features that a path selects, on average.
+    /// q: the mean number of features that a path selects.
     pub selected: f64,
-    /// Its weights; none are kept of rungs far larger than the model.
+    /// Its outputs; empty for sizes much larger than the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Output>,
 }
 
-/// Which other choice to make.
+/// Another choice of features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resize {
-    /// So many features.
+    /// This many features.
     Size(usize),
     /// The features that at least this share of the paths selected (π₀).
     Frequency(f64),
 }
 
-/// Why a model cannot be cut again.
+/// Why a model cannot be resized.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ResizeError {
-    /// It knows nothing of other sizes.
+    /// The model has no size path.
     #[error("the model has no size path: only models of the method `stabilized` can be resized")]
-    NoLadder,
-    /// More features than are kept.
+    NoSizePath,
+    /// More features than the model keeps weights for.
     #[error(
-        "{asked} features are asked for, the model keeps what is needed for up to {most}; fit again with {}", names::K.with(asked)
+        "{asked} features are requested, but the model keeps the weights of at most {most}; fit again with {}", names::K.with(asked)
     )]
     TooMany {
-        /// What was asked for.
+        /// The requested number of features.
         asked: usize,
-        /// What there is.
+        /// The largest number of features available.
         most: usize,
     },
-    /// No feature is so stable.
-    #[error("no feature was selected by a share of {asked} of the paths; the surest has {most}")]
+    /// No feature has this selection frequency.
+    #[error("no feature was selected by a share of {asked} of the paths; the largest share is {most}")]
     NoneStable {
-        /// The share asked for.
+        /// The requested selection frequency.
         asked: f64,
-        /// The largest there is.
+        /// The largest selection frequency.
         most: f64,
     },
-    /// A size or a share out of range.
+    /// A size or a share is out of range.
     #[error("{0}")]
     Range(&'static str),
 }
 
 impl SizePath {
-    /// The bound of Meinshausen & Bühlmann on the expected number of false selections among features selected by a share
-    /// `cutoff` of the paths: q²/((2π₀ − 1)p). Indicative: it asks for halves independent of the active set, which holds
-    /// only until the first purge.
+    /// The bound of Meinshausen & Bühlmann on the expected number of false selections among features with a selection
+    /// frequency of at least `cutoff`: q²/((2π₀ − 1)p). It is indicative: it assumes subsamples that are independent of
+    /// the active set, which holds only for the first stage.
     pub fn false_selections(&self, cutoff: f64) -> Option<f64> {
         let (all, chosen) = (self.sizes.first()?, self.sizes.get(self.chosen)?);
         (cutoff > 0.5).then(|| chosen.selected.powi(2) / ((2.0 * cutoff - 1.0) * all.size as f64))
@@ -92,22 +92,22 @@ impl SizePath {
 }
 
 impl Model {
-    /// The same run's model with other features: a smaller or larger rung, or the surest features only.
+    /// The model of the same training with other features: another size, or the most frequently selected features only.
     pub fn resize(&self, cut: Resize) -> Result<Model, ResizeError> {
-        let size_path = self.size_path.as_ref().ok_or(ResizeError::NoLadder)?;
+        let size_path = self.size_path.as_ref().ok_or(ResizeError::NoSizePath)?;
         let (chosen, outputs) = match cut {
             Resize::Size(0) => return Err(ResizeError::Range("at least one feature must stay")),
             Resize::Size(size) => size_path.of_size(size)?,
             Resize::Frequency(share) if !(0.0..=1.0).contains(&share) => {
                 return Err(ResizeError::Range("the share of paths must lie between 0 and 1"));
             }
-            Resize::Frequency(share) => (size_path.chosen, surest(&self.outputs, share)?),
+            Resize::Frequency(share) => (size_path.chosen, by_frequency(&self.outputs, share)?),
         };
-        // A size between two rungs was judged by nobody: the rung it comes from is the nearest there is.
-        let judged = size_path.sizes.get(chosen);
+        // A size between two points was not evaluated: it gets the score of the next larger one.
+        let evaluated = size_path.sizes.get(chosen);
         let seen = TrainingSummary {
-            progressive_loss: judged.map_or(self.seen.progressive_loss, |step| step.loss),
-            progressive_error: judged.map_or(self.seen.progressive_error, |step| step.error),
+            progressive_loss: evaluated.map_or(self.seen.progressive_loss, |step| step.loss),
+            progressive_error: evaluated.map_or(self.seen.progressive_error, |step| step.error),
             ..self.seen.clone()
         };
         let size_path = SizePath { chosen, ..size_path.clone() };
@@ -116,13 +116,13 @@ impl Model {
 }
 
 impl SizePath {
-    /// The smallest rung that has enough features, without the weakest of them.
+    /// The smallest size that has enough features, without the weakest of them.
     fn of_size(&self, size: usize) -> Result<(usize, Vec<Output>), ResizeError> {
-        // A rung may have features whose weight came out as zero: only those with a weight count.
-        let weighty: Vec<usize> = self.sizes.iter().map(|step| different(&step.outputs)).collect();
-        let most = weighty.iter().copied().max().unwrap_or(0);
+        // A size may have features whose weight is zero: only features with a weight count.
+        let nonzeros: Vec<usize> = self.sizes.iter().map(|step| different(&step.outputs)).collect();
+        let most = nonzeros.iter().copied().max().unwrap_or(0);
         let number =
-            weighty.iter().rposition(|&count| count >= size).ok_or(ResizeError::TooMany { asked: size, most })?;
+            nonzeros.iter().rposition(|&count| count >= size).ok_or(ResizeError::TooMany { asked: size, most })?;
         let step = &self.sizes[number];
         let mut strengths: Vec<(f64, &str)> = Vec::new();
         for feature in step.outputs.iter().flat_map(|output| &output.features) {
@@ -140,14 +140,14 @@ impl SizePath {
     }
 }
 
-/// The number of different features.
+/// The number of distinct features.
 fn different(outputs: &[Output]) -> usize {
     let names = outputs.iter().flat_map(|output| output.features.iter().map(|feature| &feature.name));
     names.collect::<BTreeSet<_>>().len()
 }
 
-/// The features that at least this share of the paths selected.
-fn surest(outputs: &[Output], share: f64) -> Result<Vec<Output>, ResizeError> {
+/// The features with at least this selection frequency.
+fn by_frequency(outputs: &[Output], share: f64) -> Result<Vec<Output>, ResizeError> {
     let stable = keep(outputs, |feature| feature.frequency >= Some(share));
     if different(&stable) > 0 {
         return Ok(stable);
@@ -159,7 +159,7 @@ fn surest(outputs: &[Output], share: f64) -> Result<Vec<Output>, ResizeError> {
 fn keep(outputs: &[Output], stays: impl Fn(&Feature) -> bool) -> Vec<Output> {
     let kept = |output: &Output| {
         let (stay, go): (Vec<&Feature>, Vec<&Feature>) = output.features.iter().partition(|feature| stays(feature));
-        // What goes stands at its mean from now on, which the intercept had taken off.
+        // A feature that is removed is replaced by its mean, which the intercept had subtracted.
         let means: f64 = go.iter().map(|feature| feature.weight * feature.centre).sum();
         Output {
             class: output.class.clone(),
@@ -179,11 +179,11 @@ mod tests {
     use crate::model::Task;
     use crate::recipe::Recipe;
 
-    /// A name, its evidence (whose sign is the weight's) and its stability.
-    type Told = (&'static str, f64, f64);
+    /// A name, its evidence (with the sign of the weight) and its selection frequency.
+    type FeatureSpec = (&'static str, f64, f64);
 
-    fn output(class: Option<f64>, features: &[Told]) -> Output {
-        let feature = |&(name, evidence, stability): &Told| Feature {
+    fn output(class: Option<f64>, features: &[FeatureSpec]) -> Output {
+        let feature = |&(name, evidence, stability): &FeatureSpec| Feature {
             name: name.into(),
             weight: evidence / 10.0,
             scale: 1.0,
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// 100 features, of which nothing is kept; 4, the model; 2.
+    /// 100 features without weights; 4, the model; 2.
     fn binary() -> Model {
         let four = [("a", 9.0, 1.0), ("b", -7.0, 0.9), ("c", 5.0, 0.75), ("d", -5.0, 0.5)];
         let two = [("b", -8.0, 1.0), ("a", 6.0, 1.0)];
@@ -243,14 +243,18 @@ mod tests {
             assert_eq!(cut.nonzeros(), size);
         }
         let two = binary().resize(Resize::Size(2)).unwrap();
-        assert_eq!(two.outputs, binary().size_path.unwrap().sizes[2].outputs, "a rung as it was learned");
+        assert_eq!(two.outputs, binary().size_path.unwrap().sizes[2].outputs, "a size as it was learned");
         assert_eq!((two.size_path.as_ref().unwrap().chosen, two.seen.progressive_error), (2, Some(0.2)));
-        assert_eq!(names(&binary().resize(Resize::Size(1)).unwrap()), [["b"]], "the strongest of the smallest rung");
-        assert_eq!(two.resize(Resize::Size(4)).unwrap(), binary(), "and back up again");
+        assert_eq!(
+            names(&binary().resize(Resize::Size(1)).unwrap()),
+            [["b"]],
+            "the strongest feature of the smallest size"
+        );
+        assert_eq!(two.resize(Resize::Size(4)).unwrap(), binary(), "and back to the larger size");
     }
 
     #[test]
-    fn between_rungs_the_weakest_of_the_larger_one_goes() {
+    fn between_two_sizes_the_weakest_of_the_larger_one_goes() {
         let three = binary().resize(Resize::Size(3)).unwrap();
         assert_eq!(names(&three), [["a", "b", "c"]], "c and d are as strong: the earlier name stays");
         assert_eq!(three.size_path.as_ref().unwrap().chosen, 1);
@@ -259,12 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_that_goes_leaves_its_mean() {
+    fn a_removed_feature_leaves_its_mean() {
         let mut model = binary();
-        let rungs = &mut model.size_path.as_mut().unwrap().sizes;
-        rungs[1].outputs[0].features.iter_mut().for_each(|feature| feature.centre = 100.0);
-        model.outputs = rungs[1].outputs.clone();
-        assert_eq!(model.resize(Resize::Size(4)).unwrap().outputs[0].intercept, 0.5, "nothing goes");
+        let sizes = &mut model.size_path.as_mut().unwrap().sizes;
+        sizes[1].outputs[0].features.iter_mut().for_each(|feature| feature.centre = 100.0);
+        model.outputs = sizes[1].outputs.clone();
+        assert_eq!(model.resize(Resize::Size(4)).unwrap().outputs[0].intercept, 0.5, "nothing is removed");
         let three = model.resize(Resize::Size(3)).unwrap();
         assert_eq!(three.outputs[0].intercept, 0.5 - 0.5 * 100.0, "d has a weight of −0.5");
         let one = model.resize(Resize::Frequency(0.95)).unwrap();
@@ -281,12 +285,12 @@ mod tests {
         assert_eq!(names(&cut(2)), [vec!["a"], vec!["c", "a"], vec![]], "a is strong for one class and stays for both");
         assert_eq!(names(&cut(1)), [vec!["a"], vec!["a"], vec![]]);
         assert_eq!(cut(2).nonzeros(), 2);
-        let surest = three.resize(Resize::Frequency(0.5)).unwrap();
-        assert_eq!(names(&surest), [vec!["a", "b"], vec!["c"], vec![]], "a cut-off asks each class by itself");
+        let frequent = three.resize(Resize::Frequency(0.5)).unwrap();
+        assert_eq!(names(&frequent), [vec!["a", "b"], vec!["c"], vec![]], "a cut-off applies to each class by itself");
     }
 
     #[test]
-    fn a_rung_with_zero_weights_is_not_large_enough() {
+    fn a_size_counts_only_features_with_a_weight() {
         let lame = vec![output(None, &[("a", 6.0, 1.0)])];
         let mut model = binary();
         model.size_path.as_mut().unwrap().sizes[2].outputs = lame;
@@ -295,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cutoff_keeps_the_surest() {
+    fn a_cutoff_keeps_the_most_frequent() {
         let cut = |share| binary().resize(Resize::Frequency(share));
         assert_eq!(names(&cut(0.75).unwrap()), [["a", "b", "c"]], "the cut-off itself is enough");
         assert_eq!(names(&cut(0.76).unwrap()), [["a", "b"]]);
@@ -305,27 +309,27 @@ mod tests {
     }
 
     #[test]
-    fn complaints_say_what_there_is() {
-        let told = |model: &Model, cut| model.resize(cut).unwrap_err().to_string();
+    fn error_messages_say_what_is_available() {
+        let message = |model: &Model, cut| model.resize(cut).unwrap_err().to_string();
         let plain = Model { size_path: None, ..binary() };
-        assert!(told(&plain, Resize::Size(1)).contains("only models of the method `stabilized` can be resized"));
+        assert!(message(&plain, Resize::Size(1)).contains("only models of the method `stabilized` can be resized"));
         assert_eq!(
-            told(&binary(), Resize::Size(5)),
-            "5 features are asked for, the model keeps what is needed for up to 4; fit again with `k = 5`"
+            message(&binary(), Resize::Size(5)),
+            "5 features are requested, but the model keeps the weights of at most 4; fit again with `k = 5`"
         );
-        assert_eq!(told(&binary(), Resize::Size(0)), "at least one feature must stay");
+        assert_eq!(message(&binary(), Resize::Size(0)), "at least one feature must stay");
         for share in [-0.1, 1.1, f64::NAN] {
-            assert_eq!(told(&binary(), Resize::Frequency(share)), "the share of paths must lie between 0 and 1");
+            assert_eq!(message(&binary(), Resize::Frequency(share)), "the share of paths must lie between 0 and 1");
         }
         let unsure = model(0, vec![step(1, 0.1, 0.5, vec![output(None, &[("a", 1.0, 0.25)])])]);
         assert_eq!(
-            told(&unsure, Resize::Frequency(0.75)),
-            "no feature was selected by a share of 0.75 of the paths; the surest has 0.25"
+            message(&unsure, Resize::Frequency(0.75)),
+            "no feature was selected by a share of 0.75 of the paths; the largest share is 0.25"
         );
     }
 
     #[test]
-    fn the_ladder_survives_the_file_and_is_checked() {
+    fn the_size_path_survives_the_file_and_is_checked() {
         let load = |model: &Model| Model::from_bytes(model.to_text().as_bytes(), std::path::Path::new("m.json"));
         assert_eq!(load(&binary()).unwrap(), binary());
         let broken = |change: fn(&mut SizePath)| {

@@ -1,12 +1,12 @@
-//! Facts about a model that every front end shows: the metric to quote, the held-out estimate behind it, how often features
-//! were selected, and how counts are written. Front ends put them into sentences, tables and pages.
+//! Facts about a model that all front ends show: the metric to quote, its held-out estimate, selection frequencies, and
+//! the format of counts. Front ends put them into sentences, tables and pages.
 
 use std::collections::BTreeMap;
 
 use super::{Feature, Model, SizePath, SizePoint, Task};
 use crate::loss::EvalMetric;
 
-/// Features selected by at least this share of the paths are called stable: half-way between chance and certainty.
+/// Features with at least this selection frequency are called stable: half-way between chance and certainty.
 pub const STABLE: f64 = 0.75;
 
 /// Standard errors on either side of an interval of 95 %.
@@ -42,7 +42,7 @@ impl HeadlineMetric {
         }
     }
 
-    /// The held-out estimate of a step of the size path.
+    /// The held-out estimate of a point of the size path.
     pub fn estimate(self, step: &SizePoint) -> Estimate {
         match (self, step.error) {
             (HeadlineMetric::Error, Some(error)) => Estimate::around(error, step.standard_error),
@@ -79,16 +79,16 @@ impl Estimate {
     }
 }
 
-/// The steps of the size path whose held-out estimates speak for a model.
+/// The points of the size path whose held-out estimates apply to a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HeldOut<'a> {
-    /// The model is this step, so the estimate is its own.
+    /// The model is this point: the estimate is its own.
     Own(&'a SizePoint),
-    /// The model was cut from a step and has no estimate of its own.
+    /// The model lies between two points and has no estimate of its own.
     Nearest {
-        /// The next larger step.
+        /// The next larger point.
         larger: &'a SizePoint,
-        /// The next smaller step, if there is one.
+        /// The next smaller point, if there is one.
         smaller: Option<&'a SizePoint>,
     },
 }
@@ -105,7 +105,7 @@ impl<'a> HeldOut<'a> {
         HeldOut::Nearest { larger, smaller: path.iter().find(|step| step.size < size) }
     }
 
-    /// The step that the model is.
+    /// The point that the model is.
     pub fn own(self) -> Option<&'a SizePoint> {
         match self {
             HeldOut::Own(step) => Some(step),
@@ -121,7 +121,7 @@ impl Feature {
     }
 }
 
-/// The selection frequency of each feature, the largest over all outputs, in falling order.
+/// The selection frequency of each feature, the largest over all outputs, in decreasing order.
 pub fn selection_frequencies(model: &Model) -> Vec<f64> {
     let mut best: BTreeMap<&str, f64> = BTreeMap::new();
     for feature in model.outputs.iter().flat_map(|output| &output.features) {

@@ -1,19 +1,19 @@
-//! Rows one at a time into [`Comoments`], dense or sparse, whichever costs less.
+//! Adds rows one at a time to [`Comoments`], by a dense or a sparse product, whichever costs less.
 //!
-//! Rows are collected into chunks of fixed length, counted from the first row: the result depends on the rows and not
-//! on how the stream was cut. A chunk whose rows are mostly full is written out and multiplied ([`Comoments::observe_dense`]).
-//! A sparse chunk adds only the pairs of entries that are there, Σ nnz² in all:
+//! Rows are buffered in chunks of fixed length, counted from the first row: the result depends on the rows and not on
+//! how the stream was split. A chunk with few zeros is expanded and multiplied ([`Comoments::observe_dense`]). A sparse
+//! chunk adds only the pairs of its non-zero entries, Σ nnz² in all:
 //! ```text
 //! R ← R + Σ w (x − c)(x − c)ᵀ       c_j = 0 for a sparse column j, the chunk's mean for a dense one
-//! C_b = R − W_b·d·dᵀ,  d = mean − c   when enough pairs have come to pay for touching all p² numbers ("settling")
+//! C_b = R − W_b·d·dᵀ,  d = mean − c   once enough pairs were added to pay for touching all p² numbers (`settle`)
 //! ```
 //! No digits are lost by leaving a sparse column uncentred: if it is zero in at least half of the rows, its mean square
-//! is at most twice its variance (Cauchy–Schwarz). Columns with more entries are centred from the start of a period, and
-//! a new period begins when a column becomes dense.
+//! is at most twice its variance (Cauchy–Schwarz). Columns with more entries are centred from the start of a period. A
+//! new period begins when a column becomes dense.
 //!
-//! Forgetting (Sun et al. 2018, section 3.8, equation (13)): the average gives a new row the share α_n = max(A,
-//! 1/(n+1)), that is, old weights are scaled down so that the total never exceeds 1/A. In a chunk each row is scaled by
-//! what the later ones of the same chunk make it lose, so chunks give what row by row would.
+//! Exponential decay (Sun et al. 2018, section 3.8, equation (13)): in the average, a new row has the weight α_n =
+//! max(A, 1/(n+1)); that is, old weights are scaled down so that their sum never exceeds 1/A. Within a chunk, each row
+//! is scaled by the decay of the later rows of the chunk, so the result is the same as row by row.
 
 use super::comoments::{CHUNK, Comoments};
 use super::packed_symmetric::{PackedSymmetric, SparseRows};
@@ -25,18 +25,18 @@ const CENTRED_SHARE: f64 = 0.25;
 /// A column that is not centred may have entries in at most this share of a chunk.
 const SPARSE_SHARE: f64 = 0.5;
 
-/// Collects rows into moments.
+/// Accumulates the moments of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Accumulator {
     sums: Comoments,
-    /// A: the least share of a new row in the averages; 0 forgets nothing.
+    /// A: the smallest weight of a new row in the averages; 0 means no decay.
     decay: f64,
     rows: Rows,
     buffer: Vec<f64>,
     period: Epoch,
 }
 
-/// Rows waiting to be added: row `i` has the entries `offsets[i] .. offsets[i + 1]`, columns ascending.
+/// Buffered rows: row `i` has the entries `offsets[i] .. offsets[i + 1]`, columns ascending.
 #[derive(Clone, Debug)]
 struct Rows {
     offsets: Vec<usize>,
@@ -53,7 +53,7 @@ impl Default for Rows {
     }
 }
 
-/// Sparse rows whose pairs are in the co-moments already, and whose means are not.
+/// Sparse rows whose products are in the co-moments already, but whose means are not.
 #[derive(Clone, Debug, Default)]
 struct Epoch {
     /// c of the columns that are centred, by column.
@@ -67,17 +67,17 @@ struct Epoch {
 }
 
 impl Accumulator {
-    /// Nothing seen yet; `decay` is A, or 0 to weigh all rows alike.
+    /// No rows yet; `decay` is A, or 0 for equal weights.
     pub fn new(decay: f64) -> Self {
         Accumulator { decay, ..Accumulator::default() }
     }
 
-    /// Goes on from moments already there.
+    /// Continues from existing moments.
     pub fn resume(sums: Comoments, decay: f64) -> Self {
         Accumulator { sums, decay, ..Accumulator::default() }
     }
 
-    /// Takes a row: columns (each once, in any order) with their values; `size` columns are known by now.
+    /// Adds a row: columns (each once, in any order) with their values; `size` is the number of columns so far.
     pub fn push(&mut self, entries: impl Iterator<Item = (u32, f64)>, weight: f64, size: usize) {
         let rows = &mut self.rows;
         rows.sorting.clear();
@@ -99,13 +99,13 @@ impl Accumulator {
         self.sums
     }
 
-    /// Adds the rows in hand.
+    /// Adds the buffered rows.
     fn flush(&mut self, size: usize) {
         if self.rows.weights.is_empty() {
             return;
         }
         self.sums.grow(size);
-        self.forget_old();
+        self.decay_old();
         let pairs: f64 = self.rows.offsets.windows(2).map(|b| ((b[1] - b[0]) as f64).powi(2) / 2.0).sum();
         let full = self.rows.weights.len() as f64 * (size as f64).powi(2) / 2.0;
         match full <= DENSE_GAIN * pairs {
@@ -118,8 +118,8 @@ impl Accumulator {
         rows.places.clear();
     }
 
-    /// Scales what was seen, and the weights of the rows in hand, by what the later ones make them lose.
-    fn forget_old(&mut self) {
+    /// Applies the decay to the moments so far and to the weights of the buffered rows.
+    fn decay_old(&mut self) {
         if self.decay <= 0.0 {
             return;
         }
@@ -181,7 +181,7 @@ impl Accumulator {
         }
     }
 
-    /// Centres what sparse chunks have added and joins it with the rest.
+    /// Centres the contribution of sparse chunks and merges it with the other moments.
     fn settle(&mut self) {
         let Epoch { centred, weight, squares, rows, mut sums, .. } = std::mem::take(&mut self.period);
         if weight <= 0.0 {
@@ -202,7 +202,7 @@ impl Accumulator {
         self.sums.rows += rows;
     }
 
-    /// Bytes that a gatherer of so many columns takes at most, apart from the rows in hand.
+    /// The largest number of bytes that an accumulator of `size` columns takes, without its buffered rows.
     pub fn bytes_for(size: u64) -> u64 {
         PackedSymmetric::bytes_for(size).saturating_add(size.saturating_mul(8 * 4))
     }
@@ -284,7 +284,7 @@ mod tests {
         (0..count).map(|_| row()).collect()
     }
 
-    fn gathered(rows: &[Row], size: usize, decay: f64) -> Comoments {
+    fn accumulated(rows: &[Row], size: usize, decay: f64) -> Comoments {
         let mut gatherer = Accumulator::new(decay);
         rows.iter().for_each(|(entries, weight)| gatherer.push(entries.iter().rev().copied(), *weight, size));
         gatherer.finish(size)
@@ -326,7 +326,7 @@ mod tests {
     fn dense_and_sparse_rows_give_the_moments_of_two_passes() {
         for (count, size, share) in [(1300, 40, 0.9), (3000, 300, 0.01), (700, 120, 0.2), (5, 30, 0.5)] {
             let rows = rows(count, size, share, 7);
-            assert_close(&gathered(&rows, size as usize, 0.0), &naive(&rows, size as usize), 1e-9);
+            assert_close(&accumulated(&rows, size as usize, 0.0), &naive(&rows, size as usize), 1e-9);
         }
     }
 
@@ -337,8 +337,8 @@ mod tests {
             row.0.retain(|entry| entry.0 != 199);
             row.0.push((199, 1e5 + (i % 10) as f64));
         });
-        assert_close(&gathered(&all, 200, 0.0), &naive(&all, 200), 1e-9);
-        let late = gathered(&all[1000..], 200, 0.0);
+        assert_close(&accumulated(&all, 200, 0.0), &naive(&all, 200), 1e-9);
+        let late = accumulated(&all[1000..], 200, 0.0);
         assert!((late.covariance(199, 199) - 8.25 * 1.0).abs() < 0.1, "{}", late.covariance(199, 199));
     }
 
@@ -366,7 +366,7 @@ mod tests {
         for share in [0.02, 0.9] {
             let rows: Vec<Row> = rows(1100, 60, share, 9).into_iter().map(|(entries, _)| (entries, 1.0)).collect();
             let (alpha, size) = (0.01, 60);
-            let found = gathered(&rows, size, alpha);
+            let found = accumulated(&rows, size, alpha);
             // Equation (13) literally, for means and for the mean of products about a fixed point.
             let (mut means, mut products) = (vec![0.0; size], vec![0.0; size]);
             for (number, (entries, _)) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the columns of moments are: targets, features, products of two features; and how a row becomes entries of them.
+//! The columns of moments (targets, features, products of two features) and how a row is mapped to them.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// What it is called in models and messages.
+    /// The name in models and messages.
     pub fn name(&self) -> String {
         match self {
             Column::Target(name) | Column::Feature(name) => name.clone(),
@@ -30,12 +30,12 @@ impl Column {
         }
     }
 
-    /// Whether solvers may use it to predict.
+    /// Whether solvers may use the column as a feature.
     pub fn is_feature(&self) -> bool {
         matches!(self, Column::Feature(_) | Column::Product(..))
     }
 
-    /// Text that is equal for equal columns only.
+    /// A key that is unique to the column.
     pub(super) fn key(&self) -> String {
         serde_json::to_string(self).expect("plain data becomes JSON")
     }
@@ -54,7 +54,7 @@ pub enum Products {
 }
 
 impl Products {
-    /// A list from text: one product a line, two names apart by a tab, or by blanks where there is no tab.
+    /// A list from text: one product per line, two names separated by a tab, or by spaces if there is no tab.
     pub fn parse(text: &str) -> Result<Products, MomentsError> {
         let mut list = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -74,7 +74,7 @@ impl Products {
 
 const NONE: u32 = u32::MAX;
 
-/// Places of columns, given out as they are met.
+/// Assigns positions to columns as they occur.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ColumnSpace {
     columns: Vec<Place>,
@@ -82,7 +82,7 @@ pub(super) struct ColumnSpace {
     features: Vec<u32>,
     /// The place of each class.
     classes: Vec<u32>,
-    /// Whether a feature may become a column; all may if empty.
+    /// Whether each feature may become a column; empty if all may.
     kept: Vec<bool>,
     /// Features that are targets.
     targets: Vec<FeatureId>,
@@ -91,7 +91,7 @@ pub(super) struct ColumnSpace {
     pairs: Vec<u32>,
     /// Listed products of each first feature: the second, and the place.
     listed: FxHashMap<FeatureId, Vec<(FeatureId, u32)>>,
-    /// Values of the row in hand, by id, while listed products are made.
+    /// Values of the current row by id, while listed products are computed.
     values: Vec<f64>,
 }
 
@@ -178,7 +178,7 @@ impl ColumnSpace {
         Some(self.features[at])
     }
 
-    /// Whether a feature has a place and is no target.
+    /// Whether a feature has a column and is not a target.
     fn may_multiply(&self, id: FeatureId) -> bool {
         self.features.get(id as usize).is_some_and(|&place| place != NONE) && !self.targets.contains(&id)
     }
@@ -220,14 +220,14 @@ impl ColumnSpace {
         row.ids.iter().for_each(|&id| self.values[id as usize] = 0.0);
     }
 
-    /// A feature that was named and never met.
+    /// A named feature that does not occur in the data.
     pub(super) fn never_met(&self) -> Option<FeatureId> {
         let met = |id: &FeatureId| self.features.get(*id as usize).is_some_and(|&place| place != NONE);
         let listed = self.listed.iter().flat_map(|(&id, list)| list.iter().map(|pair| pair.0).chain([id]));
         self.targets.iter().copied().chain(listed).filter(|id| !met(id)).min()
     }
 
-    /// The columns by name; `label` is what the label is called.
+    /// The named columns; `label` is the name of the label.
     pub(super) fn named(&self, vocabulary: &Vocabulary, label: &str, classes: &[Label]) -> Vec<Column> {
         let column = |place: &Place| match *place {
             Place::Number => Column::Target(label.to_string()),

@@ -1,34 +1,34 @@
-//! Count, weight, means and centred co-moments of columns: what all solvers need, in one pass and in bounded memory.
+//! Count, weight, means and centred co-moments of columns: the input of all solvers, in one pass and bounded memory.
 //!
-//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature SizePath*, sections 2.1
-//! (running averages), 2.2 (standardisation), 3.8 equation (13) (forgetting). For a block b of rows with weight W_b:
+//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 2.1
+//! (running averages), 2.2 (standardisation), 3.8 equation (13) (decay). For a block b of rows with weight W_b:
 //! ```text
 //! δ = μ_b − μ,   μ ← μ + δ·W_b/(W + W_b),   C ← C + C_b + δδᵀ·W·W_b/(W + W_b),   W ← W + W_b
 //! ```
-//! with C = Σ w (x − μ)(x − μ)ᵀ (Chan, Golub & LeVeque 1983). Adding a block, merging two machines and taking a day away
-//! are the same three lines; the term δδᵀ goes into the product of matrices as one more row.
+//! with C = Σ w (x − μ)(x − μ)ᵀ (Chan, Golub & LeVeque 1983). Adding a block, merging two moments and subtracting a
+//! part use the same update; the term δδᵀ enters the matrix product as one more row.
 //!
 //! | symbol | field | meaning |
 //! |---|---|---|
-//! | n | `rows` | rows seen |
-//! | W = Σw | `weight` | their importance; n where nothing was said |
-//! | Σw² | `squares` | tells how many equal rows the weights are worth: W²/Σw² |
+//! | n | `rows` | number of rows |
+//! | W = Σw | `weight` | sum of the importance weights; n without weights |
+//! | Σw² | `squares` | gives the effective number of rows, W²/Σw² |
 //! | μ | `means` | mean of each column |
-//! | C | `comoments` | Σ w (x − μ)(x − μ)ᵀ, half of it stored |
+//! | C | `comoments` | Σ w (x − μ)(x − μ)ᵀ, lower triangle stored |
 //!
 //! Departure (E25): the paper keeps S = Σxxᵀ/n and subtracts μμᵀ at the end, which loses all digits when means are
-//! large. Cost: a dense row p²/2, a merge p²/2.
+//! large. Cost: p²/2 per dense row and per merge.
 
 use rayon::prelude::*;
 
 use super::packed_symmetric::PackedSymmetric;
 
-/// Rows that are centred and multiplied in one go.
+/// Rows that are centred and multiplied together.
 pub(super) const CHUNK: usize = 256;
 /// Columns that one task centres.
 const STRIP: usize = 64;
 
-/// Moments of columns that go by number.
+/// Moments of numbered columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comoments {
     /// Rows seen.
@@ -44,7 +44,7 @@ pub struct Comoments {
 }
 
 impl Comoments {
-    /// Nothing seen yet, of so many columns.
+    /// Moments of no rows, with `size` columns.
     pub fn new(size: usize) -> Self {
         Comoments { means: vec![0.0; size], comoments: PackedSymmetric::zeros(size), ..Comoments::default() }
     }
@@ -65,15 +65,15 @@ impl Comoments {
         self.comoments.get(i, j) / self.weight
     }
 
-    /// The number of equal rows the weights are worth, W²/Σw² (Kish): the n of an information criterion.
+    /// The effective number of rows, W²/Σw² (Kish): the n of an information criterion.
     pub fn effective_rows(&self) -> f64 {
         if self.squares > 0.0 { self.weight * self.weight / self.squares } else { 0.0 }
     }
 
-    /// Sees dense rows, one after the other in `rows`, each as long as there are columns; `weights` are 1 if empty.
+    /// Adds dense rows, stored one after the other in `rows`; without `weights`, each row has weight 1.
     ///
     /// # Panics
-    /// If `rows` does not hold whole rows, or there are weights but not one a row.
+    /// If `rows` is not a whole number of rows, or if the number of weights is neither 0 nor the number of rows.
     pub fn observe_dense(&mut self, rows: &[f64], weights: &[f64]) {
         let size = self.size().max(1);
         assert_eq!(rows.len() % size, 0, "whole rows");
@@ -117,7 +117,7 @@ impl Comoments {
         self.squares += weights.iter().map(|weight| weight * weight).sum::<f64>();
     }
 
-    /// Joins with moments of other rows of the same columns.
+    /// Merges the moments of other rows with the same columns.
     ///
     /// # Panics
     /// If `other` has more columns.
@@ -136,14 +136,14 @@ impl Comoments {
         self.rows += other.rows;
     }
 
-    /// The other's means less one's own; columns it has not seen were zero there.
+    /// The means of `other` minus our means; columns that `other` does not have were zero there.
     fn shifts(&self, other: &Comoments) -> Vec<f64> {
         let others = other.means.iter().copied().chain(std::iter::repeat(0.0));
         self.means.iter().zip(others).map(|(mean, other)| other - mean).collect()
     }
 
-    /// Takes away rows that were seen before: undoes [`Comoments::merge`]. `Err` holds a column whose variance would be
-    /// negative beyond rounding: then `other` was not a part of this, and this is left in no useful state.
+    /// Subtracts rows that were added before: the inverse of [`Comoments::merge`]. `Err` holds a column whose variance
+    /// would be negative beyond rounding: `other` was then not a part of these rows, and the result must not be used.
     ///
     /// # Panics
     /// If `other` has more columns, or not fewer rows or less weight.
@@ -179,7 +179,7 @@ impl Comoments {
         Ok(())
     }
 
-    /// Makes all rows so far count `keep` times as much (0 < `keep` ≤ 1).
+    /// Multiplies the weights of all rows so far by `keep` (0 < `keep` ≤ 1).
     pub fn decay(&mut self, keep: f64) {
         if keep < 1.0 {
             self.weight *= keep;
@@ -202,8 +202,8 @@ impl Comoments {
     }
 }
 
-/// Writes √w·(x − mean) of every row to `buffer` and returns the means. A task takes a few columns of all rows: each sum
-/// has one order, and the second reading comes from the cache.
+/// Writes √w·(x − mean) of every row to `buffer` and returns the means. A task takes a few columns of all rows: each
+/// sum has one order, and the second reading comes from the cache.
 fn centre(rows: &[f64], size: usize, weights: &[f64], roots: &[f64], buffer: &mut [f64], stride: usize) -> Vec<f64> {
     let total: f64 = weights.iter().sum();
     let mut means = vec![0.0; size];

@@ -1,4 +1,4 @@
-//! What can go wrong between rows, moments and their files.
+//! Errors of moments and their files.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::data::{DuplicateFeature, TargetError};
 use crate::io::ReadError;
 use crate::param::{Message, names};
 
-/// Moments cannot be made, joined, saved or loaded.
+/// Moments cannot be computed, merged, saved or loaded.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
@@ -24,7 +24,7 @@ pub enum MomentsError {
     #[error("{0}")]
     Choice(Message),
     #[error(
-        "{columns} columns need {} of memory{}, and {} are allowed: {}", size(*needed), copies(*folds), size(*limit),
+        "{columns} columns need {} of memory{}, but the limit is {}: {}", size(*needed), copies(*folds), size(*limit),
         advice(*fits)
     )]
     TooWide { columns: u64, folds: usize, needed: u64, limit: u64, fits: u64 },
@@ -32,7 +32,7 @@ pub enum MomentsError {
     NoColumn { name: String, near: String },
     #[error("cannot {verb} moments of {} and of {} folds: make both with the same {}", folds[0], folds[1], names::MOMENTS_FOLDS)]
     OtherFolds { verb: String, folds: [usize; 2] },
-    #[error("cannot {verb}: one predicts a number and the other classes; {} decides it", names::TASK)]
+    #[error("cannot {verb}: one has a numeric target and the other has classes; set {}", names::TASK)]
     OtherTask { verb: String },
     #[error("cannot {verb}: the column {name:?} is in one table and not in the other")]
     OtherTable { verb: String, name: String },
@@ -41,14 +41,14 @@ pub enum MomentsError {
     #[error("{0}")]
     Differ(String),
     #[error(
-        "{whole} rows less {part} rows leave nothing (weight {weight}); what is taken away must be a part, and not all"
+        "cannot subtract {part} rows from {whole} rows (weight {weight} would remain); the subtracted rows must be a proper part"
     )]
     NothingLeft { whole: u64, part: u64, weight: f64 },
-    #[error("the variance of {column} would be negative: what is taken away was not a part of these moments")]
+    #[error("the variance of {column} would be negative: the subtracted rows are not among those of these moments")]
     NotAPart { column: String },
     #[error("{}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
-    #[error("{}: cannot be written: {source}; what was there before is unchanged", path.display())]
+    #[error("{}: cannot be written: {source}; the old file is unchanged", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("{}: not a tamis-moments file: {reason}", path.display())]
     NotMoments { path: PathBuf, reason: String },
@@ -58,7 +58,7 @@ pub enum MomentsError {
     Interrupted { rows: u64 },
 }
 
-/// Bytes as people say them.
+/// A number of bytes with a unit.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),

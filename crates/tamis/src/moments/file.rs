@@ -2,13 +2,14 @@
 //!
 //! | array | holds |
 //! |---|---|
-//! | `columns` | JSON: what each column is |
+//! | `columns` | JSON: the role and name of each column |
 //! | `fold<i>.counts` | rows, W, Σw² |
-//! | `fold<i>.means` | μ, one a column |
+//! | `fold<i>.means` | μ of each column |
 //! | `fold<i>.comoments` | the lower triangle of C, row by row, diagonal included |
 //!
-//! The header has one entry, `tamis-moments`: version, checksum and the rest as JSON, apart by blanks (one entry, so that the
-//! same moments are the same bytes). A file is written beside, synced and renamed; whatever is read is checked before use.
+//! The header has one entry, `tamis-moments`: version, checksum and the rest as JSON, separated by spaces (a single
+//! entry, so that equal moments have equal bytes). Files are replaced atomically, and everything that is read is
+//! validated.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +38,7 @@ struct About {
 }
 
 impl Moments {
-    /// Saves the moments: the old file stays until the new one is whole.
+    /// Saves the moments. An existing file is replaced atomically.
     pub fn save(&self, path: &Path) -> Result<(), MomentsError> {
         let failed = |source| MomentsError::Write { path: path.to_path_buf(), source };
         replace_file(path, &self.to_bytes()).map_err(failed)
@@ -84,13 +85,13 @@ impl Moments {
     }
 }
 
-/// Moments from arrays whose bytes are those that were written; what they say is still looked at.
+/// Moments from arrays whose checksum is right; their content is validated here.
 fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<Moments, String> {
     let columns = arrays.get("columns").ok_or("it has no columns")?;
     let columns: Vec<Column> = serde_json::from_slice(columns.data()).map_err(|error| error.to_string())?;
     let keys: std::collections::BTreeSet<String> = columns.iter().map(Column::key).collect();
     if keys.len() != columns.len() {
-        return Err("a column comes twice".into());
+        return Err("a column occurs twice".into());
     }
     if about.folds == 0 || about.folds > arrays.len() {
         return Err(format!("{} folds cannot be", about.folds));
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(load(&bytes).unwrap_err().to_string(), "m.moments: damaged: checksum mismatch");
         let mut twice = moments();
         twice.columns[2] = twice.columns[1].clone();
-        assert!(load(&twice.to_bytes()).unwrap_err().to_string().contains("a column comes twice"));
+        assert!(load(&twice.to_bytes()).unwrap_err().to_string().contains("a column occurs twice"));
         let mut short = moments();
         short.columns.pop();
         assert!(load(&short.to_bytes()).unwrap_err().to_string().contains("do not fit 2 columns"));

@@ -1,4 +1,4 @@
-//! From a stream of rows to moments: what the labels are, which columns there are, which fold a row is in.
+//! Computes moments from a stream of rows: decides the task, assigns columns and assigns each row to a fold.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::loss::LossKind;
 use crate::param::{Message, ParamName, names};
 use crate::trainer::Observer;
 
-/// Rows from which it is judged what the labels are, as in a training of one pass.
-const JUDGED_ROWS: u64 = 4096;
-/// Numbers are not standardised: their moments are those of the labels.
+/// The task is decided from the labels of this many rows, as in a training of one pass.
+const LABEL_ROWS: u64 = 4096;
+/// Numeric targets are not standardised: the moments are those of the labels.
 pub(super) const AS_THEY_ARE: TargetOptions = TargetOptions { loss: None, huber_delta: 1.0, standardize: false };
-/// Most folds.
+/// The largest number of folds.
 const MOST_FOLDS: usize = 1000;
 
-/// What to collect, and from where.
+/// Options of [`collect`].
 #[derive(Clone, Debug, Default)]
 pub struct CollectOptions {
     /// The data.
@@ -32,21 +32,21 @@ pub struct CollectOptions {
     pub read: ReadOptions,
     /// What the labels are.
     pub task: TaskKind,
-    /// Further columns to be predicted and not used as features.
+    /// Further target columns, which are not used as features.
     pub targets: Vec<String>,
     /// Folds for cross-validation: row i (from 0) belongs to fold i mod `folds`. 0 and 1 mean none.
     pub folds: usize,
-    /// A: the least share of a new row in the averages; 0 weighs all rows alike.
+    /// A: the smallest weight of a new row in the averages; with 0 all rows have the same weight.
     pub decay: f64,
-    /// Products of features that become columns.
+    /// Products of features to add as columns.
     pub products: Products,
-    /// Keep only so many features, those most correlated with the target: one more pass.
+    /// Keeps only this many features, those most correlated with the target; takes one more pass.
     pub screen: Option<usize>,
-    /// Keep only these features, and count what was left out as screened.
+    /// Keeps only these features; the moments are then marked as screened.
     pub only: Option<Vec<String>>,
     /// Bytes the moments may take.
     pub memory: u64,
-    /// Set from outside to stop.
+    /// Set from outside to stop the work.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -81,7 +81,7 @@ impl CollectOptions {
         self.folds.max(1)
     }
 
-    /// The most columns that fit the memory: the moments of all folds, and rows in hand twice.
+    /// The largest number of columns that fits in memory: the moments of all folds, and the buffered rows twice.
     fn most_columns(&self) -> u64 {
         let needed = |size: u64| self.needed(size);
         let (mut fits, mut not) = (0_u64, u64::from(u32::MAX) - 1);
@@ -98,7 +98,7 @@ impl CollectOptions {
     }
 }
 
-/// Collects the moments of a stream, once through (twice to screen).
+/// Computes the moments of a stream in one pass (two with screening).
 pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<Moments, MomentsError> {
     options.check()?;
     let mut vocabulary = Vocabulary::new(None);
@@ -129,7 +129,7 @@ pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<
     Ok(Moments { columns, table, decay, screened, skipped: pass.stream.skipped(), folds })
 }
 
-/// A mark for each id of the features named.
+/// For each feature id, whether its name is in the list.
 fn marks(names: &[String], vocabulary: &mut Vocabulary) -> Vec<bool> {
     for name in names {
         vocabulary.intern(FeatureKey::from_name(name));
@@ -137,7 +137,7 @@ fn marks(names: &[String], vocabulary: &mut Vocabulary) -> Vec<bool> {
     vec![true; vocabulary.span()]
 }
 
-/// A first pass that finds the features most correlated with the target.
+/// The first pass of screening: finds the features most correlated with the target.
 fn screen(
     options: &CollectOptions,
     count: usize,
@@ -158,7 +158,7 @@ fn screen(
     Ok(screen.best(count, &targets))
 }
 
-/// The error that says how much all columns would have needed: the rest of the data was read to count them.
+/// The error about the memory limit. The rest of the data was read to count all columns.
 pub(super) fn too_wide(options: &CollectOptions, vocabulary: &Vocabulary) -> MomentsError {
     let features = vocabulary.len() as u64;
     let pairs = if options.products == Products::All { features * (features + 1) / 2 } else { 0 };
@@ -176,12 +176,12 @@ pub(super) fn no_column(vocabulary: &Vocabulary, id: FeatureId) -> MomentsError 
     MomentsError::NoColumn { name: vocabulary.name(id), near: others.collect::<Vec<_>>().join(", ") }
 }
 
-/// Rows into the moments of their folds.
+/// Adds rows to the moments of their folds.
 #[derive(Clone)]
 pub(super) struct Collector {
     space: ColumnSpace,
     gatherers: Vec<Accumulator>,
-    /// Columns that fit the memory.
+    /// The largest number of columns that fits in memory.
     most: usize,
     entries: Vec<(u32, f64)>,
     rows: u64,
@@ -202,12 +202,12 @@ impl Collector {
         self.rows
     }
 
-    /// A feature that was named and never met.
+    /// A named feature that does not occur in the data.
     pub(super) fn never_met(&self) -> Option<FeatureId> {
         self.space.never_met()
     }
 
-    /// The columns by name, and the moments of each fold.
+    /// The named columns, and the moments of each fold.
     pub(super) fn finish(
         self,
         vocabulary: &Vocabulary,
@@ -240,29 +240,29 @@ impl Collector {
     }
 }
 
-/// One reading of the data.
+/// One pass over the data.
 struct Pass<'a> {
     options: &'a CollectOptions,
     observer: &'a mut dyn Observer,
     stream: RowStream,
     targets: TargetEncoder,
-    /// Blocks read to see what the labels are.
+    /// Blocks that were read to decide the task.
     head: VecDeque<Block>,
 }
 
 impl<'a> Pass<'a> {
-    /// Opens the data and judges the labels by the first rows.
+    /// Opens the data and decides the task from the first rows.
     fn open(options: &'a CollectOptions, observer: &'a mut dyn Observer) -> Result<Self, MomentsError> {
         let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
-        let (mut survey, mut head, mut rows, mut first) = (LabelStats::default(), VecDeque::new(), 0, None);
+        let (mut label_stats, mut head, mut rows, mut first) = (LabelStats::default(), VecDeque::new(), 0, None);
         'judging: while let Some(block) = stream.next_block()? {
             for (row, label) in block.rows.labels.iter().enumerate() {
-                if rows >= JUDGED_ROWS && survey.has_variety() {
+                if rows >= LABEL_ROWS && label_stats.has_variety() {
                     head.push_back(block);
                     break 'judging;
                 }
                 let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
-                survey.observe(label, place)?;
+                label_stats.observe(label, place)?;
                 first.get_or_insert_with(|| label.clone());
                 rows += 1;
             }
@@ -272,7 +272,7 @@ impl<'a> Pass<'a> {
             let files: Vec<&str> = options.sources.iter().map(|source| source.name.as_str()).collect();
             return Err(ReadError::NoRows { files: files.join(", ") }.into());
         };
-        let targets = decide(&survey, options.task, first)?;
+        let targets = decide(&label_stats, options.task, first)?;
         Ok(Pass { options, observer, stream, targets, head })
     }
 
@@ -280,7 +280,7 @@ impl<'a> Pass<'a> {
         self.targets.is_numbers()
     }
 
-    /// Hands all rows on, with a target each.
+    /// Passes all rows on, each with its target.
     fn run(
         &mut self,
         vocabulary: &mut Vocabulary,
@@ -306,8 +306,8 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// What the labels are. Classes may come at any time; one class alone is enough where classes were asked for, since
-/// another machine may have seen the others.
+/// Decides the task. New classes may occur at any time. A single class is allowed if the user asked for classes, since
+/// the moments may be merged with those of other rows.
 fn decide(labels: &LabelStats, task: TaskKind, first: Label) -> Result<TargetEncoder, MomentsError> {
     let classes_asked = matches!(task, TaskKind::Binary | TaskKind::Multiclass);
     let mut targets = match labels.decide(&AS_THEY_ARE, task) {

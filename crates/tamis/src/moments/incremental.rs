@@ -1,14 +1,14 @@
-//! Moments in the making: rows whenever they come, the moments so far whenever they are asked for.
+//! Incremental moments: rows are added as they arrive, and the moments so far can be taken at any time.
 //!
-//! As [`super::collect`], which reads a whole stream at once; the moments are the same, bit for bit, however the rows were
-//! cut into pieces.
+//! [`super::collect`] reads a whole stream instead. The moments are the same, bit for bit, however the rows were split
+//! into calls.
 
 use super::from_stream::{AS_THEY_ARE, CollectOptions, Collector, no_column, too_wide};
 use super::{Moments, MomentsError};
 use crate::data::{DuplicateFeature, RawRows, TargetEncoder, TargetKind, Vocabulary};
 use crate::loss::LossKind;
 
-/// Moments in the making.
+/// Moments to which rows can be added.
 pub struct IncrementalMoments {
     options: CollectOptions,
     vocabulary: Vocabulary,
@@ -17,8 +17,8 @@ pub struct IncrementalMoments {
 }
 
 impl IncrementalMoments {
-    /// No rows yet. Labels are `numeric`, or classes that may come at any time; of the options, what concerns sources,
-    /// reading and screening does not matter.
+    /// No rows yet. Labels are `numeric`, or classes, of which new ones may occur at any time. The options about
+    /// sources, reading and screening are not used.
     pub fn new(numeric: bool, options: &CollectOptions) -> Result<Self, MomentsError> {
         options.check()?;
         let kind = if numeric {
@@ -37,7 +37,7 @@ impl IncrementalMoments {
         self.collector.rows()
     }
 
-    /// Takes rows. `place` says where a row stands, for messages.
+    /// Adds rows. `place` gives the position of a row for error messages.
     pub fn observe(&mut self, rows: RawRows, place: impl Fn(usize) -> String) -> Result<(), MomentsError> {
         let duplicate = |(row, name)| DuplicateFeature { place: place(row), name };
         let (batch, labels) = rows.intern(&mut self.vocabulary).map_err(duplicate)?;
@@ -109,7 +109,7 @@ mod tests {
     fn too_many_columns_are_told() {
         let options = CollectOptions { memory: 1000, ..CollectOptions::default() };
         let mut gathering = IncrementalMoments::new(true, &options).unwrap();
-        let told = gathering.observe(rows(0..5), |_| String::new()).unwrap_err().to_string();
-        assert!(told.contains("columns need"), "{told}");
+        let message = gathering.observe(rows(0..5), |_| String::new()).unwrap_err().to_string();
+        assert!(message.contains("columns need"), "{message}");
     }
 }

@@ -1,9 +1,10 @@
-//! Running averages: one pass over the rows, then a model of any sparsity without seeing them again.
+//! Co-moments of columns: one pass over the rows is enough to fit models of any sparsity later.
 //!
-//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature SizePath*, sections 2 and
-//! 3.8. [`Comoments`] holds count, means and centred co-moments of numbered columns; they add, subtract, decay and merge.
-//! [`Accumulator`] turns rows into them, dense or sparse, on all threads. [`Moments`] adds names and folds, and has a file.
-//! [`collect`] does it for a stream of data, [`IncrementalMoments`] for rows that come now and then; [`crate::solve`] makes models of the result.
+//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 2 and
+//! 3.8. [`Comoments`] holds the count, the means and the centred co-moments of numbered columns; it can be merged,
+//! subtracted and decayed. [`Accumulator`] adds dense or sparse rows to it on all threads. [`Moments`] adds the names
+//! of the columns and cross-validation folds, and can be saved. [`collect`] reads a stream of data,
+//! [`IncrementalMoments`] takes rows as they arrive, and [`crate::solve`] fits models to the result.
 //!
 //! ```
 //! use tamis::moments::Comoments;

@@ -1,4 +1,4 @@
-//! Moments with the names of their columns: what is saved, merged by file, and solved.
+//! Moments with the names of their columns. These are saved, merged and solved.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,20 +7,20 @@ use super::{Column, Comoments, MomentsError};
 use crate::data::Label;
 use crate::parse::schema::ModelSchema;
 
-/// Moments of named columns, in one piece or in folds.
+/// Moments of named columns, for all rows or by cross-validation fold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
-    /// What each column is.
+    /// The role and name of each column.
     pub columns: Vec<Column>,
     /// The table the rows came from.
     pub table: Option<ModelSchema>,
-    /// The rate of forgetting; 0 after [`Moments::decay`]. `None` where all rows count alike.
+    /// The decay rate; 0 after [`Moments::decay`]. `None` if all rows have the same weight.
     pub decay: Option<f64>,
-    /// Whether features were left out: then one that is not here was not zero.
+    /// Whether features were screened out: a feature without a column was then not zero.
     pub screened: bool,
-    /// Bad lines left out.
+    /// The number of malformed lines that were skipped.
     pub skipped: u64,
-    /// The moments of each fold; one if there are none.
+    /// The moments of each fold; a single entry without folds.
     pub folds: Vec<Comoments>,
 }
 
@@ -30,12 +30,12 @@ impl Moments {
         self.folds.iter().map(|fold| fold.rows).sum()
     }
 
-    /// Columns that may be used to predict.
+    /// The number of columns that may be used as features.
     pub fn features(&self) -> usize {
         self.columns.iter().filter(|column| column.is_feature()).count()
     }
 
-    /// The classes, in the order of their columns; none where numbers are predicted.
+    /// The classes, in the order of their columns; empty for a numeric target.
     pub fn classes(&self) -> Vec<Label> {
         let class = |column: &Column| if let Column::Class(label) = column { Some(label.clone()) } else { None };
         self.columns.iter().filter_map(class).collect()
@@ -52,8 +52,8 @@ impl Moments {
         Cow::Owned(total)
     }
 
-    /// Joins with moments of other rows: fold by fold, columns by name. A feature that one side does not know was zero in
-    /// all its rows, as everywhere; where that cannot be (tables with other columns, screened features) it is an error.
+    /// Merges the moments of other rows: fold by fold, columns by name. A feature that one side does not have was zero
+    /// in all its rows. If that cannot be (tables with other columns, screened features), it is an error.
     pub fn merge(&mut self, other: &Moments) -> Result<(), MomentsError> {
         self.check_alike(other, "merge")?;
         if self.decay != other.decay {
@@ -77,7 +77,7 @@ impl Moments {
         Ok(())
     }
 
-    /// Takes away rows seen before: undoes [`Moments::merge`]. On an error nothing has changed.
+    /// Subtracts rows that were added before: the inverse of [`Moments::merge`]. After an error nothing has changed.
     pub fn subtract(&mut self, other: &Moments) -> Result<(), MomentsError> {
         self.check_alike(other, "subtract")?;
         if self.decay.is_some() || other.decay.is_some() {
@@ -103,7 +103,7 @@ impl Moments {
         Ok(())
     }
 
-    /// Makes all rows so far count `keep` times as much.
+    /// Multiplies the weights of all rows so far by `keep`.
     pub fn decay(&mut self, keep: f64) {
         self.folds.iter_mut().for_each(|fold| fold.decay(keep));
         self.decay.get_or_insert(0.0);
@@ -129,7 +129,8 @@ impl Moments {
         Ok(())
     }
 
-    /// Where the other's columns are among one's own, or `None` if they are the same; new ones are added if they may be.
+    /// The position of each column of `other` among our columns, or `None` if both have the same columns. New columns
+    /// are added where that is allowed.
     fn places_of(&mut self, other: &Moments, may_grow: bool) -> Result<Option<Vec<u32>>, MomentsError> {
         let mut known: BTreeMap<String, u32> = self.columns.iter().map(Column::key).zip(0..).collect();
         let lost = || {
@@ -189,21 +190,23 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let told = |result: Result<(), MomentsError>| result.unwrap_err().to_string();
+        let message = |result: Result<(), MomentsError>| result.unwrap_err().to_string();
         let plain = || moments(&["a"], &[1.0, 2.0, 3.0, 5.0]);
         let other = || moments(&["b"], &[1.0, 2.0]);
         let mut forgetful = plain();
         forgetful.decay(0.5);
-        assert!(told(forgetful.merge(&plain())).contains("forgets at the rate 0 and the other counts all rows alike"));
-        assert!(told(forgetful.subtract(&other())).contains("moments that decay"));
-        assert!(told(plain().subtract(&plain())).contains("2 rows less 2 rows leave nothing"));
-        assert!(told(plain().subtract(&other())).contains("\"b\" is a column of one and not of the other"));
+        assert!(
+            message(forgetful.merge(&plain())).contains("forgets at the rate 0 and the other counts all rows alike")
+        );
+        assert!(message(forgetful.subtract(&other())).contains("moments that decay"));
+        assert!(message(plain().subtract(&plain())).contains("cannot subtract 2 rows from 2 rows"));
+        assert!(message(plain().subtract(&other())).contains("\"b\" is a column of one and not of the other"));
         let screened = Moments { screened: true, ..plain() };
-        assert!(told(screened.clone().merge(&other())).contains("`features-of`"));
+        assert!(message(screened.clone().merge(&other())).contains("`features-of`"));
         let folds = Moments { folds: vec![Comoments::new(2), Comoments::new(2)], ..plain() };
-        assert!(told(plain().merge(&folds)).contains("1 and of 2 folds"));
+        assert!(message(plain().merge(&folds)).contains("1 and of 2 folds"));
         let classes =
             Moments { columns: vec![Column::Class(Label::Number(1.0)), Column::Feature("a".into())], ..plain() };
-        assert!(told(plain().merge(&classes)).contains("`task`"));
+        assert!(message(plain().merge(&classes)).contains("`task`"));
     }
 }

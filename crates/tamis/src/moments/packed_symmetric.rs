@@ -1,12 +1,12 @@
-//! A symmetric matrix that stores each pair of columns once, in panels that a matrix product can write to.
+//! A symmetric matrix whose lower triangle is stored in panels that a matrix product can write to.
 //!
 //! ```text
 //! panel 0  ██░░░░     panel i holds the rows 64·i … 64·i + 63 up to the diagonal, column by column (64 numbers each);
 //! panel 1  ████░░     it ends where its diagonal block ends, so half of that block is spare and stays zero.
-//! panel 2  ██████     A column more is a row more at the end: nothing stored moves when the matrix grows.
+//! panel 2  ██████     A new column is a new row at the end: the matrix grows without moving what is stored.
 //! ```
 //! Memory is p²/2 + 32·p numbers. The update `C ← C + ZᵀZ` is one product for each panel (faer: packed, vectorised for
-//! the processor at hand), triangular on the diagonal, panels side by side on all threads. Each number is written by one
+//! the processor), triangular on the diagonal, panels side by side on all threads. Each number is written by one
 //! thread in the order of the rows, so its bits do not depend on how many threads there are.
 
 use faer::linalg::matmul::matmul;
@@ -46,10 +46,10 @@ impl PackedSymmetric {
         self.size
     }
 
-    /// Bytes of a matrix of so many columns.
+    /// Bytes of a matrix with `size` columns.
     pub fn bytes_for(size: u64) -> u64 {
         let panels = size.div_ceil(PANEL as u64);
-        // Asked for any size, also one that cannot be.
+        // The size may be too large to exist.
         ((PANEL * PANEL * 8) as u64).saturating_mul(panels.saturating_mul(panels + 1) / 2)
     }
 
@@ -103,7 +103,7 @@ impl PackedSymmetric {
         });
     }
 
-    /// `C ← C + Σ w·x·xᵀ` for sparse rows: the work is the number of pairs of entries. Panels are dealt out in ranges of
+    /// `C ← C + Σ w·x·xᵀ` for sparse rows: the work is the number of pairs of entries. Panels are split into ranges of
     /// about equal work.
     pub(super) fn add_pairs(&mut self, rows: SparseRows<'_>) {
         let mut work = vec![0_u64; self.panels.len()];
@@ -136,7 +136,7 @@ impl PackedSymmetric {
             let first = number * PANEL;
             let last = (first + PANEL).min(size);
             for (column, numbers) in panel.chunks_exact_mut(PANEL).enumerate().take(last) {
-                // Above the diagonal there is nothing.
+                // Nothing is stored above the diagonal.
                 let skip = column.saturating_sub(first);
                 for (factor, vector) in terms {
                     let own = factor * vector[column];

@@ -1,13 +1,13 @@
-//! Which features are worth p² numbers: those most correlated with the target, from a first pass.
+//! Sure independence screening: a first pass selects the features most correlated with the target.
 //!
-//! Each feature keeps the count, mean and co-moments of the rows it has an entry in (about its first value, so that a
-//! large mean costs no digits); rows without it are a second group in which it is zero. The two groups join as in
-//! [`super::Comoments::merge`]:
+//! For each feature, count, mean and co-moments are kept over the rows that have an entry (about its first value, so
+//! that a large mean costs no digits); the other rows are a second group in which it is zero. The two groups are merged
+//! as in [`super::Comoments::merge`]:
 //! ```text
 //! S_xx = S_in + m·a/(m + a)·x̄²      S_xy = S_in + m·a/(m + a)·x̄·(ȳ_in − ȳ_out)      score = |S_xy|/√(S_xx·S_yy)
 //! ```
-//! With classes the score is the largest over classes. Cost: O(nnz) a row, a few numbers a feature and target. This is
-//! sure independence screening (Fan & Lv 2008): a feature that matters only together with others may be lost.
+//! With classes the score is the largest over classes. Source: Fan & Lv 2008; a feature that matters only together with
+//! others may be lost. Cost: O(nnz) per row; memory: a few numbers per feature and target.
 
 use crate::data::{FeatureId, Row};
 
@@ -24,7 +24,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Sees a row. `target` is the number itself (`numeric`) or the number of the class.
+    /// Adds a row. `target` is the number itself (`numeric`) or the number of the class.
     pub(super) fn observe(&mut self, row: Row<'_>, target: f64, numeric: bool, weight: f64) {
         let known = if numeric { 1 } else { target as usize + 1 };
         while self.targets.len() < known {
@@ -78,7 +78,7 @@ impl Screen {
         self.targets.iter().zip(&self.joint).map(of_target).fold(0.0, f64::max)
     }
 
-    /// The `count` features of largest score, as a mark for each id; equals go to the one met first.
+    /// The `count` features of largest score, as a flag for each id; of equal scores the first feature wins.
     pub(super) fn best(&self, count: usize, skip: &[FeatureId]) -> Vec<bool> {
         let ids = (0..self.features.len() as FeatureId).filter(|id| !skip.contains(id));
         let mut scored: Vec<(f64, FeatureId)> = ids.map(|id| (self.score(id), id)).collect();
@@ -88,7 +88,7 @@ impl Screen {
         kept
     }
 
-    /// The number of features met.
+    /// The number of features that occurred.
     pub(super) fn features(&self) -> usize {
         self.features.iter().filter(|feature| feature[1] > 0.0).count()
     }

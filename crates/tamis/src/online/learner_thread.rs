@@ -1,7 +1,7 @@
-//! Learning beside reading: chunks of rows are learned on another thread while the next are prepared.
+//! Learning in parallel with reading: one thread learns a chunk of rows while the next chunk is prepared.
 //!
-//! The learners live on that thread while chunks arrive, and return when they are needed, so nothing is locked. They see
-//! the rows in their order: threads change no bit. With one thread, rows are learned at once.
+//! The learners are moved to that thread while chunks arrive, and are moved back when they are needed, so that no lock
+//! is needed. They see the rows in order: threads do not change a bit. With one thread, rows are learned at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,19 +12,19 @@ use crate::data::{Batch, TargetEncoder};
 use crate::learners::Learner;
 use crate::trainer::ProgressiveValidation;
 
-/// Chunks that may wait for the learners: enough that neither side waits for the other to wake up.
+/// Chunks that may wait for the learners: enough that neither side waits for the other.
 const QUEUE: usize = 32;
 
 /// The learners of a training and their progressive validation, here or on their own thread.
 pub(crate) struct LearnerThread<L> {
     here: Option<LearnerState<L>>,
-    /// The other thread, if there is one. It ends when this is dropped.
+    /// The learner thread, if there is one. It ends when this is dropped.
     worker: Option<Worker<L>>,
 }
 
 struct Worker<L> {
     commands: SyncSender<Command<L>>,
-    /// Receivers are behind locks only to be shared between threads: nobody waits for them.
+    /// Receivers are behind locks only to be `Sync`: the locks are never contended.
     returned: Mutex<Receiver<LearnerState<L>>>,
     recycled: Mutex<Receiver<Batch>>,
     /// Set when a loss was not finite: the training has diverged.
@@ -37,11 +37,11 @@ enum Command<L> {
     Return,
 }
 
-/// The learners and what they have learned.
+/// The learners and their progress.
 pub(crate) struct LearnerState<L> {
     pub(crate) learners: OneVsRest<L>,
     pub(crate) progressive: ProgressiveValidation,
-    /// Rows learned, all passes counted. Stands still once a loss was not finite.
+    /// Rows learned, all passes counted. It does not change after a loss that is not finite.
     pub(crate) rows: u64,
     /// The last prediction.
     pub(crate) last: f64,
@@ -84,7 +84,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerThread<L> {
         worker.recycled.get_mut().expect("no thread panicked").try_recv().unwrap_or_default()
     }
 
-    /// Whether a loss was not finite, as far as is known here.
+    /// Whether a loss was not finite, as far as is known on this thread.
     pub(crate) fn has_diverged(&self) -> bool {
         match (&self.here, &self.worker) {
             (None, Some(worker)) => worker.has_diverged.load(Ordering::Relaxed),
@@ -117,7 +117,7 @@ impl<L: Learner + Clone + Send + Sync> LearnerState<L> {
     }
 }
 
-/// A thread that obeys commands until nobody can send any.
+/// A thread that executes commands until all senders are dropped.
 fn start<L: Learner + Clone + Send + Sync + 'static>() -> Worker<L> {
     let (commands, inbox) = sync_channel(QUEUE);
     let (done, returned) = sync_channel(1);
@@ -134,7 +134,7 @@ fn start<L: Learner + Clone + Send + Sync + 'static>() -> Worker<L> {
                     state.learn(&batch, &targets);
                     flag.store(!state.progressive.loss.is_finite(), Ordering::Relaxed);
                     batch.clear();
-                    // If enough batches wait to be filled again, this one is dropped.
+                    // If enough batches wait to be reused, this one is dropped.
                     let _ = recycle.try_send(batch);
                 }
                 Command::Return => {

@@ -1,4 +1,4 @@
-//! Rows in, learned rows out: scaling, reports, checkpoints and the freeing of idle features.
+//! Drives online learners over rows: scaling, reports, checkpoints and the freeing of idle features.
 
 use super::learner_thread::{LearnerState, LearnerThread};
 use super::one_vs_rest::OneVsRest;
@@ -14,7 +14,7 @@ pub(crate) const CHUNK_ROWS: usize = 256;
 /// The number of features at which idle ones are first freed.
 const FIRST_SWEEP: usize = 1 << 16;
 
-/// Learners of one kind at work.
+/// The training of learners of one type.
 pub(crate) struct LearnerTrainer<L> {
     pub(super) thread: LearnerThread<L>,
     /// The number of learners.
@@ -29,14 +29,14 @@ pub(crate) struct LearnerTrainer<L> {
     next_sweep: usize,
     /// Rows to be learned next.
     pending: Batch,
-    /// The target and the number of features of the last row sent.
+    /// The target and the number of features of the last row.
     last_row: (f64, usize),
     next_report: u64,
     next_save: u64,
 }
 
 impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
-    /// Learners that start as `start`, before the first of the buffered rows.
+    /// Learners in the initial state `start`, before the first buffered row.
     pub(crate) fn new(start: L, session: &Session<'_>, rows: &BufferedRows, outputs: usize) -> Self {
         let learners = OneVsRest::new(start, outputs, session.threads);
         let has_thread = session.threads.count() > 1 && !session.is_incremental;
@@ -57,7 +57,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         }
     }
 
-    /// Continues where a checkpoint stood. The rows must be those it was made from, unless it was complete.
+    /// Continues from a checkpoint. The rows must be those of the checkpoint, unless it was complete.
     pub(crate) fn restore(
         &mut self,
         mut checkpoint: Checkpoint,
@@ -89,7 +89,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Sets counters and sums: reports and saves come at the same rows as without the interruption.
+    /// Sets counters and sums, so that reports and checkpoints come at the same rows as without the interruption.
     pub(crate) fn set_position(&mut self, position: Position, session: &Session<'_>) {
         let Position { done, progressive, next_sweep, max_squared_norm } = position;
         (self.done, self.next_sweep, self.max_squared_norm) = (done, next_sweep, max_squared_norm);
@@ -101,7 +101,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         }
     }
 
-    /// Sets R² of the first rows, on which the first step depends.
+    /// Sets R² of the first rows, on which the initial step depends.
     pub(crate) fn set_max_squared_norm(&mut self, norm: f64) {
         self.max_squared_norm = norm;
     }
@@ -116,12 +116,12 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         self.thread.state_mut().learners.load(state)
     }
 
-    /// The learners and their progressive validation. All rows given must be learned.
+    /// The learners and their progressive validation. All rows must have been learned.
     pub(crate) fn state(&self) -> &LearnerState<L> {
         self.thread.state()
     }
 
-    /// All passes over the buffered rows, from where the training stands.
+    /// Learns the buffered rows in all remaining passes.
     pub(crate) fn learn_buffered(
         &mut self,
         session: &mut Session<'_>,
@@ -147,7 +147,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Takes a row whose target is encoded; learns when enough have come.
+    /// Takes a row whose target is encoded; learns when a chunk is full.
     #[inline]
     pub(super) fn take(&mut self, session: &mut Session<'_>, example: Example<'_>) -> Result<(), TrainError> {
         self.add_class(session, example.target)?;
@@ -162,7 +162,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// A class that came late gets its learner before its first row is learned, and after all earlier rows.
+    /// Adds a learner for a class that appears late, before its first row is learned and after all earlier rows.
     #[inline]
     fn add_class(&mut self, session: &mut Session<'_>, target: f64) -> Result<(), TrainError> {
         if let TargetKind::Classes { single: false, .. } = session.data.targets.kind
@@ -175,14 +175,15 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Whether rows can be taken as one batch: they need no scaling, and nothing is due among them.
+    /// Whether rows can be taken as one batch: they need no scaling, and no report, checkpoint or sweep is due among
+    /// them.
     pub(super) fn takes_whole(&self, session: &Session<'_>, batch: &Batch) -> bool {
         let rows = self.done + (self.pending.len() + batch.len()) as u64;
         session.data.scaler().is_identity() && rows < self.next_report.min(self.next_save)
     }
 
-    /// Takes rows whose targets are encoded as one batch; `fingerprint` is that after them. At every [`Self::send`], rows
-    /// learned and rows covered by the fingerprint are the same.
+    /// Takes rows whose targets are encoded as one batch; `fingerprint` is that after them. At every [`Self::send`],
+    /// the rows learned are those covered by the fingerprint.
     pub(super) fn take_whole(
         &mut self,
         session: &mut Session<'_>,
@@ -211,7 +212,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         self.wait(session)
     }
 
-    /// Has the rows taken so far learned while the next are taken; stops if that is asked for.
+    /// Sends the rows taken so far to the learners without waiting; stops if that is requested.
     fn send(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
         let rows = self.pending.len();
         if rows == 0 {
@@ -273,22 +274,22 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         if session.observer.wants_models() {
             let support = Support::of(&self.state().learners, data.recipe.k);
             let outputs = support.outputs(self.state().learners.learners(), data);
-            let model = data.model(outputs, TrainingSummary { passes: self.pass, ..self.seen(data) });
+            let model = data.model(outputs, TrainingSummary { passes: self.pass, ..self.summary(data) });
             session.observer.model(self.done, &model);
         }
     }
 
-    /// What the model says of progressive validation.
-    fn seen(&self, data: &TrainingData) -> TrainingSummary {
-        TrainingSummary { passes: data.passes, ..self.state().progressive.seen(&data.targets) }
+    /// The training summary with progressive validation.
+    fn summary(&self, data: &TrainingData) -> TrainingSummary {
+        TrainingSummary { passes: data.passes, ..self.state().progressive.summary(&data.targets) }
     }
 
     /// A model with these outputs.
     pub(crate) fn model(&self, data: &TrainingData, outputs: Vec<Output>) -> Model {
-        data.model(outputs, self.seen(data))
+        data.model(outputs, self.summary(data))
     }
 
-    /// Frees idle features, where forgetting one changes nothing: a scaled column would lose its largest value.
+    /// Frees idle features if that changes nothing: a scaled column would lose its largest value.
     pub(super) fn free_idle_features(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
         if session.data.vocabulary.len() < self.next_sweep || session.data.scale.is_active() {
             return Ok(());
@@ -299,7 +300,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Margins of rows in units of the label: one row after the other, one margin an output.
+    /// Margins of rows in units of the label: row by row, one margin for each output.
     pub(crate) fn margins(&self, data: &TrainingData, rows: &RawRows) -> Result<Vec<f64>, TrainError> {
         let learners = self.state().learners.learners();
         let known = rows.lookup(&data.vocabulary);
@@ -316,7 +317,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         if margins.iter().all(|margin| margin.is_finite()) { Ok(margins) } else { Err(self.divergence(data)) }
     }
 
-    /// Where the training stands, and its state.
+    /// The position of the training and its state.
     pub(crate) fn save(&self) -> (Position, State) {
         let mut state = State::default();
         self.state().learners.save(&mut state);

@@ -1,15 +1,15 @@
-//! Online learners driven over rows: passes over buffered rows, then rows as they come.
+//! Online learners: passes over buffered rows, then rows as they arrive.
 //!
 //! | file | what |
 //! |---|---|
-//! | `one_vs_rest.rs` | one learner a class |
-//! | `learner_thread.rs` | learning beside reading |
-//! | `initial_step.rs` | a first step that the rows allow |
+//! | `one_vs_rest.rs` | one learner for each class |
+//! | `learner_thread.rs` | learning in parallel with reading |
+//! | `initial_step.rs` | an initial step size that the rows allow |
 //! | `learner_trainer.rs` | scaling, reports, checkpoints, freeing of idle features |
 //! | `stream.rs`, `stream_position.rs` | rows after the buffered ones |
 //! | `trainer.rs` | online learners as a [`crate::trainer::Trainer`] |
 //! | `support.rs` | which features become the model |
-//! | `refit.rs` | chosen features learned again without penalty |
+//! | `refit.rs` | selected features learned again without penalty |
 
 pub(crate) mod initial_step;
 mod learner_thread;

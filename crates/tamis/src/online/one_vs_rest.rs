@@ -1,4 +1,4 @@
-//! One learner, or one a class (one-vs-rest): all learn from the same rows.
+//! One learner, or one for each class (one-vs-rest): all learn from the same rows.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::trainer::{ProgressiveValidation, TrainError};
 #[derive(Debug)]
 pub(crate) struct OneVsRest<L> {
     learners: Vec<L>,
-    /// What each learner starts as.
+    /// The initial state of each learner.
     start: L,
     threads: Threads,
 }
@@ -25,7 +25,7 @@ impl<L: Learner + Clone + Send + Sync> OneVsRest<L> {
         OneVsRest { learners: vec![start.clone(); outputs], start, threads: threads.clone() }
     }
 
-    /// Adds learners for classes that came late. Each starts with the first row of its class.
+    /// Adds learners for classes that appear late. Each starts with the first row of its class.
     pub(crate) fn resize(&mut self, outputs: usize) {
         self.learners.resize(outputs, self.start.clone());
     }
@@ -35,28 +35,34 @@ impl<L: Learner + Clone + Send + Sync> OneVsRest<L> {
     }
 
     /// Learns all rows of a batch; returns the last prediction.
-    pub(crate) fn learn(&mut self, batch: &Batch, targets: &TargetEncoder, seen: &mut ProgressiveValidation) -> f64 {
+    pub(crate) fn learn(
+        &mut self,
+        batch: &Batch,
+        targets: &TargetEncoder,
+        progressive: &mut ProgressiveValidation,
+    ) -> f64 {
         let (mut at, mut last) = (0, 0.0);
         while at < batch.len() {
-            let now = seen.rows_to_remember().min((batch.len() - at) as u64);
+            let now = progressive.rows_to_next_point().min((batch.len() - at) as u64);
             let rows = at..at + now as usize;
             at = rows.end;
             last = match &mut self.learners[..] {
-                [learner] => learn_single(learner, batch, rows, targets, seen),
-                _ => self.learn_classes(batch, rows, targets, seen),
+                [learner] => learn_single(learner, batch, rows, targets, progressive),
+                _ => self.learn_classes(batch, rows, targets, progressive),
             };
-            seen.learned(now, || self.nonzeros());
+            progressive.learned(now, || self.nonzeros());
         }
         last
     }
 
-    /// The same rows for every learner, learners in parallel: each sees its rows in order, so threads change no bit.
+    /// Learns the same rows with all learners in parallel: each sees the rows in order, so that threads do not change a
+    /// bit.
     fn learn_classes(
         &mut self,
         batch: &Batch,
         rows: Range<usize>,
         targets: &TargetEncoder,
-        seen: &mut ProgressiveValidation,
+        progressive: &mut ProgressiveValidation,
     ) -> f64 {
         let examples = || rows.clone().map(|row| batch.example(row));
         let steps = |(output, learner): (usize, &mut L)| {
@@ -73,7 +79,7 @@ impl<L: Learner + Clone + Send + Sync> OneVsRest<L> {
             let margins: Vec<f64> = all.iter().map(|steps| steps[row].margin).collect();
             let loss = all.iter().map(|steps| steps[row].loss).sum::<f64>() / all.len() as f64;
             last = argmax(&margins) as f64;
-            seen.add(loss, last != example.target, example.weight);
+            progressive.add(loss, last != example.target, example.weight);
         }
         last
     }
@@ -112,7 +118,7 @@ impl<L: Learner + Clone + Send + Sync> OneVsRest<L> {
         self.learners.iter().find_map(first_bad)
     }
 
-    /// Frees features that the learners would not miss, so that memory grows with the features alive.
+    /// Frees features that are idle in all learners, so that memory grows with the active features.
     pub(crate) fn free_idle_features(&mut self, vocabulary: &mut Vocabulary) {
         let idle: Vec<FeatureId> = vocabulary.ids().filter(|&id| self.is_idle(id)).collect();
         for id in idle {
@@ -151,7 +157,7 @@ fn learn_single<L: Learner>(
     batch: &Batch,
     rows: Range<usize>,
     targets: &TargetEncoder,
-    seen: &mut ProgressiveValidation,
+    progressive: &mut ProgressiveValidation,
 ) -> f64 {
     let mut last = 0.0;
     let boundary = targets.loss_fn.boundary();
@@ -161,7 +167,7 @@ fn learn_single<L: Learner>(
     let coded = rows.map(|row| batch.example(row)).map(|e| Example { target: coding.code(e.target), ..e });
     learner.learn_all(coded, |example, step| {
         let wrong = is_classes && (step.margin > boundary) != (example.target == positive);
-        seen.add(step.loss, wrong, example.weight);
+        progressive.add(step.loss, wrong, example.weight);
         last = step.margin;
     });
     if is_classes { f64::from(u8::from(last > boundary)) } else { last }

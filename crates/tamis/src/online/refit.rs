@@ -1,4 +1,4 @@
-//! Chosen features learned again: without penalty, without the other features, over as many passes.
+//! Refits the selected features: without penalty, without the other features, with the same number of passes.
 
 use super::one_vs_rest::OneVsRest;
 use super::support::Support;
@@ -22,7 +22,7 @@ pub(crate) fn refit(
     let mut learners = OneVsRest::new(start, data.targets.outputs(), session.threads);
     let mut is_chosen = vec![false; data.vocabulary.span()];
     chosen.iter().for_each(|&id| is_chosen[id as usize] = true);
-    let mut seen = ProgressiveValidation::default();
+    let mut progressive = ProgressiveValidation::default();
     let (mut batch, mut ids, mut values) = (Batch::new(), Vec::new(), Vec::new());
     for pass in 0..u64::from(data.passes) {
         for chunk in rows.store.chunks(pass) {
@@ -36,7 +36,7 @@ pub(crate) fn refit(
                 }
                 batch.push(Example { row: Row { ids: &ids, values: &values }, ..example });
             }
-            learners.learn(&batch, &data.targets, &mut seen);
+            learners.learn(&batch, &data.targets, &mut progressive);
         }
     }
     Ok(Support::new(chosen.to_vec()).outputs(learners.learners(), data))

@@ -1,4 +1,4 @@
-//! Rows after the buffered ones: learned once, as they come, and not kept.
+//! Rows after the buffered ones: they are learned once, as they arrive, and not stored.
 
 use super::learner_trainer::LearnerTrainer;
 use super::stream_position::{SWEEP_EVERY, StreamPosition};
@@ -8,7 +8,7 @@ use crate::learners::Learner;
 use crate::trainer::{Session, TrainError, fingerprints};
 
 impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
-    /// Learns the rows of a block, but for those that were learned before an interruption.
+    /// Learns the rows of a block, except those that were learned before an interruption.
     pub(crate) fn learn_block(&mut self, session: &mut Session<'_>, mut block: Block) -> Result<(), TrainError> {
         while !block.rows.is_empty() {
             let now = (SWEEP_EVERY - self.stream.rows % SWEEP_EVERY) as usize;
@@ -65,7 +65,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Ends the stream: all rows of a resumed training must have come again.
+    /// Ends the stream: a resumed training must have read all of its earlier rows again.
     pub(crate) fn end_stream(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
         let StreamPosition { rows, learned, buffered_rows, .. } = self.stream;
         if rows < learned {

@@ -1,14 +1,14 @@
-//! Where a training stands in the rows after the buffered ones.
+//! The position of a training in the rows after the buffered ones.
 
 use std::path::{Path, PathBuf};
 
 use crate::trainer::{BufferedRows, FIRST_ROWS, Session, TrainError};
 
-/// Rows between two searches for idle features, counted from the last buffered row on: how the input is cut into blocks
-/// leaves no trace.
+/// Rows between two searches for idle features, counted from the last buffered row on, so that the result does not
+/// depend on how the input is split into blocks.
 pub(super) const SWEEP_EVERY: u64 = 4096;
 
-/// Where a training stands in the rows after the buffered ones.
+/// The position of a training in the rows after the buffered ones.
 pub(crate) struct StreamPosition {
     /// Rows so far, and their fingerprint.
     pub(super) rows: u64,
@@ -19,7 +19,7 @@ pub(crate) struct StreamPosition {
     pub(super) saved: (u64, u64),
     /// The checkpoint.
     resumed: Option<PathBuf>,
-    /// Whether fingerprints are needed: only by those who may come back to these rows.
+    /// Whether fingerprints are needed: only if the training may be resumed.
     pub(super) needs_fingerprint: bool,
 }
 
@@ -37,7 +37,7 @@ impl StreamPosition {
         }
     }
 
-    /// The first `learned` rows are passed over: they must be those of the checkpoint.
+    /// The first `learned` rows are skipped: they must be those of the checkpoint.
     pub(super) fn resume(&mut self, path: PathBuf, learned: u64, saved: (u64, u64)) {
         (self.resumed, self.learned, self.saved, self.needs_fingerprint) = (Some(path), learned, saved, true);
     }
@@ -52,7 +52,7 @@ impl StreamPosition {
         TrainError::OtherData { path, row }
     }
 
-    /// Whether idle features are freed here. Without buffered rows, the first of the stream stand in for them.
+    /// Whether idle features are freed here. If no rows are buffered, the first rows of the stream count as such.
     pub(super) fn is_at_sweep(&self) -> bool {
         let first = if self.buffered_rows == 0 { FIRST_ROWS } else { 0 };
         self.rows > first && self.rows.is_multiple_of(SWEEP_EVERY) && self.rows >= self.learned

@@ -1,4 +1,4 @@
-//! Which features of the learners become the model, and with which weights.
+//! The support: which features of the learners become the model, and their weights.
 
 use super::one_vs_rest::OneVsRest;
 use crate::data::FeatureId;
@@ -10,7 +10,7 @@ use crate::trainer::{ScaledWeight, TrainingData, output};
 #[derive(Debug, Default)]
 pub(crate) struct Support {
     pub(crate) ids: Vec<FeatureId>,
-    /// Their weights, if a single learner was scanned for them: looking each up again would be a random access.
+    /// Their weights, if there is a single learner: another lookup would be a random access.
     weights: Vec<f64>,
 }
 
@@ -20,8 +20,8 @@ impl Support {
         Support { ids, weights: Vec::new() }
     }
 
-    /// Features with a non-zero weight; with `k`, the k of largest effect over all learners (Euclidean norm, ties by id).
-    /// A feature whose weight is not a number is always among them.
+    /// Features with a non-zero weight; with `k`, the k of largest effect over all learners (Euclidean norm, ties by
+    /// id). A feature whose weight is NaN is always among them.
     pub(crate) fn of<L: Learner + Clone + Send + Sync>(learners: &OneVsRest<L>, k: Option<usize>) -> Self {
         let mut sized: Vec<(f64, FeatureId)> = Vec::new();
         match learners.learners() {
@@ -52,12 +52,12 @@ impl Support {
         learners.learners().iter().all(is_finite).then_some(support)
     }
 
-    /// The weight of the feature at a place.
+    /// The weight of the feature at a position.
     fn weight<L: Learner>(&self, learner: &L, place: usize) -> f64 {
         self.weights.get(place).copied().unwrap_or_else(|| learner.weight(self.ids[place]))
     }
 
-    /// The learners' weights on these features as the outputs of a model.
+    /// The outputs of a model with these features.
     pub(crate) fn outputs<L: Learner>(&self, learners: &[L], data: &TrainingData) -> Vec<Output> {
         let of_learner = |(number, learner): (usize, &L)| {
             let weights: Vec<f64> = (0..self.ids.len()).map(|place| self.weight(learner, place)).collect();

@@ -42,7 +42,7 @@ impl OnlineTrainer {
         OnlineTrainer { learners }
     }
 
-    /// An incremental training as a checkpoint has it: no rows are needed.
+    /// An incremental training restored from a checkpoint: no rows are needed.
     pub(crate) fn reopen(
         session: &Session<'_>,
         rows: &BufferedRows,

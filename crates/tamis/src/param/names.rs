@@ -156,7 +156,4 @@ names! {
     /// Moments whose features are kept.
     FEATURES_OF = "features-of", "features-of", "features_of";
 
-    // Metric learning.
-    /// Boosting steps.
-    STEPS = "steps", "steps", "max_iter";
 }

@@ -40,7 +40,8 @@ struct Record<'a> {
 
 impl<'a> Records<'a> {
     fn new(block: &'a [u8], delimiter: u8) -> Self {
-        // Only \n ends a record: blocks are cut there, and lines are counted there. A \r before it is trimmed as a blank.
+        // Only \n ends a record: blocks are cut there, and lines are counted there. A \r before it is trimmed as a
+        // blank.
         let reader = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
         Records { reader, block, at: 0, fields: vec![0; 1024], ends: vec![0; 64] }
     }
@@ -246,8 +247,8 @@ mod tests {
     #[test]
     fn complaints_say_where_and_what() {
         let (_, errors) = parse("a,b,y\n1,2,0\n1,2\n1,2,0,4\n", Missing::Error);
-        let told: Vec<_> = errors.iter().map(|e| format!("{}:{}: {}", e.line, e.column, e.problem)).collect();
-        assert_eq!(told, ["1:3: 2 fields where the header has 3", "2:5: 4 fields where the header has 3"]);
+        let messages: Vec<_> = errors.iter().map(|e| format!("{}:{}: {}", e.line, e.column, e.problem)).collect();
+        assert_eq!(messages, ["1:3: 2 fields where the header has 3", "2:5: 4 fields where the header has 3"]);
     }
 
     #[test]

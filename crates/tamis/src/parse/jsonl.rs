@@ -120,7 +120,7 @@ impl LineParser for JsonLines {
     }
 }
 
-/// A name that comes twice.
+/// A name that occurs twice.
 fn duplicate<'a>(pairs: &'a [(Cow<'_, str>, Scalar<'_>)]) -> Option<&'a str> {
     let mut names: Vec<&str> = pairs.iter().map(|(name, _)| &**name).collect();
     names.sort_unstable();
@@ -155,21 +155,21 @@ mod tests {
 
     #[test]
     fn complaints_say_what_was_expected() {
-        let told = |line: &str| parse(line, Missing::Error).1[0].problem.to_string();
-        assert!(told("[1,2]").starts_with("not a JSON object {\"y\": …, \"x\": {name: value}}"));
-        assert!(told(r#"{"y":1}"#).contains("missing field `x`"));
-        assert!(told(r#"{"y":1,"x":{"a":[1]}}"#).contains("not a JSON object"));
-        assert!(told(r#"{"y":1,"z":1,"x":{}}"#).contains("unknown field `z`"));
-        assert!(told(r#"{"y":1,"x":{"a":null}}"#).contains("`missing = zero`"));
-        assert!(told(r#"{"y":1,"weight":-1,"x":{}}"#).contains("importance weight"));
-        assert!(told(r#"{"y":1,"x":{"a":1e999}}"#).contains("out of range"));
+        let message = |line: &str| parse(line, Missing::Error).1[0].problem.to_string();
+        assert!(message("[1,2]").starts_with("not a JSON object {\"y\": …, \"x\": {name: value}}"));
+        assert!(message(r#"{"y":1}"#).contains("missing field `x`"));
+        assert!(message(r#"{"y":1,"x":{"a":[1]}}"#).contains("not a JSON object"));
+        assert!(message(r#"{"y":1,"z":1,"x":{}}"#).contains("unknown field `z`"));
+        assert!(message(r#"{"y":1,"x":{"a":null}}"#).contains("`missing = zero`"));
+        assert!(message(r#"{"y":1,"weight":-1,"x":{}}"#).contains("importance weight"));
+        assert!(message(r#"{"y":1,"x":{"a":1e999}}"#).contains("out of range"));
     }
 
     #[test]
     fn a_name_comes_once() {
         let (rows, errors) = parse("{\"y\":1,\"x\":{\"a\":1,\"b\":2,\"a\":3}}\n{\"x\":{}}\n", Missing::Error);
         assert_eq!((rows.len(), errors[0].column), (1, 25));
-        assert_eq!(errors[0].problem.to_string(), "feature \"a\" comes twice");
+        assert_eq!(errors[0].problem.to_string(), "feature \"a\" occurs twice");
     }
 
     #[test]

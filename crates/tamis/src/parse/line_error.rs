@@ -22,7 +22,7 @@ pub struct ParseError {
 pub enum LineError {
     #[error("{what} {found:?} is not a number")]
     NotANumber { what: &'static str, found: String },
-    #[error("{what} {found:?} is not finite; leave it out, or use {} or {} for NaN", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
+    #[error("{what} {found:?} is not finite; remove it, or use {} or {} for NaN", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
     NotFinite { what: &'static str, found: String },
     #[error("expected index:value, found {found:?}")]
     NoColon { found: String },
@@ -32,11 +32,11 @@ pub enum LineError {
     IndexZero,
     #[error("feature index {found} is larger than 4294967294")]
     IndexTooLarge { found: String },
-    #[error("feature index {found} comes twice")]
+    #[error("feature index {found} occurs twice")]
     DuplicateIndex { found: u32 },
     #[error("feature index {found} after {before}: indices must ascend")]
     DescendingIndex { found: u32, before: u32 },
-    #[error("feature {name:?} comes twice")]
+    #[error("feature {name:?} occurs twice")]
     DuplicateName { name: String },
     #[error("the line has no label")]
     NoLabel,

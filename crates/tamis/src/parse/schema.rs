@@ -70,9 +70,9 @@ pub struct ModelSchema {
 pub enum SchemaError {
     #[error("no column {name:?}; the columns are {columns}")]
     Unknown { name: String, columns: String },
-    #[error("which column is the label? name it with {}; the columns are {columns}", names::TARGET)]
+    #[error("no column is known to be the label: name it with {}; the columns are {columns}", names::TARGET)]
     NoTarget { columns: String },
-    #[error("the header has the column {name:?} twice")]
+    #[error("the column {name:?} occurs twice in the header")]
     Twice { name: String },
 }
 
@@ -188,11 +188,11 @@ mod tests {
     fn complaints_list_the_columns() {
         let missing = SchemaOptions { needs_target: true, ..Default::default() };
         let text = Schema::resolve(names(&["a", "b"]), |_| true, &missing).unwrap_err().to_string();
-        assert_eq!(text, "which column is the label? name it with `target`; the columns are \"a\", \"b\"");
+        assert_eq!(text, "no column is known to be the label: name it with `target`; the columns are \"a\", \"b\"");
         let wrong = SchemaOptions { target: Some("c".into()), ..Default::default() };
         let text = Schema::resolve(names(&["a", "b"]), |_| true, &wrong).unwrap_err().to_string();
         assert_eq!(text, "no column \"c\"; the columns are \"a\", \"b\"");
         let twice = Schema::resolve(names(&["a", "b", "a"]), |_| true, &missing).unwrap_err();
-        assert_eq!(twice.to_string(), "the header has the column \"a\" twice");
+        assert_eq!(twice.to_string(), "the column \"a\" occurs twice in the header");
     }
 }

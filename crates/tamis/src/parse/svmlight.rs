@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(complaint("1 a:1"), "3: feature index \"a\" is not a whole number");
         assert_eq!(complaint("1 -3:1"), "3: feature index \"-3\" is not a whole number");
         assert_eq!(complaint("1 5"), "3: expected index:value, found \"5\"");
-        assert_eq!(complaint("1 5:1 5:2"), "7: feature index 5 comes twice");
+        assert_eq!(complaint("1 5:1 5:2"), "7: feature index 5 occurs twice");
         assert_eq!(complaint("1 5:1 4:2"), "7: feature index 4 after 5: indices must ascend");
         assert_eq!(complaint("1 4294967295:1"), "3: feature index 4294967295 is larger than 4294967294");
         assert_eq!(complaint("1 99999999999999:1"), "3: feature index 99999999999999 is larger than 4294967294");

@@ -1,11 +1,11 @@
-//! ElasticNetProx net: soft threshold, then decay, after every step.
+//! The elastic net: soft threshold, then decay, after every step.
 //!
-//! One event with rate η: w ← sign(w)·max(|w| − ηλ₁, 0)/(1 + ηλ₂), the proximal step of λ₁|w| + ½λ₂w².
+//! One event with step size η: w ← sign(w)·max(|w| − ηλ₁, 0)/(1 + ηλ₂), the proximal step of λ₁|w| + ½λ₂w².
 //!
-//! Many events in one go. With a global rate, write S = Π 1/(1 + hλ₂) (the decay so far) and D = Σ hλ₁/S_before (the
-//! amount due, in units of undecayed weights). A weight settled at (S₀, D₀) is now S·max(|w|/S₀ − (D − D₀), 0). With a
-//! rate of the weight's own, a is constant while the weight rests, so n events have a closed form:
-//! q = 1/(1 + aλ₂), |w|·qⁿ − aλ₁(q + q² + … + qⁿ).
+//! Many events at once. With a global step size, let S = Π 1/(1 + hλ₂) (the decay so far) and D = Σ hλ₁/S_before (the
+//! amount due, in units of undecayed weights). A weight with timestamp (S₀, D₀) is now S·max(|w|/S₀ − (D − D₀), 0).
+//! With a step size a per weight, a is constant between updates, so n events have a closed form: q = 1/(1 + aλ₂),
+//! |w|·qⁿ − aλ₁(q + q² + … + qⁿ).
 
 use super::{ClockHistory, LazyProx};
 use crate::data::ToF64s;
@@ -17,7 +17,7 @@ pub struct ElasticNetProx {
     pub l1: f64,
     /// λ₂.
     pub l2: f64,
-    /// Whether rates are the weights' own.
+    /// Whether each weight has its own step size.
     pub per_weight: bool,
     due: f64,
     decay: f64,

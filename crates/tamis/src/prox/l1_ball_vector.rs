@@ -1,24 +1,25 @@
-//! Weights that one number lowers all at once: the ℓ₁ ball in time that does not grow with the number of weights.
+//! A vector in an ℓ₁ ball: the projection shifts a shared threshold, in time that does not grow with the number of
+//! weights.
 //!
 //! Source: after Duchi, Shalev-Shwartz, Singer & Chandra, *Efficient Projections onto the l1-Ball for Learning in High
 //! Dimensions* (ICML 2008), section 5.
 //!
-//! The projection on ‖w‖₁ ≤ B lowers every |w_j| by the same τ and stops at zero. So a weight is kept as a *key*,
-//! sign(w)·(|w| + Θ at the time of writing), Θ being the sum of all τ so far: raising Θ lowers all of them. What is left
-//! to do is to notice those that reach zero, the keys of size Θ.
+//! The projection on ‖w‖₁ ≤ B subtracts the same τ from every |w_j| and stops at zero. So a weight is stored as a
+//! *key*, sign(w)·(|w| + Θ at the time of writing), where Θ is the sum of all τ so far: a larger Θ lowers all weights.
+//! It remains to find the weights that reach zero, whose keys have the absolute value Θ.
 //!
-//! Departures: the source keeps the keys in a search tree; here only the *low* ones, up to a floor, are looked after
-//! ([`RadixHeap`]). A touched weight that lands above the floor costs nothing beside its cell. When Θ has passed the floor, one
-//! look over the non-zero weights sets the next one at half of them. That look is paid for by the half that left, and each
-//! of these came by being touched: O(1) amortised a touched weight, and a few moves for the low ones.
+//! Departures: the source keeps the keys in a search tree; here only the *low* keys, up to a floor, are in a heap
+//! ([`RadixHeap`]). A weight above the floor costs nothing but its cell. When Θ has passed the floor, a scan of the
+//! non-zero weights sets the next floor at their median. The half that was removed pays for the scan, and each of these
+//! weights was updated before: O(1) amortised per updated weight, and a few moves for the low ones.
 //!
-//! What is low and what is listed changes no number: weights leave in the order of their keys, ties by id. So the
-//! state is the keys, Θ and Σ|key|, and a copy made from these goes on bit for bit.
+//! The floor and the lists do not change any number: weights reach zero in the order of their keys, ties by id. So the
+//! state is the keys, Θ and Σ|key|, and a copy made from these continues bit for bit.
 
 use super::radix_heap::{Entry, RadixHeap};
 use crate::data::{FeatureId, State, StateError, ToF64s, prefetch};
 
-/// A weight's cell: whatever a learner keeps of it, with its key.
+/// The state of a weight, including its key.
 pub trait Keyed: ToF64s + Default + Clone {
     /// sign(w)·(|w| + Θ), or a zero.
     fn key(&self) -> f64;
@@ -37,12 +38,12 @@ impl Keyed for f64 {
 
 /// The key of a weight that is zero but still stands in the list; one that does not has +0.
 const LISTED_ZERO: f64 = -0.0;
-/// So few weights need no floor.
+/// Up to this number of weights, no floor is used.
 const FEW: usize = 32;
-/// Cells asked for while as many are looked at.
+/// The number of cells that are prefetched.
 const SOME: usize = 64;
 
-/// A vector of cells, all weights of which can be lowered at once.
+/// A vector of cells whose weights stay in an ℓ₁ ball.
 #[derive(Clone, Debug)]
 pub struct L1BallVector<C> {
     /// One a feature seen.
@@ -54,17 +55,17 @@ pub struct L1BallVector<C> {
     count: usize,
     /// All non-zero weights with keys up to this size are in `low`.
     floor: f64,
-    /// Sizes of keys with ids; some of them no longer true.
+    /// Absolute keys with ids; some are out of date.
     low: RadixHeap,
     /// Ids of all non-zero weights, and of some that are zero.
     listed: Vec<FeatureId>,
-    /// Ids that reach zero by the plan made last.
+    /// Ids that reach zero by the last planned projection.
     leaving: Vec<FeatureId>,
-    /// The low ones taken last.
+    /// The low entries taken last.
     taken: Vec<Entry>,
 }
 
-/// What it takes to come back into the ball.
+/// A projection on the ball.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Projection {
     /// By how much the weights that stay are lowered (τ).
@@ -118,12 +119,12 @@ impl<C: Keyed> L1BallVector<C> {
     /// A weight, zero for an id never seen.
     #[inline]
     pub fn weight(&self, id: FeatureId) -> f64 {
-        self.cells.get(id as usize).map_or(0.0, |cell| self.lowered(cell.key()))
+        self.cells.get(id as usize).map_or(0.0, |cell| self.weight_of_key(cell.key()))
     }
 
     /// The weight of a key.
     #[inline]
-    pub fn lowered(&self, key: f64) -> f64 {
+    pub fn weight_of_key(&self, key: f64) -> f64 {
         if key == 0.0 { 0.0 } else { (key.abs() - self.offset).max(0.0).copysign(key) }
     }
 
@@ -153,8 +154,8 @@ impl<C: Keyed> L1BallVector<C> {
         }
     }
 
-    /// Works out how to bring ‖w‖₁ down to `radius`; nothing if it is not above. [`L1BallVector::commit`] does it,
-    /// [`L1BallVector::cancel`] leaves it.
+    /// Plans the projection on ‖w‖₁ ≤ `radius`; `None` if the vector is inside. [`L1BallVector::commit`] applies it,
+    /// [`L1BallVector::cancel`] drops it.
     pub fn plan(&mut self, radius: f64) -> Option<Projection> {
         if self.low.len() > 2 * self.count + FEW {
             // Weights touched often have filled it with what is no longer true; below a floor of 0 there is nothing.
@@ -232,26 +233,26 @@ impl<C: Keyed> L1BallVector<C> {
         above.into_iter().for_each(|entry| self.low.put(entry));
     }
 
-    /// Ids that reach zero by the plan made last.
+    /// Ids that reach zero by the last planned projection.
     pub fn leaving(&self) -> &[FeatureId] {
         &self.leaving
     }
 
-    /// Lowers the weights as planned.
-    pub fn commit(&mut self, lowering: Projection) {
+    /// Applies the planned projection.
+    pub fn commit(&mut self, projection: Projection) {
         for id in std::mem::take(&mut self.leaving) {
             let cell = &mut self.cells[id as usize];
             self.total -= cell.key().abs();
             self.count -= 1;
             cell.set_key(LISTED_ZERO);
         }
-        self.offset += lowering.amount;
+        self.offset += projection.amount;
         if self.count == 0 {
             self.total = 0.0;
         }
     }
 
-    /// Leaves the weights as they are.
+    /// Drops the planned projection.
     pub fn cancel(&mut self) {
         for id in std::mem::take(&mut self.leaving) {
             let size = self.cells[id as usize].key().abs();
@@ -259,7 +260,7 @@ impl<C: Keyed> L1BallVector<C> {
         }
     }
 
-    /// Writes all keys anew with Θ = 0: the weight of each is what `weight` makes of the old one and its cell.
+    /// Rewrites all keys with Θ = 0; `weight` gives the new weight from the old one and its cell.
     pub fn rewrite(&mut self, mut weight: impl FnMut(f64, &mut C) -> f64) {
         let offset = self.offset;
         (self.offset, self.total, self.count, self.floor) = (0.0, 0.0, 0, 0.0);
@@ -291,13 +292,13 @@ impl<C: Keyed> L1BallVector<C> {
             cell
         };
         state.put_all("cells", &self.cells.iter().map(plain).collect::<Vec<C>>());
-        state.put("lowered", vec![self.offset, self.total]);
+        state.put("l1-ball", vec![self.offset, self.total]);
     }
 
     /// Reads the state.
     pub fn load(&mut self, state: &mut State) -> Result<(), StateError> {
         *self = L1BallVector { cells: state.take_all("cells")?, ..L1BallVector::new() };
-        [self.offset, self.total] = state.take_fixed("lowered")?;
+        [self.offset, self.total] = state.take_fixed("l1-ball")?;
         let nonzero = |id: &FeatureId| self.cells[*id as usize].key() != 0.0;
         self.listed = (0..self.cells.len() as FeatureId).filter(nonzero).collect();
         self.count = self.listed.len();
@@ -311,67 +312,67 @@ mod tests {
     use crate::prox::l1_threshold;
     use crate::rng::{RngStream, generator, uniform_below};
 
-    fn weights(lowered: &L1BallVector<f64>) -> Vec<f64> {
-        (0..lowered.cells.len() as FeatureId).map(|id| lowered.weight(id)).collect()
+    fn weights(vector: &L1BallVector<f64>) -> Vec<f64> {
+        (0..vector.cells.len() as FeatureId).map(|id| vector.weight(id)).collect()
     }
 
     #[test]
-    fn lowers_by_hand() {
-        let mut lowered = L1BallVector::<f64>::new();
-        lowered.grow(2);
-        [3.0, -2.0, 0.4].into_iter().zip(0..).for_each(|(weight, id)| lowered.put(id, weight));
-        let plan = lowered.plan(2.0).unwrap();
-        assert_eq!((plan, lowered.leaving()), (Projection { amount: 1.5, norm: 5.0, count: 2 }, &[2][..]));
-        lowered.cancel();
-        assert_eq!(weights(&lowered), [3.0, -2.0, 0.4]);
-        let plan = lowered.plan(2.0).unwrap();
-        lowered.commit(plan);
-        assert_eq!(weights(&lowered), [1.5, -0.5, 0.0]);
-        assert_eq!(lowered.plan(2.0), None);
-        lowered.put(2, 1.0);
-        assert_eq!((lowered.weight(2), lowered.count()), (1.0, 3));
+    fn projects_by_hand() {
+        let mut vector = L1BallVector::<f64>::new();
+        vector.grow(2);
+        [3.0, -2.0, 0.4].into_iter().zip(0..).for_each(|(weight, id)| vector.put(id, weight));
+        let plan = vector.plan(2.0).unwrap();
+        assert_eq!((plan, vector.leaving()), (Projection { amount: 1.5, norm: 5.0, count: 2 }, &[2][..]));
+        vector.cancel();
+        assert_eq!(weights(&vector), [3.0, -2.0, 0.4]);
+        let plan = vector.plan(2.0).unwrap();
+        vector.commit(plan);
+        assert_eq!(weights(&vector), [1.5, -0.5, 0.0]);
+        assert_eq!(vector.plan(2.0), None);
+        vector.put(2, 1.0);
+        assert_eq!((vector.weight(2), vector.count()), (1.0, 3));
     }
 
     /// Many touches, a projection after each few: the same as projecting a plain vector.
     #[test]
     fn stays_with_a_plain_vector_through_many_floors() {
         let mut random = generator(1, RngStream::PassOrder, 0);
-        let (mut lowered, mut plain) = (L1BallVector::<f64>::new(), vec![0.0f64; 500]);
-        lowered.grow(499);
+        let (mut vector, mut plain) = (L1BallVector::<f64>::new(), vec![0.0f64; 500]);
+        vector.grow(499);
         let mut emptied = 0;
         for step in 0..3000 {
             for _ in 0..20 {
                 let id = uniform_below(&mut random, 500);
                 let push = (uniform_below(&mut random, 2001) as f64 - 1000.0) / 1000.0;
                 plain[id] += push;
-                let weight = lowered.weight(id as FeatureId) + push;
-                lowered.put(id as FeatureId, weight);
+                let weight = vector.weight(id as FeatureId) + push;
+                vector.put(id as FeatureId, weight);
             }
             let threshold = l1_threshold(&mut plain.iter().map(|w| w.abs()).collect::<Vec<_>>(), 10.0);
             plain.iter_mut().for_each(|w| *w = (w.abs() - threshold).max(0.0).copysign(*w));
-            if let Some(plan) = lowered.plan(10.0) {
-                emptied += lowered.leaving().len();
-                lowered.commit(plan);
+            if let Some(plan) = vector.plan(10.0) {
+                emptied += vector.leaving().len();
+                vector.commit(plan);
             }
-            let worst = weights(&lowered).iter().zip(&plain).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let worst = weights(&vector).iter().zip(&plain).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst < 1e-9, "step {step}: {worst:e}");
-            assert_eq!(lowered.count(), weights(&lowered).iter().filter(|w| **w != 0.0).count());
+            assert_eq!(vector.count(), weights(&vector).iter().filter(|w| **w != 0.0).count());
         }
         assert!(emptied > 10_000, "only {emptied} weights reached zero");
-        assert!(lowered.low.len() <= 2 * lowered.count() + FEW + 20, "the low ones stay in bounds");
+        assert!(vector.low.len() <= 2 * vector.count() + FEW + 20, "the low ones stay in bounds");
     }
 
     #[test]
     fn touches_without_projection_stay_in_bounds() {
-        let mut lowered = L1BallVector::<f64>::new();
-        lowered.grow(9);
-        (0..10).for_each(|id| lowered.put(id, 1.0));
-        let plan = lowered.plan(5.0).unwrap();
-        lowered.commit(plan);
+        let mut vector = L1BallVector::<f64>::new();
+        vector.grow(9);
+        (0..10).for_each(|id| vector.put(id, 1.0));
+        let plan = vector.plan(5.0).unwrap();
+        vector.commit(plan);
         for turn in 0..10_000 {
-            lowered.put(turn % 10, 0.1 + 0.01 * f64::from(turn % 7));
-            assert_eq!(lowered.plan(5.0), None);
+            vector.put(turn % 10, 0.1 + 0.01 * f64::from(turn % 7));
+            assert_eq!(vector.plan(5.0), None);
         }
-        assert!(lowered.low.len() <= 2 * 10 + FEW + 1, "{}", lowered.low.len());
+        assert!(vector.low.len() <= 2 * 10 + FEW + 1, "{}", vector.low.len());
     }
 }

@@ -1,4 +1,4 @@
-//! The nearest point of an ℓ₁ ball, and of the intersection of an ℓ₁ and an ℓ₂ ball.
+//! Projections on the ℓ₁ ball, and on the intersection of an ℓ₁ and an ℓ₂ ball.
 //!
 //! Sources: Duchi, Shalev-Shwartz, Singer & Chandra, *Efficient Projections onto the l1-Ball for Learning in High
 //! Dimensions* (ICML 2008), Figure 2; Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp
@@ -16,17 +16,17 @@
 //! | c, r | `centre`, `reach` | ‖w − c‖₂ at most; c is inside the ℓ₁ ball |
 //! | τ | [`l1_threshold`] | the soft threshold of Langford et al. 2009 |
 //!
-//! Departures: the pivot of the ℓ₁ search is the median of what is left, so that its time is linear and not only expected
-//! to be; the search for α is by false position with the Illinois rule, inside the bracket that the paper bisects: some
-//! ten evaluations instead of fifty. Where the ℓ₁ ball does not bind, α is r/‖ŵ − c‖₂. "Inequivalent" before the dual of
-//! equation 4 means "equivalent" (E33).
+//! Departures: the pivot of the ℓ₁ search is the median of what is left, so that its time is linear and not only
+//! expected to be; the search for α is by false position with the Illinois rule, inside the bracket that the paper
+//! bisects: some ten evaluations instead of fifty. Where the ℓ₁ ball does not bind, α is r/‖ŵ − c‖₂. "Inequivalent"
+//! before the dual of equation 4 means "equivalent" (E33).
 //!
 //! Cost: O(length) for τ, some ten times that for the intersection.
 
 use super::soft_threshold;
 
-/// τ such that soft(w, τ) has ‖·‖₁ = `radius`, `sizes` being the |w_j| in any order (they are rearranged); 0 for a vector
-/// in the ball.
+/// τ such that soft(w, τ) has ‖·‖₁ = `radius`, `sizes` being the |w_j| in any order (they are rearranged); 0 for a
+/// vector in the ball.
 pub fn l1_threshold(sizes: &mut [f64], radius: f64) -> f64 {
     if sizes.iter().sum::<f64>() <= radius {
         return 0.0;
@@ -76,7 +76,7 @@ fn between(weight: f64, centre: f64, share: f64) -> f64 {
     centre + share * (weight - centre)
 }
 
-/// What is asked again and again: where a point between weights and centre lands.
+/// The search for α: projections of points between the weights and the centre.
 struct Point<'a> {
     sizes: Vec<f64>,
     centre: &'a [f64],

@@ -1,9 +1,10 @@
 //! Proximal operators and projections: what makes weights sparse.
 //!
-//! After each step (or every K-th) a proximal operator shrinks all weights. Applying it to a million weights for every row
-//! would be hopeless, so it is applied lazily ([`LazyProx`]): a global clock says how much shrinkage is due since the start,
-//! and each weight has a timestamp, the clock when it was last brought up to date. This is exact, because every operator
-//! here obeys `prox(prox(w, a), b) = prox(w, a + b)`, and because nothing is pending for a weight of zero (E15).
+//! After each step (or every K-th) a proximal operator shrinks all weights. Applying it to a million weights for every
+//! row would be hopeless, so it is applied lazily ([`LazyProx`]): a global clock says how much shrinkage is due since
+//! the start, and each weight has a timestamp, the clock when it was last brought up to date. This is exact, because
+//! every operator here obeys `prox(prox(w, a), b) = prox(w, a + b)`, and because nothing is pending for a weight of
+//! zero (E15).
 //!
 //! Projections act on whole vectors and are idempotent: the k largest weights (`top_k.rs`), the ℓ₁ and the ℓ₂ ball
 //! (`l1_l2_ball.rs`), and a vector with a shared threshold that stays in an ℓ₁ ball ([`L1BallVector`]).
@@ -36,24 +37,24 @@ use crate::data::ToF64s;
 
 /// sign(w)·max(|w| − amount, 0): the soft threshold every sparse learner is built on (Ma & Zheng 2016, eq. 5).
 ///
-/// Without branches: which weights are zero is not to be guessed, and a wrong guess costs more than the sum.
+/// Without branches, because it is hard to predict which weights are zero.
 #[inline]
 pub fn soft_threshold(weight: f64, amount: f64) -> f64 {
     (weight.abs() - amount).max(0.0).copysign(weight)
 }
 
-/// A rule that pulls weights towards zero, with its clock.
+/// A proximal operator that is applied lazily, with its clock.
 pub trait LazyProx {
-    /// What a weight remembers of the clock.
+    /// The timestamp of a weight.
     type Timestamp: Copy + Default + PartialEq + ToF64s;
 
-    /// One step has been made with global rate `h`; whether an event follows is the rule's own affair.
+    /// Advances the clock by one step with the global step size `h`. The operator decides whether it is applied.
     fn advance(&mut self, h: f64);
 
     /// The clock now.
     fn timestamp(&self) -> Self::Timestamp;
 
-    /// The weight after all events since `mark`. `factor` is the weight's own part of the rate.
+    /// The weight after all events since its timestamp. `factor` is the weight's own part of the step size.
     fn apply_pending(&self, weight: f64, mark: &Self::Timestamp, factor: f64) -> f64;
 
     /// Σ of the weight's values after each of the steps from `history`'s step `from` to its last, the weight being
@@ -67,7 +68,7 @@ pub trait LazyProx {
         history: &ClockHistory,
     ) -> f64;
 
-    /// Starts the clock again at zero, to keep its digits. All weights must be settled and marked anew.
+    /// Resets the clock to zero, to keep its precision. All weights must be up to date and get new timestamps.
     fn reset_clock(&mut self);
 
     /// The clock as numbers, for checkpoints.
@@ -105,7 +106,7 @@ impl ClockHistory {
         ClockHistory { first, ..ClockHistory::default() }
     }
 
-    /// Takes down the clock after a step.
+    /// Records the clock after a step.
     pub fn push(&mut self, (due, decay): (f64, f64)) {
         let (sum, product) = self.sums.last().copied().unwrap_or_default();
         self.due.push(due);
@@ -122,7 +123,7 @@ impl ClockHistory {
         self.due.is_empty()
     }
 
-    /// Forgets all steps; the next entry is for step `first`.
+    /// Removes all steps; the next entry is for step `first`.
     pub fn restart(&mut self, first: u64) {
         *self = ClockHistory::starting_at(first);
     }
@@ -132,13 +133,13 @@ impl ClockHistory {
         (self.first + self.len()).saturating_sub(from)
     }
 
-    /// Σ over steps s ≥ `from` of S_s·max(size − factor·(due_s − due), 0): the path of a shrinking weight.
+    /// Σ over steps s ≥ `from` of S_s·max(size − factor·(due_s − due), 0): the sum of a shrinking weight.
     pub fn shrinking_sum(&self, size: f64, due: f64, factor: f64, from: u64) -> f64 {
         let start = (from - self.first) as usize;
         let readings = &self.due[start..];
         let alive = readings.partition_point(|&d| factor * (d - due) < size);
-        // Until the next event the weight rests. That part must not meet `factor`, which can be so large (a weight whose
-        // gradients were all tiny) that it would blow up the rounding of the sums.
+        // The weight is constant until the next event. That part is not multiplied by `factor`, which can be so large
+        // (if all gradients of the weight were tiny) that it would amplify the rounding errors of the sums.
         let still = readings.partition_point(|&d| d <= due).min(alive);
         let sums_to = |count: usize| if start + count == 0 { (0.0, 0.0) } else { self.sums[start + count - 1] };
         let (begin, rest, end) = (sums_to(0), sums_to(still), sums_to(alive));

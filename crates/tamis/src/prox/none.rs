@@ -2,7 +2,7 @@
 
 use super::{ClockHistory, LazyProx};
 
-/// Leaves weights alone.
+/// The identity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NoProx;
 

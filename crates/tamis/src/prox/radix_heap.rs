@@ -1,21 +1,21 @@
-//! Numbers that are asked for in rising order: those up to a limit, then those up to a higher one.
+//! A monotone radix heap: entries are taken in ascending order, up to rising limits.
 //!
 //! Source: after Ahuja, Mehlhorn, Orlin & Tarjan, *Faster Algorithms for the Shortest Path Problem* (J. ACM 37, 1990),
-//! section 2: the radix heap. An entry waits in the pile numbered by the highest bit in which it differs from the last
-//! limit. A higher limit empties the piles below the highest bit in which the two limits differ, and parts that pile: what
-//! stays moves to a lower pile, so an entry moves at most once a bit.
+//! section 2. An entry is stored in the bucket given by the highest bit in which it differs from the last limit. A
+//! higher limit empties the buckets below the highest bit in which the two limits differ, and splits that bucket:
+//! entries that stay move to a lower bucket, so an entry moves at most once per bit.
 //!
-//! Departures: entries may come that are not above the last limit (a lowering that was planned and not done); they wait in
-//! a pile of their own, looked through each time.
+//! Departures: entries may be added that are not above the last limit (if a planned projection is cancelled); they are
+//! kept in a separate list, which is scanned each time.
 //!
-//! Cost: O(1) to put, a few moves along consecutive memory to take; no comparisons across memory as in a heap.
+//! Cost: O(1) to add, a few moves along consecutive memory to take; no comparisons across memory as in a binary heap.
 
 use crate::data::FeatureId;
 
-/// The size of a key, as bits (positive floats order as their bits), and whose it is.
+/// The absolute value of a key, as bits (positive floats order as their bits), and its feature.
 pub type Entry = (u64, FeatureId);
 
-/// Entries to be taken, smallest first.
+/// A heap whose smallest entries are taken first.
 #[derive(Clone, Debug)]
 pub struct RadixHeap {
     last: u64,
@@ -25,17 +25,17 @@ pub struct RadixHeap {
 }
 
 impl RadixHeap {
-    /// NoProx.
+    /// An empty heap.
     pub fn new() -> Self {
         RadixHeap { last: 0, early: Vec::new(), piles: vec![Vec::new(); 64], length: 0 }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Forgets all entries, keeps the memory.
+    /// Removes all entries but keeps the memory.
     pub fn clear(&mut self) {
         self.early.clear();
         self.piles.iter_mut().for_each(Vec::clear);
@@ -57,7 +57,7 @@ impl RadixHeap {
         }
     }
 
-    /// Takes all entries up to a limit, in order; of equal ones one.
+    /// Removes and returns all entries up to a limit, in order; duplicates once.
     pub fn take(&mut self, limit: u64, taken: &mut Vec<Entry>) {
         taken.clear();
         self.early.retain(|&entry| {
@@ -77,7 +77,7 @@ impl RadixHeap {
                     false => self.place(entry),
                 }
             }
-            // What stays has this bit in common with the limit: the pile is empty, and keeps its memory.
+            // The remaining entries share this bit with the limit: the bucket is empty, and keeps its memory.
             self.piles[parted] = pile;
         }
         self.length -= taken.len();

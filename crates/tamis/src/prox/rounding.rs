@@ -1,8 +1,8 @@
 //! Rounding: every K steps, weights smaller than θ become zero.
 //!
 //! Source: Langford et al. 2009, eq. (2). Departure (E13): the printed operator keeps the small weights and
-//! kills the large ones; meant is v·1(|v| ≥ θ). Law: rounding twice is rounding once, so only the number of events since
-//! a weight was last touched matters, and only whether it is zero.
+//! removes the large ones; v·1(|v| ≥ θ) is meant. Rounding is idempotent, so it only matters whether there was an event
+//! since the last update of a weight.
 
 use super::{ClockHistory, LazyProx};
 

@@ -1,18 +1,18 @@
-//! TruncatedL1: the L1 pull of the truncated gradient, only on weights within ±θ.
+//! The truncated gradient: L1 shrinkage of the weights within ±θ.
 //!
 //! Source: Langford et al. 2009, *Sparse Online Learning via Truncated Gradient* (JMLR 10), eq. (3): every K
 //! steps w ← T₁(w, g·Σ η over those steps, θ). With K = 1 and θ = ∞ it is the proximal step of L1.
 //!
-//! Law: a weight within ±θ shrinks and stays within, one outside is left alone, so amounts add up.
+//! A weight within ±θ shrinks and stays within; one outside does not change. So the amounts of several events add up.
 
 use super::{ClockHistory, LazyProx, soft_threshold};
 
-/// Shrinks by `gravity` times the rates since the last event.
+/// Shrinks by `gravity` times the sum of the step sizes since the last event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TruncatedL1 {
-    /// g: the pull per unit of step size.
+    /// g: the shrinkage per unit of step size.
     pub gravity: f64,
-    /// θ: weights larger than this are left alone.
+    /// θ: larger weights are not shrunk.
     pub threshold: f64,
     /// K: steps between events.
     pub period: u64,
@@ -22,11 +22,11 @@ pub struct TruncatedL1 {
     age: u64,
 }
 
-/// Steps after which the clock is started again: sums stay small enough to keep 11 digits of a difference.
+/// Steps after which the clock is reset: sums stay small enough to keep 11 digits of a difference.
 const LIFE: u64 = 1 << 22;
 
 impl TruncatedL1 {
-    /// A pull of `gravity` every `period` steps on weights within ±`threshold`.
+    /// Shrinkage by `gravity` every `period` steps for weights within ±`threshold`.
     pub fn new(gravity: f64, threshold: f64, period: u64) -> Self {
         TruncatedL1 { gravity, threshold, period, due: 0.0, pending: 0.0, steps: 0, age: 0 }
     }

@@ -274,23 +274,23 @@ mod tests {
 
     #[test]
     fn choices_that_do_not_fit_are_told() {
-        let told = |recipe: SolveRecipe| recipe.check().unwrap_err().to_string();
+        let message = |recipe: SolveRecipe| recipe.check().unwrap_err().to_string();
         let new = SolveRecipe::new;
         let exclusive = "`k` and `lambda` are exclusive: each determines the size of the model";
-        assert_eq!(told(SolveRecipe { k: Some(3), lambda: Some(1.0), ..new(Solver::Mcp) }), exclusive);
+        assert_eq!(message(SolveRecipe { k: Some(3), lambda: Some(1.0), ..new(Solver::Mcp) }), exclusive);
         let none = "ofsa does not support `lambda`: it has no penalty";
-        assert_eq!(told(SolveRecipe { lambda: Some(1.0), ..new(Solver::Ofsa) }), none);
+        assert_eq!(message(SolveRecipe { lambda: Some(1.0), ..new(Solver::Ofsa) }), none);
         let negative = "`lambda` must be a number of at least 0, got -1";
-        assert_eq!(told(SolveRecipe { lambda: Some(-1.0), ..new(Solver::Lasso) }), negative);
+        assert_eq!(message(SolveRecipe { lambda: Some(-1.0), ..new(Solver::Lasso) }), negative);
         let concave = |concavity| SolveRecipe { k: Some(1), concavity: Some(concavity), ..new(Solver::Scad) };
-        assert_eq!(told(concave(2.0)), "`concavity` must be a number above 2 for scad, got 2");
+        assert_eq!(message(concave(2.0)), "`concavity` must be a number above 2 for scad, got 2");
         assert_eq!(concave(2.5).check(), Ok(()));
         let ratio = |method| SolveRecipe { k: Some(1), l1_ratio: Some(0.3), ..new(method) };
-        assert_eq!(told(ratio(Solver::Lasso)), "lasso has no parameter `l1-ratio`; elastic-net has");
+        assert_eq!(message(ratio(Solver::Lasso)), "lasso has no parameter `l1-ratio`; elastic-net has");
         assert_eq!(ratio(Solver::ElasticNet).check(), Ok(()));
         let ridge = |k, lambda| SolveRecipe { k, lambda, ..new(Solver::Ridge) };
         assert_eq!(ridge(Some(3), Some(1.0)).check(), Ok(()));
-        assert!(told(ridge(Some(3), None)).ends_with("needs `lambda`"), "{}", told(ridge(Some(3), None)));
+        assert!(message(ridge(Some(3), None)).ends_with("needs `lambda`"), "{}", message(ridge(Some(3), None)));
     }
 
     #[test]

@@ -49,25 +49,25 @@ fn fields_in_files_have_the_names_of_the_table() {
 
 #[test]
 fn bad_values_are_told_with_what_is_expected() {
-    let told = |name: &str, text: &str| {
+    let message = |name: &str, text: &str| {
         let mut recipe = Recipe::new(Method::TruncatedGradient);
         recipe.set(name, text).and_then(|()| recipe.check()).unwrap_err().to_string()
     };
-    assert_eq!(told("l1", "-0.1"), "`l1` must be a number of at least 0, got -0.1");
-    assert_eq!(told("l1", "inf"), "`l1` must be a number of at least 0, got inf");
-    assert_eq!(told("l1", "x"), "`l1` must be a number of at least 0, got \"x\"");
-    assert_eq!(told("learning-rate", "0"), "`learning-rate` must be a number above 0, got 0");
-    assert_eq!(told("power", "2"), "`power` must be a number of at least 0 and at most 1, got 2");
-    assert_eq!(told("power", "NaN"), "`power` must be a number of at least 0 and at most 1, got NaN");
-    assert_eq!(told("period", "0"), "`period` must be a whole number of at least 1 and at most 1000000000, got 0");
-    assert_eq!(told("period", "1.5").split(", got").last(), Some(" \"1.5\""));
-    assert_eq!(told("k", "0"), "`k` must be a whole number of at least 1, got 0");
-    assert_eq!(told("average", "yes"), "`average` must be true or false, got \"yes\"");
-    assert!(told("loss", "fun").starts_with("`loss` must be one of logistic, hinge"));
-    assert!(told("method", "fun").starts_with("`method` must be one of stabilized, "));
-    assert_eq!(told("gama", "1"), "there is no parameter \"gama\"");
-    assert_eq!(told("gamma", "1"), "truncated-gradient has no parameter `gamma`; rda has");
-    assert_eq!(told("l2", "1"), "truncated-gradient has no parameter `l2`; fobos, rda, ftrl have");
+    assert_eq!(message("l1", "-0.1"), "`l1` must be a number of at least 0, got -0.1");
+    assert_eq!(message("l1", "inf"), "`l1` must be a number of at least 0, got inf");
+    assert_eq!(message("l1", "x"), "`l1` must be a number of at least 0, got \"x\"");
+    assert_eq!(message("learning-rate", "0"), "`learning-rate` must be a number above 0, got 0");
+    assert_eq!(message("power", "2"), "`power` must be a number of at least 0 and at most 1, got 2");
+    assert_eq!(message("power", "NaN"), "`power` must be a number of at least 0 and at most 1, got NaN");
+    assert_eq!(message("period", "0"), "`period` must be a whole number of at least 1 and at most 1000000000, got 0");
+    assert_eq!(message("period", "1.5").split(", got").last(), Some(" \"1.5\""));
+    assert_eq!(message("k", "0"), "`k` must be a whole number of at least 1, got 0");
+    assert_eq!(message("average", "yes"), "`average` must be true or false, got \"yes\"");
+    assert!(message("loss", "fun").starts_with("`loss` must be one of logistic, hinge"));
+    assert!(message("method", "fun").starts_with("`method` must be one of stabilized, "));
+    assert_eq!(message("gama", "1"), "there is no parameter \"gama\"");
+    assert_eq!(message("gamma", "1"), "truncated-gradient has no parameter `gamma`; rda has");
+    assert_eq!(message("l2", "1"), "truncated-gradient has no parameter `l2`; fobos, rda, ftrl have");
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn a_parameter_of_another_method_is_refused_by_name() {
             let mut recipe = Recipe::new(method);
             let text = param.default().unwrap_or("1".into());
             match recipe.method.set(param.name.name, &text) {
-                Err(RecipeError::NotOfMethod { param: told, owners, .. }) => {
-                    assert!(!method.has(param.name.name) && told == param.name && !owners.contains(&method.name()));
+                Err(RecipeError::NotOfMethod { param: output, owners, .. }) => {
+                    assert!(!method.has(param.name.name) && output == param.name && !owners.contains(&method.name()));
                 }
                 _ => assert!(method.has(param.name.name), "{method:?} {:?}", param.name),
             }
@@ -88,26 +88,28 @@ fn a_parameter_of_another_method_is_refused_by_name() {
 
 #[test]
 fn choices_that_do_not_go_together_are_told() {
-    let told = |recipe: Recipe| recipe.check().unwrap_err().to_string();
+    let message = |recipe: Recipe| recipe.check().unwrap_err().to_string();
     let two = "`k` and `l1` are exclusive: both determine how sparse the model is";
-    assert_eq!(told(Recipe::new(Method::Ftrl).with("k", 3).with("l1", 1.0)), two);
+    assert_eq!(message(Recipe::new(Method::Ftrl).with("k", 3).with("l1", 1.0)), two);
     let dense = "`refit` needs `k` or `l1`, to select features first";
-    assert_eq!(told(Recipe::new(Method::Sgd).with("refit", true)), dense);
-    assert_eq!(told(Recipe::new(Method::Ftrl).with("l1", 0.0).with("refit", true)), dense);
+    assert_eq!(message(Recipe::new(Method::Sgd).with("refit", true)), dense);
+    assert_eq!(message(Recipe::new(Method::Ftrl).with("l1", 0.0).with("refit", true)), dense);
     assert_eq!(Recipe::new(Method::Ftrl).with("refit", true).check(), Ok(()));
-    let rates = told(Recipe::new(Method::Tsgd).with("schedule", "auto"));
+    let rates = message(Recipe::new(Method::Tsgd).with("schedule", "auto"));
     assert!(rates.starts_with("tsgd does not support `schedule = auto`: it needs one rate"), "{rates}");
     let fobos = Recipe::new(Method::Fobos).with("l2", 1.0).with("average", true);
     assert_eq!(fobos.check(), Ok(()));
-    assert!(told(fobos.with("schedule", "adagrad")).starts_with("fobos does not support `average`"));
+    assert!(message(fobos.with("schedule", "adagrad")).starts_with("fobos does not support `average`"));
     let two_stage = Recipe::new(Method::TwoStage);
     let sizes = "`k`, `n-draws` and `epsilon` are exclusive: each determines the number of features";
-    assert_eq!(told(two_stage.with("k", 3).with("n-draws", 9).with("epsilon", 0.1)), sizes);
-    assert!(told(Recipe::default().with("refit", true)).starts_with("stabilized does not support `refit`"));
-    assert!(told(Recipe::default().with("loss", "clipped-squared")).ends_with(": use truncated-gradient"));
-    assert!(told(Recipe::default().with("row-id", "id").with("hash-bits", 9)).starts_with("`row-id` and `hash-bits`"));
+    assert_eq!(message(two_stage.with("k", 3).with("n-draws", 9).with("epsilon", 0.1)), sizes);
+    assert!(message(Recipe::default().with("refit", true)).starts_with("stabilized does not support `refit`"));
+    assert!(message(Recipe::default().with("loss", "clipped-squared")).ends_with(": use truncated-gradient"));
+    assert!(
+        message(Recipe::default().with("row-id", "id").with("hash-bits", 9)).starts_with("`row-id` and `hash-bits`")
+    );
     let published = Recipe::new(Method::StabilizedPublished).with("k", 3);
-    assert_eq!(told(published), "stabilized-published does not support `k`: it finds its own size");
+    assert_eq!(message(published), "stabilized-published does not support `k`: it finds its own size");
 }
 
 #[test]

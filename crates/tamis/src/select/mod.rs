@@ -1,5 +1,5 @@
-//! Choosing by estimates: a mean and its standard error, and the rules that choose the smallest candidate about as good as
-//! the best. Every choice of a size, a setting or a number of features in this library is made here.
+//! Model selection: an estimate with its standard error, and the rules that choose the smallest candidate about as good
+//! as the best. Every choice of a size, a parameter or a number of features in this library is made here.
 
 mod size_path;
 
@@ -30,8 +30,8 @@ pub fn standard_error(rows: impl Iterator<Item = (f64, f64)> + Clone, mean: f64)
 }
 
 /// The one-standard-error rule (Breiman, Friedman, Olshen & Stone, *Classification and Regression Trees*, 1984, section
-/// 3.4.3): of candidates whose loss is at most `n_se` standard errors above the least, the smallest; of equal sizes the one
-/// of least loss, then the earliest. Candidates are pairs of estimated loss and size; `None` if there are none.
+/// 3.4.3): of candidates whose loss is at most `n_se` standard errors above the least, the smallest; of equal sizes the
+/// one of least loss, then the earliest. Candidates are pairs of estimated loss and size; `None` if there are none.
 pub fn smallest_within_se(candidates: &[(Estimate, f64)], n_se: f64) -> Option<usize> {
     let best = candidates.iter().map(|(loss, _)| loss).min_by(|a, b| a.mean.total_cmp(&b.mean))?;
     smallest_below(candidates, best.mean + n_se * best.standard_error)

@@ -1,27 +1,28 @@
-//! The size when none is asked for: the smallest of a decreasing path of sizes that cannot be told from the best.
+//! The size if none is given: the smallest on a decreasing size path that is not significantly worse than the best.
 //!
-//! From the size of least loss downwards, the last one before loss or error is more than [`N_SE`] standard errors above the
-//! least of all sizes. Both are estimated on rows that the features were chosen without.
+//! From the size of least loss downwards, it is the last one before loss or error is more than [`N_SE`] standard errors
+//! above the least of all sizes. Both are estimated on held-out rows, which the features were selected without.
 //!
-//! Why both: the error is what people ask for, but it counts whole rows, and one lucky size moves it; the loss is less noisy
-//! (it also tells confident from doubtful predictions), but with few rows it would give up almost everything. Each stops
-//! where the other does not see a difference. `docs/why-this-size.md` compares this rule with many others on 24 data sets.
+//! Why both: users care about the error, but it counts whole rows, and chance may favour one size; the loss is less
+//! noisy (it also depends on the confidence of predictions), but with few rows it would remove almost all features.
+//! Each stops where the other sees no difference. `docs/why-this-size.md` compares this rule with many others on 24
+//! data sets.
 
 use super::Estimate;
 
-/// Standard errors that a size may be above the least: the standard error of a difference of two.
+/// How many standard errors a size may be above the least: the standard error of a difference of two estimates.
 pub const N_SE: f64 = std::f64::consts::SQRT_2;
 
-/// The estimates of one size.
+/// The held-out estimates of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeScore {
     /// The loss.
     pub loss: Estimate,
-    /// The share of wrong classes; `None` for numbers.
+    /// The share of misclassified rows; `None` for regression.
     pub error: Option<Estimate>,
 }
 
-/// The number of the chosen size, of scores from the largest size down.
+/// The number of the chosen size, given the scores from the largest size down.
 ///
 /// # Panics
 /// If there is no size.
@@ -34,7 +35,7 @@ pub fn smallest_on_path(scores: &[SizeScore]) -> usize {
         let best = errors[least(&errors)];
         best.mean + N_SE * best.standard_error
     } else {
-        // Numbers have no error, only a loss.
+        // Regression has no error rate, only a loss.
         f64::INFINITY
     };
     let as_good = |size: usize| {
@@ -43,7 +44,7 @@ pub fn smallest_on_path(scores: &[SizeScore]) -> usize {
     (best + 1..scores.len()).take_while(|&size| as_good(size)).last().unwrap_or(best)
 }
 
-/// The place of the least mean, of equals the first.
+/// The position of the least mean; the first one if there are ties.
 fn least(estimates: &[Estimate]) -> usize {
     (0..estimates.len()).min_by(|&a, &b| estimates[a].mean.total_cmp(&estimates[b].mean)).expect("there is a size")
 }
@@ -52,7 +53,7 @@ fn least(estimates: &[Estimate]) -> usize {
 mod tests {
     use super::*;
 
-    /// Loss with a standard error of 0.05; of a hundred rows, `wrong` are wrong.
+    /// A loss with a standard error of 0.05, and `wrong` of a hundred rows misclassified.
     fn score(&(loss, wrong): &(f64, usize)) -> SizeScore {
         let share = wrong as f64 / 100.0;
         let error = Estimate { mean: share, standard_error: (share * (1.0 - share) / 100.0).sqrt() };
@@ -65,10 +66,10 @@ mod tests {
 
     #[test]
     fn standard_errors_by_hand() {
-        // The loss has a standard error of 0.05, ten wrong of a hundred one of 3: limits of 0.371 and 14.2.
+        // The standard error of the loss is 0.05, that of ten wrong of a hundred is 3: limits of 0.371 and 14.2.
         assert_eq!(chosen(&[(0.3, 10), (0.37, 14), (0.38, 10)]), 1, "the loss stops");
         assert_eq!(chosen(&[(0.3, 10), (0.37, 14), (0.37, 15)]), 1, "the error stops");
-        assert_eq!(chosen(&[(0.3, 10), (0.35, 12), (0.37, 14)]), 2, "as good as can be told");
+        assert_eq!(chosen(&[(0.3, 10), (0.35, 12), (0.37, 14)]), 2, "no significant difference");
     }
 
     #[test]
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_chosen_by_their_loss_alone() {
+    fn regression_uses_the_loss_alone() {
         let sizes = [0.3, 0.36, 0.38].map(|loss| SizeScore { error: None, ..score(&(loss, 0)) });
         assert_eq!(smallest_on_path(&sizes), 1);
     }

@@ -1,4 +1,4 @@
-//! What is predicted from which columns, and the finished model.
+//! The targets and features of a problem, and the finished model.
 
 use super::SolveError;
 use super::path::Fit;
@@ -11,19 +11,19 @@ use crate::moments::{Column, Comoments, Moments};
 use crate::parse::schema::ModelSchema;
 use crate::recipe::{Provenance, SolveRecipe};
 
-/// What is predicted, and from what.
+/// Targets and features.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     /// Columns that may be used.
     pub(super) features: Vec<usize>,
     pub(super) outputs: Vec<Output>,
     kind: model::Task,
-    /// The column predicted, where it is not the label of the data.
+    /// The target column, if it is not the label of the data.
     target: Option<String>,
 }
 
 impl Task {
-    /// Looks for what is to be predicted; `target` names a column other than the label.
+    /// Finds the target; `target` names a column other than the label.
     pub(super) fn of(moments: &Moments, total: &Comoments, target: Option<&str>) -> Result<Task, SolveError> {
         match total.rows {
             0 => return Err(SolveError::NoRows),
@@ -121,7 +121,7 @@ impl Task {
         }
     }
 
-    /// The table the model expects: with another target, that is the label now.
+    /// The schema of the model. A target other than the label takes its role.
     fn table(&self, moments: &Moments) -> Option<ModelSchema> {
         let mut table = moments.table.clone()?;
         if let Some(name) = &self.target {

@@ -5,14 +5,15 @@
 //! ```text
 //! g = s − Sβ                                     the gradient of the fit, of all features
 //! working set: β_j ≠ 0, or |g_j| ≥ 2λ − λ_before; sweep it:  β_j ← Θ(g_j + β_j; λ),  g ← g − S_j·Δβ_j
-//! then look at all features: those with |g_j| > λ join, until there are none
+//! then check all features: those with |g_j| > λ join, until there are none
 //! ```
 //! A sweep costs the square of the working set at most; all p features are touched once or twice a λ.
 //!
 //! Stopping: for lasso and elastic net the duality gap, at most [`TOLERANCE`] of the target's variance, and the largest
-//! violation of the optimality conditions, at most [`EXACT`] standard deviations: a gap of 1e-10 alone leaves coefficients
-//! with five digits, and errors that cross-validation compares with hardly more. For MCP and SCAD the violation alone. If sweeps are slow (dependent columns), the
-//! equations of the present pieces and signs are solved at once by Cholesky, going as far as the signs hold.
+//! violation of the optimality conditions, at most [`EXACT`] standard deviations. A gap of 1e-10 alone gives
+//! coefficients of five digits, and cross-validation errors of hardly more. For MCP and SCAD, the violation alone. If
+//! sweeps converge slowly (dependent columns), the linear system of the current pieces and signs is solved by Cholesky,
+//! with a step as long as the signs allow.
 
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Mat, Side};
@@ -26,16 +27,16 @@ pub(crate) const TOLERANCE: f64 = 1e-10;
 const EXACT: f64 = 1e-11;
 /// The largest violation at which any other problem is solved.
 const VIOLATION: f64 = 1e-7;
-/// Sweeps after which the equations are solved at once.
+/// Sweeps after which the linear system is solved directly.
 const SLOW: usize = 10;
-/// Coefficients that may come to rest in one go.
+/// The largest number of coefficients that may become zero in one direct solution.
 const MOST_TRIES: usize = 50;
-/// Sweeps after which what there is must do.
+/// The largest number of sweeps.
 const MOST_SWEEPS: usize = 5000;
-/// Room for so many features is made at least.
+/// The smallest capacity of the working set.
 const ROOM: usize = 64;
 
-/// Coordinate descent for one output; goes on from the last solution.
+/// Coordinate descent for one output; starts from the last solution.
 #[derive(Clone)]
 pub(crate) struct CoordinateDescent<'a, P: Penalty = AnyPenalty> {
     problem: &'a Standardized,
@@ -85,7 +86,7 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
         most / penalty.zero_threshold(1.0)
     }
 
-    /// Solves for λ, from where the last λ left off.
+    /// Solves for λ, starting from the last solution.
     pub(crate) fn solve(&mut self, lambda: f64) -> Coefficients {
         let strong = self.penalty.zero_threshold(2.0 * lambda - self.lambda.min(2.0 * lambda));
         self.lambda = lambda;
@@ -194,7 +195,7 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
                 self.gradient.iter_mut().zip(row).for_each(|(gradient, entry)| *gradient -= step * entry);
             }
         }
-        // Rounding of the two ways of reckoning must not drift apart.
+        // The two computations must not drift apart by rounding.
         self.slope.iter_mut().zip(&self.working).for_each(|(slope, &feature)| *slope = self.gradient[feature]);
     }
 
@@ -249,8 +250,8 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
         primal - dual
     }
 
-    /// Solves the equations of the present signs and pieces, goes there as far as the signs hold, lets the coefficient that
-    /// became zero rest, and tries again: the objective falls each time. Whether an end was reached.
+    /// Solves the equations of the present signs and pieces, goes there as far as the signs hold, lets the coefficient
+    /// that became zero rest, and tries again: the objective falls each time. Whether an end was reached.
     fn solve_at_once(&mut self) -> bool {
         let solved = (0..MOST_TRIES).find_map(|_| self.solve_pieces());
         self.settle();

@@ -1,14 +1,14 @@
-//! Which model: information criteria from one set of moments, cross-validation from the moments of folds.
+//! Model selection: information criteria from one set of moments, cross-validation from the moments of folds.
 //!
 //! ```text
 //! AIC  = n·ln(RSS/n) + 2·df        BIC = n·ln(RSS/n) + df·ln n        EBIC = BIC + 2γ·ln C(p, df),  γ = 1
 //! ```
-//! df is the number of non-zero coefficients (Zou, Hastie & Tibshirani 2007 for the lasso), for ridge Σ d/(d + λ) over the
-//! eigenvalues d of S; n is W²/Σw² where rows have weights. With several outputs the terms add up.
+//! df is the number of non-zero coefficients (Zou, Hastie & Tibshirani 2007 for the lasso), for ridge Σ d/(d + λ) over
+//! the eigenvalues d of S; n is W²/Σw² where rows have weights. With several outputs the terms are summed.
 //!
-//! Cross-validation needs no second look at the data: the training moments of fold f are the total less f, the error of the
-//! model on fold f is a quadratic form of f's own moments. Both are exact. λ and k are those of the whole data in every
-//! fold. The error is the mean squared one; with classes that is of the codes ±1.
+//! Cross-validation does not read the data again: the training moments of fold f are the total minus those of f, and
+//! the error of a model on fold f is a quadratic form of the moments of f. Both are exact. All folds use the λ and k of
+//! the whole data. The error is the mean squared error; for classes, that of the codes ±1.
 
 use rayon::prelude::*;
 
@@ -17,7 +17,7 @@ use super::standardized::{Output, Standardized};
 use crate::moments::Comoments;
 use crate::recipe::{SolveRecipe, Solver};
 
-/// What the criteria say of a model.
+/// The criteria of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scored {
     pub(crate) r2: f64,
@@ -27,8 +27,8 @@ pub(crate) struct Scored {
     pub(crate) ebic: f64,
 }
 
-/// Judges a model by the moments it was made of.
-pub(crate) fn judge(problem: &Standardized, fit: &Fit, freedom: f64) -> Scored {
+/// The criteria of a model on the moments it was fitted to.
+pub(crate) fn score(problem: &Standardized, fit: &Fit, freedom: f64) -> Scored {
     let errors: Vec<f64> = fit.coefficients.iter().enumerate().map(|(o, pairs)| problem.error(o, pairs)).collect();
     let (n, spread): (f64, f64) = (problem.rows, problem.spread.iter().sum());
     let fitted: f64 =
@@ -121,11 +121,11 @@ mod tests {
         let output = Output { column: 0, factor: 1.0, shift: 0.0 };
         let problem = Standardized::new(&sums, &[1], &[output]);
         let fit = Fit { penalty: None, coefficients: vec![vec![(0, problem.cross[0][0])]] };
-        let judged = judge(&problem, &fit, 1.0);
+        let scored = score(&problem, &fit, 1.0);
         // Slope 7/5, residual sum of squares 14 − 49/5 = 4.2.
-        assert!((judged.error - 1.05).abs() < 1e-12 && (judged.r2 - 0.7).abs() < 1e-12);
-        assert!((judged.aic - (4.0 * 1.05f64.ln() + 2.0)).abs() < 1e-9);
-        assert!((judged.bic - (4.0 * 1.05f64.ln() + 4f64.ln())).abs() < 1e-9);
-        assert_eq!(judged.ebic, judged.bic, "one feature can be chosen in one way");
+        assert!((scored.error - 1.05).abs() < 1e-12 && (scored.r2 - 0.7).abs() < 1e-12);
+        assert!((scored.aic - (4.0 * 1.05f64.ln() + 2.0)).abs() < 1e-9);
+        assert!((scored.bic - (4.0 * 1.05f64.ln() + 4f64.ln())).abs() < 1e-9);
+        assert_eq!(scored.ebic, scored.bic, "one feature can be chosen in one way");
     }
 }

@@ -1,4 +1,4 @@
-//! Feature selection with annealing (`ofsa`): features leave while their weights are still being found.
+//! Feature selection with annealing (`ofsa`): features are removed while the weights are being fitted.
 //!
 //! Source: Sun et al. 2018, section 3.4, Algorithm 2, equation (10); the schedule is of Barbu et al. 2017:
 //! ```text
@@ -11,17 +11,17 @@
 //! | N | `STAGES` | 100 | ours: conjugate steps need fewer than the 500 of Barbu et al. |
 //! | μ | `FALL` | 10 | Barbu et al. |
 //! | – | `STEPS` | 3 | ours |
-//! | ρ | λ_max(S)/`PATIENCE` | 1000 | ours: what so many steps of plain descent leave undone |
+//! | ρ | λ_max(S)/`PATIENCE` | 1000 | ours: the implicit ridge of 1000 steps of plain gradient descent |
 //!
 //! Departures (E27): plain gradient descent with a step below 2/λ_max(S) is slow when predictors are correlated
-//! (λ_max ≈ p/2 in the paper's own simulation), so the steps are conjugate gradient steps, which take one large eigenvalue
-//! in one step and need no step size. CoordinateDescent that is fast and nothing else does *worse* where the signal is weak: it finds
-//! the k features of least error, and error on the rows seen rewards noise. Plain descent, stopped after t steps of 1/λ_max,
-//! has moved along a direction of variance d by 1 − (1 − d/λ_max)^t, much like a ridge of λ_max/t: directions the data say
-//! little about stay near zero. That is worth keeping, so ρ is added while features leave. Simulation of section 5.1,
-//! p = 1000, k = 100, 20 runs, features found: β = 0.01, n = 10⁵: 82.4 % without ρ, 85.0 % with it, 84.8 % by 500 plain
-//! steps; β = 1, n = 1000: 100 %, 100 % and 98.5 %. Several outputs are solved side by side and ranked by √(Σ β²).
-//! Cost: Σ M_t² a step, about fifteen products S·v in all.
+//! (λ_max ≈ p/2 in the paper's own simulation), so the steps are conjugate gradient steps, which take one large
+//! eigenvalue in one step and need no step size. Faster descent alone does *worse* where the signal is weak: it finds
+//! the k features of smallest training error, which rewards noise. Plain descent, stopped after t steps of 1/λ_max, has
+//! moved along a direction of variance d by 1 − (1 − d/λ_max)^t, much like a ridge penalty of λ_max/t: directions of
+//! small variance stay near zero. To keep this regularisation, ρ is added while features are removed. Simulation of
+//! section 5.1, p = 1000, k = 100, 20 runs, features found: β = 0.01, n = 10⁵: 82.4 % without ρ, 85.0 % with it, 84.8 %
+//! by 500 plain steps; β = 1, n = 1000: 100 %, 100 % and 98.5 %. Several outputs are solved together and features
+//! ranked by √(Σ β²). Cost: Σ M_t² per step, about fifteen products S·v in all.
 
 use super::ols::least_squares;
 use super::standardized::{Coefficients, Standardized};
@@ -30,14 +30,14 @@ use super::standardized::{Coefficients, Standardized};
 const STAGES: usize = 100;
 /// μ: how fast the number of features falls.
 const FALL: f64 = 10.0;
-/// CoordinateDescent steps before features leave.
+/// Conjugate gradient steps between two removals.
 const STEPS: usize = 3;
 /// λ_max/ρ.
 const PATIENCE: f64 = 1000.0;
-/// Products by which λ_max is found: it need not be exact.
+/// Power iterations for λ_max, which need not be exact.
 const POWER_STEPS: usize = 5;
 
-/// M_t for p features of which k are to stay.
+/// M_t: the number of features after stage t, from p down to k.
 fn remaining(p: usize, k: usize, t: usize) -> usize {
     let (n, t) = (STAGES as f64, t as f64);
     let share = ((n - 2.0 * t) / (2.0 * t * FALL + n)).max(0.0);
@@ -94,7 +94,8 @@ fn block(gram: &[f64], size: usize, keep: &[usize]) -> Vec<f64> {
     keep.iter().flat_map(|&i| keep.iter().map(move |&j| gram[i * size + j])).collect()
 }
 
-/// λ_max by the power method, from rows of different length so that no symmetry hides it; at least the mean eigenvalue, 1.
+/// λ_max by the power method, from rows of different length so that no symmetry hides it; at least the mean eigenvalue,
+/// 1.
 fn largest_eigenvalue(gram: &[f64], size: usize) -> f64 {
     let mut vector: Vec<f64> = gram.chunks_exact(size).map(|row| row.iter().sum()).collect();
     let mut value = 1.0;

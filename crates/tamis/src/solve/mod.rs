@@ -1,8 +1,16 @@
-//! From moments to models of any sparsity, without the data.
+//! From moments to models of any sparsity, without reading the data again.
 //!
-//! `standardized` standardises moments, `ols`, `fsa` and [`penalty`] with `coordinate_descent` solve them, `path` walks
-//! through models of many sizes, `criteria` compares them; [`solve`] does what a [`SolveRecipe`] asks for and makes a
-//! [`Model`]. The time it takes does not depend on the number of rows.
+//! | file | content |
+//! |---|---|
+//! | `standardized.rs` | the least-squares problem on standardised columns |
+//! | `ols.rs` | `ols`, `ridge`, `ols-th` by Cholesky |
+//! | `fsa.rs` | `ofsa`: feature selection with annealing |
+//! | `penalty/`, `coordinate_descent.rs` | `lasso`, `elastic-net`, `mcp`, `scad` by coordinate descent |
+//! | `path.rs` | models of many sizes |
+//! | `criteria.rs` | information criteria and cross-validation |
+//! | `build_model.rs` | the targets to predict, and the finished model |
+//!
+//! [`solve`] fits the [`Model`] that a [`SolveRecipe`] describes. Its time does not depend on the number of rows.
 //!
 //! ```
 //! use tamis::moments::{Column, Moments, Comoments};
@@ -37,7 +45,7 @@ use thiserror::Error;
 
 use self::build_model::Task;
 use self::coordinate_descent::CoordinateDescent;
-use self::criteria::{Scored, cross_validate, freedoms, judge};
+use self::criteria::{Scored, cross_validate, freedoms, score};
 use self::path::{Fit, Grid, exactly, fits, grid};
 use self::penalty::Penalty;
 use self::standardized::{Output, Standardized};
@@ -47,37 +55,37 @@ use crate::moments::{Comoments, Moments};
 use crate::param::names;
 use crate::recipe::{Criterion, RecipeError, SolveRecipe, Solver};
 
-/// No model can be made.
+/// No model can be fitted.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
 pub enum SolveError {
     #[error(transparent)]
     Recipe(#[from] RecipeError),
-    #[error("the moments hold no rows: there is nothing to solve")]
+    #[error("the moments hold no rows")]
     NoRows,
-    #[error("one row is not enough: nothing varies")]
+    #[error("one row is not enough: no column varies")]
     OneRow,
     #[error("no column {name:?} to predict; the targets are {targets}")]
     NoTarget { name: String, targets: String },
     #[error("there are several targets: name one with {}; they are {targets}", names::TARGET)]
     WhichTarget { targets: String },
-    #[error("the moments hold only the class {label}; two are needed to tell a difference: merge with others")]
+    #[error("the moments hold only the class {label}, but classification needs two: merge them with other moments")]
     OneClass { label: String },
     #[error("the target {name:?} is the same in all rows: there is nothing to predict")]
     ConstantTarget { name: String },
     #[error("no feature varies: there is nothing to predict from")]
     NoFeatures,
     #[error(
-        "{k} features were asked for and there are {usable} that vary and are no copies ({all} in all); lower {}",
+        "{k} features were requested, but only {usable} of {all} vary and are not copies of others; lower {}",
         names::K
     )]
     TooMany { k: usize, usable: usize, all: usize },
     #[error(
-        "{features} features need {needed} MiB to solve, and {limit} MiB are allowed: make moments with {}", names::SCREEN.with("N")
+        "{features} features need {needed} MiB to solve, but the limit is {limit} MiB: make moments with {}", names::SCREEN.with("N")
     )]
     TooWide { features: u64, needed: u64, limit: u64 },
-    #[error("cross-validation needs folds, and these moments have none: make moments with {}", names::MOMENTS_FOLDS.with(5))]
+    #[error("cross-validation needs folds, but these moments have none: make them with {}", names::MOMENTS_FOLDS.with(5))]
     NoFolds,
     #[error("fold {fold} has no rows, or all of them: use fewer {} or more rows", names::MOMENTS_FOLDS)]
     EmptyFold { fold: usize },
@@ -91,13 +99,13 @@ pub struct PathPoint {
     pub lambda: Option<f64>,
     /// Features.
     pub size: usize,
-    /// The share of variance explained in the data of the moments.
+    /// R² on the rows of the moments.
     pub r2: f64,
-    /// Akaike's criterion.
+    /// AIC.
     pub aic: f64,
-    /// Schwarz's criterion.
+    /// BIC.
     pub bic: f64,
-    /// Its extension to many features.
+    /// Extended BIC.
     pub ebic: f64,
     /// The mean squared error in cross-validation.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,14 +113,14 @@ pub struct PathPoint {
     /// Its standard error over folds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cv_deviation: Option<f64>,
-    /// Features that the model before did not have.
+    /// Features that enter at this model.
     pub entered: Vec<String>,
-    /// Features that it had and this has not.
+    /// Features that leave at this model.
     pub left: Vec<String>,
 }
 
 impl PathPoint {
-    /// What a criterion says.
+    /// The value of a criterion.
     pub fn value(&self, criterion: Criterion) -> Option<f64> {
         match criterion {
             Criterion::Aic => Some(self.aic),
@@ -132,31 +140,31 @@ pub struct Trace {
     pub effects: Vec<f64>,
 }
 
-/// A model and how it was found.
+/// A model and its solution path.
 #[derive(Clone, Debug)]
 pub struct Solved {
     /// The model.
     pub model: Model,
-    /// Models looked at, small to large.
+    /// The candidate models, from small to large.
     pub path: Vec<PathPoint>,
-    /// Which of them it is.
+    /// The index of the selected model.
     pub chosen: usize,
-    /// The strongest features along the path, for pictures; nothing where no path was asked for.
+    /// The strongest features along the path, for charts; empty if no path was requested.
     pub traces: Vec<Trace>,
-    /// What a user should know, in sentences.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// How to solve; nothing here changes the model.
+/// Options that do not change the model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SolveOptions {
-    /// Whether the path is filled in: all sizes up to the one asked for, cross-validated errors where there are folds.
+    /// Whether to compute the path: all sizes up to the requested one, with cross-validation errors if there are folds.
     pub path: bool,
     /// Threads to use; 0 takes all.
     pub threads: usize,
 }
 
-/// Makes the model a recipe asks for.
+/// Fits the model of a recipe.
 pub fn solve(moments: &Moments, recipe: &SolveRecipe, options: SolveOptions) -> Result<Solved, SolveError> {
     recipe.check()?;
     let recipe = &recipe.resolved(moments.folds.len());
@@ -189,13 +197,13 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     if let Some(k) = recipe.k.filter(|&k| k > problem.size()) {
         return Err(SolveError::TooMany { k, usable: problem.size(), all: task.features.len() });
     }
-    let (fits, grid, mut chosen) = candidates(&problem, recipe, with_path, judgeable(moments, &total, recipe));
-    let judged: Vec<Scored> = freedoms(&problem, recipe, &fits)
+    let (fits, grid, mut chosen) = candidates(&problem, recipe, with_path, max_cv_size(moments, &total, recipe));
+    let scores: Vec<Scored> = freedoms(&problem, recipe, &fits)
         .into_iter()
         .zip(&fits)
-        .map(|(freedom, fit)| judge(&problem, fit, freedom))
+        .map(|(freedom, fit)| score(&problem, fit, freedom))
         .collect();
-    let mut path = points(moments, &problem, &fits, &judged);
+    let mut path = points(moments, &problem, &fits, &scores);
     let wants_folds = recipe.criterion == Some(Criterion::Cv);
     if wants_folds && moments.folds.len() < 2 {
         return Err(SolveError::NoFolds);
@@ -210,12 +218,12 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     if recipe.criterion.is_some() && recipe.method.is_penalised() && chosen + 1 == path.len() {
         notes.push("the smallest penalty of the path was chosen: a smaller one may be better still".into());
     }
-    let model = task.model(moments, &problem, &fits[chosen], recipe, judged[chosen].error);
+    let model = task.model(moments, &problem, &fits[chosen], recipe, scores[chosen].error);
     let traces = if with_path { traces(moments, &problem, &fits, chosen) } else { Vec::new() };
     Ok(Solved { model, path, chosen, traces, notes })
 }
 
-/// Features that are shown along a path.
+/// The number of features shown along a path.
 const TRACES: usize = 30;
 
 /// The strongest features of the chosen model along the path, and after them those that are strongest at its end.
@@ -248,7 +256,7 @@ fn traces(moments: &Moments, problem: &Standardized, fits: &[Fit], chosen: usize
     order.into_iter().filter(seen).take(TRACES).map(trace).collect()
 }
 
-/// Correlations of all pairs are laid out in full, and once more while they are worked on.
+/// The memory needed: the full correlation matrix and a working copy of it.
 fn check_memory(features: u64) -> Result<(), SolveError> {
     let (needed, limit) = (features.saturating_mul(features).saturating_mul(16), memory_of_this_machine());
     if needed > limit {
@@ -257,15 +265,15 @@ fn check_memory(features: u64) -> Result<(), SolveError> {
     Ok(())
 }
 
-/// The most features that cross-validation can judge: fewer than the training rows of any fold. With more, the fold's
-/// model would need a ridge that the model of all rows does not have, and say nothing of it.
-fn judgeable(moments: &Moments, total: &Comoments, recipe: &SolveRecipe) -> usize {
+/// The largest size that cross-validation can compare: below the number of training rows of every fold. With more
+/// features, the model of a fold would need a ridge penalty that the model of all rows does not have.
+fn max_cv_size(moments: &Moments, total: &Comoments, recipe: &SolveRecipe) -> usize {
     let largest = moments.folds.iter().map(|fold| fold.rows).max().unwrap_or(0);
     let most = total.rows.saturating_sub(largest).saturating_sub(1).max(1);
     if recipe.criterion == Some(Criterion::Cv) { most as usize } else { usize::MAX }
 }
 
-/// The models to look at, the grid they are on, and the one asked for.
+/// The candidate models, their grid, and the index of the requested one.
 fn candidates(problem: &Standardized, recipe: &SolveRecipe, with_path: bool, most: usize) -> (Vec<Fit>, Grid, usize) {
     let by_size = matches!(recipe.method, Solver::Ols | Solver::OlsTh | Solver::Ofsa);
     if let Some(k) = recipe.k {
@@ -292,7 +300,7 @@ fn candidates(problem: &Standardized, recipe: &SolveRecipe, with_path: bool, mos
         sizes.retain(|&size| size < most);
     }
     if let (Some(penalty), Grid::Penalties(list)) = (recipe.lambda, &mut grid) {
-        // The larger λ of the path are the way to the one given.
+        // The path of larger λ leads to the given one (warm starts).
         list.retain(|&other| other > penalty && recipe.method.is_penalised());
         list.push(penalty);
     }
@@ -301,30 +309,30 @@ fn candidates(problem: &Standardized, recipe: &SolveRecipe, with_path: bool, mos
     (list, grid, last)
 }
 
-/// Least squares with a size is thresholded.
+/// Least squares with a given size means `ols-th`.
 fn sized(method: Solver) -> Solver {
     if method == Solver::Ols { Solver::OlsTh } else { method }
 }
 
-/// The best model by a criterion; of equals the smallest.
+/// The best model by a criterion; the smallest one if several are equal.
 fn best(path: &[PathPoint], criterion: Criterion) -> usize {
     let value = |at: usize| path[at].value(criterion).unwrap_or(f64::INFINITY);
     (1..path.len()).fold(0, |best, at| if value(at) < value(best) { at } else { best })
 }
 
-fn points(moments: &Moments, problem: &Standardized, fits: &[Fit], judged: &[Scored]) -> Vec<PathPoint> {
+fn points(moments: &Moments, problem: &Standardized, fits: &[Fit], scores: &[Scored]) -> Vec<PathPoint> {
     let name = |feature: &usize| moments.columns[problem.columns[*feature]].name();
     let mut before: Vec<usize> = Vec::new();
-    let point = |(fit, judged): (&Fit, &Scored)| {
+    let point = |(fit, scored): (&Fit, &Scored)| {
         let support = fit.support();
         let entered = support.iter().filter(|feature| before.binary_search(feature).is_err()).map(name).collect();
         let left = before.iter().filter(|feature| support.binary_search(feature).is_err()).map(name).collect();
         let size = support.len();
         before = support;
-        let Scored { r2, aic, bic, ebic, .. } = *judged;
+        let Scored { r2, aic, bic, ebic, .. } = *scored;
         PathPoint { lambda: fit.penalty, size, r2, aic, bic, ebic, cv_error: None, cv_deviation: None, entered, left }
     };
-    fits.iter().zip(judged).map(point).collect()
+    fits.iter().zip(scores).map(point).collect()
 }
 
 fn add_folds(

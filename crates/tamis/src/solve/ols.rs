@@ -5,8 +5,8 @@
 //! ols     (S + ε·I) β = s
 //! ols-th  β by ols;  keep the k largest |β_j|;  ols on these alone
 //! ```
-//! With the features in the order of falling |β_j|, one Cholesky factor S = LLᵀ holds the refits of *every* k: for z = L⁻¹s
-//! the error with the first k is S_yy − (z₁² + … + z_k²), and Lᵀβ = z on the leading block has the coefficients.
+//! With the features in the order of falling |β_j|, one Cholesky factor S = LLᵀ holds the refits of *every* k: for z =
+//! L⁻¹s the error with the first k is S_yy − (z₁² + … + z_k²), and Lᵀβ = z on the leading block has the coefficients.
 //!
 //! Departures (E28): with no more rows than features, or columns that depend on each other, S has no inverse. Then
 //! a small ridge is added: ε = 1e-3 for too few rows (standardised units), 1e-8 for dependent columns, which shares the
@@ -83,7 +83,7 @@ impl Nested {
         Nested::along(problem, order)
     }
 
-    /// Any order; it is cut where a feature depends on those before it, or there are no more rows than features.
+    /// Features in a given order, truncated where a feature depends on earlier ones or the rows are too few.
     pub(crate) fn along(problem: &Standardized, mut order: Vec<usize>) -> Self {
         order.truncate((problem.rows - 1.0).max(1.0) as usize);
         while !order.is_empty() {
@@ -102,13 +102,13 @@ impl Nested {
                 }
                 Err(faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index }) => index,
             };
-            // The feature that depends on its elders goes; those behind it may stay.
+            // A feature that depends on earlier ones is removed; later ones may stay.
             order.remove(cut.min(order.len() - 1));
         }
         Nested { order, factor: Mat::zeros(0, 0), solved: Mat::zeros(0, problem.outputs()) }
     }
 
-    /// The largest size there is.
+    /// The largest possible size.
     pub(crate) fn len(&self) -> usize {
         self.order.len()
     }

@@ -1,12 +1,13 @@
-//! Models of many sizes: along λ for penalties, along k for the others, and exactly k for all.
+//! Solution paths: along λ for penalties, along k for the other solvers; and models with exactly k features.
 //!
-//! λ falls from the first at which a feature enters, by a constant factor, each solution the start of the next. For exactly k
-//! features the walk ends where there are at least k; if it jumped over k, λ is halved in (bisection of ln λ), and if
-//! no λ has exactly k (features that come in pairs), the k largest of the next larger model are solved alone.
+//! λ decreases by a constant factor from the value at which the first feature enters; each solution starts the next
+//! one. For exactly k features, the path ends at the first model with at least k. If it skips k, λ is found by
+//! bisection of ln λ. If no λ gives exactly k (features that enter in pairs), the k largest features of the next larger
+//! model are solved alone.
 //!
-//! A path on which a criterion chooses ends at a thousandth of the largest λ; with ten times as many rows as columns, where
-//! the data can carry larger models, at half of what chance gives a column, σ/√n (σ² is what least squares leaves), if that
-//! is less.
+//! A path for a criterion ends at a thousandth of the largest λ. With ten times as many rows as columns, larger models
+//! are possible: the path then ends at half the noise level of a column, σ/√n (σ² is the residual variance of least
+//! squares), if that is smaller.
 
 use rayon::prelude::*;
 
@@ -20,7 +21,7 @@ use crate::recipe::{SolveRecipe, SolverKind};
 /// Values of λ on a path, from the largest to this share of it.
 const STEPS: usize = 100;
 const SMALLEST: f64 = 1e-3;
-/// A search for k features goes on down to this share.
+/// A search for k features ends at this share of the largest λ.
 const DEEPEST: f64 = 1e-6;
 /// Rows for each column from which on a path may be longer.
 const MANY_ROWS: f64 = 10.0;
@@ -70,13 +71,13 @@ fn penalties(largest: f64, share: f64) -> Vec<f64> {
     (0..=count).map(|step| largest * factor.powi(step)).collect()
 }
 
-/// The largest λ that any output has a use for.
+/// The smallest λ at which all coefficients of all outputs are zero.
 fn largest(problem: &Standardized, recipe: &SolveRecipe) -> f64 {
     let penalty = penalty_of(recipe);
     (0..problem.outputs()).map(|output| CoordinateDescent::largest(problem, output, penalty)).fold(0.0, f64::max)
 }
 
-/// The grid on which a criterion chooses.
+/// The grid of candidate models for a criterion.
 pub(crate) fn grid(problem: &Standardized, recipe: &SolveRecipe) -> Grid {
     let most = problem.size().min((problem.rows - 1.0).max(1.0) as usize);
     match recipe.method.kind() {
@@ -152,7 +153,7 @@ fn ridge(problem: &Standardized, penalty: f64, k: Option<usize>) -> Fit {
     Fit { penalty: Some(penalty), coefficients }
 }
 
-/// The models met on the way to exactly `k` features; the last is the one.
+/// The models on the path to exactly `k` features; the last one has them.
 pub(crate) fn exactly(problem: &Standardized, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
     let plain = |coefficients| vec![Fit { penalty: None, coefficients }];
     match recipe.method.kind() {
@@ -167,8 +168,9 @@ pub(crate) fn exactly(problem: &Standardized, recipe: &SolveRecipe, k: usize) ->
     }
 }
 
-/// Walks down until there are `k` features. With a concave penalty a path grows, thins out as large weights are freed, and
-/// may have k features several times: it is walked on until there are far more, and the best fit of size k is taken.
+/// Decreases λ until there are `k` features. With a concave penalty a path grows, thins out as large weights are freed,
+/// and may have k features several times: it is walked on until there are far more, and the best fit of size k is
+/// taken.
 fn walk_to(problem: &Standardized, recipe: &SolveRecipe, k: usize) -> Vec<Fit> {
     let convex = penalty_of(recipe).is_convex();
     let share = if convex { DEEPEST } else { SMALLEST };

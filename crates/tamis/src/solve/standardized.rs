@@ -5,8 +5,8 @@
 //! S = Π (C_xx/W) Π,   s = Π C_xy/W,   Π = diag(σ)⁻¹:   minimise ½βᵀSβ − sᵀβ + P(β; λ)
 //! weight = β/σ,   intercept = μ_y − Σ weight·μ_x                                        (E29)
 //! ```
-//! Columns are centred and scaled, the target is centred. A column that does not vary cannot be used and is left out, and so
-//! is a copy of an earlier one in other units (the square of a column of zeros and ones): it could only share a weight.
+//! Columns are centred and scaled, the target is centred. Constant columns are left out, and so are copies of an
+//! earlier column in other units (such as the square of a column of zeros and ones), which could only share its weight.
 //! Classes are coded ±1 (section 3.6): from a column c of zeros and ones, y = 2c − 1. All outputs share S.
 
 use rayon::prelude::*;
@@ -16,10 +16,10 @@ use crate::moments::Comoments;
 /// A column whose standard deviation is below this share of its mean is constant up to rounding.
 const CONSTANT: f64 = 1e-13;
 
-/// Columns this close to a correlation of ±1 are copies of each other up to rounding.
+/// Columns whose correlation is this close to ±1 are copies of each other up to rounding.
 const COPY: f64 = 1e-12;
 
-/// What is predicted: a column, and what its value is multiplied with and shifted by first.
+/// An output: its column, and the factor and shift that are applied to its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Output {
     pub(crate) column: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Output {
 /// Standardised moments.
 #[derive(Clone, Debug)]
 pub(crate) struct Standardized {
-    /// The column of the moments that each feature is.
+    /// The column of each feature in the moments.
     pub(crate) columns: Vec<usize>,
     /// S, row by row: correlations.
     pub(crate) gram: Vec<f64>,
@@ -42,11 +42,11 @@ pub(crate) struct Standardized {
     pub(crate) scales: Vec<f64>,
     means: Vec<f64>,
     target_means: Vec<f64>,
-    /// Rows the moments are worth.
+    /// The effective number of rows.
     pub(crate) rows: f64,
 }
 
-/// Coefficients of one output on standardised features: those that are not zero, by ascending feature.
+/// The non-zero coefficients of one output on standardised features, by ascending feature.
 pub(crate) type Coefficients = Vec<(usize, f64)>;
 
 /// A linear function in the units of the data.
@@ -133,7 +133,7 @@ impl Standardized {
         error.max(0.0)
     }
 
-    /// Back to the units of the data.
+    /// The coefficients in the units of the data.
     pub(crate) fn linear(&self, output: usize, coefficients: &[(usize, f64)]) -> Linear {
         let weights: Vec<(usize, f64)> =
             coefficients.iter().map(|&(j, beta)| (self.columns[j], beta / self.scales[j])).collect();
@@ -142,7 +142,7 @@ impl Standardized {
     }
 }
 
-/// Leaves out columns that are copies of earlier ones.
+/// Removes columns that are copies of earlier ones.
 fn without_copies(columns: Vec<usize>, scales: Vec<f64>, gram: Vec<f64>) -> (Vec<usize>, Vec<f64>, Vec<f64>) {
     let size = columns.len();
     let is_copy = |i: usize| gram[i * size..i * size + i].iter().any(|entry| entry.abs() > 1.0 - COPY);

@@ -1,4 +1,4 @@
-//! From sizes to a model: which one is chosen, and its weights in raw units.
+//! The chosen size and its weights in raw units: how the size path becomes a model.
 
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
@@ -7,11 +7,12 @@ use crate::model::{Model, Output, SizePath, SizePoint, TrainingSummary};
 use crate::select::smallest_on_path;
 use crate::trainer::{ScaledWeight, TrainingData, output};
 
-/// Sizes up to this many times the chosen one keep their weights in the model, to resize it without data.
+/// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
 const KEPT_SIZES: usize = 4;
 
-/// The size that becomes the model: the last one if a size was asked for, else the smallest that cannot be told from the
-/// best before refinement. Refined weights make more of weak features; they have no say in how few features are wanted.
+/// The size that becomes the model: the last one if a size is given, else the smallest within the tolerance of the
+/// best, by the scores before refinement. Refinement favours larger sizes, so it must not influence the number of
+/// features.
 pub(super) fn select(steps: &[SizeStep], k: Option<usize>) -> usize {
     if k.is_some() {
         return steps.len() - 1;
@@ -20,7 +21,7 @@ pub(super) fn select(steps: &[SizeStep], k: Option<usize>) -> usize {
     smallest_on_path(&steps.iter().map(score).collect::<Vec<_>>())
 }
 
-/// The model of a size, with the path of sizes it was chosen from.
+/// The model of a size, with its size path.
 pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, chosen: usize) -> Model {
     let step = &ensembles.steps[chosen];
     let largest = step.active.len().saturating_mul(KEPT_SIZES);
@@ -31,7 +32,7 @@ pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, chosen: usize) -
     Model { size_path: Some(size_path), ..model_of(data, ensembles, step, outputs) }
 }
 
-/// A size as the model file holds it.
+/// A size as the model file stores it.
 pub(super) fn path_step(step: &SizeStep, data: &TrainingData, outputs: Vec<Output>) -> SizePoint {
     let (unit, standard_error) = (data.targets.loss_unit(), step.holdout.standard_error());
     SizePoint {
@@ -40,20 +41,20 @@ pub(super) fn path_step(step: &SizeStep, data: &TrainingData, outputs: Vec<Outpu
         loss: step.holdout.loss * unit,
         error: step.holdout.error,
         standard_error: if step.holdout.error.is_some() { standard_error } else { standard_error * unit },
-        selected: step.outputs.iter().map(|means| means.votes.iter().sum::<f64>()).fold(0.0, f64::max),
+        selected: step.outputs.iter().map(|means| means.frequency.iter().sum::<f64>()).fold(0.0, f64::max),
         outputs,
     }
 }
 
-/// The model of a size by itself, with its [`outputs`].
+/// The model of a single size, with its [`outputs`].
 pub(super) fn model_of(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep, outputs: Vec<Output>) -> Model {
-    let seen = TrainingSummary {
+    let summary = TrainingSummary {
         passes: ensembles.done.div_ceil(data.buffered_rows) as u32,
         progressive_loss: step.holdout.loss * data.targets.loss_unit(),
         progressive_error: step.holdout.error,
         ..TrainingSummary::default()
     };
-    data.model(outputs, seen)
+    data.model(outputs, summary)
 }
 
 /// The outputs of a size as those of a model.
@@ -73,7 +74,7 @@ pub(super) fn raw_outputs(
             id,
             weight: calibration.slope * means.weights[position],
             column: column(id),
-            frequency: Some(means.votes[position]),
+            frequency: Some(means.frequency[position]),
             evidence: Some([means.evidence[position], means.spread[position]]),
         };
         let weights = step.active.iter().enumerate().map(weighted);

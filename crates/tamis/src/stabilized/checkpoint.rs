@@ -1,4 +1,4 @@
-//! Checkpoints of a fits: all ensembles, the steps behind, the columns' means.
+//! Checkpoints of the cross-fitted ensembles: their state, the finished sizes and the means of the columns.
 
 use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::ensemble::SizeStep;
@@ -7,7 +7,7 @@ use super::platt::Calibration;
 use super::stage::PathMeans;
 use crate::data::{State, StateError, ToF64s};
 
-/// Writes where a fits stands.
+/// The state of the ensembles.
 pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
     let mut state = State::default();
     state.put("centres", fits.main.transform.centres());
@@ -18,7 +18,7 @@ pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
         state.set_prefix(name);
         member.ensemble.save(&mut state);
     }
-    // Once it is over, the steps are in the model.
+    // The model of a complete training contains its sizes.
     let steps = if is_complete { &[][..] } else { &fits.steps[..] };
     for (number, step) in steps.iter().enumerate() {
         state.set_prefix(format!("step{number}."));
@@ -33,7 +33,7 @@ fn all(fits: &CrossFit) -> impl Iterator<Item = (String, &FoldedEnsemble)> {
     std::iter::once(("main.".to_string(), &fits.main)).chain(folds)
 }
 
-/// Puts a fits back where it stood.
+/// Restores the ensembles from a checkpoint.
 pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), StateError> {
     let steps = state.take_count("steps")?;
     state.set_prefix("main.".into());
@@ -46,7 +46,7 @@ pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), Stat
     Ok(())
 }
 
-/// The first steps, each with so many outputs.
+/// The first `steps` sizes, each with `outputs` outputs.
 pub(super) fn load_steps(state: &mut State, steps: u64, outputs: usize) -> Result<Vec<SizeStep>, StateError> {
     let mut list = Vec::new();
     for number in 0..steps {
@@ -57,7 +57,7 @@ pub(super) fn load_steps(state: &mut State, steps: u64, outputs: usize) -> Resul
     Ok(list)
 }
 
-/// Takes over what a fits that is over knew, all but the share to forget.
+/// Starts from the ensembles of a complete training, decayed by `forget`.
 pub(super) fn warm_start(fits: &mut CrossFit, state: &mut State, forget: f64) -> Result<(), StateError> {
     let outputs = state.take_count("outputs")? as usize;
     state.set_prefix("main.".into());
@@ -103,7 +103,7 @@ fn save_step(step: &SizeStep, state: &mut State) {
             ("weights", &means.weights),
             ("evidence", &means.evidence),
             ("spread", &means.spread),
-            ("votes", &means.votes),
+            ("frequency", &means.frequency),
         ] {
             state.put(&format!("{name}{number}"), list.clone());
         }
@@ -132,8 +132,9 @@ fn load_step(state: &mut State, outputs: usize) -> Result<SizeStep, StateError> 
     for number in 0..outputs {
         let [bias] = state.take_fixed(&format!("bias{number}"))?;
         let mut list = |name: &str| state.take(&format!("{name}{number}"));
-        let (weights, evidence, spread, votes) = (list("weights")?, list("evidence")?, list("spread")?, list("votes")?);
-        means.push(PathMeans { bias, weights, evidence, spread, votes });
+        let (weights, evidence, spread, frequency) =
+            (list("weights")?, list("evidence")?, list("spread")?, list("frequency")?);
+        means.push(PathMeans { bias, weights, evidence, spread, frequency });
     }
     Ok(SizeStep { active, gravity, outputs: means, holdout, before_refinement })
 }

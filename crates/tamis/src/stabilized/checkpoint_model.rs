@@ -1,4 +1,4 @@
-//! The model that a checkpoint holds: the sizes so far, the last one as the model. For reports; no rows are needed.
+//! The model of a checkpoint: the finished sizes, the last of which is the model. Reports use it; it needs no rows.
 
 use super::build_model::{path_step, raw_outputs};
 use super::checkpoint::load_steps;
@@ -7,8 +7,8 @@ use crate::data::{State, StateError};
 use crate::model::{Output, SizePath, SizePoint};
 use crate::trainer::TrainingData;
 
-/// The outputs of the last size and the path that led to it; `None` where no size is kept: before the first is finished, and
-/// once the training is complete, when they are in the model.
+/// The outputs of the last finished size and the size path. `None` if the checkpoint stores no sizes: before the first
+/// one is finished, and after a complete training, whose model contains them.
 pub(crate) fn checkpoint_model(
     state: &mut State,
     is_complete: bool,
@@ -32,12 +32,12 @@ pub(crate) fn checkpoint_model(
     Ok(Some((last, SizePath { paths, chosen, sizes })))
 }
 
-/// Whether all lists of a size have the right length, whatever the file holds.
+/// Whether all lists of a size have the right length; the file may be damaged.
 fn fits(step: &SizeStep, outputs: usize, data: &TrainingData) -> bool {
     let size = step.active.len();
     let is_known = step.active.iter().all(|&id| (id as usize) < data.vocabulary.span());
     let has_size = step.outputs.iter().all(|means| {
-        [&means.weights, &means.evidence, &means.spread, &means.votes].iter().all(|list| list.len() == size)
+        [&means.weights, &means.evidence, &means.spread, &means.frequency].iter().all(|list| list.len() == size)
     });
     is_known && has_size && outputs == data.targets.outputs() && step.holdout.calibrations.len() == outputs
 }

@@ -1,4 +1,4 @@
-//! The ensemble: blocks of paths fits down the sizes together.
+//! The ensemble: blocks of SGD paths that share one active set and go through the size path together.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ use super::subsamples::{HashedRows, Subsamples};
 use crate::data::{FeatureId, State, StateError};
 use crate::loss::AnyLoss;
 
-/// The numbers of the ensemble; the head of [`super`] says where they come from.
+/// The parameters of the ensemble; the head of [`super`] says where their defaults come from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// M: paths.
     pub paths: usize,
-    /// ρ: the share of the rows a path contains.
+    /// ρ: the share of the rows in the subsample of a path.
     pub share: f64,
-    /// α: the size of a step, over the mean ℓ₁ norm of a row.
+    /// α: the step size, multiplied by the mean ℓ₁ norm of a row.
     pub alpha: f64,
-    /// n_K: tallies in the second half of a stage.
+    /// n_K: how often the paths are tallied in the second half of a stage.
     pub tallies: u64,
     /// Whether there is an intercept.
     pub intercept: bool,
@@ -31,18 +31,18 @@ impl Default for Settings {
     }
 }
 
-/// A finished step: a model, and what is known of its features.
+/// A finished size: its model, and the statistics of its features.
 #[derive(Clone, Debug)]
 pub struct SizeStep {
     /// The features, ascending.
     pub active: Vec<FeatureId>,
     /// The gravity its weights were learned with.
     pub gravity: f64,
-    /// PathMeans over paths, for each output; weights and biases are before calibration.
+    /// Means over the paths, for each output; weights and intercepts are before calibration.
     pub outputs: Vec<PathMeans>,
-    /// How good it is out of bag.
+    /// Its held-out score.
     pub holdout: HoldoutScore,
-    /// How good it was before its weights were fitted to the rows, if they were: the size is chosen by that.
+    /// Its held-out score before refinement, if its weights were refined: the size is chosen by it.
     pub before_refinement: Option<HoldoutScore>,
 }
 
@@ -63,7 +63,7 @@ impl SizeStep {
     }
 }
 
-/// All paths of all outputs, at some step of the sizes.
+/// All paths of all outputs, at one size of the size path.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
     settings: Settings,
@@ -71,14 +71,14 @@ pub struct Ensemble {
     codings: Vec<ClassCoding>,
     blocks: Vec<Block>,
     active: Vec<FeatureId>,
-    /// HashedRows of this stage, and how many of them are behind.
+    /// Rows of this stage, rows visited so far, and tallies taken so far.
     length: u64,
     visited: u64,
     tallied: u64,
 }
 
 impl Ensemble {
-    /// PathBlock that know nothing, with these features active (ascending), one output for each coding.
+    /// Paths in their initial state, with these active features (ascending) and one output for each coding.
     pub fn new(
         settings: Settings,
         loss: AnyLoss,
@@ -107,12 +107,12 @@ impl Ensemble {
         self.settings.paths
     }
 
-    /// The gravity in force.
+    /// The gravity of this stage.
     pub fn gravity(&self) -> f64 {
         self.plan.threshold.gravity
     }
 
-    /// The features still in play, ascending.
+    /// The active features, ascending.
     pub fn active(&self) -> &[FeatureId] {
         &self.active
     }
@@ -123,21 +123,21 @@ impl Ensemble {
         (self.length, self.visited, self.tallied) = (length.max(1), 0, 0);
     }
 
-    /// How many rows may be learned in one go: up to the next tally, or the end of the stage.
+    /// The number of rows that may be learned at once: up to the next tally, or the end of the stage.
     pub fn rows_wanted(&self) -> u64 {
         self.next_tally().min(self.length) - self.visited
     }
 
-    /// When the next tally is due: the stage's second half in equal parts, the last one at its end.
+    /// The row of the next tally: the second half of the stage in equal parts, the last tally at its end.
     fn next_tally(&self) -> u64 {
         let half = self.length / 2;
         half + (self.length - half) * (self.tallied + 1) / self.settings.tallies
     }
 
-    /// Learns rows, all blocks side by side.
+    /// Learns rows, all blocks in parallel.
     ///
     /// # Panics
-    /// If they are more than [`Ensemble::rows_wanted`].
+    /// If there are more than [`Ensemble::rows_wanted`].
     pub fn learn(&mut self, rows: &HashedRows) {
         assert!(rows.len() as u64 <= self.rows_wanted(), "rows stop at a tally");
         let plan = &self.plan;
@@ -149,12 +149,12 @@ impl Ensemble {
         }
     }
 
-    /// Whether all rows of the stage are behind.
+    /// Whether all rows of the stage are visited.
     pub fn stage_is_over(&self) -> bool {
         self.visited == self.length
     }
 
-    /// The means the stage has led to, for each output.
+    /// The means over paths and tallies of the stage, for each output.
     pub fn means(&self) -> Vec<PathMeans> {
         let reduced = |output| reduce(&self.blocks_of(output), self.tallied as usize);
         (0..self.codings.len()).map(reduced).collect()
@@ -164,7 +164,7 @@ impl Ensemble {
         self.blocks.iter().filter(|block| block.output == output).collect()
     }
 
-    /// Scores of rows by the paths that do not own them, a list for each output.
+    /// Out-of-bag scores: the mean margin of the paths whose subsample does not contain a row, a list for each output.
     pub fn scores(&self, rows: &HashedRows) -> Vec<Vec<f64>> {
         let sums: Vec<Vec<f64>> = self.blocks.par_iter().map(|block| block.outside_sums(&self.plan, rows)).collect();
         let outside = |&row_hash: &u64| {
@@ -183,8 +183,8 @@ impl Ensemble {
         (0..self.codings.len()).map(score).collect()
     }
 
-    /// Keeps the `size` features of most evidence; their weakest evidence is the gravity from here on. Returns each old
-    /// position's new one.
+    /// Keeps the `size` features with the most evidence; the least evidence among them is the next gravity. Returns the
+    /// new position of each old one.
     pub fn shrink_to(&mut self, means: &[PathMeans], size: usize) -> Vec<Option<u32>> {
         let (positions, cut) = top_by_evidence(means, size);
         let mut places = vec![None; self.active.len()];
@@ -204,13 +204,13 @@ impl Ensemble {
         self.blocks.iter().map(block).sum::<usize>() + self.active.capacity() * 4
     }
 
-    /// The same ensemble for the first `outputs` outputs only, knowing nothing.
+    /// An ensemble with the same settings in its initial state, for the first `outputs` outputs only.
     pub fn with_outputs(&self, outputs: usize) -> Ensemble {
         let codings = self.codings.iter().copied().take(outputs).collect();
         Ensemble::new(self.settings, self.plan.loss, codings, Vec::new(), self.plan.subsamples)
     }
 
-    /// Takes over what another run's ensemble knows of the features both have, `kept` of it (1 is all, 0 nothing).
+    /// Starts from the state of another ensemble, multiplied by `kept` (0 to 1), for the features that both have.
     pub fn warm_start_from(&mut self, other: &Ensemble, kept: f64) {
         let place = |id: &FeatureId| self.active.binary_search(id).ok();
         let places: Vec<Option<usize>> = other.active.iter().map(place).collect();

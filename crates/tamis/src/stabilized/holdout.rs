@@ -1,39 +1,39 @@
-//! What a step is worth: error and loss of out-of-bag predictions on a fixed set of rows.
+//! The held-out error and loss of a size on a fixed set of rows.
 //!
-//! A row's score is the mean margin of the paths that do not own it. The rows are the same at every step, so two steps
-//! can be compared row by row, which is far less noisy than comparing two means.
+//! The score of a row is the mean margin of the paths whose subsample does not contain it. The rows are the same at
+//! every size, so that two sizes are compared row by row, which is far less noisy than a comparison of two means.
 
 use super::platt::{Calibration, Scored, linear, logistic};
 use super::stage::ClassCoding;
 use crate::loss::{AnyLoss, Logistic, Loss, argmax};
 use crate::select::{Estimate, SizeScore, standard_error};
 
-/// The holdout on one step.
+/// The held-out score of a size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HoldoutScore {
-    /// How each output's scores become predictions.
+    /// How the scores of each output become predictions.
     pub calibrations: Vec<Calibration>,
     /// Mean loss.
     pub loss: f64,
-    /// Share of wrong classes; `None` for numbers.
+    /// The share of misclassified rows; `None` for regression.
     pub error: Option<f64>,
-    /// The loss of every row, and whether its class was wrong.
+    /// The loss of each row, and whether it is misclassified.
     pub rows: Vec<RowScore>,
 }
 
-/// The holdout on one row.
+/// The held-out score of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowScore {
     /// Its loss.
     pub loss: f64,
-    /// Whether the class was wrong.
+    /// Whether the row is misclassified.
     pub wrong: bool,
-    /// Its importance weight, 0 if every path contains it.
+    /// Its importance weight; 0 if it is in the subsample of every path.
     pub weight: f64,
 }
 
 impl HoldoutScore {
-    /// The standard error of the error; of the loss for numbers.
+    /// The standard error of the error rate; for regression, of the loss.
     pub fn standard_error(&self) -> f64 {
         self.error_estimate().map_or_else(|| self.loss_standard_error(), |error| error.standard_error)
     }
@@ -43,7 +43,7 @@ impl HoldoutScore {
         standard_error(self.rows.iter().map(|row| (row.weight, row.loss)), self.loss)
     }
 
-    /// The share of wrong classes with its standard error.
+    /// The share of misclassified rows with its standard error.
     fn error_estimate(&self) -> Option<Estimate> {
         let wrong = |row: &RowScore| (row.weight, f64::from(u8::from(row.wrong)));
         self.error.map(|mean| Estimate { mean, standard_error: standard_error(self.rows.iter().map(wrong), mean) })
@@ -56,7 +56,7 @@ impl HoldoutScore {
     }
 }
 
-/// Evaluates scores, one list an output, against the targets (numbers or class numbers) of the rows.
+/// Evaluates the scores (a list for each output) against the targets (numbers or class numbers) of the rows.
 pub fn evaluate(scores: &[Vec<f64>], codings: &[ClassCoding], targets: &[(f64, f64)], loss: AnyLoss) -> HoldoutScore {
     let calibrations: Vec<Calibration> =
         scores.iter().zip(codings).map(|(scores, coding)| calibrate(scores, coding, targets)).collect();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn two_classes_are_judged_by_sign() {
+    fn two_classes_are_predicted_by_sign() {
         let scores = vec![vec![2.0, 1.0, -1.0, -2.0, 0.1, -0.1]];
         let targets = [(1.0, 1.0), (1.0, 1.0), (0.0, 1.0), (0.0, 1.0), (0.0, 2.0), (1.0, 0.0)];
         let holdout = evaluate(&scores, &[class(1.0)], &targets, LossKind::Logistic.build(1.0));
@@ -120,15 +120,18 @@ mod tests {
         let holdout = HoldoutScore { calibrations: Vec::new(), loss: 2.0, error: Some(0.25), rows };
         assert_eq!(holdout.loss_standard_error(), 2f64.sqrt() / 4.0, "one below, one above, one on the mean");
         let squares = 0.25f64.powi(2) + 0.75f64.powi(2) + 0.5f64.powi(2);
-        assert!((holdout.standard_error() - squares.sqrt() / 4.0).abs() < 1e-15, "weights count in the deviation too");
+        assert!(
+            (holdout.standard_error() - squares.sqrt() / 4.0).abs() < 1e-15,
+            "weights count in the standard error too"
+        );
         assert_eq!(HoldoutScore { error: None, ..holdout.clone() }.standard_error(), holdout.loss_standard_error());
     }
 
     #[test]
-    fn many_classes_are_judged_by_the_largest() {
+    fn several_classes_are_predicted_by_the_largest_score() {
         let own = |class: usize| (0..13).map(|row| if row % 3 == class { 3.0 } else { -1.0 }).collect();
         let scores: Vec<Vec<f64>> = (0..3).map(own).collect();
-        // The thirteenth row looks like class 0 and is of class 1.
+        // The thirteenth row has the scores of class 0, but its class is 1.
         let target = |row: usize| if row == 12 { 1.0 } else { (row % 3) as f64 };
         let targets: Vec<(f64, f64)> = (0..13).map(|row| (target(row), 1.0)).collect();
         let codings = [class(0.0), class(1.0), class(2.0)];
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_no_error() {
+    fn regression_has_no_error_rate() {
         let coding = ClassCoding { output: OutputCoding { class: None, codes: [-1.0, 1.0] }, class_weights: [1.0; 2] };
         let targets = [(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)];
         let holdout = evaluate(&[vec![0.0, 0.5, 1.0]], &[coding], &targets, LossKind::Squared.build(1.0));

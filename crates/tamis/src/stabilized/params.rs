@@ -12,15 +12,15 @@ pub(super) fn params_of(recipe: &Recipe) -> &StabilizedParams {
     params
 }
 
-/// Memory that is always allowed.
+/// This much memory is always allowed.
 const MIN_MEMORY: u64 = 64 << 20;
 
-/// Whether the paths' memory of all features fits.
+/// Whether the state of all paths fits in memory.
 pub(super) fn check_memory(session: &Session<'_>, features: usize, blocks: usize) -> Result<(), TrainError> {
     check_bytes(session, features, (features * blocks * BYTES_PER_BLOCK) as u64)
 }
 
-/// Whether `needed` bytes for so many features fit.
+/// Whether `needed` bytes for this many features fit in memory.
 pub(super) fn check_bytes(session: &Session<'_>, features: usize, needed: u64) -> Result<(), TrainError> {
     let memory = session.options.memory;
     let fits = needed <= memory.max(MIN_MEMORY);

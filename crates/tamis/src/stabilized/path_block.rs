@@ -1,23 +1,23 @@
-//! Eight paths side by side: what each remembers of a feature lies together, and one row any_active them all.
+//! Eight SGD paths side by side: their state of a feature is contiguous, and one visit of a row updates all of them.
 //!
-//! A feature costs one trip to memory for eight paths, and the arithmetic of the eight is the same, which processors do
-//! two to eight at a time. PathBlock that do not own a row take part in its prediction (their margins are out of bag) and
-//! are left unchanged.
+//! A feature costs one memory access for eight paths, and their arithmetic is the same, so that it is vectorised. Paths
+//! whose subsample does not contain a row take part in its prediction (their margins are out of bag) and are not
+//! updated.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Row, ToF64s};
 
-/// PathBlock in a block.
+/// Paths in a block.
 pub const LANES: usize = 8;
 
-/// Bytes that a block of [`LANES`] paths takes for a feature, at most.
+/// Bytes of a feature in a block of [`LANES`] paths, at most.
 pub const BYTES_PER_BLOCK: usize = size_of::<Cell>() + 4 * size_of::<f64>();
 
 /// A number for each path of a block.
 pub type Lanes8 = [f64; LANES];
 
-/// What the paths of a block warm_start_from of a feature.
+/// The state of a feature on each path of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cell {
     /// z: Σ g·x.
@@ -38,12 +38,12 @@ impl ToF64s for Cell {
     }
 }
 
-/// How evidence becomes a weight, the same for all paths of a stage.
+/// How evidence becomes a weight; the same for all paths of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoftThreshold {
     /// g₀: evidence below this gives no weight.
     pub gravity: f64,
-    /// a: the weight of one unit of evidence beyond.
+    /// a: the weight of one unit of evidence above the threshold.
     pub step: f64,
 }
 
@@ -62,17 +62,17 @@ impl SoftThreshold {
     }
 }
 
-/// u = −z/√n, the self-normalised gradient sum; 0 where nothing was seen.
+/// u = −z/√n, the self-normalised sum of gradients; 0 before the first update.
 #[inline(always)]
 pub fn evidence(sum: f64, norm: f64) -> f64 {
-    // Nothing seen means z = 0 too.
+    // Before the first update z = 0 too.
     -sum / norm.max(f64::MIN_POSITIVE).sqrt()
 }
 
 /// Eight paths of one output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathBlock {
-    /// What is remembered of each active feature, by its position in the active set.
+    /// The state of each active feature, by its position in the active set.
     pub cells: Vec<Cell>,
     /// b: the intercept of each path.
     pub bias: Lanes8,
@@ -81,7 +81,7 @@ pub struct PathBlock {
 }
 
 impl PathBlock {
-    /// PathBlock that know nothing of `features` features.
+    /// Paths in their initial state, over `features` features.
     pub fn new(features: usize) -> Self {
         PathBlock { cells: vec![Cell::default(); features], ..PathBlock::default() }
     }
@@ -102,7 +102,7 @@ impl PathBlock {
         margins
     }
 
-    /// Takes a step with slope ℓ'(f) of each path; paths whose slope is 0 stay as they are.
+    /// Updates each path with its slope ℓ'(f); paths whose slope is 0 do not change.
     #[inline]
     pub fn step(&mut self, row: Row<'_>, slopes: Lanes8, intercept: bool) {
         for (position, value) in row.iter() {
@@ -121,13 +121,13 @@ impl PathBlock {
         }
     }
 
-    /// Keeps the features at these positions, in this order.
+    /// Keeps the features at these positions, in the given order.
     pub fn keep(&mut self, positions: &[u32]) {
         self.cells = positions.iter().map(|&position| self.cells[position as usize]).collect();
     }
 }
 
-/// The step of the intercept, times 1/√(Σ g²).
+/// The step size of the intercept, a multiple of 1/√(Σ g²).
 const BIAS_STEP: f64 = 0.5;
 
 #[cfg(test)]

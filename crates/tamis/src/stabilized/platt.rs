@@ -1,8 +1,8 @@
-//! Two numbers that turn scores into predictions: f ← A·s + B.
+//! Platt scaling: two numbers that turn scores into predictions, f ← A·s + B.
 //!
-//! Scores are out of bag, so the fit sees what new data will see. For classes A and B maximise the likelihood of a
-//! logistic model of the score (Platt's idea, by Newton's method); for numbers they are least squares. A is never
-//! negative: a score that points the wrong way says that there is nothing to be learned, and A = 0 then.
+//! The scores are out of bag, as they will be on new data. For classes A and B maximise the likelihood of a logistic
+//! model of the score (by Newton's method); for regression they are the least-squares line. A is never negative: if the
+//! scores are negatively correlated with the targets there is nothing to learn, and A = 0.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Scored {
     /// The score.
     pub score: f64,
-    /// ±1 for classes, or the number.
+    /// ±1 for classes, or the number itself.
     pub target: f64,
     /// The importance weight.
     pub weight: f64,
@@ -27,7 +27,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Leaves scores as they are.
+    /// The identity.
     pub const NONE: Calibration = Calibration { slope: 1.0, shift: 0.0 };
 
     /// The prediction for a score.
@@ -36,7 +36,7 @@ impl Calibration {
     }
 }
 
-/// A little of a prior keeps separable data from infinite slopes: so many rows' worth of curvature.
+/// A weak prior keeps the slope finite on separable data: the curvature of this many rows.
 const PRIOR: f64 = 1e-3;
 const MOST_STEPS: usize = 50;
 
@@ -60,7 +60,7 @@ pub fn logistic(rows: &[Scored]) -> Calibration {
         let determinant = h00 * h11 - h01 * h01;
         let (down0, down1) = ((h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant);
         let size = down0.abs().max(down1.abs());
-        // Newton's method may jump far from a flat start: no step beyond 3.
+        // From a flat start Newton's method may step too far: the length of a step is at most 3.
         let damp = (3.0 / size).min(1.0);
         (shift, slope) = (shift - damp * down0, slope - damp * down1);
         if size < 1e-10 {
@@ -109,22 +109,22 @@ mod tests {
     fn a_line_is_found() {
         let fit = linear(&scored(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]));
         assert!((fit.slope - 2.0).abs() < 1e-12 && (fit.shift - 1.0).abs() < 1e-12);
-        assert_eq!(linear(&scored(&[(0.0, 1.0), (1.0, 0.0)])).slope, 0.0, "a score that misleads is not used");
+        assert_eq!(linear(&scored(&[(0.0, 1.0), (1.0, 0.0)])).slope, 0.0, "a negative slope is clipped to zero");
     }
 
     #[test]
-    fn odds_are_found() {
-        // At score 1 three of four are positive, at −1 one of four: log-odds ± ln 3.
+    fn log_odds_are_found() {
+        // At score 1 three of four rows are positive, at −1 one of four: log-odds ± ln 3.
         let mut rows = scored(&[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, -1.0)]);
         rows.extend(scored(&[(-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0)]));
         let fit = logistic(&rows);
         assert!((fit.slope - 3f64.ln()).abs() < 2e-3 && fit.shift.abs() < 1e-9, "{fit:?}");
         let thousandfold: Vec<Scored> = rows.iter().map(|row| Scored { score: row.score * 1000.0, ..*row }).collect();
-        assert!((logistic(&thousandfold).slope * 1000.0 - fit.slope).abs() < 1e-9, "free of scale");
+        assert!((logistic(&thousandfold).slope * 1000.0 - fit.slope).abs() < 1e-9, "invariant to scale");
     }
 
     #[test]
-    fn scores_far_from_zero_are_no_matter() {
+    fn a_shift_of_the_scores_does_not_matter() {
         let rows = |offset: f64| -> Vec<Scored> {
             let pairs = [(1.0, 1.0), (2.0, 1.0), (0.5, -1.0), (-1.0, -1.0), (-2.0, -1.0), (-0.5, 1.0)];
             scored(&pairs.map(|(score, target)| (score + offset, target)))
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn hopeless_scores_leave_the_odds() {
+    fn useless_scores_give_the_class_odds() {
         let fit = logistic(&scored(&[(0.0, 1.0), (0.0, 1.0), (0.0, -1.0)]));
         assert_eq!(fit, Calibration { slope: 0.0, shift: (2.5f64 / 1.5).ln() });
         let fit = logistic(&scored(&[(1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, 1.0)]));

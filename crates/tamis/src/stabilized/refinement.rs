@@ -1,10 +1,10 @@
-//! How far the weights of a size are moved towards the plain fit: as far as held-out rows gain.
+//! How far the weights of a size are refined: as far as the held-out loss falls.
 //!
-//! Each fold ensemble refines its own weights on the rows it may see, for one ridge after the other, from strong to weak
-//! ([`RIDGES`]), and its fold says what that is worth. When the held-out loss rises, the best ridge so far is taken, and the
-//! weights of the model are refined with it on the rows of all folds. If the gain is less than a standard error, or more
-//! rows are misclassified, nothing is moved.
-//! [`crate::refine`] says what is minimised, `docs/why-these-weights.md` what it gains.
+//! Each fold ensemble refines its own weights on the rows it may see, for one ridge after the other, from strong to
+//! weak ([`RIDGES`]), and is evaluated on its fold. When the held-out loss rises, the best ridge so far is taken, and
+//! the weights of the model are refined with it on the rows of all folds. If the gain is less than a standard error, or
+//! more rows are misclassified, the weights stay as they are. [`crate::refine`] defines the objective,
+//! `docs/why-these-weights.md` reports the gain.
 
 use rayon::prelude::*;
 
@@ -23,18 +23,20 @@ use crate::rng::splitmix64;
 use crate::select::Estimate;
 use crate::trainer::TrainingData;
 
-/// λ, from strong to weak: the weights of the paths are the first guess, and the nearest better one will do.
+/// λ, from strong to weak: the search starts at the weights of the paths and stops at the first minimum.
 const RIDGES: [f64; 6] = [1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2];
 /// Weaker ridges are tried until the loss has risen by this share of its standard error.
 const MAX_RISE: f64 = 0.05;
-/// With fewer rows for each feature, a plain fit says more about the rows than about the features.
+/// With fewer rows for each feature, the weights would be fitted to noise.
 const ROWS_PER_FEATURE: usize = 2;
-/// Entries that a size is refined with, at most: further rows of the sample are left out by their hash.
+/// Entries that a size is refined with, at most: the hash of a row decides whether it is used.
 const MAX_ENTRIES: u64 = 1 << 19;
 
-/// Refines the weights of a size, if held-out rows gain more than chance; its score is then that of the new weights.
+/// Refines the weights of a size if the held-out loss falls by more than chance; its score is then that of the new
+/// weights.
 pub(super) fn refine(data: &TrainingData, ensembles: &mut CrossFit, step: &mut SizeStep) {
-    // Rows of earlier trainings cannot be fitted: what the paths know of them would be lost.
+    // Rows of earlier trainings are not available, and a fit without them would lose what the paths have learned from
+    // them.
     let has_memory = data.rows_before > 0 && params_of(&data.recipe).warm_start_decay < 1.0;
     if has_memory || step.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
         return;
@@ -58,8 +60,8 @@ pub(super) fn refine(data: &TrainingData, ensembles: &mut CrossFit, step: &mut S
     }
 }
 
-/// The rows that the main ensemble is refined with, and those of the fold ensembles, each without its fold; `None` if they
-/// are too few for their features.
+/// The rows that the main ensemble is refined with, and those of the fold ensembles, each without its fold; `None` if
+/// they are too few for their features.
 fn gather(ensembles: &mut CrossFit, all_rows: u64) -> Option<(Batch, Vec<Batch>)> {
     let CrossFit { main, folds, sample, threads, .. } = ensembles;
     let limit = hash_limit(MAX_ENTRIES, main.transform.entries(main.ensemble.active(), all_rows));
@@ -112,8 +114,8 @@ impl<'a> Member<'a> {
         self.outputs.iter().map(|means| vec![0.0; means.weights.len() + 1]).collect()
     }
 
-    /// The changes of all outputs for a ridge, starting from changes nearby. The ridge is for rows of mean weight 1, so that
-    /// only ratios of weights count.
+    /// The changes of all outputs for a ridge, starting from given changes. The ridge assumes rows of mean weight 1, so
+    /// that only ratios of weights matter.
     fn changes(&self, ridge: f64, start: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let importance: f64 = self.rows.examples().map(|example| example.weight).sum();
         let ridge = ridge * importance / self.rows.len().max(1) as f64;
@@ -133,7 +135,7 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// The outputs with their weights and intercepts moved.
+    /// The outputs with changed weights and intercepts.
     fn moved(&self, changes: &[Vec<f64>]) -> Vec<PathMeans> {
         let moved = |(means, change): (&PathMeans, &Vec<f64>)| {
             let mut means = means.clone();
@@ -145,14 +147,14 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The ridge of least held-out loss before the loss rises, and the score with it.
+/// The ridge with the least held-out loss before the loss rises, and its score.
 fn best_ridge(ensembles: &CrossFit, folds: &[Member<'_>]) -> Option<(f64, HoldoutScore)> {
     let mut changes: Vec<Vec<Vec<f64>>> = folds.iter().map(Member::no_change).collect();
     let (mut best, mut least) = (None, holdout_score(ensembles, folds, &changes).loss);
     for ridge in RIDGES {
         changes = folds.par_iter().zip(&changes).map(|(member, start)| member.changes(ridge, start)).collect();
         let holdout = holdout_score(ensembles, folds, &changes);
-        // A loss that is not a number ends the search, too.
+        // A loss that is NaN ends the search, too.
         let rise = (holdout.loss - least) / holdout.loss_standard_error();
         if rise.is_nan() || rise > MAX_RISE {
             break;
@@ -178,7 +180,8 @@ fn holdout_score(ensembles: &CrossFit, folds: &[Member<'_>], changes: &[Vec<Vec<
     evaluate(&scores, &ensembles.codings, &targets, ensembles.loss)
 }
 
-/// Whether the loss falls by more than a standard error of the difference, row by row, and no more rows are misclassified.
+/// Whether the loss falls by more than a standard error of the difference, row by row, and no more rows are
+/// misclassified.
 fn gains(before: &HoldoutScore, after: &HoldoutScore) -> bool {
     let gain = |(before, after): (&super::holdout::RowScore, &super::holdout::RowScore)| {
         (before.weight, before.loss - after.loss)

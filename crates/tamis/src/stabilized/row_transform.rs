@@ -1,4 +1,4 @@
-//! HashedRows as they come, through the transform: scaled, then active features only, dense columns centred, each row with an row_hash.
+//! The row transform: scales the values, keeps the active features, centres dense columns and hashes each row.
 
 use std::sync::Arc;
 
@@ -12,51 +12,50 @@ use crate::trainer::content_hash;
 
 const NONE: u32 = u32::MAX;
 
-/// Tells equal rows apart by counting them. They are equal in everything, so it does not matter which is called the
-/// first. Without it, data of few different rows would have few row_hashes, and no path could learn what another is judged
-/// by.
+/// Distinguishes equal rows by counting them. They are equal in every respect, so that their order does not matter.
+/// Without it, data with few distinct rows would have few hashes, and the subsamples and folds could not split them.
 #[derive(Default)]
 pub(super) struct DuplicateCounter {
-    seen: FxHashMap<u64, u64>,
+    counts: FxHashMap<u64, u64>,
 }
 
 impl DuplicateCounter {
-    /// The row_hash of a row with its label among its equals.
+    /// The hash of a row: of its content and, for duplicates, of its label, weight and number.
     pub(super) fn row_hash(&mut self, transform: &RowTransform, example: Example<'_>) -> u64 {
         let content = transform.row_hash(example.row);
         if transform.has_key(example.row) {
             return content;
         }
         let whole = splitmix64(content ^ splitmix64(example.target.to_bits() ^ splitmix64(example.weight.to_bits())));
-        let count = self.seen.entry(whole).or_insert(0);
+        let count = self.counts.entry(whole).or_insert(0);
         *count += 1;
         if *count == 1 { content } else { splitmix64(whole ^ *count) }
     }
 }
 
-/// Prepares rows for the paths. Copies share what is known of the columns.
+/// Prepares rows for the paths. Copies share the statistics of the columns.
 #[derive(Clone)]
 pub(super) struct RowTransform {
     row_scale: RowScale,
     /// By feature: the hash of its name.
     names: Arc<[u64]>,
-    /// By feature: whether it is (a value of) the key column; none are if rows go by their content.
+    /// By feature: whether it is (a value of) the row-id column; all false if rows are identified by their content.
     keys: Arc<[bool]>,
-    /// By feature: what values are divided by, and the mean that is taken off first (0 for sparse columns).
+    /// By feature: the divisor of its values, and the mean that is subtracted first (0 for sparse columns).
     columns: Arc<[(f64, f64)]>,
-    /// By feature: the mean absolute value as the paths see it.
+    /// By feature: the mean absolute value after the transform.
     sizes: Arc<[f64]>,
-    /// By feature: in how many rows it is.
+    /// By feature: the number of rows that contain it.
     counts: Arc<[u32]>,
     /// By feature: its position in the active set.
     positions: Vec<u32>,
-    /// By feature: its place among the centred active columns; empty if there are none.
+    /// By feature: its number among the centred active columns; empty if there are none.
     slots: Vec<u32>,
-    /// The centred active columns' positions, and their values in a row without them.
+    /// The positions of the centred active columns, and their values in a row that does not contain them.
     centred: Vec<(u32, f64)>,
     ids: Vec<u32>,
     values: Vec<f64>,
-    /// Room for a row on its way.
+    /// A buffer for a scaled row.
     scaled: HashedRows,
 }
 
@@ -81,22 +80,22 @@ impl RowTransform {
         }
     }
 
-    /// What a column's values are divided by, and the mean that is taken off first.
+    /// The divisor of the values of a column, and the mean that is subtracted first.
     pub(super) fn column(&self, id: FeatureId) -> (f64, f64) {
         self.columns[id as usize]
     }
 
-    /// The means that are taken off, by feature.
+    /// The means that are subtracted, by feature.
     pub(super) fn centres(&self) -> Vec<f64> {
         self.columns.iter().map(|&(_, centre)| centre).collect()
     }
 
-    /// Sets how large each feature's scaled values are on the whole, and in how many rows it is.
+    /// Sets the mean absolute scaled value of each feature and the number of rows that contain it.
     pub(super) fn set_survey(&mut self, sizes: Vec<f64>, counts: Vec<u32>) {
         (self.sizes, self.counts) = (sizes.into(), counts.into());
     }
 
-    /// The entries that so many rows have over these features; a centred column is in all of them.
+    /// The number of entries of `rows` rows over these features; every row has an entry of a centred column.
     pub(super) fn entries(&self, active: &[FeatureId], rows: u64) -> u64 {
         let in_rows = |&id: &FeatureId| if self.column(id).1 != 0.0 { rows } else { self.counts[id as usize].into() };
         active.iter().map(in_rows).sum()
@@ -107,7 +106,7 @@ impl RowTransform {
         active.iter().map(|&id| self.sizes[id as usize]).sum()
     }
 
-    /// Lets only these features through, ascending.
+    /// Restricts rows to these features (ascending).
     pub(super) fn set_active(&mut self, active: &[FeatureId]) {
         self.positions = vec![NONE; self.names.len()];
         self.slots.clear();
@@ -123,18 +122,18 @@ impl RowTransform {
         }
     }
 
-    /// Whether a feature is there to tell rows apart, not to learn from.
+    /// Whether a feature identifies rows and is not learned from.
     pub(super) fn is_key(&self, id: FeatureId) -> bool {
         self.keys[id as usize]
     }
 
-    /// Whether a row carries its key.
+    /// Whether a row has its row id.
     fn has_key(&self, row: Row<'_>) -> bool {
         row.ids.iter().any(|&id| self.keys[id as usize])
     }
 
-    /// What a row is known by: a hash of its features' names and values, whatever their order; of the key alone where
-    /// there is one.
+    /// The hash of a row: of the names and values of its features, whatever their order, or of the row id alone if
+    /// there is a row-id column.
     pub(super) fn row_hash(&self, row: Row<'_>) -> u64 {
         let is_hashed = |id: FeatureId| self.keys[id as usize] || !self.has_key(row);
         content_hash(row.iter().filter(|&(id, _)| is_hashed(id)), &self.names)
@@ -147,7 +146,7 @@ impl RowTransform {
         rows.row_hashes.push(row_hash);
     }
 
-    /// Puts a row through as it comes.
+    /// Scales a row and restricts it to the active features.
     pub(super) fn scale_and_restrict(&mut self, example: Example<'_>, row_hash: u64, rows: &mut HashedRows) {
         let mut scaled = std::mem::take(&mut self.scaled);
         scaled.clear();
@@ -156,7 +155,7 @@ impl RowTransform {
         self.scaled = scaled;
     }
 
-    /// Puts a scaled row through.
+    /// Restricts a scaled row to the active features.
     pub(super) fn restrict(&mut self, example: Example<'_>, row_hash: u64, rows: &mut HashedRows) {
         if self.centred.is_empty() {
             self.restrict_sparse(example.row)
@@ -167,7 +166,8 @@ impl RowTransform {
         rows.push(Example { row: restricted, ..example }, row_hash);
     }
 
-    /// Every entry is written and the next one written over it if it is not let through: whether it is, cannot be guessed.
+    /// Each entry is written, and overwritten by the next one if it is not active: a branch here could not be
+    /// predicted.
     fn restrict_sparse(&mut self, row: Row<'_>) {
         self.ids.resize(row.len(), 0);
         self.values.resize(row.len(), 0.0);
@@ -181,7 +181,7 @@ impl RowTransform {
         self.values.truncate(kept);
     }
 
-    /// Centred columns are in every row, first.
+    /// The centred columns come first; every row has them.
     fn restrict_centred(&mut self, row: Row<'_>) {
         self.ids.clear();
         self.values.clear();

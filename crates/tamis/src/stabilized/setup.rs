@@ -1,4 +1,4 @@
-//! Everything before the first row is learned: candidate features, classes, lengths of stages, held-out rows.
+//! Set-up before the first stage: candidate features, classes, lengths of stages, held-out rows.
 
 use super::cross_fit::{CrossFit, FOLD_PATHS, FOLDS, FoldedEnsemble};
 use super::ensemble::{Ensemble, Settings};
@@ -13,23 +13,23 @@ use crate::loss::{AnyLoss, LossKind};
 use crate::rng::splitmix64;
 use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
 
-/// Held-out rows, at most: the error of a model is then known to about a third of a percent.
+/// Held-out rows, at most: the standard error of the error rate is then about a third of a percent.
 const MAX_HOLDOUT_ROWS: u64 = 1 << 14;
 /// Entries of the rows that weights are refined with, at most: they are kept in memory.
 const SAMPLE_ENTRIES: u64 = 1 << 21;
 /// L₀: rows visited in a stage, at least.
 const MIN_STAGE_ROWS: u64 = 800;
-/// Rows visited in a stage need not be more than this...
+/// A stage need not visit more rows than this...
 const MAX_STAGE_ROWS: u64 = 40_000;
 /// ...unless all stages together would make fewer passes than this.
 const MIN_PASSES: u64 = 5;
-/// Classes are weighted by their size to the power of minus this: see [`crate::stabilized`].
+/// Classes are weighted by their size to the power of −[`BALANCE`]: see [`crate::stabilized`].
 const BALANCE: f64 = 0.25;
 /// Features of fewer rows are left out.
 const MIN_ROWS: u32 = 2;
-/// Features of this many rows are never left out.
+/// Features of at least this many rows are never left out.
 const ENOUGH_ROWS: u32 = 255;
-/// Of more features than this, those of the fewest rows are left out: they would not survive the first stage.
+/// Above this number of features, those of the fewest rows are left out: they would not survive the first stage.
 const MAX_FEATURES: usize = 1 << 18;
 
 /// Statistics of a first pass over the rows.
@@ -42,7 +42,7 @@ struct Survey {
     rows: Vec<u32>,
 }
 
-/// Ensembles ready to begin. `paths` is the number of paths of the training that is continued.
+/// Ensembles that are ready to begin. `paths` is the number of paths of the training that is continued.
 pub(super) fn set_up(
     session: &mut Session<'_>,
     rows: &mut BufferedRows,
@@ -116,8 +116,8 @@ fn survey(
     Ok(survey)
 }
 
-/// The candidate features: those of more than one row, or of more still where they are very many; all of them if k asks
-/// for more than that.
+/// The candidate features: those of at least [`MIN_ROWS`] rows, or of more rows if there are very many features; all
+/// features if k is larger than their number.
 fn candidates(everything: &[FeatureId], survey: &Survey, k: Option<usize>) -> Vec<FeatureId> {
     let of_rows = |least: u32| everything.iter().copied().filter(move |&id| survey.rows[id as usize] >= least);
     let most = MAX_FEATURES.max(2 * k.unwrap_or(1));
@@ -143,14 +143,19 @@ fn codings(data: &TrainingData, classes: &[f64]) -> Vec<ClassCoding> {
     if *single { vec![coding(1)] } else { (0..names.len()).map(coding).collect() }
 }
 
+<<<<<<< HEAD
 /// The loss of the paths: for probabilities of classes the hinge loss, whose slope is zero on rows that are classified with a margin; Platt
 /// scaling makes log-odds of its margins.
+=======
+/// The loss of the paths: for classes the hinge loss, whose slope is zero on rows that are classified with a margin;
+/// Platt scaling makes log-odds of its margins.
+>>>>>>> wordsa
 fn path_loss(data: &TrainingData) -> AnyLoss {
     let is_probabilistic = data.targets.loss.facts().is_probabilistic;
     if is_probabilistic && !data.targets.is_numbers() { LossKind::Hinge.build(1.0) } else { data.targets.loss_fn }
 }
 
-/// Paths of each output: many classes share the work.
+/// The number of paths of each output: fewer if there are many classes.
 fn number_of_paths(given: Option<u32>, outputs: usize) -> usize {
     match (given, outputs) {
         (Some(paths), _) => paths as usize,
@@ -168,7 +173,7 @@ fn stage_lengths(rows: u64, stages: usize, passes: Option<u32>) -> Vec<u64> {
     (0..stages).map(|stage| if stage == 0 { 2 * each } else { each }).collect()
 }
 
-/// Hashes each row, and takes held-out rows and rows for refinement: all rows, or samples by hash.
+/// Hashes each row, and takes the held-out rows and the rows for refinement: all rows, or samples by hash.
 fn hash_and_sample(rows: &mut BufferedRows, ensembles: &mut CrossFit, entries: u64) -> Result<(), TrainError> {
     let holdout = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
     let sample = hash_limit(SAMPLE_ENTRIES, entries);
@@ -190,7 +195,7 @@ fn hash_and_sample(rows: &mut BufferedRows, ensembles: &mut CrossFit, entries: u
     Ok(())
 }
 
-/// The hash up to which about `most` of `all` rows are taken: every hash if that is all of them.
+/// The hash limit that selects about `most` of `all` rows; the largest hash if all are selected.
 pub(super) fn hash_limit(most: u64, all: u64) -> u64 {
     (most as f64 / all.max(1) as f64 * u64::MAX as f64) as u64
 }

@@ -1,11 +1,12 @@
-//! The sizes the active set walks down: p₀, p₀/2, p₀/4, …, k.
+//! The sizes of the active set: p₀, p₀/2, p₀/4, …, k.
 
-/// The smallest step when no size was asked for.
+/// The smallest size if no size is given.
 pub const SMALLEST: usize = 10;
-/// A step that would land this close above the target goes to the target at once.
+/// If half of a size is less than this multiple of the target, the target is the next size.
 const CLOSE: f64 = 1.25;
 
-/// Sizes from `features` down to `target`, halving, the last step not smaller than by a fifth.
+/// The sizes from `features` down to `target`, each half of the one before; the last one is smaller by a fifth at
+/// least.
 pub fn size_path(features: usize, target: usize) -> Vec<usize> {
     let target = target.clamp(1, features.max(1));
     let mut sizes = vec![features.max(1)];

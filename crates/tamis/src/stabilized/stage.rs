@@ -1,8 +1,8 @@
-//! One stage of one block of paths, and the one reduction that ends it.
+//! One stage of one block of paths, and the reduction that ends it.
 //!
-//! [`Block::learn`] is a function of a plan, a block and rows; [`reduce`] of the tallies of all blocks. Neither knows of
-//! threads or of the other blocks, and every sum has a fixed order: the same bits on one core, on many, or on many
-//! machines.
+//! [`Block::learn`] is a function of a plan, a block and rows; [`reduce`] is one of the tallies of all blocks. Neither
+//! depends on threads or on other blocks, and each sum has a fixed order, so that the result has the same bits on any
+//! number of cores.
 
 use super::path_block::{LANES, Lanes8, PathBlock, SoftThreshold, evidence};
 use super::subsamples::{HashedRows, Subsamples};
@@ -28,39 +28,39 @@ impl ClassCoding {
     }
 }
 
-/// What all blocks of a stage have in common.
+/// What all blocks of a stage share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Evidence to weight.
+    /// Turns evidence into weights.
     pub threshold: SoftThreshold,
-    /// What rows cost.
+    /// The loss of a row.
     pub loss: AnyLoss,
     /// Whether there is an intercept.
     pub intercept: bool,
-    /// Who learns from what.
+    /// Which path learns from which rows.
     pub subsamples: Subsamples,
 }
 
-/// Up to eight paths of one output, and what is tallied of them in a stage.
+/// Up to eight paths of one output, and their tallies of a stage.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The number of the output.
     pub output: usize,
     /// The number of the first path.
     pub first: usize,
-    /// How many paths there are.
+    /// The number of paths.
     pub count: usize,
     /// How targets are coded.
     pub coding: ClassCoding,
     /// The paths.
     pub paths: PathBlock,
-    /// What was tallied of each active feature.
+    /// The tallies of each active feature.
     pub tallies: Vec<FeatureTally>,
     /// Σ b over paths and tallies.
     pub bias: f64,
 }
 
-/// Comoments over the paths of a block and the tallies of a stage.
+/// Sums over the paths of a block and the tallies of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FeatureTally {
     /// Σ u.
@@ -69,22 +69,22 @@ pub struct FeatureTally {
     pub square: f64,
     /// Σ w.
     pub weight: f64,
-    /// How often the weight was not zero.
-    pub votes: f64,
+    /// The number of paths and tallies with a non-zero weight.
+    pub nonzeros: f64,
 }
 
 impl ToF64s for FeatureTally {
     const WIDTH: usize = 4;
     fn pack(&self, out: &mut Vec<f64>) {
-        out.extend([self.evidence, self.square, self.weight, self.votes]);
+        out.extend([self.evidence, self.square, self.weight, self.nonzeros]);
     }
     fn unpack(fields: &[f64]) -> Self {
-        FeatureTally { evidence: fields[0], square: fields[1], weight: fields[2], votes: fields[3] }
+        FeatureTally { evidence: fields[0], square: fields[1], weight: fields[2], nonzeros: fields[3] }
     }
 }
 
 impl Block {
-    /// Learns rows in their order.
+    /// Learns rows in the given order.
     pub fn learn(&mut self, plan: &Plan, rows: &HashedRows) {
         for (number, (example, row_hash)) in rows.iter().enumerate() {
             if number + 1 < rows.len() {
@@ -115,13 +115,13 @@ impl Block {
                 tally.evidence += evidence;
                 tally.square += evidence * evidence;
                 tally.weight += weight;
-                tally.votes += f64::from(u8::from(weight != 0.0));
+                tally.nonzeros += f64::from(u8::from(weight != 0.0));
             }
         }
         self.bias += self.paths.bias[..self.count].iter().sum::<f64>();
     }
 
-    /// The sum of the margins of the paths that do not own a row, for each row.
+    /// For each row, the sum of the margins of the paths whose subsample does not contain it.
     pub fn outside_sums(&self, plan: &Plan, rows: &HashedRows) -> Vec<f64> {
         let sum = |(example, row_hash): (crate::data::Example<'_>, u64)| {
             let owned = plan.subsamples.block(self.first, self.count, row_hash);
@@ -131,7 +131,7 @@ impl Block {
         rows.iter().map(sum).collect()
     }
 
-    /// Keeps the features at these positions and starts the tallies anew.
+    /// Keeps the features at these positions and resets the tallies.
     pub fn keep(&mut self, positions: &[u32]) {
         self.tallies = Vec::new();
         self.paths.keep(positions);
@@ -139,7 +139,7 @@ impl Block {
     }
 }
 
-/// PathMeans over paths and tallies of one output.
+/// Means over paths and tallies of one output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathMeans {
     /// b.
@@ -148,13 +148,13 @@ pub struct PathMeans {
     pub weights: Vec<f64>,
     /// ū.
     pub evidence: Vec<f64>,
-    /// The spread of u over paths.
+    /// The standard deviation of u over paths.
     pub spread: Vec<f64>,
-    /// Π: the share of paths that gave it a weight.
-    pub votes: Vec<f64>,
+    /// Π: the selection frequency, the share of paths and tallies with a non-zero weight.
+    pub frequency: Vec<f64>,
 }
 
-/// Joins the tallies of an output's blocks, in their order; `times` tallies were taken.
+/// Combines the tallies of the blocks of an output, in a fixed order; `times` tallies were taken.
 pub fn reduce(blocks: &[&Block], times: usize) -> PathMeans {
     let paths: usize = blocks.iter().map(|block| block.count).sum();
     let total = (paths * times.max(1)) as f64;
@@ -164,7 +164,7 @@ pub fn reduce(blocks: &[&Block], times: usize) -> PathMeans {
         weights: Vec::with_capacity(features),
         evidence: Vec::with_capacity(features),
         spread: Vec::with_capacity(features),
-        votes: Vec::with_capacity(features),
+        frequency: Vec::with_capacity(features),
     };
     for position in 0..features {
         let mut sum = FeatureTally::default();
@@ -172,19 +172,19 @@ pub fn reduce(blocks: &[&Block], times: usize) -> PathMeans {
             sum.evidence += tally.evidence;
             sum.square += tally.square;
             sum.weight += tally.weight;
-            sum.votes += tally.votes;
+            sum.nonzeros += tally.nonzeros;
         }
         let evidence = sum.evidence / total;
         means.weights.push(sum.weight / total);
         means.evidence.push(evidence);
         means.spread.push((sum.square / total - evidence * evidence).max(0.0).sqrt());
-        means.votes.push(sum.votes / total);
+        means.frequency.push(sum.nonzeros / total);
     }
     means
 }
 
 /// The `size` positions of largest evidence in any output (ties by position), ascending, and the least evidence among
-/// them: the purge cut, which is the next stage's gravity.
+/// them: the truncation threshold, which is the gravity of the next stage.
 pub fn top_by_evidence(outputs: &[PathMeans], size: usize) -> (Vec<u32>, f64) {
     let features = outputs.first().map_or(0, |means| means.evidence.len());
     let strength = |position: usize| outputs.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max);
@@ -214,12 +214,12 @@ mod tests {
             weights: zeros.clone(),
             evidence: evidence.to_vec(),
             spread: zeros.clone(),
-            votes: zeros,
+            frequency: zeros,
         }
     }
 
     #[test]
-    fn the_strongest_stay_and_the_weakest_of_them_is_the_cut() {
+    fn the_strongest_stay_and_the_weakest_of_them_is_the_threshold() {
         let one = [means(&[1.0, -3.0, 2.0, 2.0])];
         assert_eq!(top_by_evidence(&one, 2), (vec![1, 2], 2.0), "a tie goes to the earlier feature");
         assert_eq!(top_by_evidence(&one, 9), (vec![0, 1, 2, 3], 1.0));
@@ -241,6 +241,6 @@ mod tests {
         block.tally(threshold);
         let means = reduce(&[&block], 2);
         assert_eq!((means.bias, means.evidence[0], means.spread[0]), (2.0, -1.0, 3.0), "u = 2 and −4");
-        assert_eq!((means.weights[0], means.votes[0]), (-0.5, 0.5), "w = 0 and −1");
+        assert_eq!((means.weights[0], means.frequency[0]), (-0.5, 0.5), "w = 0 and −1");
     }
 }

@@ -1,16 +1,16 @@
-//! HashedRows as the paths see them, and which path contains which row.
+//! Hashed rows, and the subsample of the rows that each path learns from.
 
 use crate::data::{Batch, Example};
 use crate::rng::splitmix64;
 
 use super::path_block::LANES;
 
-/// HashedRows over the active set: ids are positions in it, values are scaled, targets are numbers or class numbers.
+/// Rows over the active set: ids are positions in it, values are scaled, targets are numbers or class numbers.
 #[derive(Clone, Debug, Default)]
 pub struct HashedRows {
     /// The rows.
     pub batch: Batch,
-    /// What each row is known by, whatever the order of the rows.
+    /// The hash of each row; it does not depend on the order of the rows.
     pub row_hashes: Vec<u64>,
 }
 
@@ -21,7 +21,7 @@ impl HashedRows {
         self.row_hashes.push(row_hash);
     }
 
-    /// Forgets all rows, keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.batch.clear();
         self.row_hashes.clear();
@@ -37,12 +37,12 @@ impl HashedRows {
         self.row_hashes.is_empty()
     }
 
-    /// The rows with their row_hashes.
+    /// The rows with their hashes.
     pub fn iter(&self) -> impl Iterator<Item = (Example<'_>, u64)> {
         self.batch.examples().zip(self.row_hashes.iter().copied())
     }
 
-    /// The rows over a smaller active set: `places` gives each position's new one, or `None`.
+    /// The rows over a smaller active set: `places` gives the new position of each old one, or `None`.
     pub fn restricted_to(&self, places: &[Option<u32>]) -> HashedRows {
         let mut rows = HashedRows::default();
         let (mut ids, mut values) = (Vec::new(), Vec::new());
@@ -62,22 +62,22 @@ impl HashedRows {
     }
 }
 
-/// Which rows a path learns from: a share of them, by hash of their row_hash. A function of the data and of nothing
-/// else, so that the halves are the same whatever the order of the rows and the seed.
+/// The subsample of each path: a share of the rows, chosen by a hash of the row's hash. It depends on the data alone,
+/// so that the subsamples are the same whatever the order of the rows and the seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Subsamples {
     limit: u64,
-    /// A fold that belongs to nobody, and the number of folds.
+    /// A fold that no subsample contains, and the number of folds.
     excluded: Option<(u64, u64)>,
 }
 
 impl Subsamples {
-    /// Every path contains this share of the rows.
+    /// Each path learns from this share of the rows.
     pub fn new(share: f64) -> Self {
         Subsamples { limit: (share.clamp(0.0, 1.0) * u64::MAX as f64) as u64, excluded: None }
     }
 
-    /// Every path contains this share of the rows, all from outside of fold `fold` of `folds`.
+    /// Each path learns from this share of the rows, all of them outside of fold `fold` of `folds`.
     pub fn excluding_fold(share: f64, fold: u64, folds: u64) -> Self {
         let outside = 1.0 - 1.0 / folds as f64;
         Subsamples { excluded: Some((fold, folds)), ..Subsamples::new(share / outside) }
@@ -88,7 +88,7 @@ impl Subsamples {
         ((u128::from(splitmix64(row_hash)) * u128::from(folds)) >> 64) as u64
     }
 
-    /// Whether a path contains a row.
+    /// Whether the subsample of a path contains a row.
     #[inline]
     pub fn contains(&self, path: usize, row_hash: u64) -> bool {
         if self.excluded.is_some_and(|(fold, folds)| Self::fold(row_hash, folds) == fold) {
@@ -97,7 +97,7 @@ impl Subsamples {
         splitmix64(row_hash ^ (path as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)) <= self.limit
     }
 
-    /// Ownership of the paths `first`, `first + 1`, … of a block, of which there are `count`.
+    /// Whether the subsamples of the `count` paths `first`, `first + 1`, … of a block contain a row.
     #[inline]
     pub fn block(&self, first: usize, count: usize, row_hash: u64) -> [bool; LANES] {
         std::array::from_fn(|path| path < count && self.contains(first + path, row_hash))
@@ -109,18 +109,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_owns_its_own_half() {
+    fn every_path_has_its_own_subsample() {
         let subsamples = Subsamples::new(0.5);
         let owned = |path: usize| (0..10_000u64).filter(|&row| subsamples.contains(path, splitmix64(row))).count();
         let both = (0..10_000u64)
             .filter(|&row| subsamples.contains(0, splitmix64(row)) && subsamples.contains(1, splitmix64(row)))
             .count();
         assert!((0..32).all(|path| (4_800..5_200).contains(&owned(path))));
-        assert!((2_300..2_700).contains(&both), "halves are independent: {both}");
+        assert!((2_300..2_700).contains(&both), "subsamples are independent: {both}");
     }
 
     #[test]
-    fn narrowed_rows_keep_what_stays() {
+    fn restricted_rows_keep_the_remaining_entries() {
         let mut rows = HashedRows::default();
         let row = crate::data::Row { ids: &[0, 2, 3], values: &[1.0, 2.0, 3.0] };
         rows.push(Example { row, target: 1.0, weight: 2.0 }, 7);

@@ -25,7 +25,9 @@ impl StabilizedTrainer {
     ) -> Result<Self, TrainError> {
         if let Some(k) = session.data.recipe.k.filter(|&k| k > session.data.vocabulary.len()) {
             let seen = session.data.vocabulary.len();
-            session.observer.note(&format!("{k} features were asked for, but only {seen} were seen: all are kept"));
+            session
+                .observer
+                .note(&format!("{k} features were asked for, but only {seen} were seen: all of them are kept"));
         }
         let paths = resume.as_mut().and_then(|saved| saved.state.take_count("paths").ok()).map(|paths| paths as usize);
         if let Some(centres) = resume.as_ref().and_then(|saved| saved.state.arrays().get("centres")) {
@@ -39,7 +41,7 @@ impl StabilizedTrainer {
         Ok(StabilizedTrainer { ensembles })
     }
 
-    /// Ends a stage: the size it has led to is evaluated, its weights are refined, and the next stage begins.
+    /// Ends a stage: evaluates the size, refines its weights and begins the next stage.
     fn end_stage(&mut self, session: &mut Session<'_>) {
         let ensembles = &mut self.ensembles;
         let mut step = ensembles.size_step();
@@ -55,7 +57,7 @@ impl StabilizedTrainer {
         }
     }
 
-    /// After a few rows: reports progress, saves if a checkpoint is due, stops if that is asked for.
+    /// Between chunks of rows: reports progress, saves a checkpoint if one is due, and stops if that is requested.
     fn pause(&self, session: &mut Session<'_>) -> Result<(), TrainError> {
         let ensembles = &self.ensembles;
         session.observer.tick(ensembles.done, Some(ensembles.lengths.iter().sum()), 0);
@@ -71,7 +73,7 @@ impl StabilizedTrainer {
     }
 }
 
-/// Continues where a checkpoint stood, or with what it knew if the training was complete.
+/// Continues a training that was interrupted, or starts from the ensembles of a complete one.
 fn restore(
     ensembles: &mut CrossFit,
     data: &TrainingData,
@@ -94,12 +96,12 @@ fn restore(
 }
 
 impl Trainer for StabilizedTrainer {
-    /// All stages, over as many passes as they take.
+    /// Learns all stages, in as many passes as they need.
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
         let every = session.options.checkpoint_every();
         let rows_left = |done: u64| every.map_or(u64::MAX, |every| every - done % every);
         while !self.ensembles.is_over() {
-            // Pass 0 was for the survey.
+            // Pass 0 was the survey.
             let (pass, skip) = (1 + self.ensembles.done / rows.rows, self.ensembles.done % rows.rows);
             let (mut passed, mut stage_ends) = (0, false);
             'pass: for chunk in rows.store.chunks(pass) {

@@ -1,6 +1,6 @@
 //! Dense, evenly correlated columns with a linear truth, fixed (`correlated`) or moving with time (`drift`).
 //!
-//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature SizePath*, sections 5.1
+//! Source: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature Selection*, sections 5.1
 //! and 5.3, equations (15), (16), (17):
 //! ```text
 //! x = z·1 + u,  z ~ N(0, 1),  u ~ N(0, I)        any two columns are correlated 0.5  (α = 1)

@@ -82,13 +82,13 @@ pub enum SynthError {
         kind: &'static str,
     },
     /// Classes were asked of a kind that has none.
-    #[error("{kind} has numbers only, no classes")]
+    #[error("{kind} has a numeric target, not classes")]
     NumbersOnly {
         /// The kind's name.
         kind: &'static str,
     },
     /// Regression was asked of a kind that only has classes.
-    #[error("{kind} has classes only, not regression")]
+    #[error("{kind} has classes, not a numeric target")]
     ClassesOnly {
         /// The kind's name.
         kind: &'static str,
@@ -111,12 +111,12 @@ pub struct Plan {
     /// Labels −1 and 1 instead of numbers. Zipf, double-ring and xor have nothing else.
     pub classes: bool,
     /// How strong the truth is; default 1. Correlated: β. Drift: multiplies all weights. Zipf: the log-odds that a
-    /// column present in every row would add (see [`super`]). Text-regression: standard deviation of the true part of the
-    /// target. Double-ring: the inner radius. Xor: half the side.
+    /// column present in every row would add (see [`super`]). Text-regression: standard deviation of the true part of
+    /// the target. Double-ring: the inner radius. Xor: half the side.
     pub signal: f64,
-    /// How weak it is made. Correlated, drift: standard deviation of η (default 1). Text-regression: that of the rest of
-    /// the target (0.5). Zipf: share of labels flipped
-    /// (default 0, at most ½). Double-ring, xor: standard deviation around ring (0.47) and corner (0.717).
+    /// How weak it is made. Correlated, drift: standard deviation of η (default 1). Text-regression: that of the rest
+    /// of the target (0.5). Zipf: share of labels flipped (default 0, at most ½). Double-ring, xor: standard deviation
+    /// around ring (0.47) and corner (0.717).
     pub noise: f64,
     /// Zipf, text-regression: the mean number of distinct columns in a row (default 75 and 1,240, at most p/2). 0
     /// elsewhere.
@@ -266,10 +266,10 @@ mod tests {
         assert_eq!(complaint(Kind::Drift, |plan| plan.signal = f64::NAN), "signal must be finite and >= 0, got NaN");
         assert_eq!(complaint(Kind::Correlated, |plan| plan.nonzeros = 9), "correlated takes no nonzeros");
         let classes = complaint(Kind::TextRegression, |plan| plan.classes = true);
-        assert_eq!(classes, "text-regression has numbers only, no classes");
+        assert_eq!(classes, "text-regression has a numeric target, not classes");
         assert_eq!(
             complaint(Kind::DoubleRing, |plan| plan.classes = false),
-            "double-ring has classes only, not regression"
+            "double-ring has classes, not a numeric target"
         );
     }
 

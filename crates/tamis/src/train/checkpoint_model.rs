@@ -1,4 +1,4 @@
-//! The model that a checkpoint holds: what is known where the training stands. For reports; no rows are needed.
+//! The model of a checkpoint at its position in the training. Reports use it; it needs no rows.
 
 use crate::data::State;
 use crate::learners::AnyLearner;
@@ -12,13 +12,13 @@ use crate::trainer::{Checkpoint, TrainError, TrainingData};
 use crate::two_stage::EpochSgd;
 
 impl Checkpoint {
-    /// The model if the training ended here; of two stages, that of the first; of the stabilized learner, the last size
-    /// that is finished. `None` where a checkpoint does not hold that: before the first size is finished, and after the
-    /// last, when all is in the model file.
+    /// The model if the training ended here; for `two-stage`, that of the first stage; for `stabilized`, the last
+    /// finished size. `None` if the checkpoint contains no model: before the first size is finished, and after a
+    /// complete training of `stabilized`, whose model file has all sizes.
     pub fn model(mut self) -> Result<Option<Model>, TrainError> {
         self.recipe().check()?;
         let invalid = self.invalid_state();
-        let seen = self.seen();
+        let summary = self.summary();
         let mut data = self.data();
         let mut state = std::mem::take(&mut self.state);
         match data.recipe.method.kind() {
@@ -26,16 +26,16 @@ impl Checkpoint {
                 let found = stabilized::checkpoint_model(&mut state, self.header.is_complete, &mut data);
                 let Some((outputs, size_path)) = found.map_err(invalid)? else { return Ok(None) };
                 let last = &size_path.sizes[size_path.chosen];
-                let seen = TrainingSummary { progressive_loss: last.loss, progressive_error: last.error, ..seen };
-                Ok(Some(Model { size_path: Some(size_path), ..data.model(outputs, seen) }))
+                let summary = TrainingSummary { progressive_loss: last.loss, progressive_error: last.error, ..summary };
+                Ok(Some(Model { size_path: Some(size_path), ..data.model(outputs, summary) }))
             }
             Method::TwoStage => {
                 let start = EpochSgd::for_recipe(&data.recipe, data.targets.loss_fn);
-                learners_model(start, &data, seen, &mut state).map(Some).map_err(invalid)
+                learners_model(start, &data, summary, &mut state).map(Some).map_err(invalid)
             }
             _ => {
                 let start = AnyLearner::new(&data.recipe, data.targets.loss_fn);
-                learners_model(start, &data, seen, &mut state).map(Some).map_err(invalid)
+                learners_model(start, &data, summary, &mut state).map(Some).map_err(invalid)
             }
         }
     }
@@ -55,20 +55,20 @@ impl Checkpoint {
         }
     }
 
-    /// Progressive validation up to here.
-    fn seen(&self) -> TrainingSummary {
+    /// The training summary with progressive validation up to here.
+    fn summary(&self) -> TrainingSummary {
         let (rows, done) = (self.header.buffered_rows, self.header.position.done);
-        // Rows after the buffered ones are passed over once.
+        // Rows after the buffered ones are learned once.
         let is_buffered = self.header.fingerprint.0 <= rows;
         let passes = if is_buffered { done.div_ceil(rows.max(1)).clamp(1, 1_000_000) } else { 1 };
-        TrainingSummary { passes: passes as u32, ..self.header.position.progressive.seen(&self.targets()) }
+        TrainingSummary { passes: passes as u32, ..self.header.position.progressive.summary(&self.targets()) }
     }
 }
 
 fn learners_model<L: Learner + Clone + Send + Sync>(
     start: L,
     data: &TrainingData,
-    seen: TrainingSummary,
+    summary: TrainingSummary,
     state: &mut State,
 ) -> Result<Model, crate::data::StateError> {
     let mut learners = OneVsRest::new(start, data.targets.outputs(), &Threads::new(1));
@@ -77,5 +77,5 @@ fn learners_model<L: Learner + Clone + Send + Sync>(
     if support.ids.last().is_some_and(|&id| id as usize >= data.vocabulary.span()) {
         return Err(state.wrong_shape("names"));
     }
-    Ok(data.model(support.outputs(learners.learners(), data), seen))
+    Ok(data.model(support.outputs(learners.learners(), data), summary))
 }

@@ -1,4 +1,4 @@
-//! A whole stream in, a model out.
+//! Fits a model to a stream of rows.
 
 use super::training::Training;
 use crate::io::{RowSource, RowStream};
@@ -6,23 +6,23 @@ use crate::model::Model;
 use crate::recipe::Recipe;
 use crate::trainer::{Checkpoint, FitOptions, Observer, TrainError};
 
-/// A model and what it took.
+/// A model, and statistics of its training.
 #[derive(Debug)]
 pub struct Fitted {
     /// The model.
     pub model: Model,
     /// Rows learned, all passes counted.
     pub rows_learned: u64,
-    /// Bytes of learner, names and scaling.
+    /// Bytes of the learner, the names and the scaling.
     pub memory: usize,
-    /// The first few messages about rows that were left out.
+    /// The first few messages about skipped rows.
     pub skipped: Vec<String>,
-    /// The training itself, if it was asked for and can continue with further rows.
+    /// The training, if it was requested and can be continued.
     pub training: Option<Training>,
 }
 
-/// Learns a model. With `resume`, continues from there: at the same row of the same data if the training was
-/// interrupted, or with new data if it was complete.
+/// Learns a model. With `resume`, the training continues: at the same row of the same data if it was interrupted, or
+/// with new data if it was complete.
 pub fn fit(
     recipe: &Recipe,
     options: &FitOptions,
@@ -38,7 +38,7 @@ pub fn fit(
     fit_rows(recipe, options, &mut stream, resume, observer)
 }
 
-/// Learns a model from rows of any origin: [`FitOptions::sources`] and how they are read do not matter here.
+/// Learns a model from rows of any origin: [`FitOptions::sources`] and the reading options are not used.
 pub fn fit_rows(
     recipe: &Recipe,
     options: &FitOptions,

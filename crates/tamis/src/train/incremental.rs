@@ -1,9 +1,9 @@
-//! Incremental training (`partial_fit`): rows whenever they come, a model whenever one is asked for.
+//! Incremental training (`partial_fit`): rows may arrive, and models may be requested, at any time.
 //!
-//! The model is that of a fit with one pass over the same rows, bit for bit, however they were cut into pieces. A fit
-//! buffers the first rows of the stream, to see how columns and targets are to be scaled, and so does this; a model asked
-//! for meanwhile is learned from the rows there are. Where nothing is scaled and no step depends on the rows, none are
-//! buffered.
+//! The model is that of a fit with one pass over the same rows, bit for bit, however they are split into pieces. A fit
+//! buffers the first rows of the stream to find the scaling of columns and targets, and so does this; a model that is
+//! requested before the buffer is full is learned from the buffered rows. If nothing is scaled and the initial step
+//! does not depend on the rows, none are buffered.
 
 use std::path::Path;
 
@@ -17,17 +17,17 @@ use crate::param::names;
 use crate::recipe::Recipe;
 use crate::trainer::{BufferPlan, Checkpoint, FitOptions, Position, TrainError, checkpoint_bytes};
 
-/// What is to be predicted.
+/// The kind of target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TargetSpec {
     /// Numbers.
     Numbers,
-    /// One of these classes, two or more. No other class may come later.
+    /// One of these classes, two or more. No other class may appear later.
     Classes(Vec<Label>),
 }
 
 impl Training {
-    /// An incremental training without rows. The recipe must be one that needs no row twice.
+    /// An incremental training without rows. The recipe must need each row only once.
     pub fn incremental(recipe: &Recipe, spec: TargetSpec, threads: usize) -> Result<Training, TrainError> {
         recipe.check()?;
         check_incremental(recipe)?;
@@ -56,7 +56,7 @@ impl Training {
         trainer.map_or(Ok(()), |trainer| trainer.flush(&mut session))
     }
 
-    /// Everything needed to continue, as bytes.
+    /// Everything that is needed to continue, as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         if let Some(trainer) = &self.trainer {
             let (position, state) = trainer.save(false);
@@ -72,7 +72,7 @@ impl Training {
         checkpoint_bytes(&data, Position::default(), false, &state)
     }
 
-    /// The rows that wait, with targets that are numbers or class numbers.
+    /// The buffered rows, with targets that are numbers or class numbers.
     fn waiting_rows(&self) -> Batch {
         let mut copy = self.rows.copy_in_memory();
         copy.store.finish().expect("rows are in memory");
@@ -115,7 +115,7 @@ impl Training {
         Ok(training)
     }
 
-    /// Buffers the rows that waited.
+    /// Restores the buffered rows.
     fn buffer_again(&mut self, checkpoint: &mut Checkpoint) -> Result<(), TrainError> {
         let invalid = checkpoint.invalid_state();
         let span = self.data.vocabulary.span();
@@ -131,7 +131,7 @@ impl Training {
         Ok(())
     }
 
-    /// Puts the learners back to work.
+    /// Restores the learners.
     fn reopen(&mut self, targets: TargetEncoder, mut checkpoint: Checkpoint) -> Result<(), TrainError> {
         let header = &checkpoint.header;
         self.data.scale = checkpoint.scale();
@@ -152,7 +152,7 @@ impl Training {
     }
 }
 
-/// Rows that come one by one cannot be passed over twice, nor be looked at before they are learned.
+/// Rows that arrive one by one can be neither learned twice nor surveyed before they are learned.
 fn check_incremental(recipe: &Recipe) -> Result<(), TrainError> {
     if !recipe.method.info().partial_fit {
         return Err(TrainError::NotIncremental { method: recipe.method.name() });
@@ -179,7 +179,7 @@ fn put_rows(state: &mut State, rows: &Batch) {
     state.put("rows.weights", weights.to_vec());
 }
 
-/// Rows of features below `span`. Whatever the arrays hold, an error says what is wrong with them.
+/// Rows of features below `span`. Invalid arrays give an error.
 fn take_rows(state: &mut State, span: usize) -> Result<Batch, StateError> {
     let offsets: Vec<usize> = state.take("rows.offsets")?.into_iter().map(|offset| offset as usize).collect();
     let ids: Vec<FeatureId> = state.take("rows.ids")?.into_iter().map(|id| id as FeatureId).collect();

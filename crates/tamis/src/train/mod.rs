@@ -1,8 +1,8 @@
-//! Trainings: rows in, passes, model out, state saved and loaded.
+//! Trainings: learn rows in passes, return a model, save and load the state.
 //!
-//! [`Training`] is the one driver of all methods. [`fit`] reads a whole stream through it; incremental training
-//! (`partial_fit`) gives it rows whenever they come. A [`Checkpoint`] brings an interrupted training back, or continues a
-//! complete one with new data (warm start).
+//! [`Training`] drives all methods. [`fit`] reads a whole stream through it; incremental training (`partial_fit`) gives
+//! it rows as they arrive. A [`Checkpoint`] restores an interrupted training, or continues a complete one with new data
+//! (warm start).
 
 mod checkpoint_model;
 mod fit;

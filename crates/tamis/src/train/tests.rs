@@ -8,7 +8,7 @@ use crate::rng::splitmix64;
 
 const COLUMNS: usize = 12;
 
-/// Cells, of which most are zero and some large, and labels that follow two of the columns.
+/// Cells, most of which are zero and some large, and labels that depend on two of the columns.
 fn data(rows: usize, classes: usize) -> (Vec<f64>, Vec<f64>) {
     let random = |at: usize| splitmix64(at as u64 + 1) as f64 / u64::MAX as f64;
     let cell = |at: usize| if random(3 * at) < 0.3 { random(3 * at + 1) * [1.0, 40.0][at % 2] - 0.3 } else { 0.0 };
@@ -53,7 +53,7 @@ fn fitted(recipe: &Recipe, cells: &[f64], labels: &[f64], classes: usize) -> Mod
 }
 
 #[test]
-fn however_rows_are_cut_the_model_is_that_of_a_fit() {
+fn the_model_is_that_of_a_fit_however_rows_are_split() {
     for rows in [300, 9000] {
         for (classes, scale) in
             [(0, ScaleKind::Auto), (2, ScaleKind::Auto), (3, ScaleKind::MaxAbs), (2, ScaleKind::None)]
@@ -75,7 +75,7 @@ fn however_rows_are_cut_the_model_is_that_of_a_fit() {
 }
 
 #[test]
-fn bytes_bring_it_back_waiting_or_running() {
+fn a_saved_training_continues_with_the_same_bits() {
     for (rows, classes) in [(200, 0), (200, 3), (6000, 2), (6000, 0)] {
         let (cells, labels) = data(2 * rows, classes);
         let (first, second) = (&cells[..rows * COLUMNS], &cells[rows * COLUMNS..]);
@@ -91,9 +91,9 @@ fn bytes_bring_it_back_waiting_or_running() {
     }
 }
 
-/// Methods whose first step hangs on the rows: cut anywhere, saved anywhere, they take the steps of a fit and stay tame.
+/// Methods whose initial step depends on the rows take the same steps as a fit, wherever rows are split or saved.
 #[test]
-fn steps_that_hang_on_the_first_rows_are_those_of_a_fit() {
+fn initial_steps_from_the_first_rows_are_those_of_a_fit() {
     for method in [Method::Fobos, Method::Rda, Method::Tsgd, Method::Fofs, Method::Sadmm] {
         for (rows, scale) in [(300, ScaleKind::None), (6000, ScaleKind::None), (6000, ScaleKind::Auto)] {
             let (cells, labels) = data(rows, 0);
@@ -111,7 +111,7 @@ fn steps_that_hang_on_the_first_rows_are_those_of_a_fit() {
     }
 }
 
-/// Header and body of a saved state; the header's entries have no order.
+/// Header and body of a saved state; the entries of the header have no order.
 fn parts(bytes: &[u8]) -> (serde_json::Value, Vec<u8>) {
     let (length, rest) = bytes.split_first_chunk::<8>().unwrap();
     let (header, body) = rest.split_at(u64::from_le_bytes(*length) as usize);
@@ -138,7 +138,7 @@ fn margins_are_those_of_the_model() {
 }
 
 #[test]
-fn damaged_bytes_are_told() {
+fn damaged_bytes_are_errors() {
     let (cells, labels) = data(50, 2);
     let mut training = Training::incremental(&Recipe::new(Method::Ftrl), spec(2), 1).unwrap();
     learn(&mut training, &cells, &labels);
@@ -157,7 +157,7 @@ fn a_fit_can_stay_open() {
     let recipe = Recipe { scale: ScaleKind::None, passes: Some(1), ..Recipe::new(Method::Fobos) };
     let options = FitOptions { task: TaskKind::Binary, memory: 1 << 30, keep_open: true, ..FitOptions::default() };
     let kept = fit_rows(&recipe, &options, &mut source(&cells[..half], &labels[..3000]), None, &mut ()).unwrap();
-    let mut training = kept.training.expect("it was asked for");
+    let mut training = kept.training.expect("it was requested");
     assert_eq!(training.model().unwrap(), kept.model);
     learn(&mut training, &cells[half..], &labels[3000..]);
     let mut whole = Training::incremental(&recipe, spec(2), 1).unwrap();
@@ -166,25 +166,26 @@ fn a_fit_can_stay_open() {
 }
 
 #[test]
-fn a_fit_that_draws_its_features_is_over() {
+fn a_fit_that_samples_features_cannot_continue() {
     let (cells, labels) = data(600, 2);
     let options = FitOptions { task: TaskKind::Binary, memory: 1 << 30, keep_open: true, ..FitOptions::default() };
     let recipe = Recipe { k: Some(2), ..Recipe::new(Method::TwoStage) };
     let fitted = fit_rows(&recipe, &options, &mut source(&cells, &labels), None, &mut ()).unwrap();
-    assert!(fitted.training.is_none(), "a draw at the end cannot go on");
+    assert!(fitted.training.is_none(), "sampled features cannot be trained further");
     assert_eq!(fitted.model.outputs[0].features.len(), 2);
 }
 
 #[test]
-fn complaints_say_what_to_do() {
-    let told = |recipe: Recipe| Training::incremental(&recipe, TargetSpec::Numbers, 1).unwrap_err().to_string();
+fn error_messages_say_what_to_do() {
+    let message = |recipe: Recipe| Training::incremental(&recipe, TargetSpec::Numbers, 1).unwrap_err().to_string();
     let ftrl = || Recipe::new(Method::Ftrl);
-    assert!(told(Recipe::default()).contains("stabilized needs all rows at once"));
-    assert!(told(Recipe::new(Method::TwoStage)).contains("two-stage needs all rows at once"));
-    assert!(told(Recipe::new(Method::StabilizedPublished)).contains("all rows at once"));
-    assert!(told(Recipe { passes: Some(2), ..ftrl() }).starts_with("`passes = 2` needs all rows before learning"));
+    assert!(message(Recipe::default()).contains("stabilized needs all rows at once"));
+    assert!(message(Recipe::new(Method::TwoStage)).contains("two-stage needs all rows at once"));
+    assert!(message(Recipe::new(Method::StabilizedPublished)).contains("all rows at once"));
+    assert!(message(Recipe { passes: Some(2), ..ftrl() }).starts_with("`passes = 2` needs all rows before learning"));
     assert!(
-        told(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() }).starts_with("`scale = unit-variance` needs all rows")
+        message(Recipe { scale: ScaleKind::UnitVariance, ..ftrl() })
+            .starts_with("`scale = unit-variance` needs all rows")
     );
     let one = Training::incremental(&ftrl(), TargetSpec::Classes(vec![Label::Number(1.0)]), 1).unwrap_err();
     assert!(one.to_string().contains("two are needed"));

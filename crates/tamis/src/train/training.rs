@@ -1,8 +1,8 @@
-//! The one driver: rows in, passes, model out, state saved.
+//! The driver of all methods: learns rows in passes, returns a model, saves the state.
 //!
-//! Rows are buffered until the plan of the method is met ([`BufferPlan`]): a few thousand of a stream learned in one pass,
-//! all rows if the method needs them. From the buffered rows come the task, the scaling and the order. Then the method's
-//! [`Trainer`] learns them, in one or several passes, and rows that follow are learned as they come and not kept.
+//! Rows are buffered as the method requires ([`BufferPlan`]): a few thousand of a stream that is learned in one pass,
+//! or all rows. The buffered rows decide the task, the scaling and the order. The [`Trainer`] of the method then learns
+//! them, in one or several passes; rows that follow are learned as they arrive and not stored.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub struct Training {
     pub(super) declared: Option<TargetEncoder>,
     /// The checkpoint to continue from, until learning begins.
     resume: Option<Checkpoint>,
-    /// The method at work, once learning has begun.
+    /// The trainer of the method, once learning has begun.
     pub(super) trainer: Option<Box<dyn Trainer>>,
     pub(super) is_incremental: bool,
 }
@@ -115,20 +115,20 @@ impl Training {
         self.trainer.as_ref().map_or(0, |trainer| trainer.rows_learned())
     }
 
-    /// Bytes of learner, names and scaling.
+    /// Bytes of the learner, the names and the scaling.
     pub fn bytes(&self) -> usize {
         let learner = self.trainer.as_ref().map_or(0, |trainer| trainer.bytes());
         learner + self.data.vocabulary.bytes() + self.data.scale.bytes()
     }
 
-    /// Sets the columns of the table the rows come from, if they are not known yet.
+    /// Sets the columns of the input table, if they are not known yet.
     pub fn set_columns(&mut self, columns: impl FnOnce() -> Option<ModelSchema>) {
         if self.data.columns.is_none() {
             self.data.columns = columns();
         }
     }
 
-    /// Takes rows, in their order: buffers them, or learns them.
+    /// Takes rows in order: buffers them, or learns them.
     pub fn push(&mut self, block: Block, bytes_read: u64, observer: &mut dyn Observer) -> Result<(), TrainError> {
         let mut rest = Some(block);
         if self.trainer.is_none() {
@@ -149,7 +149,8 @@ impl Training {
         trainer.expect("learning has begun").learn_block(&mut session, block)
     }
 
-    /// Ends the rows: the model, saved where that is asked for. `source` names the rows in messages.
+    /// Ends the rows and returns the model, which is saved if that is wanted. `source` names the rows in error
+    /// messages.
     pub fn finish(&mut self, source: &str, skipped: u64, observer: &mut dyn Observer) -> Result<Model, TrainError> {
         if self.trainer.is_none() {
             self.rows.is_all = true;
@@ -171,7 +172,7 @@ impl Training {
         Ok(model)
     }
 
-    /// Decides the task, the scaling and the order by the buffered rows, and learns them.
+    /// Chooses the task, the scaling and the order from the buffered rows, and learns them.
     pub(super) fn begin(&mut self, bytes_read: u64, observer: &mut dyn Observer) -> Result<(), TrainError> {
         self.prepare()?;
         let mut rows = std::mem::replace(&mut self.rows, BufferedRows::empty());
@@ -213,7 +214,7 @@ impl Training {
         (trainer.as_mut(), Session { data, options, threads, observer, bytes_read, is_incremental })
     }
 
-    /// The model of the rows so far. Rows that still wait are learned for it, and stay as they are.
+    /// The model of the rows so far. Buffered rows are learned for it, and stay in the buffer.
     pub fn model(&self) -> Result<Model, TrainError> {
         if self.rows() == 0 {
             return Err(ReadError::NoRows { files: "the batches so far".into() }.into());
@@ -235,8 +236,8 @@ impl Training {
         copy.trainer.expect("learning has begun").model(&copy.data)
     }
 
-    /// Margins of rows, in units of the label: one row after the other, one margin an output. Where the model has exactly k
-    /// features, or the first rows still wait, a model is built for it; else this costs as much as the rows.
+    /// Margins of rows, in units of the label: row by row, one margin for each output. If the model has exactly k
+    /// features, or the first rows are still buffered, a model is built first; otherwise the cost is that of the rows.
     pub fn margins(&self, rows: &RawRows) -> Result<Vec<f64>, TrainError> {
         let direct = self.trainer.as_ref().and_then(|trainer| trainer.margins(&self.data, rows));
         if let Some(margins) = direct {
@@ -253,7 +254,7 @@ impl Training {
     }
 }
 
-/// The method of the recipe, after it has learned the buffered rows.
+/// The trainer of the recipe, after it has learned the buffered rows.
 fn learn_buffered(
     session: &mut Session<'_>,
     rows: &mut BufferedRows,

@@ -1,4 +1,4 @@
-//! Rows read before learning begins: from them come the task, the scaling and the order of the rows.
+//! Rows that are buffered before learning begins: they decide the task, the scaling and the order.
 
 use super::error::TrainError;
 use super::fingerprint::fingerprints;
@@ -10,24 +10,25 @@ use crate::data::{
 use crate::io::Block;
 use crate::recipe::{Family, ROW_NUMBER, Recipe};
 
-/// Rows that are enough for one pass: smaller data is passed over until this many rows are learned, at most 20 times.
+/// The number of rows that are enough for one pass: smaller data is visited until this many rows are learned, up to 20
+/// times.
 const ENOUGH_ROWS: u64 = 200_000;
 const MAX_PASSES: u64 = 20;
-/// Rows that are buffered of a stream learned in one pass.
+/// Rows that are buffered if a stream is learned in one pass.
 pub(crate) const FIRST_ROWS: u64 = 4096;
-/// Rows that are buffered at most, in an incremental training, if all have the same label.
+/// The largest number of rows that are buffered in an incremental training if all have the same label.
 const MAX_INCREMENTAL: u64 = 1 << 16;
 
 /// How many rows are buffered, and in which order they are learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BufferPlan {
-    /// Rows to buffer before learning, if their labels differ.
+    /// The number of rows to buffer, if their labels differ.
     pub(crate) rows: u64,
-    /// Rows to buffer at most, whatever the labels.
+    /// The largest number of rows to buffer, whatever the labels.
     pub(crate) max_rows: u64,
     /// Whether buffered rows are learned in random order.
     pub(crate) shuffle: bool,
-    /// Whether each row is given its number, as a feature of the name [`ROW_NUMBER`].
+    /// Whether each row is given its number, as the feature [`ROW_NUMBER`].
     is_numbered: bool,
 }
 
@@ -53,8 +54,8 @@ impl BufferPlan {
         }
     }
 
-    /// The plan of an incremental training, which sees each row once; `is_needed` says whether anything depends on the
-    /// first rows.
+    /// The plan of an incremental training, which sees each row once; `is_needed` says whether the training depends on
+    /// the first rows.
     pub(crate) fn incremental(recipe: &Recipe, is_needed: bool) -> Self {
         let plan = BufferPlan::for_fit(&Recipe { passes: Some(1), ..recipe.clone() });
         if is_needed {
@@ -78,7 +79,7 @@ pub(crate) struct BufferedRows {
 }
 
 impl BufferedRows {
-    /// No rows yet. Rows are numbered from `data.rows_before` on where the plan says so.
+    /// An empty buffer. Rows are numbered from `data.rows_before` on if the plan says so.
     pub(crate) fn new(plan: BufferPlan, store: RowStoreOptions, data: &mut TrainingData) -> Self {
         BufferedRows {
             store: RowStore::new(store),
@@ -91,7 +92,7 @@ impl BufferedRows {
         }
     }
 
-    /// What stands for the rows while a trainer uses them.
+    /// A placeholder while a trainer uses the rows.
     pub(crate) fn empty() -> Self {
         let plan = BufferPlan { rows: 0, max_rows: 0, shuffle: false, is_numbered: false };
         BufferedRows {
@@ -131,8 +132,9 @@ impl BufferedRows {
         self.rows >= self.plan.max_rows || (self.rows >= self.plan.rows && self.labels.has_variety())
     }
 
-    /// Adds rows until the buffer is full; returns the rest of the block. Rows are counted one by one, so the result does
-    /// not depend on how the input is cut into blocks. `declared` holds the classes if they were given in advance.
+    /// Adds rows until the buffer is full; returns the rest of the block. Rows are counted one by one, so that the
+    /// result does not depend on how the input is split into blocks. `declared` holds the classes if they were given in
+    /// advance.
     pub(crate) fn take(
         &mut self,
         block: Block,
@@ -176,7 +178,7 @@ impl BufferedRows {
         }
     }
 
-    /// A copy of rows that are all in memory.
+    /// A copy of the rows, which must all be in memory.
     pub(crate) fn copy_in_memory(&self) -> Self {
         BufferedRows {
             store: self.store.copy_in_memory(),
@@ -187,7 +189,7 @@ impl BufferedRows {
     }
 }
 
-/// Gives rows their numbers.
+/// Adds row numbers as a feature.
 #[derive(Clone)]
 struct Numbering {
     id: FeatureId,
@@ -202,7 +204,7 @@ impl Numbering {
         Numbering { id, next: rows_before as f64 + 1.0, ids: Vec::new(), values: Vec::new() }
     }
 
-    /// The row with its number; a row that has a number of its own keeps it.
+    /// The row with its number; a row that already has one keeps it.
     fn number<'a>(&'a mut self, row: Row<'_>) -> Row<'a> {
         self.ids.clear();
         self.values.clear();

@@ -1,16 +1,16 @@
-//! From weights of scaled columns to a model: raw units, largest effect first.
+//! Builds a model from the weights of scaled columns: in raw units, by decreasing effect.
 
 use crate::data::{FeatureId, TargetEncoder, TargetKind, Vocabulary};
 use crate::model::{Feature, Model, Output, TrainingSummary};
 use crate::parse::schema::ModelSchema;
 use crate::recipe::Recipe;
 
-/// The model of a training that is over, or might go on.
+/// The model of a training, finished or not.
 pub(crate) fn assemble(
     recipe: &Recipe,
     targets: &TargetEncoder,
     columns: Option<ModelSchema>,
-    seen: TrainingSummary,
+    summary: TrainingSummary,
     outputs: Vec<Output>,
 ) -> Model {
     Model {
@@ -19,25 +19,25 @@ pub(crate) fn assemble(
         row_scale: recipe.row_scaling(),
         task: targets.task(),
         columns,
-        seen,
+        seen: summary,
         outputs,
         size_path: None,
         sampling: None,
     }
 }
 
-/// A weight as it was learned: of a scaled column, in units of the target.
+/// A weight as learned: of a scaled column, in units of the scaled target.
 pub(crate) struct ScaledWeight {
     pub(crate) id: FeatureId,
     pub(crate) weight: f64,
-    /// What the column was divided by, and the mean that was taken off first.
+    /// The divisor of the column, and the mean that is subtracted first.
     pub(crate) column: (f64, f64),
     pub(crate) frequency: Option<f64>,
     pub(crate) evidence: Option<[f64; 2]>,
 }
 
-/// Largest effect first, ties by name. Features are made when their place is known: a million names in the order they are
-/// written are read at the speed of memory.
+/// Sorts by decreasing effect, ties by name. Features are created in their final order, so that a million names are
+/// read sequentially.
 fn named_by_effect(weights: &[ScaledWeight], feature: impl Fn(&ScaledWeight) -> Feature) -> Vec<Feature> {
     let effect = |weight: f64, scale: f64| (weight * scale).abs();
     let mut order: Vec<(f64, usize)> = weights.iter().map(|w| effect(w.weight, w.column.0)).zip(0..).collect();
@@ -49,7 +49,7 @@ fn named_by_effect(weights: &[ScaledWeight], feature: impl Fn(&ScaledWeight) -> 
     features
 }
 
-/// Output `number` of a model: non-zero weights of raw values in the label's own units, largest effect first.
+/// Output `number` of a model: non-zero weights of raw values in the units of the label, by decreasing effect.
 pub(crate) fn output(
     targets: &TargetEncoder,
     vocabulary: &Vocabulary,

@@ -1,11 +1,12 @@
-//! The order of the input removed from buffered rows.
+//! Puts buffered rows in a canonical order, which does not depend on the order of the input.
 //!
-//! A method whose result must not depend on the order of the rows must not see that order at all: not in the order of its
-//! visits, nor in the ids of features (which break ties), nor in the rounding of sums. So rows are sorted by their content,
-//! features are numbered by their names, and all statistics are measured again in the new order. Shuffling starts from
-//! there: the same rows in any order lead to the same bits.
+//! The result of some methods must not depend on the order of the rows: neither through the order of visits, nor
+//! through the ids of features (which break ties), nor through the rounding of sums. So rows are sorted by content,
+//! features are numbered by name, and all statistics are computed again in the new order. Shuffling starts from there:
+//! the same rows in any order give the same bits.
 //!
-//! Only rows that fit one chunk of the store can be sorted. Of larger data, visits depend on the order of the input.
+//! Only rows that fit in one chunk of the store can be sorted. With larger data, visits depend on the order of the
+//! input.
 
 use super::buffer::BufferedRows;
 use super::error::TrainError;
@@ -14,8 +15,8 @@ use super::training_data::TrainingData;
 use crate::data::{Example, FeatureId, LabelCode, Row, RowStore};
 
 impl BufferedRows {
-    /// Puts rows and features in a canonical order. The first `known` features keep their ids: the state that is continued
-    /// refers to them.
+    /// Puts rows and features in a canonical order. The first `known` features keep their ids: a state that is
+    /// continued refers to them.
     pub(crate) fn put_in_canonical_order(&mut self, data: &mut TrainingData, known: usize) -> Result<(), TrainError> {
         let vocabulary = &mut data.vocabulary;
         if !self.store.fits_one_chunk() || vocabulary.len() < vocabulary.span() {
@@ -38,8 +39,8 @@ impl BufferedRows {
             };
             let mut rows: Vec<(u64, Example<'_>, LabelCode)> =
                 chunk.examples().zip(chunk.labels()).map(hashed).collect();
-            // Rows of equal content are sorted by label and weight. The codes of texts depend on the order of the input:
-            // rows with different texts stay as they are.
+            // Rows of equal content are sorted by label and weight. The codes of text labels depend on the order of the
+            // input: rows that differ only in their text labels keep their order.
             let number = |label: &LabelCode| if let LabelCode::Number(number) = *label { number } else { 0.0 };
             rows.sort_by(|(a, one, one_label), (b, other, other_label)| {
                 let by_label = || number(one_label).total_cmp(&number(other_label));

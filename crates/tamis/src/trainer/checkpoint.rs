@@ -1,7 +1,8 @@
-//! Checkpoints: everything needed to continue a training, bit for bit, in one checksummed safetensors file.
+//! Checkpoints: everything that is needed to continue a training, bit for bit, in one checksummed safetensors file.
 //!
-//! Arrays are the learner's state, the scaling and the names; the rest (recipe, task, position) is JSON in the header.
-//! Files are replaced atomically: after `kill -9` at any moment there is one whole checkpoint, the old or the new.
+//! The arrays are the state of the learner, the scaling and the names; the rest (recipe, task, position) is JSON in the
+//! header. Files are replaced atomically: after `kill -9` at any moment there is one complete checkpoint, the old or
+//! the new one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use crate::recipe::Recipe;
 
 const FORMAT: TensorFile = TensorFile { name: "tamis-checkpoint", version: 1 };
 
-/// Where a trainer stands.
+/// The position of a trainer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Position {
@@ -30,11 +31,11 @@ pub(crate) struct Position {
     pub(crate) progressive: ProgressiveValidation,
     /// The number of features at which idle ones are freed next.
     pub(crate) next_sweep: usize,
-    /// The largest squared norm of the first rows, or 0 if nothing depends on it.
+    /// The largest squared norm of the first rows, or 0 if the initial step does not depend on it.
     pub(crate) max_squared_norm: f64,
 }
 
-/// The part of a checkpoint that is not arrays.
+/// The part of a checkpoint that is not an array.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Header {
@@ -47,14 +48,14 @@ pub(crate) struct Header {
     pub(crate) passes: u32,
     /// Rows covered by the fingerprint, and the fingerprint.
     pub(crate) fingerprint: (u64, u64),
-    /// Rows of the trainings before this one.
+    /// Rows of the trainings that this one continues.
     pub(crate) rows_before: u64,
     pub(crate) position: Position,
     /// Ids without a feature.
     free: Vec<u32>,
 }
 
-/// A checkpoint that was loaded.
+/// A loaded checkpoint.
 pub struct Checkpoint {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
@@ -69,7 +70,7 @@ impl Checkpoint {
         &self.header.recipe
     }
 
-    /// The columns of the table the rows came from.
+    /// The columns of the input table.
     pub fn columns(&self) -> Option<&ModelSchema> {
         self.header.columns.as_ref()
     }
@@ -79,18 +80,18 @@ impl Checkpoint {
         self.header.is_complete
     }
 
-    /// Rows learned in the training that was interrupted.
+    /// Rows learned in the interrupted training.
     pub fn rows(&self) -> u64 {
         self.header.position.done
     }
 
-    /// Rows before the first of those that come next: an interrupted training begins with its own rows again.
+    /// Rows before the first row that is read next: an interrupted training reads its own rows again.
     pub(crate) fn rows_before(&self) -> u64 {
         let own = if self.header.is_complete { self.header.fingerprint.0 } else { 0 };
         self.header.rows_before + own
     }
 
-    /// How labels become targets.
+    /// The encoder of labels.
     pub(crate) fn targets(&self) -> TargetEncoder {
         let Header { recipe, loss, kind, .. } = &self.header;
         TargetEncoder::new(*loss, recipe.target_options().huber_delta, kind.clone())
@@ -103,7 +104,7 @@ impl Checkpoint {
         scale
     }
 
-    /// The error of a state that does not fit.
+    /// The error of a state that does not match.
     pub(crate) fn invalid_state(&self) -> impl Fn(crate::data::StateError) -> TrainError + use<> {
         let path = self.path.clone();
         move |source| TrainError::CheckpointState { path: path.clone(), source }
@@ -116,7 +117,7 @@ impl Checkpoint {
         Checkpoint::from_bytes(&bytes, path)
     }
 
-    /// A checkpoint from the bytes of its file; `path` is for messages.
+    /// A checkpoint from the bytes of its file; `path` is for error messages.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Checkpoint, TrainError> {
         let path = path.to_path_buf();
         let broken = |source| TrainError::CheckpointFile { path: path.clone(), source };
@@ -155,7 +156,7 @@ pub(crate) fn write_checkpoint(
     replace_file(path, &bytes).map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
 }
 
-/// The bytes of a checkpoint's file.
+/// The bytes of a checkpoint file.
 pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: bool, state: &State) -> Vec<u8> {
     let (lines, free) = data.vocabulary.export();
     let header = Header {

@@ -1,4 +1,4 @@
-//! What can stop a training.
+//! The errors of a training.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::model::ModelError;
 use crate::param::{Mention, names};
 use crate::recipe::RecipeError;
 
-/// Training stopped.
+/// Why a training stopped.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each says what its fields are")]
@@ -76,7 +76,7 @@ pub enum TrainError {
     NotIncremental { method: &'static str },
     #[error("{param} needs all rows before learning: it cannot be used with rows that come one by one")]
     NeedsAllRows { param: Mention },
-    #[error("{}: made with {was}, asked to go on with {now}; leave the option out", path.display())]
+    #[error("{}: made with {was}, so it cannot continue with {now}; leave the option out", path.display())]
     OtherRecipe { path: PathBuf, was: String, now: String },
     #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]
     OtherData { path: PathBuf, row: u64 },

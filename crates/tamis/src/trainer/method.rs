@@ -9,10 +9,11 @@ use crate::data::{RawRows, State};
 use crate::io::Block;
 use crate::model::Model;
 
-/// A method at work: rows in, passes, model out, state saved. Implemented by online learners ([`crate::online`]), by
-/// [`crate::stabilized`] (and its published form) and by [`crate::two_stage`]. [`crate::train::Training`] drives it.
+/// A method: learns rows in passes, returns a model, saves its state. It is implemented by online learners
+/// ([`crate::online`]), by [`crate::stabilized`] (and its published form) and by [`crate::two_stage`].
+/// [`crate::train::Training`] drives it.
 pub(crate) trait Trainer: Send + Sync {
-    /// Learns the buffered rows, in all passes that remain.
+    /// Learns the buffered rows, in all remaining passes.
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError>;
 
     /// Whether buffered rows are needed after they are learned.
@@ -20,29 +21,29 @@ pub(crate) trait Trainer: Send + Sync {
         false
     }
 
-    /// Learns rows that come after the buffered ones, once. Only methods that do not buffer all rows are asked to.
+    /// Learns rows after the buffered ones, once. It is only called for methods that do not buffer all rows.
     fn learn_block(&mut self, session: &mut Session<'_>, block: Block) -> Result<(), TrainError>;
 
     /// Waits until all rows given so far are learned.
     fn flush(&mut self, session: &mut Session<'_>) -> Result<(), TrainError>;
 
-    /// The model if the rows ended here: all rows given must be learned ([`Trainer::flush`]).
+    /// The model if the rows ended here: all rows must have been learned ([`Trainer::flush`]).
     fn model(&self, data: &TrainingData) -> Result<Model, TrainError>;
 
     /// The model of all rows.
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError>;
 
-    /// Margins of rows, at the cost of the rows, where that is possible without a model.
+    /// Margins of rows, if they can be computed without building a model.
     fn margins(&self, _data: &TrainingData, _rows: &RawRows) -> Option<Result<Vec<f64>, TrainError>> {
         None
     }
 
-    /// Where the training stands, and its state.
+    /// The position of the training and its state.
     fn save(&self, is_complete: bool) -> (Position, State);
 
     /// Rows learned, all passes counted.
     fn rows_learned(&self) -> u64;
 
-    /// Bytes of the learner's state.
+    /// Bytes of the state of the learner.
     fn bytes(&self) -> usize;
 }

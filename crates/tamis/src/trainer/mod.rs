@@ -1,17 +1,17 @@
-//! What all methods share: the trait [`Trainer`], what a training knows of its data, buffered rows, checkpoints, models.
+//! What all methods share: the trait [`Trainer`], facts about the data, buffered rows, checkpoints, models.
 //!
 //! | file | what |
 //! |---|---|
 //! | `method.rs` | the trait of all methods |
-//! | `training_data.rs`, `session.rs` | what a training knows of its data, and all that a trainer may use |
-//! | `options.rs` | where rows come from, and what happens on the way |
-//! | `buffer.rs` | rows read before learning begins |
-//! | `canonical_order.rs` | the order of the input removed from buffered rows |
-//! | `fingerprint.rs` | hashes of rows: is this the data the checkpoint saw? |
+//! | `training_data.rs`, `session.rs` | facts about the data, and everything that a trainer may use |
+//! | `options.rs` | the input of a training, its files and its limits |
+//! | `buffer.rs` | rows that are buffered before learning begins |
+//! | `canonical_order.rs` | an order of the buffered rows that does not depend on the input |
+//! | `fingerprint.rs` | hashes of rows, which show whether data are those of a checkpoint |
 //! | `checkpoint.rs` | the file from which a training resumes |
-//! | `build_model.rs` | from weights of scaled columns to a model |
-//! | `observer.rs` | what a training reports while it runs; progressive validation |
-//! | `error.rs` | what can stop a training |
+//! | `build_model.rs` | builds a model from the weights of scaled columns |
+//! | `observer.rs` | progress reports and progressive validation |
+//! | `error.rs` | the errors of a training |
 
 mod buffer;
 mod build_model;

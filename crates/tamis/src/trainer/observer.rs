@@ -1,28 +1,28 @@
-//! What a training tells while it runs.
+//! Progress reports of a training, and progressive validation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::TargetEncoder;
 use crate::model::{HistoryPoint, Model, Sampling, TrainingSummary};
 
-/// A moment of a training.
+/// The progress of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Rows learned, all passes counted.
     pub rows: u64,
     /// The pass, from 1.
     pub pass: u32,
-    /// Mean loss so far, of predictions made before learning.
+    /// The mean loss so far of predictions made before learning.
     pub loss: f64,
-    /// Mean loss since the last report.
+    /// The mean loss since the last report.
     pub recent_loss: f64,
-    /// Share of wrong classes so far.
+    /// The share of misclassified rows so far.
     pub error: Option<f64>,
-    /// The last row's label.
+    /// The label of the last row.
     pub label: String,
-    /// What was predicted for it.
+    /// The prediction for the last row.
     pub prediction: String,
-    /// The last row's number of features.
+    /// The number of features of the last row.
     pub row_features: usize,
     /// Non-zero weights.
     pub nonzeros: usize,
@@ -30,39 +30,39 @@ pub struct Progress {
     pub memory: usize,
 }
 
-/// One size of a size path, as soon as it is evaluated.
+/// A size of the size path, reported when it is evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeReport {
-    /// Features.
+    /// The number of features.
     pub size: usize,
-    /// Mean loss on rows its features were chosen without.
+    /// The mean held-out loss.
     pub loss: f64,
-    /// Share of wrong classes among them.
+    /// The share of misclassified held-out rows.
     pub error: Option<f64>,
 }
 
-/// Watches a training. All methods may do nothing.
+/// Observes a training. All methods have an empty default.
 pub trait Observer {
-    /// The row after which the next report comes, `rows` being learned: 1, 2, 4, 8, … unless others are asked for.
+    /// The row of the next report after `rows` rows: 1, 2, 4, 8, … by default.
     fn next_report(&self, rows: u64) -> u64 {
         (rows + 1).next_power_of_two()
     }
-    /// After the rows of [`Observer::next_report`].
+    /// Called after the rows of [`Observer::next_report`].
     fn report(&mut self, _progress: &Progress) {}
-    /// Whether to be shown models in the making: with every report, or at the end of every stage of a learner that has
+    /// Whether intermediate models are wanted: with every report, or after every stage of a learner that has
     /// stages.
     fn wants_models(&self) -> bool {
         false
     }
-    /// What the model would be if the training ended after this many rows (on each path, where there are several).
+    /// The model if the training ended after this many rows (on each path, if there are several).
     fn model(&mut self, _rows: u64, _model: &Model) {}
-    /// Often: rows learned, rows there are in all (if known), bytes read.
+    /// Called often: rows learned, rows in all (if known), bytes read.
     fn tick(&mut self, _rows: u64, _total: Option<u64>, _bytes: u64) {}
-    /// When a method that goes down a path of sizes has evaluated one.
+    /// Called when a size of the size path is evaluated.
     fn size(&mut self, _report: &SizeReport) {}
-    /// When `two-stage` is about to draw its features.
-    fn drawing(&mut self, _sampling: &Sampling) {}
-    /// Something a user should know, in a sentence.
+    /// Called when `two-stage` is about to sample its features.
+    fn before_sampling(&mut self, _sampling: &Sampling) {}
+    /// A sentence that the user should read.
     fn note(&mut self, _text: &str) {}
 }
 
@@ -76,14 +76,14 @@ pub(crate) struct ProgressiveValidation {
     pub(crate) wrong: f64,
     pub(crate) reported_weight: f64,
     pub(crate) reported_loss: f64,
-    /// Rows learned, and the sums when rows were learned that are worth remembering.
+    /// Rows learned, and the points of the learning curve.
     #[serde(default)]
     rows: u64,
     #[serde(default)]
     history: Vec<Sum>,
 }
 
-/// Rows learned, features with a weight, weight of the rows, and of those that were wrong, sum of losses.
+/// Rows learned, features with a weight, total weight of the rows and of the misclassified ones, sum of losses.
 type Sum = (u64, u64, f64, f64, f64);
 
 impl ProgressiveValidation {
@@ -101,33 +101,33 @@ impl ProgressiveValidation {
         self.wrong / self.weight.max(f64::MIN_POSITIVE)
     }
 
-    /// What a model says of the predictions made before learning; the rest is left at zero.
-    pub(crate) fn seen(&self, targets: &TargetEncoder) -> TrainingSummary {
+    /// The training summary with the losses of progressive validation; all else is zero.
+    pub(crate) fn summary(&self, targets: &TargetEncoder) -> TrainingSummary {
         TrainingSummary {
             progressive_loss: self.mean_loss() * targets.loss_unit(),
             progressive_error: (!targets.is_numbers()).then(|| self.mean_error()),
-            history: self.history.iter().map(|sum| moment(sum, targets)).collect(),
+            history: self.history.iter().map(|sum| history_point(sum, targets)).collect(),
             ..TrainingSummary::default()
         }
     }
 
-    /// Rows until the next moment worth remembering. The gap grows with the rows, so a stream of a billion rows leaves less
-    /// than a hundred of them, at the same rows however it was cut.
-    pub(crate) fn rows_to_remember(&self) -> u64 {
+    /// Rows until the next point of the learning curve. The distance grows with the rows, so that a billion rows have
+    /// less than a hundred points, at the same rows however the input is split.
+    pub(crate) fn rows_to_next_point(&self) -> u64 {
         let last = self.history.last().map_or(0, |sum| sum.0);
         last.saturating_add((last / 3).max(1)).saturating_sub(self.rows).max(1)
     }
 
-    /// So many rows were learned; what there is now is remembered if it is time.
+    /// Counts learned rows, and adds a point to the learning curve if one is due.
     pub(crate) fn learned(&mut self, rows: u64, nonzeros: impl FnOnce() -> usize) {
-        let due = rows >= self.rows_to_remember();
+        let due = rows >= self.rows_to_next_point();
         self.rows += rows;
         if due {
             self.history.push((self.rows, nonzeros() as u64, self.weight, self.wrong, self.loss));
         }
     }
 
-    /// The mean loss since the last time this was asked.
+    /// The mean loss since the last call.
     pub(crate) fn recent_loss(&mut self) -> f64 {
         let recent = (self.loss - self.reported_loss) / (self.weight - self.reported_weight).max(f64::MIN_POSITIVE);
         (self.reported_weight, self.reported_loss) = (self.weight, self.loss);
@@ -135,7 +135,7 @@ impl ProgressiveValidation {
     }
 }
 
-fn moment(&(rows, nonzeros, weight, wrong, loss): &Sum, targets: &TargetEncoder) -> HistoryPoint {
+fn history_point(&(rows, nonzeros, weight, wrong, loss): &Sum, targets: &TargetEncoder) -> HistoryPoint {
     let mean = |sum: f64| sum / weight.max(f64::MIN_POSITIVE);
     let error = (!targets.is_numbers()).then(|| mean(wrong));
     HistoryPoint { rows, nonzeros, loss: mean(loss) * targets.loss_unit(), error }
@@ -146,15 +146,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_the_same_however_rows_are_cut_and_few() {
+    fn the_learning_curve_has_few_points_and_does_not_depend_on_the_split() {
         let run = |cut: u64| {
-            let mut seen = ProgressiveValidation::default();
-            while seen.rows < 10_000 {
-                let now = cut.min(seen.rows_to_remember()).min(10_000 - seen.rows);
-                (0..now).for_each(|_| seen.add(1.0, false, 1.0));
-                seen.learned(now, || 7);
+            let mut progressive = ProgressiveValidation::default();
+            while progressive.rows < 10_000 {
+                let now = cut.min(progressive.rows_to_next_point()).min(10_000 - progressive.rows);
+                (0..now).for_each(|_| progressive.add(1.0, false, 1.0));
+                progressive.learned(now, || 7);
             }
-            seen.history
+            progressive.history
         };
         let rows: Vec<u64> = run(512).iter().map(|sum| sum.0).collect();
         assert_eq!(rows[..12], [1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29]);

@@ -1,4 +1,4 @@
-//! Where rows come from, and what happens on the way.
+//! The input of a training, its files and its limits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,35 +7,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::data::TaskKind;
 use crate::io::{ReadOptions, Source};
 
-/// Where the rows come from and what happens on the way. What is learned is in the recipe.
+/// The input of a training, its files and its limits. The recipe says what is learned.
 #[derive(Clone, Debug, Default)]
 pub struct FitOptions {
     /// The data.
     pub sources: Vec<Source>,
     /// How to read it.
     pub read: ReadOptions,
-    /// What the labels are.
+    /// The kind of the labels.
     pub task: TaskKind,
-    /// The seed of the random order of rows, where it is not the recipe's: the same learner sees the rows in another order.
-    /// It has no effect on a method that visits rows in an order of its own.
+    /// The seed of the random order of rows, if it is not that of the recipe: the same learner sees the rows in another
+    /// order. It has no effect on methods that visit rows in an order of their own.
     pub order: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
-    /// The folder for rows beyond that.
+    /// The folder for rows beyond that limit.
     pub cache_folder: Option<PathBuf>,
-    /// Where the model is saved, if the training is to save it. It is saved before the checkpoint that marks the training
-    /// as complete: after a kill between the two, a resumed training ends in the same model and learns nothing twice.
+    /// Where to save the model, if the training saves it. It is saved before the checkpoint that marks the training as
+    /// complete: after a kill between the two, a resumed training gives the same model and learns nothing twice.
     pub model: Option<PathBuf>,
     /// Whether and when to save the state.
     pub checkpoint: Option<CheckpointPlan>,
-    /// Whether the training itself is returned with the model, to continue: see [`crate::train::Fitted::training`].
+    /// Whether the training is returned with the model, to be continued: see [`crate::train::Fitted::training`].
     pub keep_open: bool,
-    /// Set from outside to stop after the current rows.
+    /// Set from outside to stop the training after the current rows.
     pub stop: Arc<AtomicBool>,
 }
 
 impl FitOptions {
-    /// Whether the training is asked to stop.
+    /// Whether the training should stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -51,6 +51,6 @@ impl FitOptions {
 pub struct CheckpointPlan {
     /// The file.
     pub path: PathBuf,
-    /// Rows between two saves; `None` saves at the end and on an interrupt only.
+    /// Rows between two checkpoints; `None` saves only at the end and on an interrupt.
     pub every: Option<u64>,
 }

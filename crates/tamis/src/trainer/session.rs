@@ -1,4 +1,4 @@
-//! All that a trainer may use while it learns.
+//! Everything that a trainer may use while it learns.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::training_data::TrainingData;
 use crate::data::State;
 use crate::threads::Threads;
 
-/// All that a trainer may use while it learns.
+/// Everything that a trainer may use while it learns.
 pub(crate) struct Session<'a> {
     pub(crate) data: &'a mut TrainingData,
     pub(crate) options: &'a FitOptions,
@@ -18,12 +18,12 @@ pub(crate) struct Session<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     /// Bytes of input read so far.
     pub(crate) bytes_read: u64,
-    /// Whether rows come in small pieces and a model is needed after each: then rows are learned at once.
+    /// Whether rows come in small pieces and a model is needed after each: rows are then learned at once.
     pub(crate) is_incremental: bool,
 }
 
 impl Session<'_> {
-    /// Writes a checkpoint if one is asked for; returns its path.
+    /// Writes a checkpoint if one is wanted; returns its path.
     pub(crate) fn save(&self, trainer: (Position, State), is_complete: bool) -> Result<Option<PathBuf>, TrainError> {
         let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint else { return Ok(None) };
         let (position, state) = trainer;
@@ -33,7 +33,7 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// Notes that the model has fewer features than were asked for.
+    /// Notes that the model has fewer features than requested.
     pub(crate) fn note_fewer_features(&mut self, found: usize) {
         if let Some(k) = self.data.recipe.k.filter(|&k| found < k) {
             let seen = self.data.vocabulary.len();

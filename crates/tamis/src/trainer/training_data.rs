@@ -1,4 +1,4 @@
-//! What a training knows of its data, whatever the method.
+//! Facts about the data of a training that do not depend on the method.
 
 use super::build_model::assemble;
 use crate::data::{ColumnScaler, RowScaler, TargetEncoder, Vocabulary};
@@ -6,14 +6,14 @@ use crate::model::{Model, Output, TrainingSummary};
 use crate::parse::schema::ModelSchema;
 use crate::recipe::Recipe;
 
-/// What a training knows of its data, whatever the method.
+/// Facts about the data of a training that do not depend on the method.
 #[derive(Clone, Debug)]
 pub(crate) struct TrainingData {
     pub(crate) recipe: Recipe,
     pub(crate) vocabulary: Vocabulary,
     pub(crate) scale: ColumnScaler,
     pub(crate) targets: TargetEncoder,
-    /// The columns of the table the rows come from.
+    /// The columns of the input table.
     pub(crate) columns: Option<ModelSchema>,
     /// Rows of the trainings that this one continues.
     pub(crate) rows_before: u64,
@@ -23,24 +23,24 @@ pub(crate) struct TrainingData {
     pub(crate) passes: u32,
     /// Rows of this training so far, and their fingerprint.
     pub(crate) fingerprint: (u64, u64),
-    /// Bad rows that were left out.
+    /// Bad rows that were skipped.
     pub(crate) skipped: u64,
 }
 
 impl TrainingData {
-    /// How rows are scaled before they are learned.
+    /// The scaling of rows before they are learned.
     pub(crate) fn scaler(&self) -> RowScaler<'_> {
         RowScaler { rows: self.recipe.row_scaling(), columns: &self.scale }
     }
 
-    /// A model with these outputs. `seen` holds its progressive validation; rows and features are filled in here.
-    pub(crate) fn model(&self, outputs: Vec<Output>, seen: TrainingSummary) -> Model {
-        let seen = TrainingSummary {
+    /// A model with these outputs. `summary` has its progressive validation; rows and features are filled in here.
+    pub(crate) fn model(&self, outputs: Vec<Output>, summary: TrainingSummary) -> Model {
+        let summary = TrainingSummary {
             rows: self.rows_before + self.fingerprint.0,
             features: self.vocabulary.len() as u64,
             skipped: self.skipped,
-            ..seen
+            ..summary
         };
-        assemble(&self.recipe, &self.targets, self.columns.clone(), seen, outputs)
+        assemble(&self.recipe, &self.targets, self.columns.clone(), summary, outputs)
     }
 }

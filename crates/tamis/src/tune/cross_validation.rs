@@ -72,13 +72,13 @@ pub struct Curve {
 /// Metrics every setting by cross-validation on the data of `options`, fits side by side on its threads.
 pub fn cross_validate(
     settings: &[GridPoint],
-    survey: &DataSummary,
+    summary: &DataSummary,
     options: &FitOptions,
     cross: &CrossOptions,
     watch: Watch<'_>,
 ) -> Result<Curve, TuneError> {
-    if cross.folds < 2 || u64::from(cross.folds) > survey.rows.max(2) {
-        let (what, high) = ("the number of folds", survey.rows.max(2) as f64);
+    if cross.folds < 2 || u64::from(cross.folds) > summary.rows.max(2) {
+        let (what, high) = ("the number of folds", summary.rows.max(2) as f64);
         return Err(TuneError::Range { what, low: 2.0, high, found: cross.folds.into() });
     }
     let folds = cross.folds as usize;
@@ -88,8 +88,8 @@ pub fn cross_validate(
         let fold = RowFilter::Fold { number: (job % folds) as u32, of: cross.folds, seed: cross.seed, inside: true };
         let outcome = one_fold(&settings[job / folds].recipe, &alone, fold);
         outcome.map_err(|error| match error {
-            TuneError::Judge(EvalError::NoRows) => {
-                TuneError::EmptyFold { fold: (job % folds) as u32 + 1, folds: cross.folds, rows: survey.rows }
+            TuneError::Eval(EvalError::NoRows) => {
+                TuneError::EmptyFold { fold: (job % folds) as u32 + 1, folds: cross.folds, rows: summary.rows }
             }
             other => other,
         })
@@ -100,7 +100,7 @@ pub fn cross_validate(
     if points.iter().all(|point| point.folds.is_empty()) {
         return Err(TuneError::AllDiverged);
     }
-    Ok(Curve { measure, points, rows: survey.rows, features: survey.features })
+    Ok(Curve { measure, points, rows: summary.rows, features: summary.features })
 }
 
 /// Metrics and size of a model; nothing if its weights grew beyond all bounds.
@@ -199,7 +199,7 @@ mod tests {
     use crate::io::expand;
     use crate::recipe::Method;
     use crate::rng::splitmix64;
-    use crate::tune::{Axis, settings, survey};
+    use crate::tune::{Axis, settings, summarize};
 
     /// Rows whose label is the sign of feature 1 among ten features of noise, and the options to read them.
     fn data(rows: u64, folder: &tempfile::TempDir) -> FitOptions {
@@ -226,9 +226,9 @@ mod tests {
         let mut options = options.clone();
         options.read.threads = threads;
         let all = settings(&Recipe { passes: Some(2), ..Recipe::new(Method::Fobos) }, axes).unwrap();
-        let survey = survey(&options.sources, &options.read, None).unwrap();
+        let summary = summarize(&options.sources, &options.read, None).unwrap();
         let cross = CrossOptions { folds: 3, seed, measure: None };
-        cross_validate(&all, &survey, &options, &cross, &|_, _| ())
+        cross_validate(&all, &summary, &options, &cross, &|_, _| ())
     }
 
     #[test]
@@ -272,14 +272,14 @@ mod tests {
     fn complaints_say_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let options = data(2, &folder);
-        let told = curve(&options, &[], 1).unwrap_err().to_string();
-        assert_eq!(told, "the number of folds must lie between 2 and 2, got 3");
+        let message = curve(&options, &[], 1).unwrap_err().to_string();
+        assert_eq!(message, "the number of folds must lie between 2 and 2, got 3");
         let seed = (0..).find(|&seed| (0..6).all(|row| fold_of(row, 3, seed) != 1)).unwrap();
-        let told = dealt_by(seed, &data(6, &folder), &[], 1).unwrap_err().to_string();
-        assert_eq!(told, "fold 2 of 3 has no rows (6 rows in all): use fewer folds or another seed");
+        let message = dealt_by(seed, &data(6, &folder), &[], 1).unwrap_err().to_string();
+        assert_eq!(message, "fold 2 of 3 has no rows (6 rows in all): use fewer folds or another seed");
         let mut options = data(20, &folder);
         options.sources[0].path = None;
-        let told = can_be_read_again(&options.sources).unwrap_err().to_string();
-        assert!(told.contains("can be read only once"), "{told}");
+        let message = can_be_read_again(&options.sources).unwrap_err().to_string();
+        assert!(message.contains("can be read only once"), "{message}");
     }
 }

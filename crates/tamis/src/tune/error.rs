@@ -18,7 +18,7 @@ pub enum TuneError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
-    Judge(#[from] EvalError),
+    Eval(#[from] EvalError),
     #[error("{name}={value}: {reason}")]
     GridPoint { name: String, value: String, reason: String },
     #[error("{name}={value}: {reason}")]
@@ -29,18 +29,18 @@ pub enum TuneError {
     AxisTwice { name: String },
     #[error("{settings} settings are more than {most}; shorten the lists")]
     TooManySettings { settings: usize, most: usize },
-    #[error("{file} can be read only once, and is needed many times: save it to a file first")]
+    #[error("{file} can be read only once, but several passes are needed: save it to a file first")]
     ReadOnce { file: String },
     #[error("{what} must lie between {low} and {high}, got {found}")]
     Range { what: &'static str, low: f64, high: f64, found: f64 },
     #[error("fold {fold} of {folds} has no rows ({rows} rows in all): use fewer folds or another seed")]
     EmptyFold { fold: u32, folds: u32, rows: u64 },
-    #[error("run {run} has no rows {where_}: use another share or seed, or name a file to measure on")]
+    #[error("run {run} has no rows {where_}: use another share or seed, or name a file to evaluate on")]
     EmptyShare { run: u64, where_: &'static str },
-    #[error("{measure} cannot be measured here: {reason}")]
+    #[error("{measure} does not apply: {reason}")]
     NotMeasured { measure: &'static str, reason: &'static str },
-    #[error("labels look like classes in some folds and like numbers in others: say which with {}", names::TASK)]
+    #[error("labels look like classes in some folds and like numbers in others: set {}", names::TASK)]
     MixedTasks,
-    #[error("no setting could be learned: the weights of each grew beyond all bounds; lower the learning rate")]
+    #[error("no setting could be fitted: the weights of all of them diverged; lower the learning rate")]
     AllDiverged,
 }

@@ -66,12 +66,12 @@ fn of_method(recipe: &Recipe, features: u64) -> Vec<Axis> {
     }
 }
 
-/// p, p/2, p/4, … down to eight (to one, if there are few features), at most thirteen rungs.
+/// p, p/2, p/4, … down to eight (to one, if there are few features), at most thirteen sizes.
 fn sizes(features: u64) -> Vec<u64> {
     let lowest = if features > 64 { 8 } else { 1 };
-    let halves = std::iter::successors(Some(features.max(1)), |rung| Some(rung / 2));
-    let rungs: Vec<u64> = halves.take_while(|&rung| rung >= lowest).collect();
-    rungs[rungs.len().saturating_sub(13)..].to_vec()
+    let halves = std::iter::successors(Some(features.max(1)), |size| Some(size / 2));
+    let sizes: Vec<u64> = halves.take_while(|&size| size >= lowest).collect();
+    sizes[sizes.len().saturating_sub(13)..].to_vec()
 }
 
 #[cfg(test)]

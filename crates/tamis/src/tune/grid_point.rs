@@ -1,7 +1,7 @@
 //! Settings: a recipe with some of its fields changed, named by what was changed.
 //!
-//! A parameter is called as in the recipe (`l1`, `k`, `loss`, `scale` …) and its value is written as there. The tables of
-//! the recipe know the parameters and what they may hold, so a new one can be tuned at once.
+//! A parameter is called as in the recipe (`l1`, `k`, `loss`, `scale` …) and its value is written as there. The tables
+//! of the recipe know the parameters and what they may hold, so a new one can be tuned at once.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -174,28 +174,32 @@ mod tests {
 
     #[test]
     fn complaints_name_field_and_value() {
-        let told = |text: &str| {
+        let message = |text: &str| {
             let axis = match Axis::parse(text) {
                 Ok(axis) => axis,
                 Err(error) => return error.to_string(),
             };
             settings(&Recipe::new(Method::Ftrl), &[axis]).unwrap_err().to_string()
         };
-        assert_eq!(told("l1=1,x"), "l1=x: `l1` must be a number of at least 0, got \"x\"");
-        assert_eq!(told("l1=-1"), "l1 -1: `l1` must be a number of at least 0, got -1");
-        assert_eq!(told("l1"), "l1=: expected name=value,value,…");
-        assert_eq!(told("l1=1,,2"), "l1=1,,2: expected name=value,value,…");
-        assert_eq!(told("l3=1"), "l3=1: there is no parameter \"l3\"");
-        assert_eq!(told("gamma=1"), "gamma=1: ftrl has no parameter `gamma`; rda has");
-        assert!(told("loss=fun").starts_with("loss=fun: `loss` must be one of logistic, "), "{}", told("loss=fun"));
-        assert_eq!(told("k=0"), "k 0: `k` must be a whole number of at least 1, got 0");
+        assert_eq!(message("l1=1,x"), "l1=x: `l1` must be a number of at least 0, got \"x\"");
+        assert_eq!(message("l1=-1"), "l1 -1: `l1` must be a number of at least 0, got -1");
+        assert_eq!(message("l1"), "l1=: expected name=value,value,…");
+        assert_eq!(message("l1=1,,2"), "l1=1,,2: expected name=value,value,…");
+        assert_eq!(message("l3=1"), "l3=1: there is no parameter \"l3\"");
+        assert_eq!(message("gamma=1"), "gamma=1: ftrl has no parameter `gamma`; rda has");
+        assert!(
+            message("loss=fun").starts_with("loss=fun: `loss` must be one of logistic, "),
+            "{}",
+            message("loss=fun")
+        );
+        assert_eq!(message("k=0"), "k 0: `k` must be a whole number of at least 1, got 0");
     }
 
     #[test]
     fn too_much_is_refused_before_it_is_made() {
         let axis = |name: &str| Axis::new(name, 1..=1000);
-        let told = settings(&Recipe::new(Method::Rda), &[axis("l1"), axis("gamma"), axis("l2")]).unwrap_err();
-        assert_eq!(told.to_string(), "1000000000 settings are more than 10000; shorten the lists");
+        let message = settings(&Recipe::new(Method::Rda), &[axis("l1"), axis("gamma"), axis("l2")]).unwrap_err();
+        assert_eq!(message.to_string(), "1000000000 settings are more than 10000; shorten the lists");
         let twice = settings(&Recipe::default(), &[axis("l1"), axis("l1")]).unwrap_err().to_string();
         assert!(twice.contains("given twice"), "{twice}");
         let none = settings(&Recipe::default(), &[Axis::new("l1", [0.0; 0])]).unwrap_err().to_string();

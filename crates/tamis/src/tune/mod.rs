@@ -25,7 +25,7 @@ pub use grid_point::{Axis, GridPoint, overlay, settings};
 pub use parallel::{Watch, side_by_side};
 pub use repeated_fits::{RepeatOptions, Repeated, Run, Selected, Variation, repeat};
 pub use rule::{Rule, choose};
-pub use summary::{DataSummary, survey};
+pub use summary::{DataSummary, summarize};
 
 use serde::Serialize;
 

@@ -11,9 +11,9 @@
 //! | size | features used, by any class |
 //! | selected | for each feature, the share of runs that use it |
 //!
-//! In another order only the order changes: everything else that depends on the seed stays as it is. The stabilized learner
-//! visits rows in an order made of what they hold, so that the order they come in changes nothing (κ = 1); how much depends
-//! on its own dice is what `seed` tells.
+//! In another order only the order changes: everything else that depends on the seed stays as it is. The stabilized
+//! learner visits rows in an order made of what they hold, so that the order they come in changes nothing (κ = 1); how
+//! much depends on its own dice is what `seed` tells.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub struct RepeatOptions {
     pub columns: Option<u64>,
     /// What is measured; `None` is the error of classes or the RMSE of numbers.
     pub measure: Option<Measure>,
-    /// Other rows to measure on: files, and which of their rows.
+    /// Other rows to evaluate on: files, and which of their rows.
     pub validation: Option<(Vec<Source>, Vec<RowFilter>)>,
 }
 
@@ -105,18 +105,18 @@ pub(super) const HELD_OUT_OF: u32 = 5;
 /// Learns the recipe `runs` times on the data of `options`, side by side on its threads.
 pub fn repeat(
     recipe: &Recipe,
-    survey: &DataSummary,
+    summary: &DataSummary,
     options: &FitOptions,
     repeat: &RepeatOptions,
     watch: Watch<'_>,
 ) -> Result<Repeated, TuneError> {
-    check(repeat, survey)?;
+    check(repeat, summary)?;
     let threads = options.read.threads.max(1);
     let alone = alone(options, threads);
     let outcomes = side_by_side(repeat.runs as usize, threads, watch, |run| {
         one_run(recipe, &alone, repeat, run as u64).map_err(|error| match error {
-            TuneError::Judge(EvalError::NoRows) => {
-                TuneError::EmptyShare { run: run as u64 + 1, where_: "to measure on" }
+            TuneError::Eval(EvalError::NoRows) => {
+                TuneError::EmptyShare { run: run as u64 + 1, where_: "to evaluate on" }
             }
             TuneError::Train(TrainError::Read(ReadError::NoRows { .. })) => {
                 TuneError::EmptyShare { run: run as u64 + 1, where_: "to learn from" }
@@ -124,11 +124,11 @@ pub fn repeat(
             other => other,
         })
     })?;
-    let columns = repeat.columns.unwrap_or(survey.features);
-    summary(&outcomes, repeat.measure, columns)
+    let columns = repeat.columns.unwrap_or(summary.features);
+    compare(&outcomes, repeat.measure, columns)
 }
 
-fn check(repeat: &RepeatOptions, survey: &DataSummary) -> Result<(), TuneError> {
+fn check(repeat: &RepeatOptions, summary: &DataSummary) -> Result<(), TuneError> {
     let range = |what, low: f64, high: f64, found: f64| match (low..=high).contains(&found) {
         true => Ok(()),
         false => Err(TuneError::Range { what, low, high, found }),
@@ -137,8 +137,8 @@ fn check(repeat: &RepeatOptions, survey: &DataSummary) -> Result<(), TuneError> 
     if let Variation::Subsample(share) = repeat.by {
         range("the share of rows", 0.01, 0.99, share)?;
     }
-    let columns = repeat.columns.unwrap_or(survey.features) as f64;
-    range("the number of columns", survey.features as f64, u32::MAX as f64, columns)
+    let columns = repeat.columns.unwrap_or(summary.features) as f64;
+    range("the number of columns", summary.features as f64, u32::MAX as f64, columns)
 }
 
 fn one_run(
@@ -177,7 +177,7 @@ fn one_run(
     Ok((measures, model))
 }
 
-fn summary(outcomes: &[(Metrics, Model)], asked: Option<Measure>, columns: u64) -> Result<Repeated, TuneError> {
+fn compare(outcomes: &[(Metrics, Model)], asked: Option<Measure>, columns: u64) -> Result<Repeated, TuneError> {
     let measure = common_measure(asked, outcomes.iter().map(|(measures, _)| measures))?;
     let run = |(measures, model): &(Metrics, Model)| {
         Ok(Run { error: value_of(measure, measures)?, rows: measures.n, nonzeros: model.nonzeros() })
@@ -243,7 +243,7 @@ mod tests {
             (measured(1.0), model(&[("a", 2.0), ("b", -1.0), ("c", 1.0)])),
             (measured(2.0), model(&[("b", -3.0), ("c", 1.0), ("d", 9.0)])),
         ];
-        let found = summary(&outcomes, None, 10).unwrap();
+        let found = compare(&outcomes, None, 10).unwrap();
         assert!((found.kappa - 0.22 / 0.42).abs() < 1e-15, "the sets of eval::kappa's own test");
         assert_eq!((found.measure, found.error), (Measure::Rmse, (1.5, 0.5f64.sqrt())));
         assert_eq!(found.nonzeros, (3.0, 0.0));
@@ -264,10 +264,15 @@ mod tests {
     #[test]
     fn limits_are_told() {
         let options = |runs, by, columns| RepeatOptions { runs, by, seed: 0, columns, measure: None, validation: None };
-        let survey = DataSummary { rows: 100, features: 50, nonzeros: 0 };
-        let told = |options: RepeatOptions| check(&options, &survey).unwrap_err().to_string();
-        assert_eq!(told(options(1, Variation::Order, None)), "the number of runs must lie between 2 and 10000, got 1");
-        assert!(told(options(3, Variation::Subsample(1.0), None)).contains("between 0.01 and 0.99, got 1"));
-        assert!(told(options(3, Variation::Order, Some(49))).contains("the number of columns must lie between 50 and"));
+        let summary = DataSummary { rows: 100, features: 50, nonzeros: 0 };
+        let message = |options: RepeatOptions| check(&options, &summary).unwrap_err().to_string();
+        assert_eq!(
+            message(options(1, Variation::Order, None)),
+            "the number of runs must lie between 2 and 10000, got 1"
+        );
+        assert!(message(options(3, Variation::Subsample(1.0), None)).contains("between 0.01 and 0.99, got 1"));
+        assert!(
+            message(options(3, Variation::Order, Some(49))).contains("the number of columns must lie between 50 and")
+        );
     }
 }

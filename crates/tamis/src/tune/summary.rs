@@ -16,8 +16,9 @@ pub struct DataSummary {
     pub nonzeros: u64,
 }
 
-/// Looks at all rows that `read` hands on; data that can be read only once are refused before. Memory follows the number of features, or of buckets they are hashed to.
-pub fn survey(sources: &[Source], read: &ReadOptions, hash_bits: Option<u32>) -> Result<DataSummary, TuneError> {
+/// Looks at all rows that `read` hands on; data that can be read only once are refused before. Memory follows the
+/// number of features, or of buckets they are hashed to.
+pub fn summarize(sources: &[Source], read: &ReadOptions, hash_bits: Option<u32>) -> Result<DataSummary, TuneError> {
     can_be_read_again(sources)?;
     let mut stream = RowStream::open(sources.to_vec(), read.clone());
     let mut vocabulary = Vocabulary::new(hash_bits);

@@ -1,9 +1,11 @@
-//! The table of held-out losses: a finalist at a size, its weights refined more or less far (`sampled_model.rs`).
+//! The table of candidates: each finalist at each size, with its held-out losses for each strength of refinement.
 //!
-//! Each size is sampled twice, and a sample is fitted with few entries: the difference to a full fit is smaller than that
-//! between samples. Models of more than 2¹⁴ features are evaluated as sampled, with more samples (`sampled_loss.rs`).
+//! Each size is sampled twice, and the sampled model is fitted with few entries: the difference to a full fit is
+//! smaller than that between samples (`sampled_model.rs`). Models of more than 2¹⁴ features are evaluated without
+//! refinement, with more samples (`sampled_loss.rs`).
 //!
-//! Cost: one pass over the rows, then a path of fits for each sample, in parallel. Memory: 2²² entries and the samples.
+//! Cost: one pass over the rows, then a sequence of fits for each sample, in parallel. Memory: 2²² entries and the
+//! samples.
 
 use rayon::prelude::*;
 
@@ -20,11 +22,11 @@ use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
 
 /// The smallest size that is tried.
 const SMALLEST: usize = 8;
-/// Samples of a size whose weights are fitted, and features of such a model at most.
+/// Samples of a size whose weights are fitted, and the largest number of features of such a model.
 const FITTED_SAMPLES: u64 = 2;
 const MAX_FITTED: f64 = (1u64 << 14) as f64;
 
-/// A finalist at a size (all of its features, or some of them), its weights refined so far.
+/// A finalist at a size (`None` for all features) with a strength of refinement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Candidate {
     pub(super) finalist: usize,
@@ -49,7 +51,7 @@ struct EntryLosses {
 
 /// Held-out losses of each finalist at each size, for each τ.
 pub(super) struct CandidateTable {
-    /// Whether the size is given.
+    /// Whether a size is given.
     pub(super) is_given: bool,
     sizes: Vec<Option<usize>>,
     refinements: Vec<f64>,
@@ -70,8 +72,8 @@ impl CandidateTable {
         CandidateTable { is_given, sizes, refinements, losses, weights: Vec::new(), entries: Vec::new() }
     }
 
-    /// Adds the held-out losses of a finalist at each size, or the sampled models that are to be fitted for them. `loss` is
-    /// its progressive loss.
+    /// Adds the held-out losses of a finalist at each size, or the sampled models that are to be fitted for them.
+    /// `loss` is its progressive loss.
     pub(super) fn score(
         &mut self,
         data: &TrainingData,
@@ -132,7 +134,7 @@ impl CandidateTable {
         Ok(())
     }
 
-    /// Adds the mean losses over samples of one finalist and size.
+    /// Adds the mean losses over the samples of one finalist and size.
     fn add_mean(&mut self, same: &[EntryLosses]) {
         for (at, to) in self.losses[same[0].finalist][same[0].size].iter_mut().enumerate() {
             let mean = |row: usize| same.iter().map(|one| one.losses[at][row]).sum::<f64>() / same.len() as f64;
@@ -145,7 +147,7 @@ impl CandidateTable {
         let mut candidates = Vec::new();
         for (finalist, losses) in self.losses.iter().enumerate() {
             for (losses, &size) in losses.iter().zip(&self.sizes) {
-                // A model that was too large to be fitted in a fold is evaluated as sampled only.
+                // A model that was too large to be fitted in a fold is evaluated without refinement only.
                 let is_complete = |losses: &[f64]| !losses.is_empty() && losses.len() == self.weights.len();
                 let tried = self.refinements.iter().zip(losses).filter(|(_, losses)| is_complete(losses));
                 candidates.extend(tried.map(|(&refinement, losses)| {
@@ -158,13 +160,13 @@ impl CandidateTable {
     }
 }
 
-/// Sizes below the number of features, each twice the one before; then all.
+/// The sizes below the number of features, each twice the one before; then all features.
 fn doubling_sizes(features: usize) -> Vec<Option<usize>> {
     let doubled = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2));
     doubled.take_while(|&size| size < features).map(Some).chain([None]).collect()
 }
 
-/// The candidate of least loss, or, where the size is open, the smallest within one standard error of it.
+/// The candidate of least loss or, if no size is given, the smallest within one standard error of it.
 pub(super) fn choose(candidates: &[Candidate], is_given: bool) -> Option<Candidate> {
     let size = |candidate: &Candidate| candidate.size.unwrap_or(usize::MAX) as f64;
     let scored: Vec<(Estimate, f64)> = candidates.iter().map(|one| (one.loss, size(one))).collect();
@@ -193,18 +195,18 @@ mod tests {
             candidate(0, None, 0.44, 0.0),
             candidate(1, Some(8), 0.90, 0.0),
             candidate(1, Some(16), 0.44, 0.0),
-            candidate(1, None, 0.40, 0.055), // up to 0.455 will do
+            candidate(1, None, 0.40, 0.055), // the limit is 0.455
         ];
-        assert_eq!(choose(&candidates, false), Some(candidates[4]), "of two at 16 the better");
-        assert_eq!(choose(&candidates[..5], false), Some(candidates[4]), "equal losses: the smaller");
+        assert_eq!(choose(&candidates, false), Some(candidates[4]), "the better one of size 16");
+        assert_eq!(choose(&candidates[..5], false), Some(candidates[4]), "the smaller one if losses are equal");
         let sharper = candidate(1, None, 0.40, 0.01);
         assert_eq!(choose(&[&candidates[..5], &[sharper]].concat(), false), Some(sharper));
     }
 
     #[test]
-    fn with_a_size_given_the_least_loss_wins() {
+    fn with_a_given_size_the_least_loss_wins() {
         let candidates = [candidate(0, None, 0.5, 0.1), candidate(1, None, 0.49, 0.1), candidate(2, None, 0.49, 0.1)];
-        assert_eq!(choose(&candidates, true), Some(candidates[1]), "of equals the first");
+        assert_eq!(choose(&candidates, true), Some(candidates[1]), "the first one of ties");
         assert_eq!(choose(&[], true), None);
     }
 }

@@ -1,4 +1,4 @@
-//! `two-stage`, its first stage: gradient descent in epochs, inside an ℓ₁ ball and an ℓ₂ ball that tightens.
+//! The first stage of `two-stage`: SGD in epochs, inside an ℓ₁ ball and a shrinking ℓ₂ ball.
 //!
 //! Source: Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
 //! 2017), Algorithm 1; the second stage is `sampling.rs`.
@@ -14,17 +14,30 @@
 //! | T₁ | `length` | from ‖x‖² and the number of rows | Theorem 1, see `hyperparams.rs` |
 //! | η₁ | `rate` | from ‖x‖² and T₁ | Theorem 1, see `hyperparams.rs` |
 //! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
-//! | E x_j² | `square` of a cell | gathered on the scheme | Theorem 3 |
+//! | E x_j² | `square` of a cell | accumulated over the rows | Theorem 3 |
 //!
-//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as if
-//! they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly (E33); in
-//! the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss has twice the
-//! paper's slope (E52). The intercept is averaged with the weights and outside both balls.
+<<<<<<< HEAD
+//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as
+//! if they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly
+//! (E33); in the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss
+//! has twice the paper's slope (E52). The intercept is averaged with the weights and outside both balls.
 //!
 //! Cost: O(non-zeros) a step, amortised, for any number of features (E31). All weights share one threshold
-//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that leaves the
-//! ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is not reached.
-//! Memory: 32 bytes a feature seen, some 40 a non-zero.
+//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that
+//! leaves the ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is
+//! not reached. Memory: 32 bytes a feature seen, some 40 a non-zero.
+=======
+//! Departures: at the end of an epoch the weights are those of the paper; within an epoch, the remaining steps count as
+//! if they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so that an epoch that is cut short uses all rows and nothing
+//! jumps (E33). The first epoch has no mean before it: its weights are the plain mean. Any loss can be used. Our
+//! squared loss has twice the paper's slope (E52). The intercept is averaged with the weights and lies outside both
+//! balls.
+//!
+//! Cost: O(non-zeros) for each step, amortised, for any number of features (E31). All weights share one threshold
+//! ([`L1BallVector`]), so that ‖w‖₁, ‖w − c‖₂ and the sums of all untouched weights follow from a few numbers. A step
+//! that leaves the ℓ₂ ball costs O(features): ρ_k is much larger than a typical step, and with small weights on many
+//! features it is not reached. Memory: 32 bytes for each known feature, some 40 for each non-zero weight.
+>>>>>>> wordsa
 
 use super::params::params_of;
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
@@ -33,18 +46,18 @@ use crate::loss::{AnyLoss, Loss};
 use crate::prox::{Keyed, L1BallVector, Projection, project_l1_l2};
 use crate::recipe::Recipe;
 
-/// Steps of an epoch after which keys are written anew: Θ stays small and keeps its digits.
+/// Steps of an epoch after which the keys are recomputed: Θ stays small and keeps its precision.
 const LIFE: u64 = 1 << 16;
 
-/// What is kept of a feature.
+/// The state of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
 struct Cell {
     /// The weight, as [`L1BallVector`] keeps it.
     key: f64,
-    /// Where the epoch began (c).
+    /// c: the weight at the start of the epoch.
     centre: f64,
-    /// Σ w over the epoch's steps, less what the key makes of it: see [`EpochSgd::path`].
+    /// Σ w over the steps of the epoch, minus the part that follows from the key: see [`EpochSgd::path`].
     sum: f64,
     /// Σ x², weighted, over all rows.
     square: f64,
@@ -69,7 +82,7 @@ impl Keyed for Cell {
     }
 }
 
-/// Descent in epochs.
+/// SGD in epochs.
 #[derive(Clone, Debug)]
 pub struct EpochSgd {
     loss: AnyLoss,
@@ -79,7 +92,7 @@ pub struct EpochSgd {
     rate: f64,
     reach: f64,
     length: u64,
-    /// EpochSgd behind, and steps of this one.
+    /// Finished epochs, and steps of this one.
     done: u64,
     steps: u64,
     weights: L1BallVector<Cell>,
@@ -97,7 +110,7 @@ pub struct EpochSgd {
 }
 
 impl EpochSgd {
-    /// A learner that knows nothing yet: B, η₁, T₁, and whether there is an intercept.
+    /// A learner in its initial state: B, η₁, T₁, and whether there is an intercept.
     pub fn new(loss: AnyLoss, radius: f64, rate: f64, length: u64, intercept: bool) -> Self {
         EpochSgd {
             loss,
@@ -119,19 +132,19 @@ impl EpochSgd {
         }
     }
 
-    /// The learner of a recipe whose parameters are all known.
+    /// The learner of a recipe whose parameters are all set.
     pub fn for_recipe(recipe: &Recipe, loss: AnyLoss) -> Self {
         let params = params_of(recipe);
         let length = params.first_epoch_steps.unwrap_or(0);
         EpochSgd::new(loss, params.radius(), params.learning_rate(), length, recipe.intercept)
     }
 
-    /// Whole epochs learned.
+    /// The number of finished epochs.
     pub fn epochs(&self) -> u64 {
         self.done
     }
 
-    /// The length of the epoch under scheme (T_k).
+    /// The length of the current epoch (T_k).
     pub fn epoch_length(&self) -> u64 {
         self.length
     }
@@ -142,8 +155,13 @@ impl EpochSgd {
         if self.mass > 0.0 { square / self.mass } else { 0.0 }
     }
 
-    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for the
-    /// steps before it was written, so that a weight at rest needs no attention.
+<<<<<<< HEAD
+    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for
+    /// the steps before it was written, so that a weight at rest needs no attention.
+=======
+    /// The contribution of a key to Σ w over the steps of the epoch, as if it had been set before the first step. The
+    /// `sum` of a cell corrects for the steps before it was set, so that an untouched weight needs no update.
+>>>>>>> wordsa
     #[inline]
     fn path(&self, key: f64) -> f64 {
         if key == 0.0 { 0.0 } else { key.signum() * (key.abs() * self.steps as f64 - self.offsets) }
@@ -171,26 +189,26 @@ impl EpochSgd {
         for (id, value) in row.iter() {
             if let Some(cell) = self.weights.cells.get(id as usize) {
                 model += self.blend(cell, shares) * value;
-                iterate += self.weights.lowered(cell.key) * value;
+                iterate += self.weights.weight_of_key(cell.key) * value;
             }
         }
         (model, iterate)
     }
 
-    /// Sets a weight, and with it all sums it is in.
+    /// Sets a weight, and updates all sums that contain it.
     #[inline]
     fn put(&mut self, id: FeatureId, weight: f64) {
         let Cell { key: old_key, centre, .. } = self.weights.cells[id as usize];
         self.weights.put(id, weight);
         let new_key = self.weights.cells[id as usize].key;
-        let (old, new) = (self.weights.lowered(old_key), self.weights.lowered(new_key));
+        let (old, new) = (self.weights.weight_of_key(old_key), self.weights.weight_of_key(new_key));
         let path = self.path(old_key) - self.path(new_key);
         self.weights.cells[id as usize].sum += path;
         self.distance += (new - old) * (new + old - 2.0 * centre);
         self.overlap += (sign(new) - sign(old)) * centre;
     }
 
-    /// w_t − η_k g x, brought back into both balls.
+    /// w_t − η_k g x, projected on both balls.
     fn descend(&mut self, row: Row<'_>, slope: f64) {
         let step = self.rate * slope;
         for (id, value) in row.iter() {
@@ -209,12 +227,12 @@ impl EpochSgd {
         }
     }
 
-    /// ‖w − c‖₂² and the overlap as they will be when weights are lowered.
+    /// ‖w − c‖₂² and the overlap after a projection on the ℓ₁ ball.
     fn after(&self, plan: Projection) -> (f64, f64) {
         let (mut distance, mut overlap) = (self.distance, self.overlap);
         for &id in self.weights.leaving() {
             let cell = &self.weights.cells[id as usize];
-            let weight = self.weights.lowered(cell.key);
+            let weight = self.weights.weight_of_key(cell.key);
             distance -= weight * (weight - 2.0 * cell.centre);
             overlap -= sign(weight) * cell.centre;
         }
@@ -223,7 +241,7 @@ impl EpochSgd {
         (distance, overlap)
     }
 
-    /// Lowers all weights: the projection on the ℓ₁ ball alone.
+    /// Projects on the ℓ₁ ball alone.
     fn lower(&mut self, plan: Projection, sums: (f64, f64)) {
         for at in 0..self.weights.leaving().len() {
             let id = self.weights.leaving()[at] as usize;
@@ -233,17 +251,17 @@ impl EpochSgd {
         self.weights.commit(plan);
     }
 
-    /// The projection on both balls, over all features.
+    /// Projects on both balls, over all features.
     fn project(&mut self) {
         self.weights.cancel();
         let (mut weights, centre): (Vec<f64>, Vec<f64>) =
-            self.weights.cells.iter().map(|cell| (self.weights.lowered(cell.key), cell.centre)).unzip();
+            self.weights.cells.iter().map(|cell| (self.weights.weight_of_key(cell.key), cell.centre)).unzip();
         project_l1_l2(&mut weights, &centre, self.radius, self.reach);
         let mut projected = weights.into_iter();
-        self.rewrite(|_| projected.next().expect("a weight a cell"));
+        self.rewrite(|_| projected.next().expect("a weight for each cell"));
     }
 
-    /// Writes all weights anew, with Θ = 0 and fresh sums.
+    /// Sets all weights again, with Θ = 0 and recomputed sums.
     fn rewrite(&mut self, mut weight: impl FnMut(f64) -> f64) {
         let (steps, offsets) = (self.steps as f64, self.offsets);
         let (mut distance, mut overlap) = (0.0, 0.0);
@@ -258,7 +276,7 @@ impl EpochSgd {
         (self.offsets, self.distance, self.overlap) = (0.0, distance, overlap);
     }
 
-    /// The epoch is over: its mean is where the next begins.
+    /// Ends the epoch: the next one starts at its mean.
     fn turn(&mut self) {
         let (steps, offsets) = (self.steps as f64, self.offsets);
         let mut overlap = 0.0;
@@ -294,7 +312,7 @@ impl Learner for EpochSgd {
         if let Some(&largest) = row.ids.iter().max() {
             self.weights.grow(largest);
         }
-        let (told, margin) = self.margins(row);
+        let (model_margin, margin) = self.margins(row);
         let slope = self.loss.slope(margin, example.target) * example.weight;
         self.steps += 1;
         self.offsets += self.weights.offset();
@@ -311,7 +329,7 @@ impl Learner for EpochSgd {
         } else if self.steps.is_multiple_of(LIFE) {
             self.rewrite(|weight| weight);
         }
-        Step { margin: told, loss: self.loss.value(told, example.target) * example.weight }
+        Step { margin: model_margin, loss: self.loss.value(model_margin, example.target) * example.weight }
     }
 
     fn fetch(&self, ids: &[FeatureId]) {
@@ -402,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outer_ball_by_hand() {
+    fn the_l1_ball_by_hand() {
         let mut learner = epochs(2.0, 0.5, 4);
         learn(&mut learner, &[3.0, -2.0, 0.4], 1.0); // (3, −2, 0.4) is lowered by 1.5
         learn(&mut learner, &[1.0, 1.0, 0.0], 1.0); // no error
@@ -411,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inner_ball_by_hand() {
+    fn the_l2_ball_by_hand() {
         let mut learner = epochs(4.0, 0.25, 1);
         learn(&mut learner, &[0.0, 0.0], 1.0);
         // epoch 2 begins at 0 with η = 0.125 and ρ = 4/√2: the step (−3, −4) has length 5

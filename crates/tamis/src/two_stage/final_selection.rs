@@ -1,18 +1,22 @@
-//! The last trial: what was chosen on subset steps is learned with all of them, from most of the rows, and judged by the rest.
+//! The final selection: the finalists of the halving learn most of the rows at full length and are compared on the
+//! rest.
 //!
-//! A short trial misjudges: weights of a short run are less concentrated than those of the whole one, and drawing them costs
-//! more. So the best of the trials meets choices that are known to draw well, each learned, drawn and refined as it will be
-//! (`court.rs`, `sampled.rs`); the loss of these models decides, also on how far to refine.
+//! A short trial is biased: the weights of a short run are less concentrated than those of a full one, so that sampling
+//! them costs more. The best of the halving is therefore compared with parameters that are known to sample well. Each
+//! finalist is learned, sampled and refined as the final model will be (`candidates.rs`, `sampled_model.rs`), and the
+//! held-out loss of these models decides, also on the strength of refinement.
 //!
-//! Where no size is asked for, each is drawn at 8, 16, 32, … features and with all. **The smallest size is taken whose loss
-//! is at most one standard error above the least of all**: that of the least loss, over the rows that judge. √2 of them, as
-//! for the stabilized learner, gave up a twentieth of the RMSE where the errors of a subset rows are most of the loss.
+//! If no size is given, each finalist is sampled at 8, 16, 32, … features and with all. **The smallest size is chosen
+//! whose loss is at most one standard error above the least loss of all** (the one-standard-error rule,
+//! [`crate::select`]). With √2 standard errors, as for the stabilized learner, the RMSE was a twentieth larger where a
+//! few rows dominate the loss.
 //!
-//! Rows are holdout by what is in them, so that equal rows are on one side, whatever the order: one of four, but no more than
-//! there is room for. Below 2048 rows each is a judge once, in one of four turns.
+//! The hash of a row's content decides whether it is held out, so that equal rows are on the same side, whatever their
+//! order: one of four rows, within the limits below. With fewer than 2048 rows, each row is held out once, in one of
+//! four folds.
 //!
-//! Cost: ¾ of the training for each finalist (of fewer than 2048 rows four times that), and the fits; one learner at a time.
-//! Memory: that of the training, of the holdout, and of the entries to fit to.
+//! Cost: ¾ of the training for each finalist (four times that with fewer than 2048 rows), and the fits; one learner at
+//! a time. Memory: that of the training, of the held-out rows, and of the entries to fit.
 
 use std::ops::Range;
 
@@ -25,24 +29,24 @@ use crate::online::{CHUNK_ROWS, OneVsRest};
 use crate::recipe::Recipe;
 use crate::trainer::{BufferedRows, ProgressiveValidation, Session, TrainError};
 
-/// The share of rows that are held out, and their number and entries at most.
+/// The share of rows that are held out, and the largest number of such rows and of their entries.
 const HOLDOUT_SHARE: f64 = 0.25;
 const MAX_HOLDOUT_ROWS: f64 = 8192.0;
 const MAX_HOLDOUT_ENTRIES: f64 = (1u64 << 21) as f64;
-/// Fewer rows than this are held out in turn (cross-validation).
+/// With fewer rows than this, each row is held out once (cross-validation).
 const FEW_ROWS: u64 = 2048;
 const FOLDS: usize = 4;
 
-/// What is selected: the parameters to learn all rows with, the number of features where that was open, and how far their
-/// weights are refined (τ).
+/// The result: the parameters to learn all rows with, the number of features if it was not given, and the strength of
+/// refinement (τ).
 pub(super) struct Selected {
     pub(super) params: HyperParams,
     pub(super) size: Option<Size>,
     pub(super) refinement: f64,
 }
 
-/// Learns and evaluates the finalists. `recipe` gives the recipe of one, for a share of the rows. `None` if no rows are held
-/// out.
+/// Learns and evaluates the finalists. `recipe` returns the recipe of one, for a share of the rows. `None` if no rows
+/// are held out.
 pub(super) fn select_candidate(
     session: &Session<'_>,
     rows: &mut BufferedRows,
@@ -60,8 +64,8 @@ pub(super) fn select_candidate(
         for (number, &finalist) in finalists.iter().enumerate() {
             let recipe = recipe(finalist, 1.0 - share);
             let keep = (number == 0).then_some(&mut holdout);
-            let (learners, seen) = learn(session, rows, &recipe, &range, keep)?;
-            table.score(session.data, number, learners.learners(), seen.mean_loss(), &holdout);
+            let (learners, progressive) = learn(session, rows, &recipe, &range, keep)?;
+            table.score(session.data, number, learners.learners(), progressive.mean_loss(), &holdout);
         }
         table.end_fold(session, rows, &holdout, |row, label| range.contains(&unit_hash(row, label)))?;
     }
@@ -72,7 +76,7 @@ pub(super) fn select_candidate(
     Ok(Some(Selected { params: finalists[finalist], size, refinement }))
 }
 
-/// Learners of all rows but those held out, which are kept if `holdout` asks for them.
+/// Learners of all rows that are not held out; the held-out rows are kept if `holdout` is given.
 fn learn(
     session: &Session<'_>,
     rows: &mut BufferedRows,
@@ -83,7 +87,7 @@ fn learn(
     let (data, scaler) = (&*session.data, session.data.scaler());
     let start = EpochSgd::for_recipe(recipe, data.targets.loss_fn);
     let mut learners = OneVsRest::new(start, data.targets.outputs(), session.threads);
-    let (mut seen, mut batch) = (ProgressiveValidation::default(), Batch::new());
+    let (mut progressive, mut batch) = (ProgressiveValidation::default(), Batch::new());
     for pass in 0..u64::from(data.passes) {
         for chunk in rows.store.chunks(pass) {
             let chunk = chunk?;
@@ -96,7 +100,7 @@ fn learn(
                 }
                 scaler.push(example, &mut batch);
                 if batch.len() == CHUNK_ROWS {
-                    learners.learn(&batch, &data.targets, &mut seen);
+                    learners.learn(&batch, &data.targets, &mut progressive);
                     batch.clear();
                     if session.options.is_stopped() {
                         return Err(TrainError::Interrupted { rows: 0, saved: None });
@@ -105,6 +109,6 @@ fn learn(
             }
         }
     }
-    learners.learn(&batch, &data.targets, &mut seen);
-    Ok((learners, seen))
+    learners.learn(&batch, &data.targets, &mut progressive);
+    Ok((learners, progressive))
 }

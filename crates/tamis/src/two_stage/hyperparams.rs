@@ -1,25 +1,25 @@
-//! The numbers of `two-stage` that nobody set, from the rows read first.
+//! The parameters of `two-stage` that are not given, from the first rows.
 //!
 //! Source: Li et al. 2017, Theorem 1, Lemma 2 and section 5.
 //!
-//! | number | default | from |
+//! | parameter | default | from |
 //! |---|---|---|
 //! | B, `radius` | m·B₀; B₀ the largest \|y\|, in standard deviations, or 16 for classes | section 5, m by trial |
-//! | T₁, `first-epoch-steps` | (8R + 64R√(2 ln(1/δ̃)))², if so many leave room for three epochs; else T/7 | Theorem 1, c = 1 |
+//! | T₁, `first-epoch-steps` | (8R + 64R√(2 ln(1/δ̃)))², if this leaves room for three epochs; else T/7 | Theorem 1, c = 1 |
 //! | η₁, `learning-rate` | m'·B₀/(G√T₁) | Lemma 2, least for ‖w₁ − w*‖ ≤ B₀; m' by trial |
-//! | τ, `refine` | the best of 0, 10⁻², …, 10² | ours, by the last trial: see `sampled.rs` |
+//! | τ, `refine` | the best of 0, 10⁻², …, 10² | ours, by the final selection: see `sampled_model.rs` |
 //!
-//! R² is the largest ‖x‖² of the rows surveyed, the intercept's 1 included, and G the largest slope inside the ball times R:
-//! for the squared loss 4B₀R (the paper's loss has half the slope: 2B₀R), so that η₁ is that of Theorem 1 where m' = 1. The
-//! theorem's T₁ is far more than most data have; T₁ = T/7 makes three whole epochs of T rows. More and shorter ones forget
-//! too soon. Where T is not known, T₁ is a third of the rows surveyed.
+//! R² is the largest ‖x‖² of the surveyed rows, with 1 for the intercept, and G is R times the largest slope inside the
+//! ball: for the squared loss 4B₀R (the paper's loss has half the slope: 2B₀R), so that η₁ is that of Theorem 1 for m'
+//! = 1. The theorem's T₁ is far more than most data have; T₁ = T/7 gives three whole epochs of T rows. More and shorter
+//! epochs forget too soon. If T is not known, T₁ is a third of the number of surveyed rows.
 //!
-//! The theorem is for the worst case, and the paper tunes. So does this: for each m in 1, 4, 16, 64 and each m' in 1, 4, 16,
-//! 64, 256 a learner is tried (`trial.rs`). The best of them meets, learned at full length and drawn (`duel.rs`), a careful
-//! choice that draws well: of B up to 16B₀, or 4B₀ for classes, rates up to those of m' = 64 and five epochs, that of the
-//! best whole model. Where no size is given it meets itself with a quarter of its radius, too. What the user gives is not
-//! tried, and with radius, rate and refine given there is no trial at all. Cost: see the files; all together three to four
-//! times the training, and the fits.
+//! The theorem is for the worst case, and the paper tunes these parameters. So does this: for each m in 1, 4, 16, 64
+//! and each m' in 1, 4, 16, 64, 256 a learner is tried (`halving.rs`). The best of them is compared, at full length and
+//! sampled (`final_selection.rs`), with a careful choice that samples well: among B up to 16B₀ (4B₀ for classes), rates
+//! up to those of m' = 64 and five epochs, the one with the best dense model. If no size is given, it is also compared
+//! with itself at a quarter of its radius. Parameters that the user sets are not searched, and with radius, rate and
+//! refine set there are no trials at all. Cost: see the files; three to four times the training in all, and the fits.
 
 use std::collections::BTreeMap;
 
@@ -36,22 +36,22 @@ use crate::param::names;
 use crate::recipe::Recipe;
 use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
 
-/// The chance of 5 % that Theorem 1's epochs share (δ̃ is an epoch's part).
+/// The probability of 5 % that the epochs of Theorem 1 share (δ̃ is the part of one epoch).
 const CHANCE: f64 = 0.05;
-/// m, m', B₀ for classes, and whole epochs there should be room for.
+/// m, m', B₀ for classes, and the number of whole epochs that the training should have room for.
 const RADII: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
 const RATES: [f64; 5] = [1.0, 4.0, 16.0, 64.0, 256.0];
 const CLASS_RADIUS: f64 = 16.0;
 const EPOCHS: f64 = 3.0;
-/// The same of careful choices, where the slope is that inside the ball of radius B, and η₁ for ‖w₁ − w*‖ ≤ B.
+/// The same for careful choices, where the slope is that inside the ball of radius B, and η₁ is for ‖w₁ − w*‖ ≤ B.
 const CAREFUL_RADII: [f64; 3] = [1.0, 4.0, 16.0];
 const CAREFUL_RATES: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
 const CAREFUL_CLASS_RADIUS: f64 = 4.0;
 const CAREFUL_EPOCHS: f64 = 5.0;
-/// A smaller radius for those who want subset features: that of the best, divided by this.
+/// A smaller radius for few features: that of the best, divided by this.
 const TIGHTER: f64 = 4.0;
 
-/// With fewer rows, nothing can be held out.
+/// With fewer rows, none can be held out.
 const MIN_ROWS: f64 = 8.0;
 
 /// Statistics of the buffered rows.
@@ -126,7 +126,7 @@ fn survey(data: &TrainingData, rows: &mut BufferedRows) -> Result<Survey, TrainE
 }
 
 /// The candidates that are learned at full length: a careful choice, the best of the halving, and that with a smaller
-/// radius. One alone where nothing is open.
+/// radius. A single one if all parameters are given.
 fn finalists(session: &Session<'_>, survey: &mut Survey) -> Result<Vec<HyperParams>, TrainError> {
     let data = &*session.data;
     let given = params_of(&data.recipe);
@@ -180,7 +180,7 @@ fn with_params(recipe: &Recipe, survey: &Survey, params: HyperParams, share: f64
     let mut found = params_of(recipe).clone();
     let length = match found.first_epoch_steps {
         None => first_epoch(survey.max_squared_norm, params.epochs, steps, survey.rows * share),
-        // As many epochs as the whole training has.
+        // As many epochs as the training on all rows has.
         Some(given) => (given as f64 * share).floor().max(1.0),
     };
     found.radius.get_or_insert(params.radius);

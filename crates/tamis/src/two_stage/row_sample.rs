@@ -6,10 +6,10 @@ use crate::data::{Batch, Example, FeatureId, RowScaler, scaled};
 const MOST_ROWS: usize = 1 << 14;
 const MOST_ENTRIES: usize = 1 << 22;
 
-/// Rows spread over all that were offered.
+/// A sample of rows, spread over all rows that were offered.
 pub(super) struct RowSample {
     rows: Batch,
-    /// So many rows and entries at most.
+    /// The largest number of rows and of entries.
     most: (usize, usize),
     offered: u64,
     /// Every 2ˢ-th row is taken.
@@ -23,17 +23,17 @@ impl Default for RowSample {
 }
 
 impl RowSample {
-    /// Of so many rows and entries at most.
+    /// An empty sample with limits on its rows and entries.
     pub(super) fn of(rows: usize, entries: usize) -> Self {
         RowSample { rows: Batch::new(), most: (rows, entries), offered: 0, sparser: 0 }
     }
 
-    /// The rows as they were taken.
+    /// The sampled rows.
     pub(super) fn into_rows(self) -> Batch {
         self.rows
     }
 
-    /// Takes the row, its values mapped, or lets it pass.
+    /// Takes the row with its values mapped, or skips it.
     pub(super) fn offer(&mut self, example: Example<'_>, map: impl Fn(FeatureId, f64) -> f64) {
         if self.offered.trailing_zeros() >= self.sparser {
             self.rows.push_mapped(example, map);
@@ -48,13 +48,14 @@ impl RowSample {
         }
     }
 
-    /// Takes the scaled row, or lets it pass.
+    /// Takes the scaled row, or skips it.
     pub(super) fn offer_scaled(&mut self, example: Example<'_>, scaler: &RowScaler<'_>) {
         let factor = scaler.rows.factor(example.row.len());
         self.offer(example, |id, value| scaled(value, factor, scaler.columns.divisor(id)));
     }
 
-    /// The rows, their features renumbered in the same order: a learner needs no room for those that do not occur.
+    /// The rows, with their features renumbered in the same order: a learner needs no memory for features that do not
+    /// occur.
     pub(super) fn renumbered(self) -> Batch {
         let parts = self.rows.parts();
         let span = parts.ids.iter().max().map_or(0, |&largest| largest as usize + 1);
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn features_of_a_sample_are_numbered_anew_in_their_order() {
+    fn features_of_a_sample_are_renumbered_in_order() {
         let mut sample = RowSample::default();
         offer(&mut sample, &[7, 900_000], 0.0);
         offer(&mut sample, &[3, 7], 0.0);

@@ -1,9 +1,9 @@
-//! What a learned model is worth once its features are drawn, on rows it has not learned.
+//! The held-out loss of a learned model after its features are sampled.
 //!
-//! Source: Li et al. 2017, section 5: the paper draws a hundred times and shows the mean (E56). One drawing of
-//! subset features says little of the weights it was drawn from; a handful say enough.
+//! Source: Li et al. 2017, section 5: the paper samples a hundred times and reports the mean (E56). A single sample of
+//! few features says little about the weights it comes from; a handful are enough.
 //!
-//! Cost: O(entries of the holdout) for every four drawings. Memory: 4 bytes a feature, and 36 for each that was drawn.
+//! Cost: O(entries of the held-out rows) for four samples. Memory: 4 bytes a feature, and 36 for each sampled one.
 
 use super::epoch_sgd::EpochSgd;
 use super::sampling::{FeatureSampler, SampledFeature, Size};
@@ -13,15 +13,15 @@ use crate::loss::Loss;
 use crate::rng::{RngStream, generator};
 use crate::select::Estimate;
 
-/// Drawings at most, and at least: the fewer features, the more one drawing differs from the next.
-const MOST_DRAWINGS: u64 = 8;
-const LEAST_DRAWINGS: u64 = 2;
-/// Features of all drawings together, above which there are fewer of these.
+/// Samples at most, and at least: with fewer features, samples differ more.
+const MAX_SAMPLES: u64 = 8;
+const MIN_SAMPLES: u64 = 2;
+/// The total number of features of all samples above which fewer samples are taken.
 const ENOUGH_FEATURES: u64 = 1 << 13;
-/// Drawings worked on together.
+/// Samples that are evaluated together.
 const LANES: usize = 4;
 
-/// The loss of every row, in its mean over drawings of this size and over learners.
+/// The loss of each row, the mean over samples of this size and over learners.
 pub(super) fn sampled_losses(
     learners: &[EpochSgd],
     targets: &TargetEncoder,
@@ -30,11 +30,11 @@ pub(super) fn sampled_losses(
     rows: &Batch,
 ) -> Vec<f64> {
     let sampler = FeatureSampler::new(scores, size);
-    let drawings = if sampler.keeps_all() { 1 } else { drawings(size) };
-    let share = 1.0 / (drawings as f64 * learners.len() as f64);
+    let n_samples = if sampler.keeps_all() { 1 } else { n_samples(size) };
+    let share = 1.0 / (n_samples as f64 * learners.len() as f64);
     let (mut losses, mut places) = (vec![0.0; rows.len()], vec![0; scores.len()]);
-    for first in (0..drawings).step_by(LANES) {
-        let lanes = first..drawings.min(first + LANES as u64);
+    for first in (0..n_samples).step_by(LANES) {
+        let lanes = first..n_samples.min(first + LANES as u64);
         let drawn = Lanes::draw(&sampler, lanes.clone(), &mut places);
         for (number, learner) in learners.iter().enumerate() {
             let (weights, coding) = (drawn.weights(learner), targets.coding(number));
@@ -56,12 +56,13 @@ pub(super) fn sampled_losses(
         }
         drawn.ids.iter().for_each(|&id| places[id as usize] = 0);
     }
-    // A loss that is no number is no reason to choose.
+    // A model whose loss is NaN is never chosen.
     losses.iter_mut().filter(|loss| loss.is_nan()).for_each(|loss| *loss = f64::INFINITY);
     losses
 }
 
-/// So many draws instead of systematic_sample so many features: that costs less where features are very many, and is not better.
+/// The same number of draws with replacement instead of exactly k features: cheaper with very many features, never
+/// better.
 pub(super) fn with_replacement(size: Size) -> Size {
     match size {
         Size::Exactly(k) => Size::Draws(k as u64),
@@ -69,29 +70,29 @@ pub(super) fn with_replacement(size: Size) -> Size {
     }
 }
 
-/// How often to draw.
-fn drawings(size: Size) -> u64 {
+/// The number of samples.
+fn n_samples(size: Size) -> u64 {
     let features = match size {
         Size::Exactly(k) => k as u64,
         Size::Draws(draws) => draws,
     };
-    (ENOUGH_FEATURES / features.max(1)).clamp(LEAST_DRAWINGS, MOST_DRAWINGS)
+    (ENOUGH_FEATURES / features.max(1)).clamp(MIN_SAMPLES, MAX_SAMPLES)
 }
 
-/// Some drawings side by side.
+/// Some samples side by side.
 struct Lanes {
-    /// Features that are in one of them.
+    /// The features that are in one of them.
     ids: Vec<FeatureId>,
-    /// What their weights are multiplied with.
+    /// The factors of their weights.
     factors: Vec<[f64; LANES]>,
 }
 
 impl Lanes {
-    /// The drawings of these numbers. The place of each feature drawn, counted from 1, is written among `places`.
+    /// The samples with these numbers. The place of each sampled feature, counted from 1, is written to `places`.
     fn draw(sampler: &FeatureSampler, numbers: std::ops::Range<u64>, places: &mut [u32]) -> Self {
         let mut lanes = Lanes { ids: Vec::new(), factors: Vec::new() };
         for (lane, number) in numbers.enumerate() {
-            // The same numbers for all that are compared: what luck does, it does to all.
+            // All candidates use the same random numbers, so that they share the sampling error.
             for SampledFeature { place, factor } in sampler.draw(&mut generator(0, RngStream::TrialSample, number)) {
                 if places[place] == 0 {
                     lanes.ids.push(place as FeatureId);
@@ -126,7 +127,7 @@ mod tests {
     use crate::loss::LossKind;
     use crate::recipe::{Method, Recipe};
 
-    /// Weights ¼ on features 0 and 1, and rows that have one of them each.
+    /// Weights ¼ on features 0 and 1, and rows with one of them each.
     fn learned() -> (EpochSgd, TargetEncoder, Batch) {
         let numbers = [("radius", 100.0), ("learning-rate", 0.25), ("first-epoch-steps", 2.0)];
         let recipe = Recipe { intercept: false, ..Recipe::new(Method::TwoStage) };
@@ -145,22 +146,22 @@ mod tests {
     }
 
     #[test]
-    fn drawn_losses_by_hand() {
+    fn sampled_losses_by_hand() {
         let (learner, targets, rows) = learned();
         let scores = [0.25, 0.25];
-        let judged = |size| sampled_losses(std::slice::from_ref(&learner), &targets, &scores, size, &rows);
-        assert_eq!(judged(Size::Exactly(2)), [0.0, 0.0], "the whole model is right");
-        // One of the two at twice its weight: one row is off by ¼, the other by ¼ as well.
-        let drawn = judged(Size::Exactly(1));
+        let losses_at = |size| sampled_losses(std::slice::from_ref(&learner), &targets, &scores, size, &rows);
+        assert_eq!(losses_at(Size::Exactly(2)), [0.0, 0.0], "the dense model is exact");
+        // One of the two with twice its weight: both rows are off by ¼.
+        let drawn = losses_at(Size::Exactly(1));
         assert!(drawn.iter().all(|loss| (loss - 0.0625).abs() < 1e-15), "{drawn:?}");
-        let drawn = judged(Size::Draws(1));
+        let drawn = losses_at(Size::Draws(1));
         assert!(drawn.iter().all(|loss| (loss - 0.0625).abs() < 1e-15), "{drawn:?}");
     }
 
     #[test]
-    fn few_features_are_drawn_often() {
-        assert_eq!([1, 1 << 10, 1 << 11, 1 << 12, usize::MAX].map(|k| drawings(Size::Exactly(k))), [8, 8, 4, 2, 2]);
-        assert_eq!(drawings(with_replacement(Size::Exactly(1 << 11))), 4);
+    fn few_features_are_sampled_often() {
+        assert_eq!([1, 1 << 10, 1 << 11, 1 << 12, usize::MAX].map(|k| n_samples(Size::Exactly(k))), [8, 8, 4, 2, 2]);
+        assert_eq!(n_samples(with_replacement(Size::Exactly(1 << 11))), 4);
     }
 
     #[test]

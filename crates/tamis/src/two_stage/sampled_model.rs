@@ -1,24 +1,25 @@
-//! A drawn model, and its weights fitted to the rows.
+//! A model of sampled features, and its weights refined on the rows.
 //!
-//! Drawing raises the weights of the subset features it keeps so that the expected model is the whole one. What one drawing
-//! lacks, the rows can tell: from its weights w̃ and intercept b the model is moved by the change (d, c) that minimises
+//! Sampling raises the weights of the few features it keeps, so that the expected model is the dense one. The rows
+//! correct the error of a single sample: the model with weights w̃ and intercept b is moved by the change (d, c) that
+//! minimises
 //! ```text
-//! Σ_i v_i·ℓ(w̃·x_i + b + d·x_i + c, y_i) + ‖d‖²/(2τ)       over the rows at hand and the features drawn, columns scaled
+//! Σ_i v_i·ℓ(w̃·x_i + b + d·x_i + c, y_i) + ‖d‖²/(2τ)       over the buffered rows and the sampled features, columns scaled
 //! ```
-//! τ = 0 is the paper's model, τ → ∞ the plain fit on its features ([`Refinement`], a ridge of 1/τ). Which τ, the duel finds on
-//! rows held out, together with radius, rate and size (`duel.rs`).
+//! τ = 0 is the paper's model, τ → ∞ the unpenalised fit on its features ([`Refinement`], a ridge of 1/τ). The final
+//! selection chooses τ on held-out rows, together with radius, rate and size (`final_selection.rs`).
 //!
-//! | number | value | from |
+//! | parameter | value | from |
 //! |---|---|---|
-//! | τ, `refine` | 0, 10⁻², 10⁻¹, 1, 10, 10² | rows held out; for rows of importance 1 on average |
-//! | entries that a fit takes | 2²², in the duel 2¹⁸ | rows beyond are left out, evenly |
-//! | what is nothing to gain | a hundredth of one row's mean loss for each feature | noise costs a fit about one of them for each |
+//! | τ, `refine` | 0, 10⁻², 10⁻¹, 1, 10, 10² | held-out rows; for rows of mean importance 1 |
+//! | entries of a fit | 2²², in the final selection 2¹⁸ | further rows are left out, evenly |
+//! | negligible gain | a hundredth of the mean loss of a row, for each feature | noise costs a fit about one of them for each feature |
 //!
-//! Departure: the paper stops at w̃, and so does this with `--refine 0`. Rows that are gone cannot be fitted: of a stream
-//! longer than its head (200,000 rows) the head's are, and a training that goes on after its end leaves w̃ as it is.
+//! Departure: the paper stops at w̃, and so does this with `--refine 0`. Only buffered rows can be fitted: those are
+//! the first 200,000 of a longer stream, and a training that continues a complete one leaves w̃ as it is.
 //!
-//! Cost: one reading of the rows, then 20 to 100 visits of every entry kept for a τ. Memory: 12 bytes an entry kept, 4 a
-//! feature seen.
+//! Cost: one pass over the rows, then 20 to 100 visits of each entry for a τ. Memory: 12 bytes for each entry of the
+//! fit, 4 for each known feature.
 
 use super::epoch_sgd::EpochSgd;
 use super::params::params_of;
@@ -31,15 +32,15 @@ use crate::recipe::Recipe;
 use crate::refine::{Refinement, margins};
 use crate::trainer::{BufferedRows, TrainError, TrainingData};
 
-/// τ, from none to much.
+/// τ, from none to strong.
 const REFINEMENTS: [f64; 6] = [0.0, 1e-2, 1e-1, 1e0, 1e1, 1e2];
-/// Rows and entries that are kept to fit to.
+/// The largest number of rows and of entries of a fit.
 const MOST_ROWS: usize = 1 << 18;
 const MOST_ENTRIES: usize = 1 << 22;
-/// Entries for a fit that is only tried.
+/// The largest number of entries of a fit in the final selection.
 const ENTRIES_TO_TRY: usize = 1 << 18;
 
-/// The values of τ to try: that which is given, or all. Weights that are learned again in the end need none.
+/// The values of τ to try: the given one, or all. None are needed if the weights are refitted in the end.
 pub(super) fn refinements(recipe: &Recipe) -> Vec<f64> {
     match params_of(recipe).refine {
         _ if recipe.refit => vec![0.0],
@@ -48,14 +49,14 @@ pub(super) fn refinements(recipe: &Recipe) -> Vec<f64> {
     }
 }
 
-/// FeatureSubset of the features, numbered in their order.
+/// A subset of the features, numbered in their order.
 pub(super) struct FeatureSubset {
-    /// The number of each feature, counted from 1; 0 for those left out.
+    /// The number of each feature, counted from 1; 0 for features outside of the subset.
     numbers: Vec<u32>,
 }
 
 impl FeatureSubset {
-    /// These, of so many.
+    /// The subset with these features, of `span` in all.
     pub(super) fn of(ids: impl IntoIterator<Item = FeatureId>, span: usize) -> Self {
         let mut numbers = vec![0; span];
         ids.into_iter().for_each(|id| numbers[id as usize] = 1);
@@ -72,20 +73,20 @@ impl FeatureSubset {
         self.numbers.get(id as usize)?.checked_sub(1)
     }
 
-    /// How many they are.
+    /// The number of features.
     pub(super) fn len(&self) -> usize {
         self.numbers.iter().filter(|number| **number > 0).count()
     }
 
-    /// Writes the numbers of features for their ids.
+    /// Replaces ids by numbers in the subset.
     ///
     /// # Panics
-    /// If one of them is left out.
+    /// If a feature is not in the subset.
     pub(super) fn renumber(&self, ids: &mut [FeatureId]) {
         ids.iter_mut().for_each(|id| *id = self.number(*id).expect("one of the subset"));
     }
 
-    /// The rows with these features only.
+    /// The rows restricted to these features.
     pub(super) fn restrict(&self, rows: &Batch) -> Batch {
         let (mut kept, mut scratch) = (Batch::new(), Scratch::default());
         for example in rows.examples() {
@@ -96,7 +97,7 @@ impl FeatureSubset {
     }
 }
 
-/// Room for one row.
+/// A buffer for one row.
 #[derive(Default)]
 struct Scratch {
     ids: Vec<FeatureId>,
@@ -115,7 +116,7 @@ impl Scratch {
     }
 }
 
-/// Buffered rows over a subset of the features, as learners see them: those that are taken, or as many as there is room for.
+/// Scaled buffered rows over a subset of the features: those that the filter takes, or as many as the limits allow.
 pub(super) fn gather(
     data: &TrainingData,
     rows: &mut BufferedRows,
@@ -145,14 +146,14 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// The weights and the intercept moved.
+    /// The weights and the intercept with a change added.
     fn moved(&self, change: &[f64]) -> Self {
         let weights = self.weights.iter().zip(change).map(|(weight, change)| weight + change).collect();
         Linear { weights, bias: self.bias + change[self.weights.len()] }
     }
 }
 
-/// A drawn model: its features, ascending, and its outputs.
+/// A sampled model: its features, ascending, and its outputs.
 #[derive(Clone, Debug)]
 pub(super) struct SampledModel {
     pub(super) ids: Vec<FeatureId>,
@@ -160,7 +161,7 @@ pub(super) struct SampledModel {
 }
 
 impl SampledModel {
-    /// What was drawn of these learners.
+    /// The model of these learners with the sampled features.
     pub(super) fn of(learners: &[EpochSgd], drawn: &[SampledFeature]) -> Self {
         let raised = |learner: &EpochSgd| {
             let weight = |drawn: &SampledFeature| learner.weight(drawn.place as FeatureId) * drawn.factor;
@@ -170,7 +171,7 @@ impl SampledModel {
         SampledModel { ids, outputs: learners.iter().map(raised).collect() }
     }
 
-    /// The outputs fitted to rows over the features of this model. One that cannot be fitted stays.
+    /// The outputs, refined on rows over the features of this model. An output that cannot be fitted stays as it is.
     pub(super) fn refined(self, rows: &Batch, targets: &TargetEncoder, intercept: bool, refine: f64) -> Vec<Linear> {
         let fit = |(number, linear): (usize, Linear)| {
             let refinement = refinement(rows, targets, number, &linear, intercept);
@@ -181,8 +182,8 @@ impl SampledModel {
         self.outputs.into_iter().enumerate().map(fit).collect()
     }
 
-    /// Every judge's mean loss over outputs, for each τ, ascending. Rows and holdout are over some `span` features, among
-    /// them those of this model.
+    /// The mean loss of each held-out row over outputs, for each τ, ascending. Rows and held-out rows are over `span`
+    /// features, among them those of this model.
     pub(super) fn losses(
         &self,
         rows: &Batch,
@@ -216,7 +217,7 @@ impl SampledModel {
     }
 }
 
-/// The fit of an output.
+/// The refinement problem of an output.
 fn refinement<'a>(
     rows: &'a Batch,
     targets: &TargetEncoder,
@@ -235,7 +236,7 @@ fn refinement<'a>(
     }
 }
 
-/// The mean importance of rows: only its ratios count.
+/// The mean importance weight of rows: only ratios of weights matter.
 fn importance(rows: &Batch) -> f64 {
     rows.parts().weights.iter().sum::<f64>() / rows.len().max(1) as f64
 }
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn few_features_are_numbered_in_their_order() {
+    fn a_subset_is_numbered_in_order() {
         let subset = FeatureSubset::of([7, 2, 7], 9);
         assert_eq!(
             (subset.number(2), subset.number(7), subset.number(3), subset.number(90)),
@@ -278,10 +279,10 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_moves_as_far_as_it_may() {
+    fn a_refinement_by_hand() {
         // (d + 1 − 3)² + (2d + 2 − 6)² + d²/(2τ), τ = 0.1: 10d − 20 + 10d = 0.
-        let seen = rows(&[(&[0], &[1.0], 3.0), (&[0], &[2.0], 6.0)]);
-        let refined = |refine: f64| sampled(&[0], &[1.0]).refined(&seen, &numbers(), false, refine).remove(0);
+        let training_rows = rows(&[(&[0], &[1.0], 3.0), (&[0], &[2.0], 6.0)]);
+        let refined = |refine: f64| sampled(&[0], &[1.0]).refined(&training_rows, &numbers(), false, refine).remove(0);
         assert!((refined(0.1).weights[0] - 2.0).abs() < 1e-9);
         assert!((refined(1e9).weights[0] - 3.0).abs() < 1e-6);
         assert!((refined(1e-9).weights[0] - 1.0).abs() < 1e-6);
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn importance_counts_by_its_ratios() {
+    fn only_ratios_of_importance_matter() {
         let mut heavy = Batch::new();
         let light = rows(&[(&[0], &[1.0], 3.0), (&[0], &[2.0], 5.0)]);
         light.examples().for_each(|example| heavy.push(Example { weight: 8.0, ..example }));
@@ -298,10 +299,10 @@ mod tests {
     }
 
     #[test]
-    fn judges_tell_how_far_to_go() {
-        let seen = rows(&[(&[4], &[1.0], 3.0), (&[1, 4], &[9.0, 2.0], 6.0)]);
+    fn held_out_losses_by_hand() {
+        let training_rows = rows(&[(&[4], &[1.0], 3.0), (&[1, 4], &[9.0, 2.0], 6.0)]);
         let holdout = rows(&[(&[4], &[1.0], 3.0)]);
-        let losses = sampled(&[4], &[1.0]).losses(&seen, &holdout, 5, &numbers(), false, &[0.0, 0.1, 1e9]);
+        let losses = sampled(&[4], &[1.0]).losses(&training_rows, &holdout, 5, &numbers(), false, &[0.0, 0.1, 1e9]);
         // Weights 1, 2 and 3, where 3 is right.
         for (losses, expected) in losses.iter().zip([4.0, 1.0, 0.0]) {
             assert!((losses[0] - expected).abs() < 1e-6, "{losses:?} instead of {expected}");
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_not_tried() {
+    fn a_given_refinement_is_the_only_one() {
         let recipe = Recipe::new(crate::recipe::Method::TwoStage);
         assert_eq!(refinements(&recipe), REFINEMENTS);
         assert_eq!(refinements(&recipe.clone().with("refine", 0.5)), [0.5]);

@@ -1,4 +1,4 @@
-//! How many features are sampled: as the user said, as held-out rows say, or as the theorems say.
+//! The number of features to sample: given by the user, chosen on held-out rows, or derived from the theorems.
 
 use super::epoch_sgd::EpochSgd;
 use super::params::params_of;
@@ -7,7 +7,7 @@ use crate::data::{FeatureId, TargetEncoder};
 use crate::learners::Learner;
 use crate::recipe::{Recipe, SamplingLaw};
 
-/// The share of the progressive loss that sampling may add, if nothing is set and nothing was tried.
+/// The share of the progressive loss that sampling may add, if no size is given and none was chosen on held-out rows.
 const LOSS_SHARE: f64 = 0.05;
 
 /// The score of each feature, with the sign of its weight; over several outputs their norm.
@@ -17,7 +17,7 @@ pub(super) fn feature_scores(learners: &[EpochSgd], law: SamplingLaw) -> Vec<f64
         [learner] => learner.weight(id),
         _ => learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt(),
     };
-    // The first learner has seen every row; that of a class that came late has not.
+    // The first learner has seen every row; that of a class that appeared late has not.
     let part = |id: FeatureId| match law {
         SamplingLaw::Weight => 1.0,
         SamplingLaw::Contribution => learners[0].mean_square(id).sqrt(),
@@ -25,8 +25,8 @@ pub(super) fn feature_scores(learners: &[EpochSgd], law: SamplingLaw) -> Vec<f64
     (0..span).map(|id| weight(id) * part(id)).collect()
 }
 
-/// What the number of features is derived from: the scores of the features, the number of outputs they come from, and the
-/// progressive loss.
+/// What the number of features is derived from: the scores of the features, the number of outputs they come from, and
+/// the progressive loss.
 #[derive(Clone, Copy)]
 pub(super) struct SizeFacts<'a> {
     pub(super) scores: &'a [f64],
@@ -35,7 +35,7 @@ pub(super) struct SizeFacts<'a> {
 }
 
 impl SizeFacts<'_> {
-    /// Facts that are enough to see whether the user has set a size.
+    /// Enough to see whether the user has set a size.
     pub(super) const NONE: SizeFacts<'static> = SizeFacts { scores: &[], outputs: 1, loss: 0.0 };
 }
 

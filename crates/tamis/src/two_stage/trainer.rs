@@ -1,4 +1,4 @@
-//! The two stages as a [`Trainer`]: hyper-parameters from the buffered rows, epochs, then sampled features.
+//! The two stages as a [`Trainer`]: hyper-parameters from the buffered rows, SGD in epochs, then feature sampling.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) struct TwoStageTrainer {
     learners: LearnerTrainer<EpochSgd>,
     /// The number of features to sample, where held-out rows chose it.
     size: Option<Size>,
-    /// The parameters in force, as the model file lists them; empty if they are those of an earlier training.
+    /// The parameters of the training, as the model file lists them; empty if it continues an earlier one.
     settings: BTreeMap<String, f64>,
 }
 
@@ -39,7 +39,7 @@ impl TwoStageTrainer {
         let mut trainer = TwoStageTrainer { learners, size, settings };
         if let Some(checkpoint) = resume {
             if checkpoint.is_complete() {
-                // It continues with its own parameters, and the rows it has learned cannot be fitted again.
+                // A continued training keeps its parameters, and its earlier rows cannot be fitted again.
                 trainer.settings.clear();
             }
             trainer.learners.restore(checkpoint, session, rows)?;
@@ -47,12 +47,12 @@ impl TwoStageTrainer {
         Ok(trainer)
     }
 
-    /// How far the sampled weights are refined (τ).
+    /// The strength of refinement (τ).
     fn refinement(&self) -> f64 {
         self.settings.get(names::REFINE.name).copied().unwrap_or(0.0)
     }
 
-    /// How many features to sample.
+    /// The number of features to sample.
     fn size(&self, data: &TrainingData, scores: &[f64]) -> Size {
         let (recipe, targets) = (&data.recipe, &data.targets);
         let loss = self.learners.state().progressive.mean_loss();
@@ -78,7 +78,7 @@ impl TwoStageTrainer {
         let expected = expected_support(&scores, size);
         let draws = if let Size::Draws(draws) = size { Some(draws) } else { None };
         let sampling = Sampling { law, draws, expected, candidates, epochs, settings: self.settings.clone() };
-        session.observer.drawing(&sampling);
+        session.observer.before_sampling(&sampling);
         let drawn = draw(&scores, size, &mut generator(recipe.seed, RngStream::SampleFeatures, 0));
         Ok((SampledModel::of(learners, &drawn), sampling))
     }

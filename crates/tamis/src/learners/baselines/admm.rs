@@ -1,7 +1,7 @@
 //! `sadmm`: stochastic alternating direction method of multipliers for L1.
 //!
-//! Source: Ouyang, He, Tran & Gray, *Stochastic Alternating Direction Method of Multipliers* (ICML 2013), Algorithm 1, for
-//! min E ℓ(w) + λ‖z‖₁ subject to w = z; a baseline of Sun et al. 2018.
+//! Source: Ouyang, He, Tran & Gray, *Stochastic Alternating Direction Method of Multipliers* (ICML 2013), Algorithm 1,
+//! for min E ℓ(w) + λ‖z‖₁ subject to w = z; a baseline of Sun et al. 2018.
 //!
 //! Step t, η = c/√t, for every coordinate (u is the scaled multiplier):
 //! ```text
@@ -14,13 +14,13 @@
 //! |---|---|---|---|
 //! | λ | `l1` | 1e-4 | ours |
 //! | ρ | `rho` | 1 | Ouyang et al. |
-//! | c | `rate` | 0.5, shorter for numbers (`train::steps`) | ours, on scaled rows |
+//! | c | `rate` | 0.5, smaller for regression (`online/initial_step.rs`) | ours, on scaled rows |
 //!
 //! Departures: none; gradients are taken at w, the model is the sparse z. The intercept takes plain gradient steps.
 //!
-//! Cost: O(features seen) a step, as in the source: a coordinate once awake moves at every step, so nothing can be put
-//! off exactly. It is here because papers compare with it; prefer `fobos` or `ftrl` for wide data. Memory: 24 bytes a
-//! feature seen.
+//! Cost: O(features seen) per step, as in the source: a coordinate that has moved once moves at every step, so an exact
+//! lazy update is not possible. It is a baseline of papers; prefer `fobos` or `ftrl` for wide data. Memory: 24 bytes
+//! per feature seen.
 
 use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::learners::{Learner, Step};
@@ -48,7 +48,7 @@ pub struct StochasticAdmm {
 }
 
 impl StochasticAdmm {
-    /// A learner that knows nothing yet.
+    /// A new learner.
     pub fn new(loss: AnyLoss, rate: Schedule, l1: f64, rho: f64, intercept: bool) -> Self {
         StochasticAdmm {
             loss,
@@ -90,7 +90,7 @@ impl Learner for StochasticAdmm {
                 column.resize(span, 0.0);
             }
         }
-        let told = self.margin(row);
+        let predicted = self.margin(row);
         let margin = row.iter().fold(self.bias, |margin, (id, value)| margin + self.primal[id as usize] * value);
         let slope = self.loss.slope(margin, example.target) * example.weight;
         self.steps += 1;
@@ -101,7 +101,7 @@ impl Learner for StochasticAdmm {
         if self.intercept {
             self.bias -= rate * slope;
         }
-        Step { margin: told, loss: self.loss.value(told, example.target) * example.weight }
+        Step { margin: predicted, loss: self.loss.value(predicted, example.target) * example.weight }
     }
 
     fn weight(&self, id: FeatureId) -> f64 {

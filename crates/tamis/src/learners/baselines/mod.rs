@@ -1,4 +1,4 @@
-//! Learners that papers compare with. They are here to be compared with; prefer `ftrl` or `fobos`.
+//! Baselines of papers, for comparison; prefer `ftrl` or `fobos`.
 
 mod admm;
 mod projected_sgd;

@@ -1,7 +1,7 @@
 //! `single-stage`: gradient descent projected on an ℓ₁ ball after every step.
 //!
 //! Source: Li et al. 2017, *A Two-Stage Approach for Learning a Sparse Model with Sharp Excess Risk Analysis* (AAAI
-//! 2017), the rival of Figure 2. The projection: Duchi, Shalev-Shwartz, Singer & Chandra (ICML 2008), section 5.
+//! 2017), the baseline of Figure 2. The projection: Duchi, Shalev-Shwartz, Singer & Chandra (ICML 2008), section 5.
 //!
 //! ```text
 //! w ← w − η g x,  then if ‖w‖₁ > B:  w ← soft(w, τ) with τ such that ‖w‖₁ = B
@@ -14,8 +14,8 @@
 //!
 //! Departures: none. The intercept is outside the ball.
 //!
-//! Cost: O(non-zeros) a step, amortised, for any number of features (E31; see [`L1BallVector`]), times a logarithm for weights
-//! that are about to reach zero. Memory: 8 bytes a feature seen, some 40 a non-zero.
+//! Cost: O(non-zeros) per step, amortised, for any number of features (E31; see [`L1BallVector`]), times a logarithm
+//! for weights that are about to reach zero. Memory: 8 bytes per feature seen, about 40 per non-zero weight.
 
 use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::learners::{Learner, Step};
@@ -23,7 +23,7 @@ use crate::loss::{AnyLoss, Loss};
 use crate::prox::L1BallVector;
 use crate::step_size::{Schedule, StepSize};
 
-/// Steps after which keys are written anew: Θ stays small and keeps its digits.
+/// Steps after which keys are rewritten, so that Θ stays small and keeps its digits.
 const LIFE: u64 = 1 << 16;
 
 /// Gradient descent in an ℓ₁ ball.
@@ -39,7 +39,7 @@ pub struct ProjectedSgd {
 }
 
 impl ProjectedSgd {
-    /// A learner that knows nothing yet.
+    /// A new learner.
     pub fn new(loss: AnyLoss, rate: Schedule, radius: f64, intercept: bool) -> Self {
         ProjectedSgd { loss, rate, radius, intercept, weights: L1BallVector::new(), bias: 0.0, steps: 0 }
     }
@@ -66,8 +66,8 @@ impl Learner for ProjectedSgd {
             if self.intercept {
                 self.bias -= rate * slope;
             }
-            if let Some(lowering) = self.weights.plan(self.radius) {
-                self.weights.commit(lowering);
+            if let Some(projection) = self.weights.plan(self.radius) {
+                self.weights.commit(projection);
             }
         }
         if self.steps.is_multiple_of(LIFE) {

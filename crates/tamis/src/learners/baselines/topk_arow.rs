@@ -1,7 +1,8 @@
-//! `sofs`: second-order online feature selection. A weight is kept for how *certain* it is, not for its size.
+//! `sofs`: second-order online feature selection. Features are kept by confidence, not by the size of the weight.
 //!
-//! Source: Wu, Hoi, Mei & Yu, *Large-Scale Online Feature SizePath for Ultra-High Dimensional Sparse Data* (TKDD 11,
-//! 2017), the second-order baseline of Sun et al. 2018. It rests on adaptive regularisation of weight vectors (AROW).
+//! Source: Wu, Hoi, Mei & Yu, *Large-Scale Online Feature Selection for Ultra-High Dimensional Sparse Data* (TKDD 11,
+//! 2017), the second-order baseline of Sun et al. 2018. It is based on adaptive regularisation of weight vectors
+//! (AROW).
 //!
 //! With a diagonal confidence Σ (starting at 1), on an example of hinge loss ℓ > 0:
 //! ```text
@@ -13,13 +14,13 @@
 //! | k | `k` | all | given, as in Sun et al. 2018 |
 //! | r | `spread` | 1 | Wu et al. |
 //!
-//! Departures: any loss serves; with slope s the update is w ← w − β·d·sign(s)·Σx, where d is how far the margin is
-//! from costing nothing ([`Loss::shortfall`]), which is ℓ for the hinge; the squared loss itself would diverge.
-//! An example's weight c divides r (an example twice as important is twice as certain). The intercept is one more
-//! coordinate that is always kept. Ties in Σ go to the smaller id.
+//! Departures: any loss can be used; with slope s the update is w ← w − β·d·sign(s)·Σx, where d is the distance of the
+//! margin from zero loss ([`Loss::shortfall`]), which is ℓ for the hinge; the squared loss itself would diverge. An
+//! example's weight c divides r (an example twice as important is twice as certain). The intercept is one more
+//! coordinate and is always kept. Of equal Σ the smaller id is kept.
 //!
-//! Cost: O(non-zeros · log k) a step: Σ only falls, and only where x is not zero, so the kept set is a search tree.
-//! Memory: 16 bytes a feature seen.
+//! Cost: O(non-zeros · log k) per step: Σ only decreases, and only where x is not zero, so the kept set is a search
+//! tree. Memory: 16 bytes per feature seen.
 
 use std::collections::BTreeSet;
 
@@ -35,16 +36,16 @@ pub struct TopKArow {
     k: usize,
     intercept: bool,
     weights: Vec<f64>,
-    /// Σ⁻¹: 1 where nothing was learned.
+    /// Σ⁻¹: initially 1.
     certainty: Vec<f64>,
-    /// The kept features, least certain last: (bits of 1/Σ⁻¹, id). Positive floats order as their bits.
+    /// The kept features, lowest confidence last: (bits of 1/Σ⁻¹, id). Positive floats order as their bits.
     kept: BTreeSet<(u64, FeatureId)>,
     bias: f64,
     bias_certainty: f64,
 }
 
 impl TopKArow {
-    /// A learner that knows nothing yet.
+    /// A new learner.
     pub fn new(loss: AnyLoss, spread: f64, k: usize, intercept: bool) -> Self {
         TopKArow {
             loss,

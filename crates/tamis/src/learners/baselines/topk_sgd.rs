@@ -1,7 +1,7 @@
-//! `tsgd` and `fofs`: a gradient step, then only the k largest weights stay.
+//! `tsgd` and `fofs`: a gradient step, then all but the k largest weights are set to zero.
 //!
-//! Sources. `tsgd`: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature SizePath*,
-//! section 5.1 (after Fan et al. 2018). `fofs`: Wang, Zhao, Hoi & Jin, *Online Feature SizePath and Its Applications*
+//! Sources. `tsgd`: Sun et al. 2018, *A Novel Framework for Online Supervised Learning with Feature Selection*,
+//! section 5.1 (after Fan et al. 2018). `fofs`: Wang, Zhao, Hoi & Jin, *Online Feature Selection and Its Applications*
 //! (TKDE 26, 2014), Algorithm 2; the first-order baseline of Wu et al. (2017).
 //!
 //! ```text
@@ -12,13 +12,13 @@
 //! | symbol | field | default | from |
 //! |---|---|---|---|
 //! | k | `k` | all | given, as in Sun et al. 2018 |
-//! | η | `rate` | 0.2 for `fofs`, c/√t for `tsgd`; shorter for numbers (`train::steps`) | 0.2: Wang et al. section 5 |
+//! | η | `rate` | 0.2 for `fofs`, c/√t for `tsgd`; smaller for regression (`online/initial_step.rs`) | 0.2: Wang et al. section 5 |
 //! | λ | `decay` | 0.01 | Wang et al. section 5 |
 //!
-//! Departures: any loss serves (the sources use squared loss for `tsgd`, hinge for `fofs`; our squared loss has slope
-//! 2(f − y), so the source's η is twice ours). The intercept is neither decayed, projected nor counted.
+//! Departures: any loss can be used (the sources use squared loss for `tsgd`, hinge for `fofs`; our squared loss has
+//! slope 2(f − y), so the source's η is twice ours). The intercept is neither decayed, projected nor counted.
 //!
-//! Cost: O(non-zeros + k) a step. Memory: 8 bytes a feature seen; zero weights are idle and can be given back.
+//! Cost: O(non-zeros + k) per step. Memory: 8 bytes per feature seen; the memory of zero weights can be freed.
 
 use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::learners::{Learner, Step};
@@ -42,7 +42,7 @@ pub struct TopKSgd {
 }
 
 impl TopKSgd {
-    /// A learner that knows nothing yet. With `decay` it is `fofs`, without `tsgd`.
+    /// A new learner. With `decay` it is `fofs`, without `tsgd`.
     pub fn new(loss: AnyLoss, rate: Schedule, decay: Option<f64>, k: usize, intercept: bool) -> Self {
         TopKSgd { loss, rate, decay, k, intercept, weights: Vec::new(), support: Vec::new(), bias: 0.0, steps: 0 }
     }

@@ -1,32 +1,32 @@
-//! Ω, the features not yet purged, and the rows without the others.
+//! Ω, the active features, and the rows restricted to them.
 //!
-//! Source: Ma & Zheng 2016, eq. (9), (10) and d = |Ω|/p. Rows are copied without purged features whenever fewer than
-//! half of the stored entries are alive: each copy is paid by the entries that died, and a visit to a row costs at most
-//! twice its active non-zeros.
+//! Source: Ma & Zheng 2016, eq. (9), (10) and d = |Ω|/p. The rows are copied without purged features whenever fewer
+//! than half of the stored entries are active: each copy is paid for by the purged entries, and a visit of a row costs
+//! at most twice its active non-zeros.
 
 use std::borrow::Cow;
 
 use crate::data::{Batch, Example, FeatureId, Row};
 
-/// The active set and the rows restricted to it, more or less.
+/// The active set, and the rows with at most as many purged as active entries.
 #[derive(Debug)]
 pub(super) struct Active<'a> {
     rows: Cow<'a, Batch>,
     active: Vec<bool>,
-    /// How many rows have the feature.
+    /// The number of rows that contain each feature.
     entries: Vec<u32>,
     /// Entries of active features.
-    alive: usize,
-    /// |Ω|, of the features that occur.
+    active_entries: usize,
+    /// |Ω|, counting only features that occur.
     size: usize,
     /// p.
     columns: f64,
-    /// Columns that never occur: in Ω for ever.
+    /// The number of columns that never occur: they stay in Ω.
     absent: f64,
 }
 
 impl<'a> Active<'a> {
-    /// All features that occur; `columns` is p if it is more than those.
+    /// All features that occur. `columns` is p, if it is larger than their number.
     pub fn new(rows: &'a Batch, columns: Option<u64>) -> Self {
         let ids = rows.parts().ids;
         let span = ids.iter().max().map_or(0, |&largest| largest as usize + 1);
@@ -36,7 +36,7 @@ impl<'a> Active<'a> {
         let size = active.iter().filter(|&&active| active).count();
         let columns = columns.unwrap_or(0).max(size as u64) as f64;
         let absent = columns - size as f64;
-        Active { rows: Cow::Borrowed(rows), active, entries, alive: ids.len(), size, columns, absent }
+        Active { rows: Cow::Borrowed(rows), active, entries, active_entries: ids.len(), size, columns, absent }
     }
 
     /// One more than the largest id.
@@ -63,17 +63,17 @@ impl<'a> Active<'a> {
 
     /// Mean active non-zeros of a row.
     pub fn mean_length(&self) -> f64 {
-        self.alive as f64 / self.rows.len().max(1) as f64
+        self.active_entries as f64 / self.rows.len().max(1) as f64
     }
 
-    /// Takes features out that are in.
+    /// Removes features from Ω.
     pub fn purge(&mut self, purged: &[FeatureId]) {
         for &id in purged {
             self.active[id as usize] = false;
-            self.alive -= self.entries[id as usize] as usize;
+            self.active_entries -= self.entries[id as usize] as usize;
         }
         self.size -= purged.len();
-        if 2 * self.alive < self.rows.entries() {
+        if 2 * self.active_entries < self.rows.entries() {
             self.compact();
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_never_occur_keep_the_share_up() {
+    fn columns_that_never_occur_raise_the_share() {
         let rows = rows();
         let mut active = Active::new(&rows, Some(10));
         assert_eq!(active.share(), 1.0);
@@ -132,11 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_copied_when_most_entries_are_dead() {
+    fn rows_are_copied_when_most_entries_are_purged() {
         let rows = rows();
         let mut active = Active::new(&rows, None);
         active.purge(&[0]);
-        assert_eq!(active.rows().entries(), 6, "half alive: not yet");
+        assert_eq!(active.rows().entries(), 6, "half are active: not yet");
         active.purge(&[4]);
         assert_eq!((active.rows().entries(), active.size()), (2, 1));
         let kept = Example { row: Row { ids: &[2], values: &[3.0] }, target: 1.0, weight: 2.0 };

@@ -10,8 +10,8 @@ pub(super) fn mean_model(paths: &[Path], span: usize) -> (Vec<f64>, f64) {
     (weights, paths.iter().map(Path::bias).sum::<f64>() / count)
 }
 
-/// Whether no coordinate moved by more than `tolerance` times the largest.
-pub(super) fn at_rest(old: &(Vec<f64>, f64), new: &(Vec<f64>, f64), tolerance: f64) -> bool {
+/// Whether no coordinate has moved by more than `tolerance` times the largest one.
+pub(super) fn has_converged(old: &(Vec<f64>, f64), new: &(Vec<f64>, f64), tolerance: f64) -> bool {
     let moved = old.0.iter().zip(&new.0).fold((old.1 - new.1).abs(), |most, (old, new)| most.max((old - new).abs()));
     let largest = new.0.iter().fold(new.1.abs(), |most, weight| most.max(weight.abs()));
     moved <= tolerance * largest
@@ -40,11 +40,11 @@ mod tests {
     }
 
     #[test]
-    fn rest_is_relative_to_the_largest_weight() {
+    fn convergence_is_relative_to_the_largest_weight() {
         let old = (vec![1.0, 0.0], 0.0);
-        assert!(at_rest(&old, &(vec![1.05, 0.0], 0.0), 0.05));
-        assert!(!at_rest(&old, &(vec![1.05, 0.0], 0.0), 0.04));
-        assert!(!at_rest(&old, &(vec![1.0, 0.0], 0.5), 0.1), "the intercept counts");
-        assert!(at_rest(&(vec![], 0.0), &(vec![], 0.0), 0.0));
+        assert!(has_converged(&old, &(vec![1.05, 0.0], 0.0), 0.05));
+        assert!(!has_converged(&old, &(vec![1.05, 0.0], 0.0), 0.04));
+        assert!(!has_converged(&old, &(vec![1.0, 0.0], 0.5), 0.1), "the intercept counts");
+        assert!(has_converged(&(vec![], 0.0), &(vec![], 0.0), 0.0));
     }
 }

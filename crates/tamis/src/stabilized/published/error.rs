@@ -1,21 +1,21 @@
-//! What can stop a run.
+//! The errors of a run.
 
 use thiserror::Error;
 
 use crate::param::names;
 use crate::recipe::RecipeError;
 
-/// The run was not started, or stopped.
+/// A run could not start, or was stopped.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
-pub enum PaperError {
+pub enum PublishedError {
     /// A parameter is outside its interval.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
     /// Row numbers are kept in 32 bits.
     #[error("stabilized-published holds at most 4294967295 rows in memory, got {rows}; give it a part of them")]
     TooManyRows {
-        /// How many came.
+        /// The number of rows.
         rows: usize,
     },
     /// Weights or losses are no longer finite.
@@ -24,7 +24,7 @@ pub enum PaperError {
         names::LEARNING_RATE
     )]
     Diverged {
-        /// The stage that saw it.
+        /// The stage in which it happened.
         stage: u64,
         /// η.
         rate: f64,

@@ -1,9 +1,9 @@
-//! How much memory a run takes.
+//! The memory that a run needs.
 
 use crate::recipe::PublishedParams;
 
-/// Bytes a run over this number of rows, feature ids and non-zeros will take beside the rows, to be checked before it
-/// starts. Rows are taken to be of average length, bursts not to grow: they do so when few features are left.
+/// Bytes that a run over this number of rows, feature ids and non-zeros needs beside the rows, to be checked before it
+/// starts. Assumes rows of average length and bursts that do not grow: they do if few features are active.
 pub fn bytes(params: &PublishedParams, rows: usize, span: usize, entries: usize) -> u64 {
     let [rows, span, entries] = [rows, span, entries].map(|count| count as u64);
     let (paths, bursts) = (u64::from(params.n_paths), u64::from(params.bursts));
@@ -11,7 +11,7 @@ pub fn bytes(params: &PublishedParams, rows: usize, span: usize, entries: usize)
     let records = bursts.saturating_mul(touched);
     let of_path =
         span.saturating_mul(16).saturating_add(rows.saturating_mul(4)).saturating_add(records.saturating_mul(24));
-    // A copy of the rows is made when less than half of their entries are left.
+    // The rows are copied when less than half of their entries are active.
     paths.saturating_mul(of_path).saturating_add(entries.saturating_mul(6)).saturating_add(span.saturating_mul(40))
 }
 

@@ -3,11 +3,11 @@
 //! Source: Ma & Zheng 2016, Algorithms 2 and 3, eq. (2) and (5); what counts as an update is E6.
 //! ```text
 //! f = b + Σ_{j in Ω} w_j·x_j;   w_j ← w_j − η·ℓ'(f, y)·x_j;   k_j ← k_j + 1        K times
-//! pull_j = |w_j − w_j at the start of the burst|/k_j;   w_j ← T(w_j, g₀·k_j)        for k_j > 0
+//! v_j = |w_j − w_j at the start of the burst|/k_j;   w_j ← T(w_j, g₀·k_j)           for k_j > 0
 //! ```
-//! A feature without an update owes nothing, so only those a burst touched are looked at.
+//! A feature without an update is not shrunk, so that a burst visits only the features it has updated.
 //!
-//! Cost: O(non-zeros) a row, O(features touched) a burst.
+//! Cost: O(non-zeros) for each row, O(updated features) for each burst.
 
 use crate::data::{Batch, Example, FeatureId};
 use crate::loss::{AnyLoss, Loss};
@@ -15,7 +15,7 @@ use crate::prox::soft_threshold;
 use crate::recipe::Count;
 use crate::rng::{RngStream, generator, shuffle};
 
-/// What is the same for all paths and stages.
+/// The parameters of all paths and stages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     pub loss: AnyLoss,
@@ -25,7 +25,7 @@ pub(super) struct Rule {
     pub count: Count,
 }
 
-/// What all paths do in one stage.
+/// The parameters of one stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plan {
     /// g₀.
@@ -36,25 +36,25 @@ pub(super) struct Plan {
     pub bursts: u32,
 }
 
-/// What one burst did to one feature it updated.
+/// The effect of one burst on a feature that it updated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct BurstUpdate {
     pub id: FeatureId,
     /// k: counted updates.
     pub updates: u32,
-    /// |Δw/k| before truncation.
-    pub pull: f64,
-    /// Whether the weight was non-zero when the burst began.
+    /// v = |Δw/k| before truncation.
+    pub mean_change: f64,
+    /// Whether the weight was non-zero at the start of the burst.
     pub before: bool,
-    /// Whether it is after truncation: a vote for the feature.
+    /// Whether the weight is non-zero after truncation: this counts for Π.
     pub after: bool,
 }
 
-/// The feature's state on one path.
+/// The state of a feature on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Cell {
     weight: f64,
-    /// k of the burst at hand.
+    /// k of the current burst.
     updates: u32,
     purged: bool,
 }
@@ -73,15 +73,15 @@ pub(super) struct Path {
     next: usize,
     cells: Vec<Cell>,
     bias: f64,
-    /// Features the burst has updated, with the weight each began with.
+    /// Features that the burst has updated, with their weights at its start.
     touched: Vec<(FeatureId, f64)>,
-    /// What the stage did, burst after burst.
-    pub verdicts: Vec<Verdict>,
+    /// The effects of the bursts of the current stage, in order.
+    pub burst_updates: Vec<BurstUpdate>,
     pub cost: Cost,
 }
 
 impl Path {
-    /// Path number `number` over so many rows and features.
+    /// Path number `number` over these rows and features.
     pub fn new(seed: u64, number: u64, rows: u32, span: usize) -> Self {
         let mut order: Vec<u32> = (0..rows).collect();
         shuffle(&mut generator(seed, RngStream::PathOrder, number), &mut order);
@@ -91,14 +91,14 @@ impl Path {
             cells: vec![Cell::default(); span],
             bias: 0.0,
             touched: Vec::new(),
-            verdicts: Vec::new(),
+            burst_updates: Vec::new(),
             cost: Cost::default(),
         }
     }
 
-    /// n_K bursts. The verdicts and the cost are those of this stage alone.
+    /// Runs n_K bursts. The updates and the cost are those of this stage alone.
     pub fn run_stage(&mut self, rows: &Batch, rule: &Rule, plan: &Plan) {
-        self.verdicts.clear();
+        self.burst_updates.clear();
         self.cost = Cost::default();
         for _ in 0..plan.bursts {
             for _ in 0..plan.burst {
@@ -111,7 +111,7 @@ impl Path {
     }
 
     fn learn(&mut self, example: Example<'_>, rule: &Rule) {
-        // A purged weight is zero: it adds nothing.
+        // The weight of a purged feature is zero: it adds nothing.
         let margin =
             example.row.iter().fold(self.bias, |sum, (id, value)| sum + self.cells[id as usize].weight * value);
         self.cost.loss += rule.loss.value(margin, example.target) * example.weight;
@@ -137,20 +137,20 @@ impl Path {
         }
     }
 
-    /// T(w, g₀·k), with a verdict for each feature of the burst.
+    /// Applies T(w, g₀·k) and records the update of each feature of the burst.
     fn truncate(&mut self, gravity: f64) {
         for (id, start) in self.touched.drain(..) {
             let cell = &mut self.cells[id as usize];
             let updates = f64::from(cell.updates);
-            let pull = (cell.weight - start).abs() / updates;
+            let mean_change = (cell.weight - start).abs() / updates;
             cell.weight = soft_threshold(cell.weight, gravity * updates);
             let (before, after) = (start != 0.0, cell.weight != 0.0);
-            self.verdicts.push(Verdict { id, updates: cell.updates, pull, before, after });
+            self.burst_updates.push(BurstUpdate { id, updates: cell.updates, mean_change, before, after });
             cell.updates = 0;
         }
     }
 
-    /// Takes a feature out of Ω, for ever.
+    /// Removes a feature from Ω permanently.
     pub fn purge(&mut self, id: FeatureId) {
         self.cells[id as usize] = Cell { purged: true, ..Cell::default() };
     }
@@ -196,23 +196,29 @@ mod tests {
     fn a_burst_by_hand() {
         let rows = one_row(1.0, 1.0);
         let mut path = path(&rows);
-        // f = 0: w = (¼, ½). f = 1¼ is beyond the margin: no slope. One update counts, so the pull is 1·g₀.
+        // f = 0: w = (¼, ½). f = 1¼ is beyond the margin: no slope. One update counts, so that the shrinkage is 1·g₀.
         path.run_stage(&rows, &rule(Count::Informative), &Plan { gravity: 0.375, burst: 2, bursts: 1 });
         assert_eq!([path.weight(0), path.weight(1), path.weight(2)], [0.0, 0.125, 0.0]);
-        let verdict = |id, pull, after| Verdict { id, updates: 1, pull, before: false, after };
-        assert_eq!(path.verdicts, [verdict(0, 0.25, false), verdict(1, 0.5, true)]);
+        let update = |id, mean_change, after| BurstUpdate { id, updates: 1, mean_change, before: false, after };
+        assert_eq!(path.burst_updates, [update(0, 0.25, false), update(1, 0.5, true)]);
         assert_eq!(path.cost, Cost { loss: 1.0, importance: 2.0 });
     }
 
     #[test]
-    fn presence_counts_rows_that_taught_nothing() {
+    fn presence_counts_rows_without_a_slope() {
         let rows = one_row(1.0, 1.0);
         let mut path = path(&rows);
-        // Two updates count, though the second changed nothing: Δw/k is halved and the pull doubled.
+        // Two updates count, though the second changed nothing: Δw/k is halved and the shrinkage doubled.
         path.run_stage(&rows, &rule(Count::Present), &Plan { gravity: 0.125, burst: 2, bursts: 1 });
         assert_eq!([path.weight(0), path.weight(1)], [0.0, 0.25]);
-        assert_eq!(path.verdicts[0], Verdict { id: 0, updates: 2, pull: 0.125, before: false, after: false });
-        assert_eq!(path.verdicts[1], Verdict { id: 1, updates: 2, pull: 0.25, before: false, after: true });
+        assert_eq!(
+            path.burst_updates[0],
+            BurstUpdate { id: 0, updates: 2, mean_change: 0.125, before: false, after: false }
+        );
+        assert_eq!(
+            path.burst_updates[1],
+            BurstUpdate { id: 1, updates: 2, mean_change: 0.25, before: false, after: true }
+        );
     }
 
     #[test]
@@ -222,8 +228,8 @@ mod tests {
         path.run_stage(&rows, &rule(Count::Informative), &Plan { gravity: 0.0, burst: 1, bursts: 2 });
         // Half the importance, half the step: (⅛, ¼), f = ⅝, then (¼, ½).
         assert_eq!([path.weight(0), path.weight(1)], [0.25, 0.5]);
-        let seen: Vec<_> = path.verdicts.iter().map(|v| (v.id, v.updates, v.pull, v.before)).collect();
-        assert_eq!(seen, [(0, 1, 0.125, false), (1, 1, 0.25, false), (0, 1, 0.125, true), (1, 1, 0.25, true)]);
+        let updates: Vec<_> = path.burst_updates.iter().map(|v| (v.id, v.updates, v.mean_change, v.before)).collect();
+        assert_eq!(updates, [(0, 1, 0.125, false), (1, 1, 0.25, false), (0, 1, 0.125, true), (1, 1, 0.25, true)]);
         assert_eq!(path.cost, Cost { loss: 0.5 + 0.375 * 0.5, importance: 1.0 });
     }
 
@@ -235,11 +241,14 @@ mod tests {
         path.purge(1);
         path.run_stage(&rows, &rule(Count::Informative), &Plan { gravity: 0.0, burst: 1, bursts: 1 });
         assert_eq!([path.weight(0), path.weight(1)], [0.5, 0.0]);
-        assert_eq!(path.verdicts, [Verdict { id: 0, updates: 1, pull: 0.25, before: true, after: true }]);
+        assert_eq!(
+            path.burst_updates,
+            [BurstUpdate { id: 0, updates: 1, mean_change: 0.25, before: true, after: true }]
+        );
     }
 
     #[test]
-    fn an_intercept_learns_and_is_left_alone() {
+    fn an_intercept_is_learned_but_not_shrunk() {
         let rows = one_row(-1.0, 1.0);
         let mut path = path(&rows);
         let rule = Rule { intercept: true, ..rule(Count::Informative) };
@@ -248,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_comes_once_a_round_in_an_order_of_the_path() {
+    fn every_pass_visits_each_row_once_in_the_order_of_the_path() {
         let order = |seed, number| Path::new(seed, number, 50, 0).order;
         assert_ne!(order(1, 0), order(1, 1));
         assert_ne!(order(1, 0), order(2, 0));
@@ -259,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_go_round_rows_they_outnumber() {
+    fn bursts_repeat_rows_if_there_are_few() {
         let mut rows = Batch::new();
         for target in [1.0, 2.0, 4.0] {
             rows.push(Example { row: Row { ids: &[0], values: &[1.0] }, target, weight: 1.0 });
@@ -267,7 +276,7 @@ mod tests {
         let mut path = path(&rows);
         let rule = Rule { rate: 0.5, loss: LossKind::Squared.build(1.0), ..rule(Count::Informative) };
         path.run_stage(&rows, &rule, &Plan { gravity: 0.0, burst: 4, bursts: 1 });
-        // With η = ½ the weight is the last target: the fourth row is the first again.
+        // With η = ½ the weight is the last target: after three rows the first comes again.
         assert_eq!(path.weight(0), rows.example(path.order[0] as usize).target);
         assert_eq!(path.next, 1);
     }

@@ -1,12 +1,12 @@
-//! How the rejection rate β and the burst size K follow the share d of features still active.
+//! The schedules of the rejection rate β and the burst size K, functions of the share d of active features.
 //!
-//! Source: Ma & Zheng 2016, eq. (12) and Figure 2, turned the right way up (E2); section 5 for K, never below K₀ (E5).
+//! Source: Ma & Zheng 2016, eq. (12) and Figure 2, with the curve corrected by E2; section 5 for K, at least K₀ (E5).
 //! ```text
 //! γ ≥ 0   β = β₀·[e^{−γ(1−d)} − (1−d)·e^{−γ}]        γ = 0 gives β₀·d
 //! γ < 0   β = β₀·ln(1 − γd)/ln(1 − γ)
 //!         K = max(K₀, ⌈K₀·ln(1/(αd))⌉)
 //! ```
-//! The printed curve has d where 1 − d stands here, and the other way round.
+//! The printed curve has d in place of 1 − d and 1 − d in place of d.
 
 use crate::recipe::Curve;
 
@@ -20,13 +20,13 @@ pub fn rejection_rate(share_active: f64, highest: f64, annealing: f64, curve: Cu
     let shape = if annealing >= 0.0 {
         (-annealing * purged).exp() - purged * (-annealing).exp()
     } else {
-        // ln_1p keeps the quotient right as γ comes near 0, where it tends to d.
+        // ln_1p keeps the quotient accurate as γ approaches 0, where it tends to d.
         (-annealing * active).ln_1p() / (-annealing).ln_1p()
     };
     highest * shape
 }
 
-/// K_s: the rows a burst; `growth` is α, `None` keeps K₀. With nothing active there is nothing to grow for.
+/// K_s: the rows of a burst; `growth` is α, `None` keeps K₀. If no feature is active, K₀ is kept.
 pub fn burst_size(start: u32, growth: Option<f64>, share_active: f64) -> u64 {
     let start = u64::from(start);
     match growth {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_the_highest_rate_and_nothing() {
+    fn the_curve_runs_from_the_highest_rate_to_zero() {
         for annealing in [-7.0, -5.0, -1.0, 0.0, 1.0, 3.0, 5.0] {
             assert_eq!(rejection_rate(1.0, 0.7, annealing, Curve::Corrected), 0.7, "{annealing}");
             assert!(rejection_rate(0.0, 0.7, annealing, Curve::Corrected).abs() < 1e-16, "{annealing}");
@@ -67,12 +67,12 @@ mod tests {
     }
 
     #[test]
-    fn the_printed_curve_is_upside_down() {
+    fn the_printed_curve_is_inverted() {
         for annealing in [-5.0, 0.0, 5.0] {
             assert!(rejection_rate(1.0, 0.7, annealing, Curve::Printed).abs() < 1e-16);
             assert_eq!(rejection_rate(0.0, 0.7, annealing, Curve::Printed), 0.7);
         }
-        // The letter of (12) at d = 0.25: e^{−5/4} − e^{−5}/4, and ln(1 + 5·0.75)/ln 6.
+        // (12) as printed at d = 0.25: e^{−5/4} − e^{−5}/4, and ln(1 + 5·0.75)/ln 6.
         let [positive, negative] = [5.0, -5.0].map(|annealing| rejection_rate(0.25, 1.0, annealing, Curve::Printed));
         assert!((positive - ((-1.25f64).exp() - 0.25 * (-5f64).exp())).abs() < 1e-15);
         assert!((negative - 4.75f64.ln() / 6f64.ln()).abs() < 1e-15);

@@ -1,4 +1,4 @@
-//! Whole runs: by hand, same bits, the letter against the corrected reading, degenerate input.
+//! Whole runs: small cases by hand, reproducibility, the printed against the corrected form, degenerate input.
 
 use super::*;
 use crate::data::{Example, Row};
@@ -52,7 +52,7 @@ fn small() -> PublishedParams {
 #[test]
 fn three_stages_by_hand() {
     // Pilot: (1/16, 1/8), then (1/8, 1/4). All of {1/16, 1/8, 1/16, 1/8} is to be rejected: g₀ = 1/8.
-    // Stage 1: f = 5/8, (3/16, 3/8) → (1/16, 1/4); f = 9/16, (1/8, 3/8) → (0, 1/4). Π = (1/2, 1): feature 0 goes.
+    // Stage 1: f = 5/8, (3/16, 3/8) → (1/16, 1/4); f = 9/16, (1/8, 3/8) → (0, 1/4). Π = (1/2, 1): feature 0 is purged.
     // d = 1/2, so β = 1/2: of {1/8, 1/8} the first, g₀ = 1/8.
     // Stage 2: f = 1/2, 3/8 → 1/4, twice.
     let rows = batch(&[(&[0, 1], &[1.0, 2.0], 1.0)]);
@@ -80,8 +80,8 @@ fn three_stages_by_hand() {
 
 #[test]
 fn evidence_is_carried_until_it_is_enough() {
-    // As above, but κ must exceed 2: stage 1 shows b/κ = 1/2 and is not judged. Stage 2 has g₀ = 1/8 again (β = 1) and
-    // begins at (0, 1/4): f = 1/2, (1/16, 3/8) → (0, 1/4), twice: b/κ = 1/4.
+    // As above, but κ must exceed 2: stage 1 has b/κ = 1/2, which is not enough evidence. Stage 2 has g₀ = 1/8 again (β
+    // = 1) and begins at (0, 1/4): f = 1/2, (1/16, 3/8) → (0, 1/4), twice: b/κ = 1/4.
     let rows = batch(&[(&[0, 1], &[1.0, 2.0], 1.0)]);
     let outcome = run(&rows, hinge(), &PublishedParams { evidence: 2, ..small() }, 0, 1).unwrap();
     assert_eq!(outcome.history.iter().map(|stage| stage.active).collect::<Vec<_>>(), [2, 2, 1]);
@@ -91,14 +91,14 @@ fn evidence_is_carried_until_it_is_enough() {
 }
 
 #[test]
-fn bursts_grow_when_features_go() {
+fn bursts_grow_when_features_are_purged() {
     // Stage 1 leaves d = 1/2; with α = 1/4 that is ⌈ln 8⌉ = 3 rows a burst, and before it ⌈ln 4⌉ = 2.
     let rows = batch(&[(&[0, 1], &[1.0, 2.0], 1.0)]);
     let settings = PublishedParams { growth: Some(0.25), passes: 20, cutoff: 1.0, ..small() };
     let outcome = run(&rows, hinge(), &settings, 0, 1).unwrap();
     let bursts: Vec<_> = outcome.history.iter().take(2).map(|stage| stage.burst).collect();
     assert_eq!(bursts, [1, 2]);
-    let halved = outcome.history.iter().position(|stage| stage.active == 1).expect("one feature goes");
+    let halved = outcome.history.iter().position(|stage| stage.active == 1).expect("one feature is purged");
     assert_eq!(outcome.history[halved + 1].burst, 3);
 }
 
@@ -116,7 +116,7 @@ fn threads_change_no_bit_and_the_seed_does() {
 }
 
 #[test]
-fn what_decides_the_class_stays_and_most_noise_goes() {
+fn relevant_features_stay_and_most_noise_is_purged() {
     let rows = planted(400, 200);
     for kind in [LossKind::Hinge, LossKind::Logistic] {
         let outcome = run(&rows, kind.build(1.0), &PublishedParams::default(), 1, 2).unwrap();
@@ -124,7 +124,7 @@ fn what_decides_the_class_stays_and_most_noise_goes() {
         assert!(outcome.active[0] && outcome.active[1]);
         let last = outcome.history.last().unwrap();
         assert!(last.active < 40, "{kind:?}: {} of 200 remain", last.active);
-        assert!(outcome.history.iter().zip(&outcome.history[1..]).all(|(a, b)| a.active >= b.active), "for ever");
+        assert!(outcome.history.iter().zip(&outcome.history[1..]).all(|(a, b)| a.active >= b.active), "permanently");
         assert_eq!(outcome.weights.iter().filter(|weight| **weight != 0.0).count(), last.nonzeros);
     }
 }
@@ -146,35 +146,36 @@ fn the_printed_curve_rejects_nothing_while_nothing_is_purged() {
 }
 
 #[test]
-fn counting_presence_with_hinge_loss_purges_what_is_right() {
-    // The pilot takes both weights to the margin, ±1, in its first burst; its second teaches nothing. g₀ = ½.
+fn counting_presence_with_hinge_loss_purges_relevant_features() {
+    // The pilot moves both weights to the margin, ±1, in its first burst; its second has no slope. g₀ = ½.
     let rows = batch(&[(&[0], &[1.0], 1.0), (&[1], &[1.0], -1.0)]);
     let settings = PublishedParams { learning_rate: 0.5, burst: 4, passes: 40, ..small() };
     let ours = run(&rows, hinge(), &settings, 0, 1).unwrap();
-    assert_eq!((ours.weights, ours.active), (vec![1.0, -1.0], vec![true, true]), "nothing to learn, nothing to pull");
-    // The letter pulls by 2·½ after two rows that changed nothing, and again what the next burst has learned (E6).
-    let letter = run(&rows, hinge(), &PublishedParams { count: Count::Present, ..settings }, 0, 1).unwrap();
-    assert_eq!((letter.weights, letter.active), (vec![0.0, 0.0], vec![false, false]));
-    assert_eq!(letter.frequency, [0.0, 0.0]);
+    assert_eq!((ours.weights, ours.active), (vec![1.0, -1.0], vec![true, true]), "no slope, no shrinkage");
+    // The printed form shrinks by 2·½ after two rows that changed nothing, and again what the next burst has learned
+    // (E6).
+    let printed = run(&rows, hinge(), &PublishedParams { count: Count::Present, ..settings }, 0, 1).unwrap();
+    assert_eq!((printed.weights, printed.active), (vec![0.0, 0.0], vec![false, false]));
+    assert_eq!(printed.frequency, [0.0, 0.0]);
 }
 
 #[test]
-fn counting_updates_purges_what_is_in_every_row() {
-    // Π ≤ 1/5 for a feature updated five times a burst: below any cut-off of the paper.
+fn counting_updates_purges_features_of_every_row() {
+    // Π ≤ 1/5 for a feature updated five times a burst: below any cutoff of the paper.
     let rows = batch(&[(&[0], &[1.0], 1.0)]);
     let settings = PublishedParams { learning_rate: 0.001, rejection: 0.0, passes: 50, ..PublishedParams::default() };
     assert!(run(&rows, hinge(), &settings, 0, 1).unwrap().active[0]);
-    let letter = PublishedParams { evidence_in: Evidence::Updates, ..settings };
-    assert!(!run(&rows, hinge(), &letter, 0, 1).unwrap().active[0]);
+    let printed = PublishedParams { evidence_in: Evidence::Updates, ..settings };
+    assert!(!run(&rows, hinge(), &printed, 0, 1).unwrap().active[0]);
 }
 
 #[test]
 fn absent_columns_keep_the_rejection_rate_up() {
     let rows = planted(400, 200);
     let settings = PublishedParams { annealing: 0.0, ..PublishedParams::default() };
-    let letter = PublishedParams { total_columns: Some(1000), ..settings.clone() };
+    let printed = PublishedParams { total_columns: Some(1000), ..settings.clone() };
     let rate = |settings| run(&rows, hinge(), settings, 1, 1).unwrap().history.last().unwrap().rejection;
-    assert!(rate(&letter) > 0.7 * 0.8 && rate(&settings) < 0.35);
+    assert!(rate(&printed) > 0.7 * 0.8 && rate(&settings) < 0.35);
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn fewer_rows_than_paths_and_one_class_are_learned() {
 
 #[test]
 fn all_features_may_be_purged() {
-    // The two rows contradict each other: whatever is learned is rejected.
+    // The two rows contradict each other: all updates are rejected.
     let rows = batch(&[(&[0, 1], &[1.0, 1.0], 1.0), (&[0, 1], &[1.0, 1.0], -1.0)]);
     let settings =
         PublishedParams { rejection: 1.0, cutoff: 1.0, passes: 50, intercept: true, ..PublishedParams::default() };
@@ -235,7 +236,7 @@ fn a_constant_column_is_a_column_like_any_other() {
 }
 
 #[test]
-fn weightless_rows_change_nothing() {
+fn rows_of_zero_weight_change_nothing() {
     let mut rows = Batch::new();
     rows.push(Example { row: Row { ids: &[0], values: &[1.0] }, target: 1.0, weight: 0.0 });
     let outcome = run(&rows, hinge(), &PublishedParams::default(), 0, 1).unwrap();
@@ -244,10 +245,10 @@ fn weightless_rows_change_nothing() {
 }
 
 #[test]
-fn a_rate_that_is_too_high_is_told() {
+fn a_rate_that_is_too_high_is_an_error() {
     let rows = batch(&[(&[0], &[100.0], 1.0)]);
     let error = run(&rows, LossKind::Squared.build(1.0), &PublishedParams::default(), 0, 1).unwrap_err();
-    assert!(matches!(error, PaperError::Diverged { rate: 0.1, .. }));
+    assert!(matches!(error, PublishedError::Diverged { rate: 0.1, .. }));
     assert!(
         error
             .to_string()
@@ -256,8 +257,8 @@ fn a_rate_that_is_too_high_is_told() {
 }
 
 #[test]
-fn a_tolerance_ends_the_run_when_weights_rest() {
-    // Once the margin is met nothing moves, and nothing is counted or pulled.
+fn a_tolerance_ends_the_run_when_weights_converge() {
+    // Once the margin is reached nothing moves, and nothing is counted or shrunk.
     let rows = batch(&[(&[0], &[1.0], 1.0)]);
     let settings = PublishedParams { tolerance: 1e-6, rejection: 0.0, passes: 1000, ..PublishedParams::default() };
     let outcome = run(&rows, hinge(), &settings, 0, 1).unwrap();
@@ -266,16 +267,16 @@ fn a_tolerance_ends_the_run_when_weights_rest() {
 }
 
 #[test]
-fn a_run_can_be_watched_and_ended() {
+fn a_run_can_be_observed_and_ended() {
     let rows = planted(100, 30);
-    let mut seen = Vec::new();
+    let mut snapshots = Vec::new();
     let outcome = run_watched(&rows, hinge(), &PublishedParams::default(), 3, 1, &mut |snapshot| {
         let (weights, bias) = snapshot.model();
-        seen.push((snapshot.stage, weights, bias));
-        if seen.len() == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        snapshots.push((snapshot.stage, weights, bias));
+        if snapshots.len() == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let outcome = outcome.unwrap();
-    assert_eq!(outcome.history, seen.iter().map(|(stage, ..)| *stage).collect::<Vec<_>>());
-    let (_, weights, bias) = seen.pop().unwrap();
+    assert_eq!(outcome.history, snapshots.iter().map(|(stage, ..)| *stage).collect::<Vec<_>>());
+    let (_, weights, bias) = snapshots.pop().unwrap();
     assert_eq!((outcome.weights, outcome.bias), (weights, bias));
 }

@@ -23,7 +23,7 @@ pub(crate) struct PublishedTrainer {
 }
 
 impl PublishedTrainer {
-    /// Learns one output. A single one is shown to the observer stage by stage.
+    /// Learns one output. If there is only one, the observer is shown each stage.
     fn run_output(
         &self,
         session: &mut Session<'_>,
@@ -66,7 +66,7 @@ impl PublishedTrainer {
                 id: self.active[position].0,
                 weight,
                 column: self.active[position].1,
-                // Between stages there is no frequency yet.
+                // Between stages there is no selection frequency yet.
                 frequency: outcome.frequency.get(position).copied(),
                 evidence: None,
             };
@@ -75,13 +75,13 @@ impl PublishedTrainer {
         };
         let last = |outcome: &Outcome| outcome.history.last().map_or(0.0, |stage| stage.loss);
         let loss = outcomes.iter().map(last).sum::<f64>() / outcomes.len().max(1) as f64;
-        let seen = TrainingSummary {
+        let summary = TrainingSummary {
             passes: self.passes,
             progressive_loss: loss * data.targets.loss_unit(),
             progressive_error: None,
             ..TrainingSummary::default()
         };
-        data.model(outcomes.iter().enumerate().map(of_outcome).collect(), seen)
+        data.model(outcomes.iter().enumerate().map(of_outcome).collect(), summary)
     }
 }
 

@@ -1,18 +1,18 @@
-//! The fit of a rung's weights to the letter: dense rows, the whole matrix of second derivatives, elimination.
+//! Literal refinement of weights: dense rows, the full matrix of second derivatives, Gaussian elimination.
 //!
 //! ```text
-//! minimise over d and c   Σ_i v_i·ℓ(f_i + d·x_i + c, y_i) + ½·λ·‖d‖²      d_j = 0 where held, c = 0 where held
+//! minimise over d and c   Σ_i v_i·ℓ(f_i + d·x_i + c, y_i) + ½·λ·‖d‖²      d_j = 0 where fixed, c = 0 where fixed
 //! Newton: H = Σ_i v_i·ℓ''·x̃_i·x̃_iᵀ + λI (no ridge on c),  ∇ = Σ_i v_i·ℓ'·x̃_i + λd,   (d, c) −= t·H⁻¹∇,  x̃ = (x, 1)
 //! t: the first of 1, ½, ¼, … with which the objective falls; until ‖∇‖ ≤ 10⁻¹²·(1 + Σ v)
 //! ```
-//! The engine stops where the noise of the data begins; this one goes on to the end.
+//! [`Refinement`] stops when the gain is negligible against the noise; this version iterates until it converges.
 
 use super::dense;
 use tamis::data::Example;
 use tamis::loss::Loss;
 use tamis::refine::Refinement;
 
-/// The change of every weight, and last of the intercept, that minimises the objective.
+/// The change of each weight, and last of the intercept, that minimises the objective.
 pub fn minimum(problem: &Refinement<'_>, ridge: f64) -> Vec<f64> {
     let mut change = vec![0.0; problem.is_free.len()];
     for _ in 0..200 {
@@ -23,7 +23,7 @@ pub fn minimum(problem: &Refinement<'_>, ridge: f64) -> Vec<f64> {
         let step = eliminate(hessian, gradient);
         let now = objective(problem, ridge, &change);
         let moved = |share: f64| -> Vec<f64> { change.iter().zip(&step).map(|(c, s)| c - share * s).collect() };
-        // Next to the minimum a step changes no digit of the objective.
+        // Near the minimum a step does not change the objective beyond rounding.
         let falls = |&share: &f64| objective(problem, ridge, &moved(share)) <= now * (1.0 + 1e-12);
         let Some(share) = (0..40).map(|halvings| 0.5f64.powi(halvings)).find(falls) else { break };
         change = moved(share);
@@ -62,7 +62,7 @@ fn derivatives(problem: &Refinement<'_>, ridge: f64, change: &[f64]) -> (Vec<f64
     (gradient, hessian)
 }
 
-/// Every row with a one at its end for the intercept, its margin and its target.
+/// Each row with a one at its end for the intercept, its margin and its target.
 fn rows<'a>(problem: &'a Refinement<'_>) -> impl Iterator<Item = (Example<'a>, Vec<f64>, f64, f64)> {
     let p = problem.is_free.len();
     let row = move |(number, example): (usize, Example<'a>)| {
@@ -77,7 +77,7 @@ fn product(x: &[f64], change: &[f64]) -> f64 {
     x.iter().zip(change).map(|(x, d)| x * d).sum()
 }
 
-/// Solves a system by elimination with pivots.
+/// Solves a linear system by Gaussian elimination with pivoting.
 fn eliminate(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
     let p = right.len();
     for column in 0..p {

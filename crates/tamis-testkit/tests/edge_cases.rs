@@ -1,4 +1,4 @@
-//! Inputs at the edge of what numbers can hold, where a shortcut shows.
+//! Inputs at the limits of floating-point numbers, where an optimisation may fail.
 
 use tamis::data::{Example, Row};
 use tamis::learners::Learner;
@@ -20,7 +20,7 @@ fn counted(learner: &TestLearner) -> usize {
 }
 
 #[test]
-fn a_weight_lost_beside_the_common_threshold_is_not_counted() {
+fn a_weight_below_the_rounding_of_the_threshold_is_not_counted() {
     let recipe = without_intercept(Method::SingleStage, ScheduleKind::Constant);
     let mut ball = fresh(&recipe.with("radius", 1.0).with("learning-rate", 0.5), LossKind::Squared);
     // The threshold of the ball rises to 3, then the large weight leaves the surface while a tiny one is added.
@@ -31,7 +31,7 @@ fn a_weight_lost_beside_the_common_threshold_is_not_counted() {
 
 #[test]
 fn a_feature_with_a_weight_is_not_idle() {
-    // The squares of the tiny values vanish beside 1, the weights do not.
+    // The squares of the tiny values vanish beside 1; the weights do not.
     for method in Method::ALL.into_iter().filter(|method| method.info().family != Family::Staged) {
         let recipe = Recipe { k: method.info().keeps_k.then_some(5), ..Recipe::new(method) };
         let recipe = if method.has("l1") { recipe.with("l1", 0.0) } else { recipe };
@@ -45,9 +45,9 @@ fn a_feature_with_a_weight_is_not_idle() {
 }
 
 #[test]
-fn a_mean_survives_a_huge_rate_of_its_own() {
-    // Feature 1 is first met in a row that is already so right that its slope is next to nothing: adagrad's factor is
-    // then next to infinite, and the mean of the weight until the next truncation must not notice.
+fn a_mean_survives_a_huge_step_size() {
+    // Feature 1 first occurs in a row whose slope is nearly zero: the factor of adagrad is then nearly infinite, and
+    // the mean of the weight until the next truncation must not be affected.
     let recipe = without_intercept(Method::TruncatedGradient, ScheduleKind::Adagrad).with("average", true);
     let recipe = recipe.with("l1", 0.01).with("period", 7.0).with("learning-rate", 1.0);
     let mut learner = fresh(&recipe, LossKind::Logistic);

@@ -1,17 +1,17 @@
-//! Streams so long that clocks wear out, keys are written anew and means are swept, against the oracles.
+//! Streams so long that clocks are reset, keys recomputed and means swept, compared with the oracles.
 
 use tamis::data::Batch;
 use tamis::learners::Learner;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe, ScheduleKind};
-use tamis_testkit::contract::{Pair, Verdict, bits, fresh, learn};
-use tamis_testkit::streams::{Shape, stream};
+use tamis_testkit::contract::{CheckResult, Pair, bits, fresh, learn};
+use tamis_testkit::generators::{Shape, stream};
 
 /// Steps between two sweeps of the means.
 const SWEEP: usize = 1 << 14;
-/// Steps after which `single-stage` and `two-stage` write their keys anew.
+/// Steps after which `single-stage` and `two-stage` recompute their keys.
 const KEYS: usize = 1 << 16;
-/// Steps after which the clocks of gravity and of the elastic net start again.
+/// Steps after which the clocks of the truncated gradient and of the elastic net are reset.
 const CLOCK: usize = 1 << 22;
 
 fn recipe(method: Method, rate: ScheduleKind, start: f64) -> Recipe {
@@ -22,7 +22,7 @@ fn averaged(recipe: Recipe) -> Recipe {
     recipe.with("average", true)
 }
 
-/// The learners with means, with what makes their paths differ.
+/// Learners with averaged weights, with parameters that cover different code paths.
 fn with_means() -> Vec<Recipe> {
     use Method::{Fobos, Ftrl, Rounding, Sgd, TruncatedGradient};
     use ScheduleKind::{Adagrad, Auto, Constant, InverseSqrt};
@@ -44,9 +44,9 @@ fn with_means() -> Vec<Recipe> {
     recipes.into_iter().map(averaged).collect()
 }
 
-/// Learner and oracle over `rows` rows, going round the batch as often as it takes; margins at every row, models now
-/// and then and around each multiple of `event`.
-fn follow(recipe: &Recipe, kind: LossKind, batch: &Batch, features: usize, rows: usize, event: usize) -> Verdict {
+/// Compares learner and oracle over `rows` rows, repeating the batch as needed: margins at every row, models at some
+/// rows and around each multiple of `event`.
+fn follow(recipe: &Recipe, kind: LossKind, batch: &Batch, features: usize, rows: usize, event: usize) -> CheckResult {
     let mut pair = Pair::new(recipe, kind, features);
     for i in 0..rows {
         pair.learn(batch.example(i % batch.len())).map_err(|problem| format!("row {i}: {problem}"))?;
@@ -62,8 +62,8 @@ fn all_follow(recipes: &[Recipe], kinds: &[LossKind], shape: Shape, rows: usize,
     for &kind in kinds {
         let batch = stream(shape, kind);
         for recipe in recipes {
-            let verdict = follow(recipe, kind, &batch, shape.features, rows, event);
-            assert_eq!(verdict, Ok(()), "{} loss, {recipe:?}", kind.name());
+            let result = follow(recipe, kind, &batch, shape.features, rows, event);
+            assert_eq!(result, Ok(()), "{} loss, {recipe:?}", kind.name());
         }
     }
 }
@@ -75,7 +75,7 @@ fn means_are_exact_across_sweeps() {
 }
 
 #[test]
-fn means_go_on_after_a_stop_at_a_sweep() {
+fn means_continue_after_a_stop_at_a_sweep() {
     let shape = Shape { rows: SWEEP + 300, features: 20, longest: 4, seed: 22 };
     let batch = stream(shape, LossKind::Logistic);
     for recipe in with_means() {
@@ -88,13 +88,13 @@ fn means_go_on_after_a_stop_at_a_sweep() {
             first.save(&mut state);
             second.load(&mut state).unwrap();
             learn(&mut second, &batch, cut..shape.rows);
-            assert!(bits(&second) == bits(&whole), "cut at {cut}: {recipe:?}");
+            assert!(bits(&second) == bits(&whole), "split at {cut}: {recipe:?}");
         }
     }
 }
 
 #[test]
-fn the_ball_is_exact_after_its_keys_are_written_anew() {
+fn the_ball_is_exact_after_its_keys_are_recomputed() {
     let ball = |rate, start| recipe(Method::SingleStage, rate, start).with("radius", 1.0);
     let recipes = [ball(ScheduleKind::Constant, 0.05), ball(ScheduleKind::InverseSqrt, 0.3)];
     let shape = Shape { rows: 2 * KEYS + 1000, features: 20, longest: 4, seed: 23 };
@@ -102,9 +102,9 @@ fn the_ball_is_exact_after_its_keys_are_written_anew() {
 }
 
 #[test]
-fn epochs_are_exact_after_their_keys_are_written_anew() {
+fn epochs_are_exact_after_their_keys_are_recomputed() {
     let epochs = Recipe::new(Method::TwoStage).with("radius", 1.0).with("learning-rate", 0.05);
-    // One epoch longer than the life of its keys, and the end of one at the very step.
+    // One epoch longer than the life of its keys, and one that ends at the very step.
     let recipes =
         [epochs.clone().with("first-epoch-steps", 2.5 * KEYS as f64), epochs.with("first-epoch-steps", KEYS as f64)];
     let shape = Shape { rows: 2 * KEYS + 1000, features: 20, longest: 4, seed: 26 };
@@ -112,7 +112,7 @@ fn epochs_are_exact_after_their_keys_are_written_anew() {
 }
 
 #[test]
-fn gravity_is_exact_after_its_clock_starts_again() {
+fn gravity_is_exact_after_its_clock_is_reset() {
     let recipes = [
         recipe(Method::TruncatedGradient, ScheduleKind::Constant, 0.03).with("l1", 0.02),
         recipe(Method::TruncatedGradient, ScheduleKind::Adagrad, 0.3).with("l1", 0.02).with("period", 3.0),
@@ -122,8 +122,8 @@ fn gravity_is_exact_after_its_clock_starts_again() {
 }
 
 #[test]
-fn the_elastic_net_is_exact_after_its_clock_starts_again() {
-    // With rates of the weights' own only the count of steps wears the clock out.
+fn the_elastic_net_is_exact_after_its_clock_is_reset() {
+    // With one rate for each weight, only the number of steps resets the clock.
     let recipes = [recipe(Method::Fobos, ScheduleKind::Adagrad, 0.3).with("l1", 0.02).with("l2", 0.01)];
     let shape = Shape { rows: 1 << 16, features: 5, longest: 2, seed: 25 };
     all_follow(&recipes, &[LossKind::Logistic], shape, CLOCK + 500, CLOCK);

@@ -1,11 +1,11 @@
-//! `preset = "paper"` beside its literal version, over settings, losses and seeds, stage by stage.
+//! `stabilized-published` compared with its literal version, over settings, losses and seeds, stage by stage.
 
 use tamis::data::Batch;
 use tamis::loss::LossKind;
 use tamis::recipe::{Count, Curve, Evidence, PublishedParams};
 use tamis::stabilized::published::{Outcome, run};
-use tamis_testkit::naive::{PaperRun, paper};
-use tamis_testkit::streams::{HUBER, Shape, stream};
+use tamis_testkit::generators::{HUBER, Shape, stream};
+use tamis_testkit::naive::{PublishedRun, published};
 
 const FEATURES: usize = 60;
 
@@ -13,7 +13,7 @@ fn rows(kind: LossKind, seed: u64) -> Batch {
     stream(Shape { rows: 150, features: FEATURES, longest: 12, seed }, kind)
 }
 
-/// Small enough for the dense version, with several purges on the way.
+/// Small enough for the dense version, with several purges.
 fn base() -> PublishedParams {
     PublishedParams { n_paths: 5, bursts: 3, passes: 3, cutoff: 0.5, ..PublishedParams::default() }
 }
@@ -42,12 +42,12 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + b.abs())
 }
 
-/// Ids beyond the last that occurs are not in the engine's vectors: the literal version has `beyond` there.
+/// Vectors of the fast version end at the last id that occurs: the literal version has `beyond` after it.
 fn all_near(fast: &[f64], slow: &[f64], beyond: f64) -> bool {
     slow.iter().enumerate().all(|(j, &slow)| near(fast.get(j).copied().unwrap_or(beyond), slow))
 }
 
-fn agree(name: &str, fast: &Outcome, slow: &PaperRun) {
+fn agree(name: &str, fast: &Outcome, slow: &PublishedRun) {
     assert_eq!(fast.history.len(), slow.stages.len(), "{name}");
     for (fast, slow) in fast.history.iter().zip(&slow.stages) {
         let s = fast.stage;
@@ -66,7 +66,7 @@ fn agree(name: &str, fast: &Outcome, slow: &PaperRun) {
 }
 
 #[test]
-fn the_engine_is_the_literal_algorithm() {
+fn the_fast_version_equals_the_literal_one() {
     let mut purged = 0;
     for kind in [LossKind::Hinge, LossKind::Logistic, LossKind::Huber] {
         for seed in [1, 2] {
@@ -74,7 +74,7 @@ fn the_engine_is_the_literal_algorithm() {
             let loss = kind.build(HUBER);
             for (name, settings) in cases() {
                 let fast = run(&rows, loss, &settings, seed, 2).expect("allowed settings");
-                agree(name, &fast, &paper(&rows, loss, &settings, seed, FEATURES));
+                agree(name, &fast, &published(&rows, loss, &settings, seed, FEATURES));
                 purged += usize::from(fast.history.last().expect("stages").active < fast.history[0].active);
             }
         }
@@ -83,7 +83,7 @@ fn the_engine_is_the_literal_algorithm() {
 }
 
 #[test]
-fn threads_change_no_bit_on_a_stream_with_everything() {
+fn threads_change_no_bit_with_any_setting() {
     let rows = rows(LossKind::Logistic, 3);
     for (name, settings) in cases() {
         // Stages long enough to be worth several threads.

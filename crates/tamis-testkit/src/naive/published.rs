@@ -1,5 +1,5 @@
-//! Stabilized truncated SGD (Ma & Zheng 2016, Algorithm 4 and section 5, read with E1–E6): every burst of every path
-//! keeps its whole weight vector and counters, and each formula is evaluated over all features, as it is written.
+//! Stabilized truncated SGD (Ma & Zheng 2016, Algorithm 4 and section 5, read with E1–E6): each burst of each path
+//! stores its whole weight vector and counters, and each formula is evaluated over all features, as printed.
 
 use super::{dense, margin, soft};
 use tamis::data::Batch;
@@ -7,23 +7,23 @@ use tamis::loss::{AnyLoss, Loss};
 use tamis::recipe::{Count, Curve, Evidence, PublishedParams};
 use tamis::rng::{RngStream, generator, shuffle};
 
-/// What the run ends with, and what each stage was.
-pub struct PaperRun {
+/// The result of a run, and its stages.
+pub struct PublishedRun {
     /// The mean weights.
     pub weights: Vec<f64>,
     /// The mean intercept.
     pub bias: f64,
-    /// Π when last judged.
+    /// Π when it was last updated.
     pub frequency: Vec<f64>,
     /// Ω.
     pub active: Vec<bool>,
     /// β, g₀, K, |Ω|, non-zeros and mean loss of each stage.
-    pub stages: Vec<PaperStage>,
+    pub stages: Vec<PublishedStage>,
 }
 
 /// One stage.
-#[allow(missing_docs, reason = "named as in the engine")]
-pub struct PaperStage {
+#[allow(missing_docs, reason = "named as in the fast version")]
+pub struct PublishedStage {
     pub rejection: f64,
     pub gravity: f64,
     pub burst: u64,
@@ -39,7 +39,7 @@ struct Burst {
     after: Vec<f64>,
 }
 
-/// One path: its permutation, where it stands in it, w and b.
+/// One path: its permutation, its position in it, w and b.
 struct Path {
     order: Vec<usize>,
     place: usize,
@@ -47,7 +47,7 @@ struct Path {
     b: f64,
 }
 
-/// Rows with their zeros, targets and weights.
+/// Dense rows with targets and weights.
 struct Data {
     x: Vec<Vec<f64>>,
     y: Vec<f64>,
@@ -72,8 +72,8 @@ struct Selection {
     frequency: Vec<f64>,
 }
 
-/// The whole algorithm over the features `0..p`.
-pub fn paper(rows: &Batch, loss: AnyLoss, settings: &PublishedParams, seed: u64, p: usize) -> PaperRun {
+/// The algorithm over the features `0..p`.
+pub fn published(rows: &Batch, loss: AnyLoss, settings: &PublishedParams, seed: u64, p: usize) -> PublishedRun {
     let data = Data::new(rows, p);
     let n = data.y.len();
     let occurs: Vec<bool> = (0..p).map(|j| data.x.iter().any(|x| x[j] != 0.0)).collect();
@@ -82,7 +82,7 @@ pub fn paper(rows: &Batch, loss: AnyLoss, settings: &PublishedParams, seed: u64,
     let mut paths: Vec<Path> = (0..settings.n_paths).map(|m| start(seed, u64::from(m), n, p)).collect();
     let mut selection = Selection { omega: occurs, kappa: vec![0; p], kept: vec![0; p], frequency: vec![1.0; p] };
     let (mut rejection, mut gravity, mut burst) = (0.0, 0.0, u64::from(settings.burst));
-    let mut stages: Vec<PaperStage> = Vec::new();
+    let mut stages: Vec<PublishedStage> = Vec::new();
     let mut learned = 0;
     while stages.len() < 2 || learned < u64::from(settings.passes) * n as u64 {
         let mut cost = (0.0, 0.0);
@@ -94,14 +94,14 @@ pub fn paper(rows: &Batch, loss: AnyLoss, settings: &PublishedParams, seed: u64,
         }
         learned += burst * u64::from(settings.bursts);
         if !stages.is_empty() {
-            selection.judge(&bursts, settings);
+            selection.update(&bursts, settings);
         }
         for path in &mut paths {
             path.w = path.w.iter().zip(&selection.omega).map(|(&w, &stays)| if stays { w } else { 0.0 }).collect();
         }
         let active = count(&selection.omega);
         let nonzeros = (0..p).filter(|&j| paths.iter().any(|path| path.w[j] != 0.0)).count();
-        stages.push(PaperStage { rejection, gravity, burst, active, nonzeros, loss: mean(cost) });
+        stages.push(PublishedStage { rejection, gravity, burst, active, nonzeros, loss: mean(cost) });
         let d = (active as f64 + columns - present as f64) / columns;
         rejection = if stages.len() == 1 { settings.rejection } else { phi(d, settings) };
         gravity = order_statistic(&bursts, &selection.omega, rejection);
@@ -109,12 +109,12 @@ pub fn paper(rows: &Batch, loss: AnyLoss, settings: &PublishedParams, seed: u64,
     }
     let weights = (0..p).map(|j| average(&paths, |path| path.w[j])).collect();
     let bias = average(&paths, |path| path.b);
-    PaperRun { weights, bias, frequency: selection.frequency, active: selection.omega, stages }
+    PublishedRun { weights, bias, frequency: selection.frequency, active: selection.omega, stages }
 }
 
 impl Selection {
-    /// Eq. (16), then (9). Evidence that was judged is not carried over.
-    fn judge(&mut self, bursts: &[Burst], settings: &PublishedParams) {
+    /// Eq. (16), then (9). Evidence that was used is not carried over.
+    fn update(&mut self, bursts: &[Burst], settings: &PublishedParams) {
         let needed = u64::from(settings.evidence);
         for j in 0..self.omega.len() {
             if self.kappa[j] > needed {

@@ -1,4 +1,4 @@
-//! The projection on an ℓ₁ and an ℓ₂ ball: its laws, and an independent solver beside it.
+//! The projection on an ℓ₁ and an ℓ₂ ball: its properties, and a comparison with an independent solver.
 
 use proptest::prelude::*;
 use tamis::prox::project_l1_l2;
@@ -19,12 +19,12 @@ fn projected(weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> Vec<f6
 }
 
 /// The optimality conditions of min ½‖v − w‖² with ‖v‖₁ ≤ B and ½‖v − c‖² ≤ ½r², μ and τ ≥ 0 being the multipliers:
-/// w_j − v_j − μ(v_j − c_j) = τ·sign(v_j), or within ±τ where v_j is zero. Returns how far they are from holding.
+/// w_j − v_j − μ(v_j − c_j) = τ·sign(v_j), or within ±τ where v_j is zero. Returns by how much they are violated.
 fn gap(point: &[f64], weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> f64 {
     let outside = (norm1(point) - radius).max(distance(point, centre) - reach).max(0.0);
     let slack = 1e-7 * (1.0 + radius);
     let (one, two) = (norm1(point) > radius - slack, distance(point, centre) > reach - slack);
-    // For a given μ, τ is the mean of what it must equal; the best μ is where the rest is least: it is convex in μ.
+    // For a given μ, τ is the mean of the values it must equal; the residual is convex in μ.
     let rest = |mu: f64| {
         let pull = |j: usize| weights[j] - point[j] - mu * (point[j] - centre[j]);
         let live: Vec<f64> =
@@ -41,7 +41,7 @@ fn gap(point: &[f64], weights: &[f64], centre: &[f64], radius: f64, reach: f64) 
     if !two {
         return outside.max(rest(0.0));
     }
-    // μ = 1/α − 1: looked for on a grid in α, then refined around the best.
+    // μ = 1/α − 1: a grid search in α, then refined around the best.
     let (mut best, mut width) = (0.5, 0.5);
     for _ in 0..60 {
         let around = (-20..=20).map(|i| (best + width * f64::from(i) / 20.0).clamp(1e-12, 1.0));
@@ -51,7 +51,7 @@ fn gap(point: &[f64], weights: &[f64], centre: &[f64], radius: f64, reach: f64) 
     outside.max(rest(1.0 / best - 1.0))
 }
 
-/// Dykstra's alternating projections, each ball by its own formula: knows nothing of α.
+/// Dykstra's alternating projections, each ball by its own formula, independent of α.
 fn dykstra(weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> Vec<f64> {
     let n = weights.len();
     let (mut x, mut p, mut q) = (weights.to_vec(), vec![0.0; n], vec![0.0; n]);
@@ -74,8 +74,8 @@ fn dykstra(weights: &[f64], centre: &[f64], radius: f64, reach: f64) -> Vec<f64>
 }
 
 prop_compose! {
-    /// A point, a centre inside the ℓ₁ ball, and radii such that any of the balls may bind. Some coordinates are equal, zero, or
-    /// zero in one of the two.
+    /// A point, a centre inside the ℓ₁ ball, and radii such that either ball may bind. Some coordinates are equal,
+    /// zero, or zero in one of the two.
     fn problems()(
         pairs in prop::collection::vec((-3.0..3.0f64, -1.0..1.0f64, 0..6u8), 1..12),
         radius in 0.1..6.0f64,
@@ -123,7 +123,7 @@ proptest! {
 fn an_independent_solver_finds_the_same_point() {
     let (mut both, mut one, mut two) = (0, 0, 0);
     for case in 0..60u64 {
-        // Numbers from a small congruential sequence: any will do.
+        // Numbers from a small congruential generator.
         let mut state = case.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -1,4 +1,4 @@
-//! The fit of a rung's weights beside its literal version, and what it does to a model.
+//! Refinement compared with its literal version, and its effect on a model.
 
 mod files;
 
@@ -7,12 +7,12 @@ use tamis::data::{Batch, Example};
 use tamis::loss::{Loss, LossKind};
 use tamis::recipe::{Method, Recipe};
 use tamis::refine::Refinement;
-use tamis_testkit::naive::polish::{minimum, objective};
-use tamis_testkit::streams::{HUBER, Shape, stream};
+use tamis_testkit::generators::{HUBER, Shape, stream};
+use tamis_testkit::naive::refine::{minimum, objective};
 
 const FEATURES: usize = 12;
 
-/// Rows with importance weights, and margins that know a little already.
+/// Rows with importance weights, and margins of a weak model.
 fn batch(kind: LossKind, seed: u64) -> Batch {
     let shape = Shape { rows: 80, features: FEATURES, longest: 6, seed };
     let mut batch = Batch::new();
@@ -43,7 +43,7 @@ fn the_minimum_is_that_of_the_literal_version() {
             let exact = problem(&rows, kind, 0.0);
             let mut start = exact.unchanged();
             for ridge in [100.0, 1.0, 0.1] {
-                // Each call has a few steps only; the next one goes on from there.
+                // Each call makes only a few steps; the next one continues from there.
                 let found = (0..4).fold(start.clone(), |near, _| exact.solve(ridge, &near));
                 let expected = minimum(&exact, ridge);
                 for (position, (one, other)) in found.iter().zip(&expected).enumerate() {
@@ -72,8 +72,8 @@ fn stopping_early_costs_less_than_a_fifth_of_a_row() {
     }
 }
 
-/// Chess-like rows: ten yes-or-no questions, each with its complement, of which the answer needs weights that a few passes
-/// of falling steps do not reach.
+/// Rows like chess positions: ten binary questions, each with its complement; the weights of the true rule are larger
+/// than a few passes with decreasing steps reach.
 fn questions(rows: usize) -> String {
     let mut lines = String::new();
     let mut state = 7u64;
@@ -92,7 +92,7 @@ fn questions(rows: usize) -> String {
 }
 
 #[test]
-fn many_rows_of_few_features_are_fitted_to_the_end() {
+fn many_rows_of_few_features_are_refined() {
     let folder = Folder::new("questions");
     let model = fitted(&Recipe::new(Method::Stabilized), &options(&[folder.write("train.svm", &questions(3000))]));
     let error = model.seen.progressive_error.expect("classes have errors");

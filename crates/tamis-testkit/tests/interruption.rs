@@ -1,4 +1,4 @@
-//! A stream learned in one pass that is stopped between two saves: what the checkpoint says of itself is true.
+//! A stream learned in one pass that is stopped between two checkpoints: the checkpoint counts its rows correctly.
 
 mod files;
 
@@ -10,11 +10,11 @@ use tamis::data::ScaleKind;
 use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Observer, TrainError, fit};
-use tamis_testkit::streams::{Shape, stream};
+use tamis_testkit::generators::{Shape, stream};
 
 const SHAPE: Shape = Shape { rows: 9000, features: 40, longest: 8, seed: 3 };
 
-/// Asks to stop once so many rows are learned.
+/// Stops the training after a number of rows.
 struct Watch {
     stop: Arc<AtomicBool>,
     at: u64,
@@ -42,7 +42,7 @@ fn rows_are_counted_once_whenever_a_stream_is_stopped() {
         let saved = || Checkpoint::load(&folder.path("state")).unwrap();
         let resumed = fit(&recipe, &options, Some(saved()), &mut ()).unwrap();
         assert_eq!(text(&resumed.model), text(&whole), "stopped at {at}");
-        let gone_on = fit(&recipe, &options, Some(saved()), &mut ()).unwrap();
-        assert_eq!(gone_on.model.seen.rows, 2 * SHAPE.rows as u64, "stopped at {at}, then the same rows again");
+        let continued = fit(&recipe, &options, Some(saved()), &mut ()).unwrap();
+        assert_eq!(continued.model.seen.rows, 2 * SHAPE.rows as u64, "stopped at {at}, then the same rows again");
     }
 }

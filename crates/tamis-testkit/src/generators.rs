@@ -1,7 +1,7 @@
-//! Random sparse streams, the same for the same seed on every machine.
+//! Random sparse streams that depend only on the seed.
 //!
-//! They carry what breaks lazy learners: features from common to rare (Zipf), some that appear late, some that vanish,
-//! values of mixed scale and sign, empty rows, importance weights other than 1 (some of them 0), noisy targets.
+//! They contain what lazy learners may get wrong: features from common to rare (Zipf), some that appear late, some that
+//! vanish, values of mixed scale and sign, empty rows, importance weights other than 1 (some of them 0), noisy targets.
 
 use rand_distr::{Bernoulli, Distribution, StandardNormal, StandardUniform, Zipf};
 use rand_pcg::Pcg64;
@@ -25,7 +25,7 @@ pub struct Shape {
     pub seed: u64,
 }
 
-/// When a feature can be seen, as shares of the stream.
+/// When a feature occurs, as shares of the stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Life {
     /// It is absent before this share of the rows.
@@ -35,7 +35,7 @@ pub struct Life {
 }
 
 impl Life {
-    /// The life of a feature: of five, one appears late, one vanishes early, three are always there.
+    /// The life of a feature: of five, one appears late, one vanishes early, three always occur.
     pub fn of(id: FeatureId) -> Life {
         match id % 5 {
             3 => Life { from: 0.5, to: 1.0 },
@@ -50,12 +50,12 @@ impl Life {
     }
 }
 
-/// The typical size of a feature's values.
+/// The typical size of the values of a feature.
 fn scale(id: FeatureId) -> f64 {
     [1.0, 0.3, 0.05][(id % 3) as usize]
 }
 
-/// The planted weight of a feature: every second one counts, with falling strength and both signs.
+/// The true weight of a feature: every second one is non-zero, with decreasing size and both signs.
 fn truth(id: FeatureId) -> f64 {
     match id % 4 {
         0 => 1.5 / scale(id) / (1.0 + 0.1 * f64::from(id)),
@@ -64,7 +64,7 @@ fn truth(id: FeatureId) -> f64 {
     }
 }
 
-/// A stream with targets that suit a loss: class codes by a planted rule with a tenth of them flipped, or numbers.
+/// A stream with targets for a loss: classes by a linear rule with a tenth of them flipped, or numbers.
 pub fn stream(shape: Shape, kind: LossKind) -> Batch {
     let mut source = Source::new(shape);
     let codes = kind.build(HUBER).codes();
@@ -114,7 +114,8 @@ impl Source {
         self.flip.sample(&mut self.generator)
     }
 
-    /// The entries of a row, ids ascending; a drawn feature that is not alive is left out, so rows may be empty.
+    /// The entries of a row, ids ascending; a drawn feature that does not occur at this row is left out, so that rows
+    /// may be empty.
     fn entries(&mut self, row: usize) -> Vec<(FeatureId, f64)> {
         let wanted = 1 + (self.uniform() * self.shape.longest as f64) as usize;
         let mut ids: Vec<FeatureId> =
@@ -125,7 +126,7 @@ impl Source {
         ids.into_iter().map(|id| (id, scale(id) * self.normal())).collect()
     }
 
-    /// Mostly 1; sometimes more, less or nothing.
+    /// Mostly 1; sometimes more, less or 0.
     fn importance(&mut self) -> f64 {
         match (self.uniform() * 20.0) as u32 {
             0 => 0.0,
@@ -141,7 +142,7 @@ impl Source {
 pub fn shuffled_entries(batch: &Batch, seed: u64) -> Batch {
     let mut generator = Pcg64::seed_from_u64(seed);
     rebuilt(batch, |entries| {
-        // Fisher and Yates, from the end.
+        // The Fisher–Yates shuffle.
         for last in (1..entries.len()).rev() {
             let uniform: f64 = StandardUniform.sample(&mut generator);
             entries.swap(last, (uniform * (last + 1) as f64) as usize);
@@ -149,7 +150,7 @@ pub fn shuffled_entries(batch: &Batch, seed: u64) -> Batch {
     })
 }
 
-/// The same rows with explicit zeros written between the entries, for features `0..features` the row has not.
+/// The same rows with explicit zeros between the entries, for features `0..features` that the row does not have.
 pub fn with_explicit_zeros(batch: &Batch, features: usize) -> Batch {
     let mut turn = 0;
     rebuilt(batch, |entries| {
@@ -163,7 +164,7 @@ pub fn with_explicit_zeros(batch: &Batch, features: usize) -> Batch {
     })
 }
 
-/// The same rows with feature `id` called `features − 1 − id`, entries in the order they had.
+/// The same rows with feature `id` renamed to `features − 1 − id`; entries keep their order.
 pub fn relabelled(batch: &Batch, features: usize) -> Batch {
     rebuilt(batch, |entries| entries.iter_mut().for_each(|entry| entry.0 = features as FeatureId - 1 - entry.0))
 }
