@@ -319,7 +319,10 @@ mod tests {
         );
         assert_eq!(message(&binary(), Resize::Size(0)), "at least one feature must stay");
         for share in [-0.1, 1.1, f64::NAN] {
-            assert_eq!(message(&binary(), Resize::Frequency(share)), "the selection frequency must lie between 0 and 1");
+            assert_eq!(
+                message(&binary(), Resize::Frequency(share)),
+                "the selection frequency must lie between 0 and 1"
+            );
         }
         let unsure = model(0, vec![step(1, 0.1, 0.5, vec![output(None, &[("a", 1.0, 0.25)])])]);
         assert_eq!(
