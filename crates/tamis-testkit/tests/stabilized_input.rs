@@ -29,13 +29,8 @@ fn plain_lines() -> String {
 fn one_class_is_refused() {
     let folder = Folder::new("one-class");
     let path = folder.write("one.svm", "+1 1:1\n+1 2:1\n+1 1:2\n");
-<<<<<<< HEAD
-    let told = refused(&recipe(), &options(&[path]));
-    assert_eq!(told, "all 3 rows have the label 1; classification needs two classes");
-=======
     let message = refused(&recipe(), &options(&[path]));
-    assert_eq!(message, "all 3 rows have the label 1; two are needed to learn a difference");
->>>>>>> wordsa
+    assert_eq!(message, "all 3 rows have the label 1; classification needs two classes");
 }
 
 #[test]

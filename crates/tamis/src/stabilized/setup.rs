@@ -143,13 +143,8 @@ fn codings(data: &TrainingData, classes: &[f64]) -> Vec<ClassCoding> {
     if *single { vec![coding(1)] } else { (0..names.len()).map(coding).collect() }
 }
 
-<<<<<<< HEAD
-/// The loss of the paths: for probabilities of classes the hinge loss, whose slope is zero on rows that are classified with a margin; Platt
-/// scaling makes log-odds of its margins.
-=======
 /// The loss of the paths: for classes the hinge loss, whose slope is zero on rows that are classified with a margin;
 /// Platt scaling makes log-odds of its margins.
->>>>>>> wordsa
 fn path_loss(data: &TrainingData) -> AnyLoss {
     let is_probabilistic = data.targets.loss.facts().is_probabilistic;
     if is_probabilistic && !data.targets.is_numbers() { LossKind::Hinge.build(1.0) } else { data.targets.loss_fn }

@@ -16,17 +16,6 @@
 //! | c | `centre` of a cell | the last epoch's mean | Algorithm 1, line 8 |
 //! | E x_j² | `square` of a cell | accumulated over the rows | Theorem 3 |
 //!
-<<<<<<< HEAD
-//! Departures: the weights are those of the paper at the end of an epoch; within one, the steps still to come count as
-//! if they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so a cut epoch uses all rows and changes nothing abruptly
-//! (E33); in the first epoch, which has no mean before it, they are the plain mean. Any loss serves. Our squared loss
-//! has twice the paper's slope (E52). The intercept is averaged with the weights and outside both balls.
-//!
-//! Cost: O(non-zeros) a step, amortised, for any number of features (E31). All weights share one threshold
-//! ([`L1BallVector`]), so ‖w‖₁, ‖w − c‖₂ and the sums of all resting weights follow from a subset numbers. A step that
-//! leaves the ℓ₂ ball costs O(features): ρ_k is far from typical steps, and with small weights on many features it is
-//! not reached. Memory: 32 bytes a feature seen, some 40 a non-zero.
-=======
 //! Departures: at the end of an epoch the weights are those of the paper; within an epoch, the remaining steps count as
 //! if they stayed at c, (Σ_{i≤t} w_i + (T_k − t)c)/T_k, so that an epoch that is cut short uses all rows and nothing
 //! jumps (E33). The first epoch has no mean before it: its weights are the plain mean. Any loss can be used. Our
@@ -37,7 +26,6 @@
 //! ([`L1BallVector`]), so that ‖w‖₁, ‖w − c‖₂ and the sums of all untouched weights follow from a few numbers. A step
 //! that leaves the ℓ₂ ball costs O(features): ρ_k is much larger than a typical step, and with small weights on many
 //! features it is not reached. Memory: 32 bytes for each known feature, some 40 for each non-zero weight.
->>>>>>> wordsa
 
 use super::params::params_of;
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
@@ -155,13 +143,8 @@ impl EpochSgd {
         if self.mass > 0.0 { square / self.mass } else { 0.0 }
     }
 
-<<<<<<< HEAD
-    /// What a key adds to Σ w over the epoch's steps: as if it had stood from the first. A cell's `sum` makes up for
-    /// the steps before it was written, so that a weight at rest needs no attention.
-=======
     /// The contribution of a key to Σ w over the steps of the epoch, as if it had been set before the first step. The
     /// `sum` of a cell corrects for the steps before it was set, so that an untouched weight needs no update.
->>>>>>> wordsa
     #[inline]
     fn path(&self, key: f64) -> f64 {
         if key == 0.0 { 0.0 } else { key.signum() * (key.abs() * self.steps as f64 - self.offsets) }
