@@ -108,7 +108,7 @@ wheel: c-compiler .venv/ready ## build the Python package as a wheel, in target/
 # For the one `unsafe` (data/prefetch.rs) and its callers. This needs a nightly toolchain, so `test` does not include it.
 sanitize: c-compiler ## test the learners with AddressSanitizer
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --locked --package tamis --lib --target x86_64-unknown-linux-gnu \
-		--target-dir target/sanitize learners::
+		--target-dir target/sanitize -- learners:: stabilized:: two_stage::
 
 licences: $(DENY) advisories ## check the dependencies' licences, sources and known vulnerabilities
 	$(DENY) --all-features --locked check bans licenses sources

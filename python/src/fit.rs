@@ -29,12 +29,12 @@ pub type Settings = BTreeMap<String, String>;
 pub struct Reading {
     format: Option<String>,
     target: Option<String>,
-    weight: Option<String>,
+    weight_column: Option<String>,
     ignore: Vec<String>,
     categorical: Vec<String>,
     missing: String,
     zero_based: bool,
-    skip_bad: bool,
+    on_error: String,
 }
 
 impl Reading {
@@ -48,15 +48,19 @@ impl Reading {
         };
         let columns = SchemaOptions {
             target: self.target.clone(),
-            weight: self.weight.clone(),
+            weight: self.weight_column.clone(),
             ignore: self.ignore.clone(),
             categorical: self.categorical.clone(),
             known: None,
             needs_target: true,
             missing,
         };
-        let (zero_based, skip_bad) = (self.zero_based, self.skip_bad);
-        Ok(ReadOptions { columns, zero_based, skip_bad, threads: 1, rows: Vec::new() })
+        let skip_bad = match self.on_error.as_str() {
+            "stop" => false,
+            "skip" => true,
+            other => return Err(param_error(&format!("on_error must be stop or skip, got {other:?}"), py)),
+        };
+        Ok(ReadOptions { columns, zero_based: self.zero_based, skip_bad, threads: 1, rows: Vec::new() })
     }
 }
 

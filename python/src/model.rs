@@ -138,7 +138,7 @@ impl PyModel {
 
     /// The size path, from all features down, without weights, as JSON; `None` if there is none.
     #[getter]
-    fn selection(&self) -> Option<String> {
+    fn size_path(&self) -> Option<String> {
         let mut size_path = self.model.size_path.clone()?;
         size_path.sizes.iter_mut().for_each(|step| step.outputs = Vec::new());
         serde_json::to_string(&size_path).ok()

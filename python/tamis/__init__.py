@@ -86,7 +86,7 @@ def parameters() -> dict[str, str]:
     """
     from ._params import any_method
 
-    return {row.name: row.help for row in any_method().values()}
+    return {name: row.help for name, row in any_method().items()}
 
 
 def load(path):

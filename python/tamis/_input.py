@@ -27,12 +27,12 @@ class Table:
 READING = {
     "format": None,
     "target": None,
-    "weight": None,
+    "weight_column": None,
     "ignore": [],
     "categorical": [],
     "missing": "error",
     "zero_based": False,
-    "skip_bad": False,
+    "on_error": "stop",
 }
 
 

@@ -147,8 +147,8 @@ class SDist(ClassifierMixin, KNNBase):
     cv : int, default=5
         $folds.
     reading : dict, default=None
-        How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
-        ``skip_bad``.
+        How files are read: ``format``, ``target``, ``weight_column``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,
+        ``on_error``.
     random_state : int, RandomState or None, default=None
         Seed; ``None`` is 0, so that the same data give the same metric.
     n_jobs : int, default=None

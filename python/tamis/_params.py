@@ -4,6 +4,7 @@ import inspect
 from typing import Any, NamedTuple
 
 from . import _core
+from .errors import ParamError
 
 
 class Param(NamedTuple):
@@ -22,8 +23,8 @@ ROWS = [Param(*row) for row in _core.parameters()]
 
 READING = (
     "dict",
-    "How files are read: ``format``, ``target``, ``weight``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,\n"
-    "        ``skip_bad``.",
+    "How files are read: ``format``, ``target``, ``weight_column``, ``ignore``, ``categorical``, ``missing``, ``zero_based``,\n"
+    "        ``on_error``.",
 )
 SHARED = {
     "reading": READING,
@@ -75,6 +76,15 @@ def given(estimator, owner: str, leave_out: tuple[str, ...] = ()) -> dict[str, s
             continue
         settings[row.name] = text(value)
     return settings
+
+
+def further(settings: dict[str, Any] | None) -> dict[str, str]:
+    """The ``settings`` of an estimator, by the core's names."""
+    rows = any_method()
+    unknown = [name for name in settings or {} if name not in rows]
+    if unknown:
+        raise ParamError(f'there is no parameter "{unknown[0]}"; tamis.parameters() lists them')
+    return {rows[name].name: text(value) for name, value in (settings or {}).items()}
 
 
 def document(init, owner: str | None = None, **own: tuple[str, str]) -> str:

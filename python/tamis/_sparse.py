@@ -93,7 +93,7 @@ class Sparse(Estimator):
 
     def _recipe(self) -> dict:
         settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha",))}
-        settings |= {name.replace("_", "-"): _params.text(value) for name, value in (self.settings or {}).items()}
+        settings |= _params.further(self.settings)
         if not 0 <= self.l1_ratio <= 1:
             raise ParamError(f"l1_ratio must lie between 0 and 1, got {self.l1_ratio}")
         if self.alpha is not None:
@@ -120,10 +120,10 @@ class Sparse(Estimator):
         -------
         self
         """
-        if self.warm_start and getattr(self, "_online", None) is not None:
+        if self.warm_start and getattr(self, "_training", None) is not None:
             return self._go_on(X, y, sample_weight, passes=int(self.max_iter or 1))
-        self._online, self._from_fit = None, True
-        model, self._online = self._learn(self._recipe(), X, y, sample_weight, keep_open=not self.refit)
+        self._training, self._from_fit = None, True
+        model, self._training = self._learn(self._recipe(), X, y, sample_weight, keep_open=not self.refit)
         return self._take_model(model)
 
     def _begin(self, classes, X, y, sample_weight):
@@ -134,13 +134,13 @@ class Sparse(Estimator):
                 " refit or by a method that is not online"
             )
         self._from_fit = False
-        self._online = _core.Training(self._recipe(), classes, self._threads())
+        self._training = _core.Training(self._recipe(), classes, self._threads())
         self._forget_shape()
         try:
             table = self._any(X, y, sample_weight, reset=True)
-            self._online.learn(table)
+            self._training.learn(table)
         except BaseException:
-            self._online = None  # no row was learned: the next call is the first
+            self._training = None  # no row was learned: the next call is the first
             raise
         return self._take_model(None)
 
@@ -149,7 +149,7 @@ class Sparse(Estimator):
         wider = self._widen(X) if hasattr(self, "n_features_in_") else (None, None)
         table = self._any(X, y, sample_weight, reset=wider is not None)
         for _ in range(passes):
-            self._online.learn(table)
+            self._training.learn(table)
         if wider is not None and wider[0] is not None:
             self.feature_names_in_, self.n_features_in_ = wider
         return self._take_model(None)
@@ -171,18 +171,18 @@ class Sparse(Estimator):
 
     def _fitted(self):
         # After partial_fit the model is built on demand.
-        if getattr(self, "_model", None) is None and getattr(self, "_online", None) is not None:
-            self._take_model(self._online.model())
+        if getattr(self, "_model", None) is None and getattr(self, "_training", None) is not None:
+            self._take_model(self._training.model())
         return super()._fitted()
 
     def __sklearn_is_fitted__(self):
-        return getattr(self, "_model", None) is not None or getattr(self, "_online", None) is not None
+        return getattr(self, "_model", None) is not None or getattr(self, "_training", None) is not None
 
     def __getstate__(self):
         # The learner is much larger than the model, so it is pickled only if it can be needed.
         state = super().__getstate__()
         if state.get("_from_fit") and not self.warm_start:
-            state = {**state, "_online": None}
+            state = {**state, "_training": None}
         return state
 
 
@@ -237,7 +237,7 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
         -------
         self
         """
-        if getattr(self, "_online", None) is None:
+        if getattr(self, "_training", None) is None:
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             self._recipe()
@@ -252,7 +252,7 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
         return self._go_on(X, y, sample_weight)
 
     def _labels(self, y):
-        if getattr(self, "_online", None) is None:
+        if getattr(self, "_training", None) is None:
             return super()._labels(y)
         codes = np.searchsorted(self.classes_, y)
         codes[codes == len(self.classes_)] = 0
@@ -310,6 +310,6 @@ class SparseRegressor(RegressorMixin, Regressor, Sparse):
         -------
         self
         """
-        if getattr(self, "_online", None) is None:
+        if getattr(self, "_training", None) is None:
             return self._begin(None, X, y, sample_weight)
         return self._go_on(X, y, sample_weight)

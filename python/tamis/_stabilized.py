@@ -60,7 +60,7 @@ class Stabilized(Trained):
         return {"method": "stabilized", **_params.given(self, "stabilized")}
 
     def _from_file(self, model):
-        if model.selection is None:
+        if model.size_path is None:
             raise ParamError(f"a model of the method {model.method!r} has no size path: load it with tamis.load")
         return super()._from_file(model)
 
@@ -94,8 +94,7 @@ class Stabilized(Trained):
     @property
     def path_(self) -> list[dict]:
         """The size path: size, held-out loss and error with standard error, mean number of features of a path."""
-        selection = self._fitted_attribute("path_").selection
-        return json.loads(selection)["sizes"]
+        return json.loads(self._fitted_attribute("path_").size_path)["sizes"]
 
     @property
     def coef_path_(self) -> list:

@@ -37,7 +37,7 @@ class _Online:
 
     def _start(self, classes):
         recipe = {"method": self.method, **_params.given(self, self.method), "scale": "none", "passes": "1"}
-        recipe |= {name.replace("_", "-"): _params.text(value) for name, value in (self.settings or {}).items()}
+        recipe |= _params.further(self.settings)
         return _core.Training(recipe, classes, 1)
 
     def _learn(self, table, classes):

@@ -49,7 +49,7 @@ def test_the_names_come_from_the_core():
     from tamis import _core
 
     assert "stabilized" in tamis.methods() and len(tamis.methods()) == len(_core.methods())
-    assert set(tamis.parameters()) >= {"l1", "l2", "learning-rate"}
+    assert set(tamis.parameters()) >= {"alpha", "l2", "learning_rate"}
 
 
 def test_the_package_has_types():

@@ -129,6 +129,14 @@ def test_files_with_columns(tmp_path):
     assert np.allclose(model.predict(file), model.predict(frame))
     with pytest.raises(tamis.ParamError, match="unknown option of reading"):
         SparseRegressor(reading={"targets": "price"}).fit(file)
+    with file.open("a") as more:
+        more.write("not a row\n")
+    with pytest.raises(tamis.ParseError):
+        SparseRegressor(reading={"target": "price"}).fit(file)
+    skipped = SparseRegressor(reading={"target": "price", "weight_column": "id", "on_error": "skip"}).fit(file)
+    assert same(skipped, SparseRegressor().fit(frame, y, sample_weight=range(len(y))))
+    with pytest.raises(tamis.ParamError, match="on_error must be stop or skip, got"):
+        SparseRegressor(reading={"on_error": "ignore"}).fit(file)
 
 
 @pytest.mark.parametrize("make", [SparseClassifier, StabilizedClassifier])

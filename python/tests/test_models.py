@@ -107,6 +107,7 @@ def test_complaints_speak_of_parameters():
         (SparseClassifier(alpha=-1), "alpha must be a number of at least 0, got -1"),
         (SparseClassifier(alpha=1, n_features_to_select=3), "n_features_to_select and alpha are exclusive: both determine how sparse the model is"),
         (SparseClassifier(settings={"gama": 1}), 'there is no parameter "gama"'),
+        (SparseClassifier(settings={"learning-rate": 1}), 'there is no parameter "learning-rate"'),
         (SparseClassifier(l1_ratio=2), "l1_ratio must lie between 0 and 1"),
         (SparseClassifier("sgd", alpha=1, l1_ratio=0.5), "sgd has no parameter alpha; truncated-gradient, fobos, rda, ftrl, sadmm have"),
         (StabilizedClassifier(0), "n_features_to_select must be a whole number of at least 1, got 0"),
@@ -165,7 +166,7 @@ def test_selection_frequency_and_other_sizes():
     assert sizes == sorted(sizes, reverse=True) and all(path.shape == (1, 300) for _, path in model.coef_path_)
     assert [point["size"] for point in model.path_][-1] <= 8
     assert model.false_selections(0.9) >= 0 and model.false_selections(0.5) is None
-    with pytest.raises(tamis.ParamError, match="fit again with n_features_to_select 100000"):
+    with pytest.raises(tamis.ParamError, match="fit again with n_features_to_select=100000"):
         model.resize(100000)
 
 

@@ -34,7 +34,7 @@ def test_days_can_be_joined_and_taken_away():
     assert all_days.rows == 900 and days[0].rows == 300
     same(all_days.solve("ofsa", n_features_to_select=3), MomentsRegressor("ofsa", n_features_to_select=3).fit(X, y))
     later = MomentsRegressor("ofsa", n_features_to_select=3).fit(X[300:], y[300:])
-    same((all_days - days[0]).solve(n_features_to_select=3), later)
+    same((all_days - days[0]).solve("ofsa", n_features_to_select=3), later)
     with pytest.raises(tamis.DataError, match="cannot subtract"):
         days[0].copy().subtract(all_days)
 
@@ -95,12 +95,13 @@ def test_the_file_is_the_program_s(program, tmp_path):
     ours = Moments().observe(X, y)
     ours.save(tmp_path / "ours.moments")
     assert (tmp_path / "ours.moments").read_bytes() == theirs.read_bytes()
-    program("solve", theirs, "--k", 3, "--out", tmp_path / "model.json", "--quiet")
-    model = Moments.load(theirs).solve(n_features_to_select=3)  # the program's default solver, too
-    model.save(tmp_path / "same.json")
-    assert (tmp_path / "same.json").read_text() == (tmp_path / "model.json").read_text()
-    assert np.array_equal(tamis.load(tmp_path / "model.json").predict(X), model.predict(X))
-    assert MomentsRegressor("ofsa", n_features_to_select=3).fit(file)._fitted().text == model._fitted().text
+    for flags, solver in (([], []), (["--method", "ofsa"], ["ofsa"])):  # the default solver is the same everywhere
+        program("solve", theirs, "--k", 3, *flags, "--out", tmp_path / "model.json", "--quiet")
+        model = Moments.load(theirs).solve(*solver, n_features_to_select=3)
+        model.save(tmp_path / "same.json")
+        assert (tmp_path / "same.json").read_text() == (tmp_path / "model.json").read_text()
+        assert np.array_equal(tamis.load(tmp_path / "model.json").predict(X), model.predict(X))
+        assert MomentsRegressor(*solver, n_features_to_select=3).fit(file)._fitted().text == model._fitted().text
 
 
 def test_classes_may_come_late():

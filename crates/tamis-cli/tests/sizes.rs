@@ -254,11 +254,11 @@ fn complaints_say_what_to_do() {
     assert_eq!(message("resize m.json --k 0 --out r.json"), "m.json: at least one feature must stay");
     assert_eq!(
         message("resize m.json --frequency 1.5 --out r.json"),
-        "m.json: the share of paths must lie between 0 and 1"
+        "m.json: the selection frequency must lie between 0 and 1"
     );
     assert_eq!(
         message("resize m.json --frequency -1 --out r.json"),
-        "m.json: the share of paths must lie between 0 and 1"
+        "m.json: the selection frequency must lie between 0 and 1"
     );
     assert_eq!(
         message("resize m.json --k 3 --out no/r.json"),

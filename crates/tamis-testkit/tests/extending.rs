@@ -18,7 +18,7 @@ use tamis::step_size::Schedule;
 use tamis::train::{FitOptions, fit_rows};
 use tamis_report::{Report, ReportContext, Section, paragraph};
 use tamis_testkit::contract::SHORT;
-use tamis_testkit::streams::stream;
+use tamis_testkit::generators::stream;
 
 /// A loss: the absolute error |f − y|, whose best constant is the median.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -99,7 +99,7 @@ impl Model {
             Resize::Size(0) => return Err(ResizeError::Range("at least one feature must stay")),
             Resize::Size(size) => size_path.of_size(size)?,
             Resize::Frequency(share) if !(0.0..=1.0).contains(&share) => {
-                return Err(ResizeError::Range("the share of paths must lie between 0 and 1"));
+                return Err(ResizeError::Range("the selection frequency must lie between 0 and 1"));
             }
             Resize::Frequency(share) => (size_path.chosen, by_frequency(&self.outputs, share)?),
         };
@@ -319,7 +319,10 @@ mod tests {
         );
         assert_eq!(message(&binary(), Resize::Size(0)), "at least one feature must stay");
         for share in [-0.1, 1.1, f64::NAN] {
-            assert_eq!(message(&binary(), Resize::Frequency(share)), "the share of paths must lie between 0 and 1");
+            assert_eq!(
+                message(&binary(), Resize::Frequency(share)),
+                "the selection frequency must lie between 0 and 1"
+            );
         }
         let unsure = model(0, vec![step(1, 0.1, 0.5, vec![output(None, &[("a", 1.0, 0.25)])])]);
         assert_eq!(

@@ -155,5 +155,4 @@ names! {
     SCREEN = "screen", "screen", "screen";
     /// Moments whose features are kept.
     FEATURES_OF = "features-of", "features-of", "features_of";
-
 }

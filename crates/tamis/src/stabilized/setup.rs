@@ -143,7 +143,7 @@ fn codings(data: &TrainingData, classes: &[f64]) -> Vec<ClassCoding> {
     if *single { vec![coding(1)] } else { (0..names.len()).map(coding).collect() }
 }
 
-/// The loss of the paths: for classes the hinge loss, whose slope is zero on rows that are classified with a margin;
+/// The loss of the paths: for probabilities of classes the hinge loss, whose slope is zero on rows that are classified with a margin;
 /// Platt scaling makes log-odds of its margins.
 fn path_loss(data: &TrainingData) -> AnyLoss {
     let is_probabilistic = data.targets.loss.facts().is_probabilistic;
