@@ -30,7 +30,7 @@ fn sources(krate: &str) -> BTreeMap<ModulePath, Source> {
             let child = || parent.iter().cloned().chain([name.clone()]).collect::<ModulePath>();
             if path.is_dir() {
                 folders.push((path, child()));
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests" {
                 let module = if ["main", "lib", "mod"].contains(&name.as_str()) { parent.clone() } else { child() };
                 let file = path.strip_prefix(&root).expect("inside the root").to_string_lossy().replace('\\', "/");
                 let code = code(&fs::read_to_string(&path).expect("a source file"));

@@ -1,4 +1,4 @@
-//! Consistency of the repository: citations and links have targets.
+//! Consistency of the repository: citations and links have targets, and retired words do not come back.
 //!
 //! Each check walks the tree and lists every place that breaks its rule. To add one, write a test that collects such
 //! places from [`files`] or [`comments`] and passes them to [`none`].
@@ -241,4 +241,70 @@ fn files_named_in_comments_exist() {
     assert!(named.len() > 5, "only {} files are named", named.len());
     let missing = named.iter().filter(|(_, path)| !root().join(path).exists());
     none("files that do not exist", missing.map(|(line, path)| format!("{}: {path}", line.place)).collect());
+}
+
+/// Words that have been replaced by the terms of the field, and these terms. `*` stands for any ending.
+const RETIRED: [(&str, &str); 29] = [
+    ("rung*", "size, step of the size path"),
+    ("ladder*", "size path"),
+    ("court", "candidate table"),
+    ("strain", "scale and restrict"),
+    ("strained", "scaled and restricted"),
+    ("shadows", "cross-fitted ensembles"),
+    ("polish*", "refine, refinement"),
+    ("recut*", "resize"),
+    ("judge*", "evaluate"),
+    ("verdict*", "score"),
+    ("duel*", "final selection"),
+    ("crew", "learner state"),
+    ("errand*", "command"),
+    ("urn*", "feature sampler"),
+    ("ballot*", "selection frequency"),
+    ("surest", "of the largest selection frequency"),
+    ("strangers", "unknown classes"),
+    ("call_home", "wait"),
+    ("so many rows", "N rows"),
+    ("so many features", "N features"),
+    ("so many steps", "N steps"),
+    ("so many draws", "N draws"),
+    ("whose truth", "with known coefficients"),
+    ("beyond all bounds", "diverged"),
+    ("make no sense", "are invalid"),
+    ("false alarms", "ROC curve"),
+    ("who is taken for whom", "confusion matrix"),
+    ("one against the rest", "one-vs-rest"),
+    ("known holes", "known vulnerabilities"),
+];
+
+/// Whether a retired word stands in a text, as a whole word and in lower case.
+fn mentions(text: &str, word: &str) -> bool {
+    let stem = word.trim_end_matches('*');
+    text.match_indices(stem).any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + stem.len()..].chars().next());
+        let ends = word.ends_with('*') || !after.is_some_and(|letter| is_word(letter) || letter == '_');
+        !before.is_some_and(|letter| is_word(letter) || letter == '_' || letter == '-') && ends
+    })
+}
+
+#[test]
+fn retired_words_are_found() {
+    assert!(mentions("two rungs of it", "rung*") && mentions("(rung)", "rung*") && !mentions("wrung", "rung*"));
+    assert!(mentions("so many rows", "so many rows") && !mentions("in court-like", "curt"));
+    assert!(!mentions("box-shadows", "shadows") && !mentions("return", "urn*"));
+}
+
+#[test]
+fn retired_words_are_gone() {
+    let is_exempt = |path: &str| {
+        path.ends_with("tests/repository.rs") || path == "CHANGELOG.md" || path.starts_with("docs/results/")
+    };
+    let mut places = Vec::new();
+    for file in files(&["rs", "py", "md", "toml", "js"]).iter().filter(|file| !is_exempt(&file.path)) {
+        for (at, line) in file.text.lines().enumerate() {
+            let line = line.to_lowercase();
+            let found = RETIRED.iter().filter(|(word, _)| mentions(&line, word));
+            places.extend(found.map(|(word, term)| format!("{}:{}: {word:?}, say {term:?}", file.path, at + 1)));
+        }
+    }
+    none("words that have been replaced", places);
 }

@@ -34,14 +34,14 @@ pub enum UnknownClasses {
 }
 
 /// The metrics of a model on a stream of labelled rows.
-pub fn measure(model: &Model, stream: &mut RowStream, strangers: UnknownClasses) -> Result<Metrics, EvalError> {
+pub fn measure(model: &Model, stream: &mut RowStream, unknown: UnknownClasses) -> Result<Metrics, EvalError> {
     let mut scored = Vec::new();
-    score_rows(model, stream, strangers, |row| scored.push((row.scored, row.weight)))?;
+    score_rows(model, stream, unknown, |row| scored.push((row.scored, row.weight)))?;
     Ok(Metrics::of(&scored))
 }
 
 /// A row with its prediction.
-pub(super) struct JudgedRow<'a> {
+pub(super) struct EvaluatedRow<'a> {
     /// The row, and its number in the block.
     pub(super) row: (&'a RawRows, usize),
     /// The number of the true class, if the model knows it, and of the predicted one.
@@ -54,8 +54,8 @@ pub(super) struct JudgedRow<'a> {
 pub(super) fn score_rows(
     model: &Model,
     stream: &mut RowStream,
-    strangers: UnknownClasses,
-    mut show: impl FnMut(JudgedRow<'_>),
+    unknown: UnknownClasses,
+    mut show: impl FnMut(EvaluatedRow<'_>),
 ) -> Result<(), EvalError> {
     let predictor = Predictor::new(model);
     let mut any = false;
@@ -63,11 +63,11 @@ pub(super) fn score_rows(
         for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
             let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
             let label = &block.rows.labels[row];
-            let scored = score(model, prediction, label, strangers, place)?;
+            let scored = score(model, prediction, label, unknown, place)?;
             let truth = model.classes().iter().position(|class| class == label);
             let weight = block.rows.weight(row);
             any = true;
-            show(JudgedRow { row: (&block.rows, row), classes: (truth, prediction.class), scored, weight });
+            show(EvaluatedRow { row: (&block.rows, row), classes: (truth, prediction.class), scored, weight });
         }
     }
     if any { Ok(()) } else { Err(EvalError::NoRows) }
@@ -77,7 +77,7 @@ fn score(
     model: &Model,
     prediction: &Prediction,
     label: &Label,
-    strangers: UnknownClasses,
+    unknown: UnknownClasses,
     place: impl Fn() -> String,
 ) -> Result<Scored, EvalError> {
     match (&model.task, label) {
@@ -90,7 +90,7 @@ fn score(
             let single = prediction.margins.len() == 1;
             let probability = model.loss.facts().is_probabilistic.then_some(prediction.response);
             let binary = truth.filter(|_| single).map(|truth| (truth == 1, prediction.margins[0], probability));
-            if truth.is_none() && single && strangers == UnknownClasses::Refused {
+            if truth.is_none() && single && unknown == UnknownClasses::Refused {
                 let known: Vec<String> = classes.iter().map(ToString::to_string).collect();
                 let (found, known) = (label.to_string(), known.join(", "));
                 return Err(EvalError::UnknownLabel { place: place(), found, known });

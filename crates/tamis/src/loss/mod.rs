@@ -1,6 +1,6 @@
 //! What a wrong prediction costs: value, slope and response of a margin.
 //!
-//! A margin `f = b + w·x` is judged against a target `y`. For two classes the target is one of the two
+//! A margin `f = b + w·x` is compared with a target `y`. For two classes the target is one of the two
 //! [`Loss::codes`]; for regression it is the number itself. To add a loss, write one file with its functions and its
 //! facts ([`LossDefinition`]) and add one line to the list `losses!` below.
 

@@ -25,9 +25,7 @@ impl StabilizedTrainer {
     ) -> Result<Self, TrainError> {
         if let Some(k) = session.data.recipe.k.filter(|&k| k > session.data.vocabulary.len()) {
             let seen = session.data.vocabulary.len();
-            session
-                .observer
-                .note(&format!("{k} features were asked for, but only {seen} were seen: all of them are kept"));
+            session.observer.note(&format!("{k} features were asked for, but only {seen} were seen: all are kept"));
         }
         let paths = resume.as_mut().and_then(|saved| saved.state.take_count("paths").ok()).map(|paths| paths as usize);
         if let Some(centres) = resume.as_ref().and_then(|saved| saved.state.arrays().get("centres")) {

@@ -150,11 +150,11 @@ pub(super) fn measure_on(
     sources: &[Source],
     read: &ReadOptions,
     rows: Vec<RowFilter>,
-    strangers: UnknownClasses,
+    unknown: UnknownClasses,
 ) -> Result<Metrics, TuneError> {
     let mut read = ReadOptions { rows, ..read.clone() };
     read.columns.known = model.columns.clone();
-    Ok(measure(model, &mut RowStream::open(sources.to_vec(), read), strangers)?)
+    Ok(measure(model, &mut RowStream::open(sources.to_vec(), read), unknown)?)
 }
 
 /// An error for standard input and pipes, which can be read only once.

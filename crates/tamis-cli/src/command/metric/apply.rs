@@ -7,7 +7,7 @@ use tamis::data::Label;
 use tamis::io::RowStream;
 use tamis_metric::{ErrorRates, Metric, Prediction};
 
-use super::{EvalArgs, PredictArgs, TransformArgs};
+use super::args::{EvalArgs, PredictArgs, TransformArgs};
 use crate::args::input::DataArgs;
 use crate::error::CliError;
 use crate::output::format;

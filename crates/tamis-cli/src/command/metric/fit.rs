@@ -10,7 +10,8 @@ use tamis_metric::{
 use tamis_report::MetricContext;
 
 use super::super::report::page_of_metric;
-use super::{FitArgs, ParamArgs, show};
+use super::args::{FitArgs, ParamArgs};
+use super::show;
 use crate::error::CliError;
 use crate::output::progress::ProgressDisplay;
 use crate::output::warn_skipped;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tamis_metric::{Metric, Share};
 
-use super::ShowArgs;
+use super::args::ShowArgs;
 use crate::error::CliError;
 use crate::output::terminal::{clipped, width};
 use crate::output::{format, print_line};
