@@ -130,7 +130,7 @@ def test_files_with_columns(tmp_path):
     with pytest.raises(tamis.ParamError, match="unknown option of reading"):
         SparseRegressor(reading={"targets": "price"}).fit(file)
     with file.open("a") as more:
-        more.write("not a row\n")
+        more.write("1,2\n")
     with pytest.raises(tamis.ParseError):
         SparseRegressor(reading={"target": "price"}).fit(file)
     skipped = SparseRegressor(reading={"target": "price", "weight_column": "id", "on_error": "skip"}).fit(file)
