@@ -226,7 +226,7 @@ fn bad_input_is_told_with_advice() {
     assert!(
         message("solve a.m --method ofsa --lambda 2").contains("ofsa does not support --lambda: it has no penalty")
     );
-    assert!(message("solve a.m --method lasso --criterion cv").contains("make moments with --folds 5"));
+    assert!(message("solve a.m --method lasso --criterion cv").contains("make them with --folds 5"));
     assert!(message("solve a.m --method mcp --k 1 --concavity 0.5").contains("--concavity must be a number above 1"));
     assert!(message("solve a.csv --method ols").contains("not a tamis-moments file"));
     assert!(message("moments a.csv -o nowhere/x.m").contains("there is no directory"));

@@ -137,5 +137,5 @@ fn a_setting_that_diverges_is_shown_and_not_taken() {
     let shown = folder.ok(line);
     assert!(shown.contains("diverged") && shown.contains("selected by min: learning-rate 0.1"), "{shown}");
     let output = folder.run("tune d.csv --method sgd --schedule constant --scale none --learning-rate 1e200 --no-fit");
-    assert!(output.complaint().contains("no setting could be learned"), "{}", output.err);
+    assert!(output.complaint().contains("no setting could be fitted"), "{}", output.err);
 }

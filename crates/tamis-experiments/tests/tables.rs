@@ -142,7 +142,7 @@ fn tuned(folder: &Folder, recipe: &Recipe) -> (GridPoint, DataSummary, FitOption
     let sources = expand(&[folder.path("data/train.svm").display().to_string()], None).unwrap();
     let options = FitOptions { sources, ..FitOptions::default() };
     let about = summarize(&options.sources, &options.read, None).unwrap();
-    let all = settings(recipe, &[Axis::new("penalty", ["1", "3"].map(String::from))]).unwrap();
+    let all = settings(recipe, &[Axis::new("l1", ["1", "3"].map(String::from))]).unwrap();
     let cross = CrossOptions { folds: 3, seed: 0, measure: None };
     let curve = cross_validate(&all, &about, &options, &cross, &|_, _| {}).unwrap();
     (all[choose(&curve, Rule::Min).unwrap()].clone(), about, options)

@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn complaints_say_what_is_wrong() {
-        assert!(load(b"not at all").unwrap_err().to_string().contains("not a tamis metric file"));
+        assert!(load(b"not at all").unwrap_err().to_string().contains("not a tamis-metric file"));
         let metric = metric();
         let mut bytes = metric.to_bytes();
         *bytes.last_mut().unwrap() ^= 1;

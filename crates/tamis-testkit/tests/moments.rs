@@ -277,7 +277,7 @@ fn edge_cases_are_errors_or_handled() {
     constant.rows.iter_mut().for_each(|row| row[1] = 0.1);
     let found = solve(&moments(&constant, 1), &k(4), SolveOptions::default()).unwrap();
     assert!(found.notes[0].contains("1 of 5 features do not vary"), "{:?}", found.notes);
-    assert!(message(&moments(&constant, 1), k(5)).contains("there are 4 that vary and are no copies (5 in all)"));
+    assert!(message(&moments(&constant, 1), k(5)).contains("5 features were requested, but only 4 of 5 vary"));
 }
 
 #[test]

@@ -248,8 +248,8 @@ mod tests {
         let columns = [("a", DataType::Int8), ("when", DataType::Timestamp(TimeUnit::Second, None))];
         assert_eq!(
             layout(&columns, &SchemaOptions::default()).unwrap_err(),
-            "column \"when\" has type Timestamp(s); a feature is a number, a boolean or a string: leave the column \
-             out with `ignore = when`"
+            "column \"when\" has type Timestamp(s); a feature is a number, a boolean or a string: ignore the column \
+             with `ignore = when`"
         );
         assert_eq!(layout(&columns, &ignoring("when")).unwrap().used, [0]);
     }

@@ -188,7 +188,7 @@ fn error_messages_say_what_to_do() {
             .starts_with("`scale = unit-variance` needs all rows")
     );
     let one = Training::incremental(&ftrl(), TargetSpec::Classes(vec![Label::Number(1.0)]), 1).unwrap_err();
-    assert!(one.to_string().contains("two are needed"));
+    assert!(one.to_string().contains("classification needs two classes"));
     let mut training = Training::incremental(&ftrl(), spec(2), 1).unwrap();
     assert!(training.model().unwrap_err().to_string().contains("no rows"));
     let mut rows = RawRows::by_index();
