@@ -5,7 +5,7 @@ use std::fs::File;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use crate::data::RawRows;
-use crate::parse::schema::{Columns, SchemaOptions};
+use crate::parse::schema::{Schema, SchemaOptions};
 
 /// A reader that cannot be made, because this build lacks the feature `columnar`.
 pub enum ColumnarReader {}
@@ -17,7 +17,7 @@ impl ColumnarReader {
     }
 
     /// The named columns and their roles.
-    pub fn columns(&self) -> Option<&Columns> {
+    pub fn columns(&self) -> Option<&Schema> {
         match *self {}
     }
 
