@@ -12,7 +12,7 @@
 //! | `halving.rs` | successive halving over radii and rates on a sample of rows | ours |
 //! | `final_selection.rs`, `candidates.rs` | the best of them at full length, compared on held-out rows | ours |
 //! | `sampled_loss.rs` | the held-out loss of sampled models | section 5 |
-//! | `trainer.rs` | the method as a [`crate::trainer::Trainer`] | |
+//! | `trainer.rs` | the method as a `Trainer` | |
 
 mod candidates;
 mod epoch_sgd;
