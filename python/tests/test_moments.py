@@ -157,5 +157,5 @@ def test_complaints():
         MomentsRegressor("ofsa", alpha=1).fit(X, y)
     with pytest.raises(tamis.DataError, match="no rows"):
         Moments().solve("ols")
-    with pytest.raises(tamis.DataError, match="one predicts a number and the other classes"):
+    with pytest.raises(tamis.DataError, match="one has a numeric target and the other has classes"):
         Moments().observe(X, y).merge(Moments("classes").observe(X, y > 5))
