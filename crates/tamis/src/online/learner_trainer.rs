@@ -289,6 +289,17 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         data.model(outputs, self.summary(data))
     }
 
+    /// The features of the model, or the error of a training that diverged.
+    pub(crate) fn support(&self, data: &TrainingData) -> Result<Support, TrainError> {
+        Support::finite(&self.state().learners, data.recipe.k).ok_or_else(|| self.divergence(data))
+    }
+
+    /// The model of the learners as they are.
+    pub(crate) fn current_model(&self, data: &TrainingData) -> Result<Model, TrainError> {
+        let outputs = self.support(data)?.outputs(self.state().learners.learners(), data);
+        Ok(self.model(data, outputs))
+    }
+
     /// Frees idle features if that changes nothing: a scaled column would lose its largest value.
     pub(super) fn free_idle_features(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
         if session.data.vocabulary.len() < self.next_sweep || session.data.scale.is_active() {

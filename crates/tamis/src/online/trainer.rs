@@ -3,7 +3,6 @@
 use super::initial_step::{cap_initial_step, max_squared_norm};
 use super::learner_trainer::LearnerTrainer;
 use super::refit::refit;
-use super::support::Support;
 use crate::data::{RawRows, State};
 use crate::io::Block;
 use crate::learners::AnyLearner;
@@ -74,21 +73,17 @@ impl Trainer for OnlineTrainer {
     }
 
     fn model(&self, data: &TrainingData) -> Result<Model, TrainError> {
-        let learners = &self.learners.state().learners;
-        let support = Support::finite(learners, data.recipe.k).ok_or_else(|| self.learners.divergence(data))?;
-        Ok(self.learners.model(data, support.outputs(learners.learners(), data)))
+        self.learners.current_model(data)
     }
 
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
         self.learners.end_stream(session)?;
-        let learners = &self.learners.state().learners;
-        let k = session.data.recipe.k;
-        let support = Support::finite(learners, k).ok_or_else(|| self.learners.divergence(session.data))?;
+        let support = self.learners.support(session.data)?;
         session.note_fewer_features(support.ids.len());
         let outputs = if session.data.recipe.refit {
             refit(session, rows, &support.ids)?
         } else {
-            support.outputs(learners.learners(), session.data)
+            support.outputs(self.learners.state().learners.learners(), session.data)
         };
         Ok(self.learners.model(session.data, outputs))
     }

@@ -11,7 +11,7 @@ use super::size::{SizeFacts, feature_scores, given_size, size_by_theorem};
 use crate::data::State;
 use crate::io::Block;
 use crate::model::{Model, Sampling};
-use crate::online::{LearnerTrainer, Support, linear_output, refit};
+use crate::online::{LearnerTrainer, linear_output, refit};
 use crate::param::names;
 use crate::rng::{RngStream, generator};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, TrainError, Trainer, TrainingData};
@@ -103,9 +103,7 @@ impl Trainer for TwoStageTrainer {
 
     /// The model of the first stage.
     fn model(&self, data: &TrainingData) -> Result<Model, TrainError> {
-        let learners = &self.learners.state().learners;
-        let support = Support::finite(learners, data.recipe.k).ok_or_else(|| self.learners.divergence(data))?;
-        Ok(self.learners.model(data, support.outputs(learners.learners(), data)))
+        self.learners.current_model(data)
     }
 
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
