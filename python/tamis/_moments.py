@@ -22,7 +22,7 @@ class Moments:
     task : {"regression", "classes"}, default="regression"
         Type of the target.
     folds : int, default=1
-        Number of cross-validation folds; row i (from 0) belongs to fold i mod ``folds``.
+        Number of cross-validation folds; each row belongs to one of them by a hash of its number.
     decay : float, default=0.0
         Exponential decay: weight of the newest row; about the last 1/``decay`` rows count. 0 is no decay.
     interactions : bool, default=False

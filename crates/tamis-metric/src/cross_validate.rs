@@ -13,7 +13,7 @@ use super::boost::Limits;
 use super::candidate::Candidate;
 use super::dataset::Dataset;
 use super::early_stopping::EarlyStopping;
-use super::folds::{Fold, stratified_folds};
+use super::folds::{Fold, folds_of};
 use super::learning_curve::{CvResult, LearningCurve, wrong_by_step};
 use super::params::Params;
 
@@ -69,9 +69,8 @@ impl CrossValidation<'_> {
     /// The learning curves of candidates over the folds of some repetitions.
     fn curves(&self, candidates: &[Candidate], repetitions: std::ops::Range<usize>) -> Option<Vec<LearningCurve>> {
         let plan = self.plan;
-        let folds: Vec<Fold> = repetitions
-            .flat_map(|number| stratified_folds(self.dataset, plan.folds, plan.seed, number as u64))
-            .collect();
+        let folds: Vec<Fold> =
+            repetitions.flat_map(|number| folds_of(self.dataset, plan.folds, plan.seed, number as u64)).collect();
         let held_out: usize = folds.iter().map(|fold| fold.held_out.len()).sum();
         let jobs: Vec<(usize, usize)> =
             (0..candidates.len()).flat_map(|one| (0..folds.len()).map(move |fold| (one, fold))).collect();

@@ -7,6 +7,7 @@
 //! means it to. The loss is a sum over rows and keeps falling, so the rule is inert for λ up to about 1 (E45).
 
 use serde::{Deserialize, Serialize};
+use tamis::select::Estimate;
 
 use super::boost::RunPoint;
 
@@ -30,7 +31,7 @@ pub(super) fn steps_of(curve: &[RunPoint], rule: EarlyStopping, rows: usize) -> 
     match rule {
         EarlyStopping::LeaveOneOut => {
             let least = curve.iter().map(|point| point.wrong).min().unwrap_or(0) as f64;
-            let slack = standard_error(least / rows.max(1) as f64, rows) * rows as f64;
+            let slack = Estimate::of_share(least / rows.max(1) as f64, rows).standard_error * rows as f64;
             curve.iter().find(|point| point.wrong as f64 <= least + slack).map_or(last, |point| point.step)
         }
         EarlyStopping::Complexity(price) => {
@@ -40,11 +41,6 @@ pub(super) fn steps_of(curve: &[RunPoint], rule: EarlyStopping, rows: usize) -> 
         }
         EarlyStopping::HeldOut | EarlyStopping::Off => last,
     }
-}
-
-/// The binomial standard error of a share.
-pub(super) fn standard_error(share: f64, count: usize) -> f64 {
-    (share * (1.0 - share) / count.max(1) as f64).max(0.0).sqrt()
 }
 
 /// A curve of errors, each point the mean of itself and its neighbours.

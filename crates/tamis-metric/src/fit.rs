@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tamis::io::memory_of_this_machine;
 use tamis::rng::{RngStream, generator, shuffle};
+use tamis::threads::Threads;
 use tamis::train::Observer;
 
 use super::MetricError;
@@ -47,7 +48,7 @@ pub struct MetricOptions {
     pub dense_rows: usize,
     /// Seed of the folds and subsamples.
     pub seed: u64,
-    /// Threads; 0 takes all. The metric does not depend on them.
+    /// Threads; 0 takes one for each core. The metric does not depend on them.
     pub threads: usize,
     /// The memory limit in bytes.
     pub memory: u64,
@@ -116,7 +117,7 @@ pub fn fit(
     let options = options.with_max_iter();
     options.check()?;
     dataset.check_classes(2)?;
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().expect("threads can be made");
+    let threads = Threads::new(options.threads);
     let steps = StepCount::default();
     let (sender, receiver) = channel();
     std::thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Cross-validation folds, stratified by class: every fold has the same share of every class. Folds depend on the seed.
 
-use tamis::rng::{RngStream, generator, shuffle};
+use tamis::data::stratified_folds;
 
 use super::dataset::Dataset;
 
@@ -10,19 +10,9 @@ pub(super) struct Fold {
     pub(super) held_out: Vec<usize>,
 }
 
-/// The folds of one repetition: the shuffled rows of each class go to the folds in turn. Empty folds are left out.
-pub(super) fn stratified_folds(dataset: &Dataset, folds: usize, seed: u64, repetition: u64) -> Vec<Fold> {
-    let mut fold_of = vec![0; dataset.rows()];
-    let mut next = 0;
-    let mut random = generator(seed, RngStream::Folds, repetition);
-    for class in 0..dataset.classes.len() as u32 {
-        let mut rows: Vec<usize> = (0..dataset.rows()).filter(|&row| dataset.class_of[row] == class).collect();
-        shuffle(&mut random, &mut rows);
-        for row in rows {
-            fold_of[row] = next % folds;
-            next += 1;
-        }
-    }
+/// The folds of one repetition, stratified by class. Empty folds are left out.
+pub(super) fn folds_of(dataset: &Dataset, folds: usize, seed: u64, repetition: u64) -> Vec<Fold> {
+    let fold_of = stratified_folds(&dataset.class_of, folds, seed, repetition);
     let fold = |number: usize| {
         let (held_out, train) = (0..dataset.rows()).partition(|&row| fold_of[row] == number);
         Fold { train, held_out }
@@ -40,7 +30,7 @@ mod tests {
         let text: String =
             (0..60).map(|row| format!("{row},{}\n", if row % 3 == 0 { "few" } else { "many" })).collect();
         let dataset = dataset("t.csv", &format!("x,y\n{text}")).unwrap();
-        let folds = stratified_folds(&dataset, 5, 1, 0);
+        let folds = folds_of(&dataset, 5, 1, 0);
         let mut all: Vec<usize> = folds.iter().flat_map(|fold| fold.held_out.clone()).collect();
         all.sort_unstable();
         assert_eq!(all, (0..60).collect::<Vec<_>>());
@@ -48,6 +38,6 @@ mod tests {
             assert_eq!(fold.train.len() + fold.held_out.len(), 60);
             assert_eq!(fold.held_out.iter().filter(|&&row| row % 3 == 0).count(), 4);
         }
-        assert_ne!(folds[0].held_out, stratified_folds(&dataset, 5, 1, 1)[0].held_out, "repetitions differ");
+        assert_ne!(folds[0].held_out, folds_of(&dataset, 5, 1, 1)[0].held_out, "repetitions differ");
     }
 }

@@ -4,12 +4,13 @@
 //! candidate and selects the number of steps.
 
 use serde::{Deserialize, Serialize};
+use tamis::select::Estimate;
 
 use super::boost::{Boost, Limits};
 use super::candidate::Candidate;
 use super::classify::vote;
 use super::dataset::Dataset;
-use super::early_stopping::{EarlyStopping, smoothed, standard_error, steps_of};
+use super::early_stopping::{EarlyStopping, smoothed, steps_of};
 use super::folds::Fold;
 use super::knn::{NeighborList, Points, Search, search_in_blocks};
 use super::sample::Sample;
@@ -42,7 +43,7 @@ impl LearningCurve {
         let least = (1..errors.len()).fold(0, |best, at| if errors[at] < errors[best] { at } else { best });
         let error = errors.get(least).copied().unwrap_or(1.0);
         let steps = self.curves.first().and_then(|curve| curve.get(least)).map_or(0, |point| point.0);
-        CvResult { name: name.into(), steps, error, standard_error: standard_error(error, rows) }
+        CvResult { name: name.into(), steps, error, standard_error: Estimate::of_share(error, rows).standard_error }
     }
 
     /// Whether more steps may lower the error: the curve ends at most half a standard error above its minimum. Where the

@@ -4,6 +4,7 @@ use tamis::data::Batch;
 use tamis::loss::LossKind;
 use tamis::recipe::{Count, Curve, Evidence, PublishedParams};
 use tamis::stabilized::published::{Outcome, run};
+use tamis::threads::Threads;
 use tamis_testkit::generators::{HUBER, Shape, stream};
 use tamis_testkit::naive::{PublishedRun, published};
 
@@ -73,7 +74,7 @@ fn the_fast_version_equals_the_literal_one() {
             let rows = rows(kind, seed);
             let loss = kind.build(HUBER);
             for (name, settings) in cases() {
-                let fast = run(&rows, loss, &settings, seed, 2).expect("allowed settings");
+                let fast = run(&rows, loss, &settings, seed, &Threads::new(2)).expect("allowed settings");
                 agree(name, &fast, &published(&rows, loss, &settings, seed, FEATURES));
                 purged += usize::from(fast.history.last().expect("stages").active < fast.history[0].active);
             }
@@ -88,7 +89,8 @@ fn threads_change_no_bit_with_any_setting() {
     for (name, settings) in cases() {
         // Stages long enough to be worth several threads.
         let settings = PublishedParams { burst: settings.burst * 100, passes: 50, ..settings };
-        let [one, three] = [1, 3].map(|threads| run(&rows, LossKind::Logistic.build(HUBER), &settings, 3, threads));
+        let [one, three] =
+            [1, 3].map(|threads| run(&rows, LossKind::Logistic.build(HUBER), &settings, 3, &Threads::new(threads)));
         assert_eq!(one, three, "{name}");
     }
 }

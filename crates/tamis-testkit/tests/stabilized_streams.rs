@@ -9,7 +9,7 @@ use tamis::eval::{UnknownClasses, mean_kappa, measure};
 use tamis::io::{ReadOptions, RowStream};
 use tamis::model::Model;
 use tamis::recipe::{Method, Recipe};
-use tamis::rng::{RngStream, generator, shuffle};
+use tamis::rng::{RngStream, generator, shuffle, uniform_below};
 use tamis::synth::{Kind, Plan, Row, generate, write_svmlight};
 use tamis::train::{Checkpoint, CheckpointPlan, fit};
 
@@ -90,5 +90,22 @@ fn decay_follows_the_drift() {
         let plan = Plan { n: DAYS * 125_000, p: 40, k: 4, seed, noise: 0.3, ..Plan::new(Kind::Drift) };
         let [keeps, forgets] = [0.0, 0.9].map(|forget| last_day(forget, &plan, &folder));
         assert!(forgets < 0.5 * keeps, "seed {seed}: {forgets} against {keeps}");
+    }
+}
+
+/// Three copies of each row, whose labels are independent of it: held-out rows must not profit from their copies.
+#[test]
+fn the_held_out_error_of_repeated_rows_is_that_of_new_rows() {
+    let folder = Folder::new("repeated");
+    for seed in 0..4 {
+        let mut random = generator(seed, RngStream::ShardRows, 0);
+        let text: String =
+            (0..2400).map(|row| format!("{} {}:1\n", uniform_below(&mut random, 2), 1 + row % 800)).collect();
+        let model = fitted(&Recipe::new(Method::Stabilized), &options(&[folder.write("noise.svm", &text)]));
+        // The standard error of a share of 2,400 rows is 1 %.
+        for step in &model.size_path.as_ref().expect("stabilized").sizes {
+            let error = step.error.expect("classes");
+            assert!((0.46..0.54).contains(&error), "seed {seed}, {} features: {error}", step.size);
+        }
     }
 }

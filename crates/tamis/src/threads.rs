@@ -1,4 +1,4 @@
-//! The thread pool of a training: created when it is first needed, and handed down to all of its parts.
+//! The thread pool of a training, a solver or a metric: created when it is first needed, and handed down to all of its parts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,9 +10,10 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// A pool of `count` threads, at least one.
+    /// A pool of `count` threads; 0 takes one for each core.
     pub fn new(count: usize) -> Self {
-        Threads { count: count.max(1), pool: Arc::default() }
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Threads { count: if count == 0 { cores() } else { count }, pool: Arc::default() }
     }
 
     /// The number of threads.
@@ -36,6 +37,6 @@ mod tests {
         let threads = Threads::new(2);
         assert_eq!(threads.install(rayon::current_num_threads), 2);
         assert!(std::ptr::eq(threads.pool.get().unwrap(), threads.clone().pool.get().unwrap()));
-        assert_eq!(Threads::new(0).install(rayon::current_num_threads), 1);
+        assert_eq!(Threads::new(0).count(), std::thread::available_parallelism().unwrap().get());
     }
 }

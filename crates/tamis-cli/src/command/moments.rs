@@ -27,7 +27,7 @@ pub struct MomentsArgs {
     /// Files, directories or glob patterns; - for standard input
     #[arg(required = true, value_name = "DATA")]
     pub data: Vec<String>,
-    /// Number of cross-validation folds; row i (from 0) belongs to fold i mod N
+    /// Number of cross-validation folds; each row belongs to one of them by a hash of its number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub folds: Option<u32>,
     /// Exponential decay: weight of the newest row, so that about the last 1/A rows count

@@ -34,7 +34,7 @@ pub use row_scaler::{RowScale, RowScaler, scaled};
 pub use row_store::{Chunk, Chunks, RowStore, RowStoreError, RowStoreOptions};
 pub use scaler::{ColumnScaler, ScaleKind};
 pub use sparse_index_map::SparseIndexMap;
-pub use splits::{RowFilter, fold_of, unit_hash};
+pub use splits::{RowFilter, fold_of, fold_of_hash, stratified_folds, unit_hash};
 pub use state::{State, StateError, ToF64s};
 pub use target::{OutputCoding, TargetEncoder, TargetError, TargetKind, TargetMap, TargetOptions, Task, TaskKind};
 pub use vocabulary::{FeatureKey, Vocabulary, hash_name};

@@ -1,4 +1,8 @@
-//! Row filters of a stream: cross-validation folds and subsamples, by a hash of the row's number.
+//! Cross-validation folds and subsamples.
+//!
+//! A row of a stream is assigned by a hash of its number, a row that is kept in memory by a hash of its content
+//! (`trainer/row_hashes.rs`); both hashes become the number of a fold in the same way. Only folds that are stratified by
+//! class need all rows first.
 //!
 //! The number of a row counts the rows of the whole stream, without skipped lines. Whether a filter contains a row
 //! depends on the number and the seed alone: not on threads, blocks, files or later rows. So the folds of a stream stay
@@ -7,8 +11,7 @@
 
 use serde::Serialize;
 
-use super::{LabelCode, Row};
-use crate::rng::splitmix64;
+use crate::rng::{RngStream, generator, shuffle, splitmix64};
 
 /// A subset of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -50,9 +53,7 @@ impl RowFilter {
             RowFilter::Fold { number, of, seed, inside } => (fold_of(row, of, seed) == number) == inside,
             RowFilter::Share { share, seed, run, inside } => {
                 let key = splitmix64(splitmix64(splitmix64(seed) ^ SHARES).wrapping_add(run));
-                // The upper 53 bits are a number in [0, 1) that a double holds exactly.
-                let place = (hash(key, row) >> 11) as f64 / (1u64 << 53) as f64;
-                (place < share) == inside
+                (unit_interval(hash(key, row)) < share) == inside
             }
         }
     }
@@ -73,25 +74,47 @@ impl RowFilter {
 
 /// The fold of row number `row`, from 0. With another number of folds, the assignment is independent.
 pub fn fold_of(row: u64, folds: u32, seed: u64) -> u32 {
-    let hash = hash(splitmix64(splitmix64(seed) ^ FOLDS).wrapping_add(u64::from(folds)), row);
-    ((u128::from(hash) * u128::from(folds)) >> 64) as u32
+    let key = splitmix64(splitmix64(seed) ^ FOLDS).wrapping_add(u64::from(folds));
+    number_below(folds, hash(key, row))
+}
+
+/// The fold of a row that is known by a hash of its content, from 0.
+pub fn fold_of_hash(row_hash: u64, folds: u32) -> u32 {
+    number_below(folds, splitmix64(row_hash))
+}
+
+/// A number from 0 up to 1 by which a share of the rows is held out. The interval [i/n, (i + 1)/n) is fold i of n by
+/// [`fold_of_hash`].
+pub fn unit_hash(row_hash: u64) -> f64 {
+    unit_interval(splitmix64(row_hash))
+}
+
+/// Folds stratified by class: the rows of each class are shuffled and go to the folds in turn. Returns the fold of each
+/// row, given its class.
+pub fn stratified_folds(classes: &[u32], folds: usize, seed: u64, repetition: u64) -> Vec<usize> {
+    let mut fold_of = vec![0; classes.len()];
+    let mut next = (0..folds).cycle();
+    let mut random = generator(seed, RngStream::Folds, repetition);
+    for class in 0..classes.iter().max().map_or(0, |&last| last + 1) {
+        let mut rows: Vec<usize> = (0..classes.len()).filter(|&row| classes[row] == class).collect();
+        shuffle(&mut random, &mut rows);
+        rows.into_iter().zip(&mut next).for_each(|(row, fold)| fold_of[row] = fold);
+    }
+    fold_of
 }
 
 fn hash(key: u64, row: u64) -> u64 {
     splitmix64(splitmix64(key) ^ splitmix64(row))
 }
 
-/// A number from 0 up to 1 by which rows are held out: a hash of the content of a row and its label, so that equal rows
-/// are on one side.
-pub fn unit_hash(row: Row<'_>, label: LabelCode) -> f64 {
-    let entry = |(id, value): (u32, f64)| splitmix64(u64::from(id) ^ splitmix64(value.to_bits()));
-    let label = match label {
-        LabelCode::Number(number) => number.to_bits(),
-        // The bits of a quiet NaN: no number has them.
-        LabelCode::Text(text) => 0xfff8_0000_0000_0000 | u64::from(text),
-    };
-    let content = row.iter().map(entry).fold(splitmix64(label), u64::wrapping_add);
-    (splitmix64(content) >> 11) as f64 * 0.5f64.powi(53)
+/// A hash as a whole number below `n`, by multiplication.
+fn number_below(n: u32, hash: u64) -> u32 {
+    ((u128::from(hash) * u128::from(n)) >> 64) as u32
+}
+
+/// The upper 53 bits of a hash as a number in [0, 1), which a double holds exactly.
+fn unit_interval(hash: u64) -> f64 {
+    (hash >> 11) as f64 * 0.5f64.powi(53)
 }
 
 #[cfg(test)]
@@ -187,11 +210,12 @@ mod tests {
     }
 
     #[test]
-    fn equal_rows_are_on_one_side_and_others_spread() {
-        let of =
-            |ids: &[u32], target: f64| unit_hash(Row { ids, values: &vec![1.0; ids.len()] }, LabelCode::Number(target));
-        assert_eq!(of(&[1, 5], 1.0), of(&[1, 5], 1.0));
-        let held_out = (0..4000).filter(|&id| of(&[id, id + 7], f64::from(id % 2)) < 0.25).count();
-        assert!((900..1100).contains(&held_out), "{held_out}");
+    fn a_quarter_held_out_is_a_fold_of_four() {
+        let mut sizes = [0; 4];
+        for row in (0..4000).map(|row| row * 7919 % 1_000_003) {
+            assert_eq!((unit_hash(row) * 4.0) as u32, fold_of_hash(row, 4));
+            sizes[fold_of_hash(row, 4) as usize] += 1;
+        }
+        assert!(sizes.iter().all(|size| (900..1100).contains(size)), "{sizes:?}");
     }
 }

@@ -96,6 +96,8 @@ impl Accumulator {
     pub fn finish(mut self, size: usize) -> Comoments {
         self.flush(size);
         self.settle();
+        // Columns that came after the last row of a fold are zero in it.
+        self.sums.grow(size);
         self.sums
     }
 

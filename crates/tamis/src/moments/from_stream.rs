@@ -9,11 +9,12 @@ use super::screening::Screen;
 use super::{Accumulator, Column, Comoments, Moments, MomentsError, Products};
 use crate::data::{
     Batch, FeatureId, FeatureKey, Label, LabelStats, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind,
-    Vocabulary,
+    Vocabulary, fold_of,
 };
 use crate::io::{Block, ReadError, ReadOptions, RowStream, Source};
 use crate::loss::LossKind;
 use crate::param::{Message, ParamName, names};
+use crate::threads::Threads;
 use crate::trainer::Observer;
 
 /// The task is decided from the labels of this many rows, as in a training of one pass.
@@ -34,7 +35,7 @@ pub struct CollectOptions {
     pub task: TaskKind,
     /// Further target columns, which are not used as features.
     pub targets: Vec<String>,
-    /// Folds for cross-validation: row i (from 0) belongs to fold i mod `folds`. 0 and 1 mean none.
+    /// Folds for cross-validation: a row belongs to the fold of its number by [`fold_of`]. 0 and 1 mean none.
     pub folds: usize,
     /// A: the smallest weight of a new row in the averages; with 0 all rows have the same weight.
     pub decay: f64,
@@ -112,8 +113,7 @@ pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<
     if let Some(kept) = kept {
         collector.space.keep_only(kept);
     }
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(options.read.threads.max(1)).build();
-    let threads = threads.expect("threads can be made");
+    let threads = Threads::new(options.read.threads.max(1));
     pass.run(&mut vocabulary, |batch, targets, numeric| threads.install(|| collector.take(batch, targets, numeric)))?;
     if collector.is_full() {
         return Err(too_wide(options, &vocabulary));
@@ -232,7 +232,7 @@ impl Collector {
             }
             self.space.entries(example.row, target, numeric, &mut self.entries);
             if !self.is_full() {
-                let fold = (self.rows % self.gatherers.len() as u64) as usize;
+                let fold = fold_of(self.rows, self.gatherers.len() as u32, 0) as usize;
                 self.gatherers[fold].push(self.entries.iter().copied(), example.weight, self.space.len());
                 self.rows += 1;
             }

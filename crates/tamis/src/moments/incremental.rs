@@ -106,6 +106,17 @@ mod tests {
     }
 
     #[test]
+    fn folds_without_rows_have_all_columns() {
+        let options = CollectOptions { folds: 5, memory: 1 << 30, ..Default::default() };
+        let mut moments = IncrementalMoments::new(true, &options).unwrap();
+        moments.observe(rows(0..3), |_| String::new()).unwrap();
+        let moments = moments.moments().unwrap();
+        assert!(moments.folds.iter().any(|fold| fold.rows == 0));
+        assert!(moments.folds.iter().all(|fold| fold.size() == moments.columns.len()));
+        assert_eq!(Moments::from_bytes(&moments.to_bytes(), std::path::Path::new("m")).unwrap(), moments);
+    }
+
+    #[test]
     fn too_many_columns_are_told() {
         let options = CollectOptions { memory: 1000, ..CollectOptions::default() };
         let mut gathering = IncrementalMoments::new(true, &options).unwrap();

@@ -21,6 +21,22 @@ impl Estimate {
         let mean = rows.clone().map(|(weight, value)| weight * value).sum::<f64>() / total;
         Estimate { mean, standard_error: standard_error(rows, mean) }
     }
+
+    /// The weighted mean over n cross-validation folds of pairs (weight, value), and its standard error
+    /// √(Σ w(x − x̄)² / (Σ w · (n − 1))).
+    pub fn over_folds(folds: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let total: f64 = folds.clone().map(|(weight, _)| weight).sum();
+        let mean = folds.clone().map(|(weight, value)| weight * value).sum::<f64>() / total;
+        let spread = folds.clone().map(|(weight, value)| weight * (value - mean).powi(2)).sum::<f64>() / total;
+        let others = folds.count().saturating_sub(1).max(1);
+        Estimate { mean, standard_error: (spread / others as f64).sqrt() }
+    }
+
+    /// A share of `count` rows, and its binomial standard error.
+    pub fn of_share(share: f64, count: usize) -> Self {
+        let variance = (share * (1.0 - share) / count.max(1) as f64).max(0.0);
+        Estimate { mean: share, standard_error: variance.sqrt() }
+    }
 }
 
 /// The standard error √(Σ w²(x − x̄)²)/Σ w of a weighted mean x̄ of pairs (weight, value).
@@ -59,6 +75,12 @@ mod tests {
             Estimate { mean: 2.0, standard_error: 2f64.sqrt() / 2.0 }
         );
         assert_eq!(Estimate::of([(3.0, 1.0), (1.0, 3.0)].into_iter()).mean, 1.5);
+        let folds = [(1.0, 1.0), (1.0, 3.0), (2.0, 4.0)];
+        assert_eq!(
+            Estimate::over_folds(folds.into_iter()),
+            Estimate { mean: 3.0, standard_error: (6.0f64 / 4.0 / 2.0).sqrt() }
+        );
+        assert_eq!(Estimate::of_share(0.2, 100).standard_error, 0.04);
     }
 
     #[test]

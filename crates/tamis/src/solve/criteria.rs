@@ -16,6 +16,7 @@ use super::path::{Fit, Grid, fits};
 use super::standardized::{Output, Standardized};
 use crate::moments::Comoments;
 use crate::recipe::{SolveRecipe, Solver};
+use crate::select::Estimate;
 
 /// The criteria of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,17 +71,17 @@ pub(crate) fn freedoms(problem: &Standardized, recipe: &SolveRecipe, fits: &[Fit
     fits.iter().map(|fit| problem.outputs() as f64 * freedom(fit.penalty.unwrap_or_default())).collect()
 }
 
-/// The mean squared error of each model of a grid over the folds, and its standard error.
+/// The mean squared error of each model of a grid over the folds with rows; the number of a fold that has all of them.
 pub(crate) fn cross_validate(
     folds: &[Comoments],
     total: &Comoments,
     (features, outputs): (&[usize], &[Output]),
     recipe: &SolveRecipe,
     grid: &Grid,
-) -> Result<Vec<(f64, f64)>, usize> {
+) -> Result<Vec<Estimate>, usize> {
     let one = |(number, fold): (usize, &Comoments)| -> Result<(f64, Vec<f64>), usize> {
         let mut training = total.clone();
-        if fold.rows == 0 || fold.rows >= total.rows || fold.weight >= total.weight {
+        if fold.rows >= total.rows || fold.weight >= total.weight {
             return Err(number);
         }
         training.subtract(fold).map_err(|_| number)?;
@@ -91,15 +92,10 @@ pub(crate) fn cross_validate(
         };
         Ok((fold.weight, fits(&problem, recipe, grid).par_iter().map(error).collect()))
     };
-    let errors: Vec<(f64, Vec<f64>)> = folds.iter().enumerate().map(one).collect::<Result<_, _>>()?;
-    let weight: f64 = errors.iter().map(|fold| fold.0).sum();
+    let errors: Vec<(f64, Vec<f64>)> =
+        folds.iter().enumerate().filter(|(_, fold)| fold.rows > 0).map(one).collect::<Result<_, _>>()?;
     let models = errors.iter().map(|fold| fold.1.len()).min().unwrap_or(0);
-    let summary = |model: usize| {
-        let mean = errors.iter().map(|(w, errors)| w * errors[model]).sum::<f64>() / weight;
-        let squares: f64 = errors.iter().map(|(_, errors)| (errors[model] - mean).powi(2)).sum();
-        let count = errors.len() as f64;
-        (mean, (squares / (count * (count - 1.0).max(1.0))).sqrt())
-    };
+    let summary = |model: usize| Estimate::over_folds(errors.iter().map(|(weight, errors)| (*weight, errors[model])));
     Ok((0..models).map(summary).collect())
 }
 

@@ -54,6 +54,8 @@ use crate::model::Model;
 use crate::moments::{Comoments, Moments};
 use crate::param::names;
 use crate::recipe::{Criterion, RecipeError, SolveRecipe, Solver};
+use crate::select::Estimate;
+use crate::threads::Threads;
 
 /// No model can be fitted.
 #[derive(Debug, Error)]
@@ -87,8 +89,8 @@ pub enum SolveError {
     TooWide { features: u64, needed: u64, limit: u64 },
     #[error("cross-validation needs folds, but these moments have none: make them with {}", names::MOMENTS_FOLDS.with(5))]
     NoFolds,
-    #[error("fold {fold} has no rows, or all of them: use fewer {} or more rows", names::MOMENTS_FOLDS)]
-    EmptyFold { fold: usize },
+    #[error("fold {fold} has all rows: use more {} or more rows", names::MOMENTS_FOLDS)]
+    FullFold { fold: usize },
 }
 
 /// A model on a path.
@@ -160,7 +162,7 @@ pub struct Solved {
 pub struct SolveOptions {
     /// Whether to compute the path: all sizes up to the requested one, with cross-validation errors if there are folds.
     pub path: bool,
-    /// Threads to use; 0 takes all.
+    /// Threads to use; 0 takes one for each core.
     pub threads: usize,
 }
 
@@ -168,8 +170,7 @@ pub struct SolveOptions {
 pub fn solve(moments: &Moments, recipe: &SolveRecipe, options: SolveOptions) -> Result<Solved, SolveError> {
     recipe.check()?;
     let recipe = &recipe.resolved(moments.folds.len());
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().expect("threads can be made");
-    threads.install(|| solve_here(moments, recipe, options.path))
+    Threads::new(options.threads).install(|| solve_here(moments, recipe, options.path))
 }
 
 /// The linear function of one target that minimises ½·MSE + Σ P(β; λ), β the weights on standardised columns. It takes any
@@ -345,9 +346,9 @@ fn add_folds(
 ) -> Result<(), SolveError> {
     let (features, outputs) = (&task.features[..], &task.outputs[..]);
     let errors = cross_validate(&moments.folds, total, (features, outputs), recipe, grid);
-    let errors = errors.map_err(|fold| SolveError::EmptyFold { fold })?;
-    for (point, (error, deviation)) in path.iter_mut().zip(errors) {
-        (point.cv_error, point.cv_deviation) = (Some(error), Some(deviation));
+    let errors = errors.map_err(|fold| SolveError::FullFold { fold })?;
+    for (point, Estimate { mean, standard_error }) in path.iter_mut().zip(errors) {
+        (point.cv_error, point.cv_deviation) = (Some(mean), Some(standard_error));
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use super::ensemble::{Ensemble, SizeStep};
 use super::holdout::evaluate;
 use super::row_transform::RowTransform;
 use super::stage::{ClassCoding, PathMeans};
-use super::subsamples::{HashedRows, Subsamples};
-use crate::data::{Example, Row, State, StateError};
+use super::subsamples::HashedRows;
+use crate::data::{Example, Row, State, StateError, fold_of_hash};
 use crate::loss::AnyLoss;
 use crate::threads::Threads;
 
@@ -20,7 +20,7 @@ pub(super) const CHUNK: u64 = 1024;
 /// Rows of these that one thread scales.
 const PIECE: usize = 128;
 /// Folds, and the paths of their ensembles.
-pub(super) const FOLDS: u64 = 4;
+pub(super) const FOLDS: u32 = 4;
 pub(super) const FOLD_PATHS: usize = 8;
 
 /// An ensemble and its view of the rows.
@@ -30,12 +30,12 @@ pub(super) struct FoldedEnsemble {
     /// Rows of the fold it never sees, or a sample of them.
     holdout_rows: HashedRows,
     /// The fold it never sees.
-    excluded: Option<u64>,
+    excluded: Option<u32>,
     restricted: HashedRows,
 }
 
 impl FoldedEnsemble {
-    pub(super) fn new(ensemble: Ensemble, mut transform: RowTransform, excluded: Option<u64>) -> Self {
+    pub(super) fn new(ensemble: Ensemble, mut transform: RowTransform, excluded: Option<u32>) -> Self {
         transform.set_active(ensemble.active());
         FoldedEnsemble {
             ensemble,
@@ -57,7 +57,7 @@ impl FoldedEnsemble {
 
     /// Whether its paths may learn from a row.
     pub(super) fn trains_on(&self, row_hash: u64) -> bool {
-        self.excluded.is_none_or(|fold| fold != Subsamples::fold(row_hash, FOLDS))
+        self.excluded.is_none_or(|fold| fold != fold_of_hash(row_hash, FOLDS))
     }
 
     fn learn(&mut self, rows: &[HashedRows]) {
@@ -129,7 +129,7 @@ pub(super) struct CrossFit {
 impl CrossFit {
     /// Adds a held-out row to the ensemble of its fold.
     pub(super) fn add_holdout_row(&mut self, example: Example<'_>, row_hash: u64) {
-        let fold = Subsamples::fold(row_hash, FOLDS);
+        let fold = fold_of_hash(row_hash, FOLDS);
         if let Some(FoldedEnsemble { transform, holdout_rows, .. }) = self.folds.get_mut(fold as usize) {
             transform.scale_and_restrict(example, row_hash, holdout_rows);
         }

@@ -1,46 +1,17 @@
-//! The row transform: scales the values, keeps the active features, centres dense columns and hashes each row.
+//! The row transform: scales the values, keeps the active features and centres dense columns.
 
 use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 use super::subsamples::HashedRows;
 use crate::data::{ColumnScaler, Example, FeatureId, Row, RowScale, Vocabulary, scaled};
 use crate::recipe::Recipe;
-use crate::rng::splitmix64;
-use crate::trainer::content_hash;
 
 const NONE: u32 = u32::MAX;
-
-/// Distinguishes equal rows by counting them. They are equal in every respect, so that their order does not matter.
-/// Without it, data with few distinct rows would have few hashes, and the subsamples and folds could not split them.
-#[derive(Default)]
-pub(super) struct DuplicateCounter {
-    counts: FxHashMap<u64, u64>,
-}
-
-impl DuplicateCounter {
-    /// The hash of a row: of its content and, for duplicates, of its label, weight and number.
-    pub(super) fn row_hash(&mut self, transform: &RowTransform, example: Example<'_>) -> u64 {
-        let content = transform.row_hash(example.row);
-        if transform.has_key(example.row) {
-            return content;
-        }
-        let whole = splitmix64(content ^ splitmix64(example.target.to_bits() ^ splitmix64(example.weight.to_bits())));
-        let count = self.counts.entry(whole).or_insert(0);
-        *count += 1;
-        if *count == 1 { content } else { splitmix64(whole ^ *count) }
-    }
-}
 
 /// Prepares rows for the paths. Copies share the statistics of the columns.
 #[derive(Clone)]
 pub(super) struct RowTransform {
     row_scale: RowScale,
-    /// By feature: the hash of its name.
-    names: Arc<[u64]>,
-    /// By feature: whether it is (a value of) the row-id column; all false if rows are identified by their content.
-    keys: Arc<[bool]>,
     /// By feature: the divisor of its values, and the mean that is subtracted first (0 for sparse columns).
     columns: Arc<[(f64, f64)]>,
     /// By feature: the mean absolute value after the transform.
@@ -62,12 +33,8 @@ pub(super) struct RowTransform {
 impl RowTransform {
     pub(super) fn new(vocabulary: &Vocabulary, scale: &ColumnScaler, recipe: &Recipe) -> Self {
         let span = vocabulary.span() as FeatureId;
-        let is_key = |key: &str, name: &str| matches!(name.strip_prefix(key), Some(rest) if rest.is_empty() || rest.starts_with('='));
-        let key = recipe.row_id();
         RowTransform {
             row_scale: recipe.row_scaling(),
-            keys: (0..span).map(|id| key.is_some_and(|key| is_key(key, &vocabulary.name(id)))).collect(),
-            names: (0..span).map(|id| vocabulary.name_hash(id)).collect(),
             columns: (0..span).map(|id| (scale.divisor(id), scale.centre(id))).collect(),
             sizes: Arc::new([]),
             counts: Arc::new([]),
@@ -108,35 +75,18 @@ impl RowTransform {
 
     /// Restricts rows to these features (ascending).
     pub(super) fn set_active(&mut self, active: &[FeatureId]) {
-        self.positions = vec![NONE; self.names.len()];
+        self.positions = vec![NONE; self.columns.len()];
         self.slots.clear();
         self.centred.clear();
         for (position, &id) in active.iter().enumerate() {
             self.positions[id as usize] = position as u32;
             let (divisor, centre) = self.column(id);
             if centre != 0.0 {
-                self.slots.resize(self.names.len(), NONE);
+                self.slots.resize(self.columns.len(), NONE);
                 self.slots[id as usize] = self.centred.len() as u32;
                 self.centred.push((position as u32, -centre / divisor));
             }
         }
-    }
-
-    /// Whether a feature identifies rows and is not learned from.
-    pub(super) fn is_key(&self, id: FeatureId) -> bool {
-        self.keys[id as usize]
-    }
-
-    /// Whether a row has its row id.
-    fn has_key(&self, row: Row<'_>) -> bool {
-        row.ids.iter().any(|&id| self.keys[id as usize])
-    }
-
-    /// The hash of a row: of the names and values of its features, whatever their order, or of the row id alone if
-    /// there is a row-id column.
-    pub(super) fn row_hash(&self, row: Row<'_>) -> u64 {
-        let is_hashed = |id: FeatureId| self.keys[id as usize] || !self.has_key(row);
-        content_hash(row.iter().filter(|&(id, _)| is_hashed(id)), &self.names)
     }
 
     /// Adds a row with its values scaled, over all features.

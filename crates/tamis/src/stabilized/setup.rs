@@ -4,14 +4,14 @@ use super::cross_fit::{CrossFit, FOLD_PATHS, FOLDS, FoldedEnsemble};
 use super::ensemble::{Ensemble, Settings};
 use super::params::{check_memory, params_of};
 use super::path_block::LANES;
-use super::row_transform::{DuplicateCounter, RowTransform};
+use super::row_transform::RowTransform;
 use super::sizes::{SMALLEST, size_path};
 use super::stage::ClassCoding;
 use super::subsamples::{HashedRows, Subsamples};
 use crate::data::{FeatureId, OutputCoding, TargetKind};
 use crate::loss::{AnyLoss, LossKind};
 use crate::rng::splitmix64;
-use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
+use crate::trainer::{BufferedRows, RowHasher, Session, TrainError, TrainingData};
 
 /// Held-out rows, at most: the standard error of the error rate is then about a third of a percent.
 const MAX_HOLDOUT_ROWS: u64 = 1 << 14;
@@ -40,6 +40,8 @@ struct Survey {
     sizes: Vec<f64>,
     /// The number of rows of each feature.
     rows: Vec<u32>,
+    /// The hash of the content of each row.
+    contents: Vec<u64>,
 }
 
 /// Ensembles that are ready to begin. `paths` is the number of paths of the training that is continued.
@@ -50,9 +52,10 @@ pub(super) fn set_up(
 ) -> Result<CrossFit, TrainError> {
     let data = &*session.data;
     let mut transform = RowTransform::new(&data.vocabulary, &data.scale, &data.recipe);
-    let everything: Vec<FeatureId> = data.vocabulary.ids().filter(|&id| !transform.is_key(id)).collect();
+    let mut hasher = RowHasher::new(&data.vocabulary, data.recipe.row_id());
+    let everything: Vec<FeatureId> = data.vocabulary.ids().filter(|&id| !hasher.is_row_id(id)).collect();
     transform.set_active(&everything);
-    let survey = survey(data, rows, &mut transform, &everything)?;
+    let survey = survey(data, rows, &mut transform, &mut hasher, &everything)?;
     let active = candidates(&everything, &survey, data.recipe.k);
     let codings = codings(data, &survey.classes);
     let entries = survey.rows.iter().map(|&rows| u64::from(rows)).sum();
@@ -79,10 +82,10 @@ pub(super) fn set_up(
         threads: session.threads.clone(),
         max_bytes: 0,
         sample: HashedRows::default(),
-        row_hashes: Vec::new(),
+        row_hashes: survey.contents,
         scaled: Vec::new(),
     };
-    hash_and_sample(rows, &mut ensembles, entries)?;
+    hash_and_sample(rows, &mut hasher, &mut ensembles, entries)?;
     Ok(ensembles)
 }
 
@@ -90,14 +93,18 @@ fn survey(
     data: &TrainingData,
     rows: &mut BufferedRows,
     transform: &mut RowTransform,
+    hasher: &mut RowHasher,
     everything: &[FeatureId],
 ) -> Result<Survey, TrainError> {
     let span = data.vocabulary.span();
-    let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span] };
+    let contents = vec![0; rows.rows as usize];
+    let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span], contents };
     let share = 1.0 / rows.rows as f64;
     let mut scaled = HashedRows::default();
     for chunk in rows.store.chunks(0) {
-        for example in chunk?.examples() {
+        let chunk = chunk?;
+        for (number, example) in chunk.numbers().zip(chunk.examples()) {
+            survey.contents[number] = hasher.content(example.row);
             scaled.clear();
             transform.scale_and_restrict(example, 0, &mut scaled);
             for (position, value) in scaled.batch.row(0).iter() {
@@ -169,15 +176,18 @@ fn stage_lengths(rows: u64, stages: usize, passes: Option<u32>) -> Vec<u64> {
 }
 
 /// Hashes each row, and takes the held-out rows and the rows for refinement: all rows, or samples by hash.
-fn hash_and_sample(rows: &mut BufferedRows, ensembles: &mut CrossFit, entries: u64) -> Result<(), TrainError> {
+fn hash_and_sample(
+    rows: &mut BufferedRows,
+    hasher: &mut RowHasher,
+    ensembles: &mut CrossFit,
+    entries: u64,
+) -> Result<(), TrainError> {
     let holdout = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
     let sample = hash_limit(SAMPLE_ENTRIES, entries);
-    let mut duplicates = DuplicateCounter::default();
-    ensembles.row_hashes = vec![0; rows.rows as usize];
     for chunk in rows.store.chunks(0) {
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            let row_hash = duplicates.row_hash(&ensembles.main.transform, example);
+            let row_hash = hasher.row_hash(ensembles.row_hashes[number], example);
             ensembles.row_hashes[number] = row_hash;
             if splitmix64(row_hash ^ 1) <= holdout {
                 ensembles.add_holdout_row(example, row_hash);

@@ -1,6 +1,6 @@
 //! Hashed rows, and the subsample of the rows that each path learns from.
 
-use crate::data::{Batch, Example};
+use crate::data::{Batch, Example, fold_of_hash};
 use crate::rng::splitmix64;
 
 use super::path_block::LANES;
@@ -68,7 +68,7 @@ impl HashedRows {
 pub struct Subsamples {
     limit: u64,
     /// A fold that no subsample contains, and the number of folds.
-    excluded: Option<(u64, u64)>,
+    excluded: Option<(u32, u32)>,
 }
 
 impl Subsamples {
@@ -78,20 +78,15 @@ impl Subsamples {
     }
 
     /// Each path learns from this share of the rows, all of them outside of fold `fold` of `folds`.
-    pub fn excluding_fold(share: f64, fold: u64, folds: u64) -> Self {
-        let outside = 1.0 - 1.0 / folds as f64;
+    pub fn excluding_fold(share: f64, fold: u32, folds: u32) -> Self {
+        let outside = 1.0 - 1.0 / f64::from(folds);
         Subsamples { excluded: Some((fold, folds)), ..Subsamples::new(share / outside) }
-    }
-
-    /// The fold a row belongs to.
-    pub fn fold(row_hash: u64, folds: u64) -> u64 {
-        ((u128::from(splitmix64(row_hash)) * u128::from(folds)) >> 64) as u64
     }
 
     /// Whether the subsample of a path contains a row.
     #[inline]
     pub fn contains(&self, path: usize, row_hash: u64) -> bool {
-        if self.excluded.is_some_and(|(fold, folds)| Self::fold(row_hash, folds) == fold) {
+        if self.excluded.is_some_and(|(fold, folds)| fold_of_hash(row_hash, folds) == fold) {
             return false;
         }
         splitmix64(row_hash ^ (path as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)) <= self.limit

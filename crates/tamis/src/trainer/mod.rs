@@ -7,7 +7,8 @@
 //! | `options.rs` | the input of a training, its files and its limits |
 //! | `buffer.rs` | rows that are buffered before learning begins |
 //! | `canonical_order.rs` | an order of the buffered rows that does not depend on the input |
-//! | `fingerprint.rs` | hashes of rows, which show whether data are those of a checkpoint |
+//! | `fingerprint.rs` | a hash of the content of a row, and hashes that show whether data are those of a checkpoint |
+//! | `row_hashes.rs` | the hash of each buffered row, by which it is assigned to folds and subsamples |
 //! | `checkpoint.rs` | the file from which a training resumes |
 //! | `build_model.rs` | builds a model from the weights of scaled columns |
 //! | `observer.rs` | progress reports and progressive validation |
@@ -22,6 +23,7 @@ mod fingerprint;
 mod method;
 mod observer;
 mod options;
+mod row_hashes;
 mod session;
 mod training_data;
 
@@ -30,10 +32,11 @@ pub(crate) use build_model::{ScaledWeight, output};
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{Position, to_bytes as checkpoint_bytes};
 pub use error::TrainError;
-pub(crate) use fingerprint::{content_hash, fingerprints};
+pub(crate) use fingerprint::fingerprints;
 pub(crate) use method::Trainer;
 pub(crate) use observer::ProgressiveValidation;
 pub use observer::{Observer, Progress, SizeReport};
 pub use options::{CheckpointPlan, FitOptions};
+pub(crate) use row_hashes::RowHasher;
 pub(crate) use session::Session;
 pub(crate) use training_data::TrainingData;

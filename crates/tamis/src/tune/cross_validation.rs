@@ -18,6 +18,7 @@ use crate::eval::{EvalError, Metrics, UnknownClasses, measure};
 use crate::io::{ReadOptions, RowStream, Source};
 use crate::model::Model;
 use crate::recipe::Recipe;
+use crate::select::Estimate;
 use crate::train::{FitOptions, TrainError, fit};
 
 /// How to cross-validate.
@@ -129,11 +130,10 @@ fn point(setting: &GridPoint, outcomes: &[Outcome], measure: Measure) -> Result<
         Ok(Fold { value: value_of(measure, &measures)?, rows: measures.n, nonzeros })
     };
     let folds = outcomes.into_iter().map(fold).collect::<Result<Vec<_>, TuneError>>()?;
-    let all: f64 = folds.iter().map(|fold| fold.rows as f64).sum();
-    let mean = folds.iter().map(|fold| fold.rows as f64 * fold.value).sum::<f64>() / all;
-    let spread = folds.iter().map(|fold| fold.rows as f64 * (fold.value - mean).powi(2)).sum::<f64>() / all;
+    let Estimate { mean, standard_error } =
+        Estimate::over_folds(folds.iter().map(|fold| (fold.rows as f64, fold.value)));
     let size = folds.iter().map(|fold| fold.nonzeros as f64).sum::<f64>() / folds.len() as f64;
-    Ok(Point { setting, mean, standard_error: (spread / (folds.len() - 1) as f64).sqrt(), size, folds })
+    Ok(Point { setting, mean, standard_error, size, folds })
 }
 
 /// The options of one of several parallel fits: no checkpoint, and its part of the memory.

@@ -15,7 +15,7 @@ use super::sampled_loss::{estimate, sampled_losses, with_replacement};
 use super::sampled_model::{FeatureSubset, SampledModel, gather, refinements};
 use super::sampling::{FeatureSampler, Size, expected_support};
 use super::size::{SizeFacts, feature_scores, given_size};
-use crate::data::{Batch, LabelCode, Row};
+use crate::data::Batch;
 use crate::rng::{RngStream, generator};
 use crate::select::{Estimate, smallest_within_se};
 use crate::trainer::{BufferedRows, Session, TrainError, TrainingData};
@@ -105,7 +105,7 @@ impl CandidateTable {
         session: &Session<'_>,
         rows: &mut BufferedRows,
         holdout: &Batch,
-        is_held_out: impl Fn(Row<'_>, LabelCode) -> bool,
+        is_held_out: impl Fn(usize) -> bool,
     ) -> Result<(), TrainError> {
         self.weights.extend_from_slice(holdout.parts().weights);
         let mut entries = std::mem::take(&mut self.entries);
@@ -115,7 +115,7 @@ impl CandidateTable {
         let data = &*session.data;
         let ids = entries.iter().flat_map(|entry| entry.sampled.ids.iter().copied());
         let subset = FeatureSubset::of(ids, data.vocabulary.span());
-        let rows = gather(data, rows, &subset, |row, label| !is_held_out(row, label))?;
+        let rows = gather(data, rows, &subset, |row| !is_held_out(row))?;
         let holdout = subset.restrict(holdout);
         entries.iter_mut().for_each(|entry| subset.renumber(&mut entry.sampled.ids));
         let (intercept, refinements, span) = (data.recipe.intercept, &self.refinements, subset.len());

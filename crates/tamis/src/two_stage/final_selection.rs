@@ -18,8 +18,6 @@
 //! Cost: ¾ of the training for each finalist (four times that with fewer than 2048 rows), and the fits; one learner at
 //! a time. Memory: that of the training, of the held-out rows, and of the entries to fit.
 
-use std::ops::Range;
-
 use super::candidates::{Candidate, CandidateTable, choose};
 use super::epoch_sgd::EpochSgd;
 use super::halving::HyperParams;
@@ -27,7 +25,7 @@ use super::sampling::Size;
 use crate::data::{Batch, unit_hash};
 use crate::online::{CHUNK_ROWS, OneVsRest};
 use crate::recipe::Recipe;
-use crate::trainer::{BufferedRows, ProgressiveValidation, Session, TrainError};
+use crate::trainer::{BufferedRows, ProgressiveValidation, RowHasher, Session, TrainError};
 
 /// The share of rows that are held out, and the largest number of such rows and of their entries.
 const HOLDOUT_SHARE: f64 = 0.25;
@@ -57,6 +55,8 @@ pub(super) fn select_candidate(
     let room = (MAX_HOLDOUT_ROWS / rows.rows as f64).min(MAX_HOLDOUT_ENTRIES / entries.max(1) as f64);
     let share = HOLDOUT_SHARE.min(room);
     let folds = if rows.rows < FEW_ROWS { FOLDS } else { 1 };
+    let hasher = RowHasher::new(&session.data.vocabulary, session.data.recipe.row_id());
+    let places: Vec<f64> = rows.row_hashes(hasher)?.into_iter().map(unit_hash).collect();
     let mut table = CandidateTable::new(session.data, finalists.len());
     for fold in 0..folds {
         let range = fold as f64 * share..(fold + 1) as f64 * share;
@@ -64,10 +64,10 @@ pub(super) fn select_candidate(
         for (number, &finalist) in finalists.iter().enumerate() {
             let recipe = recipe(finalist, 1.0 - share);
             let keep = (number == 0).then_some(&mut holdout);
-            let (learners, progressive) = learn(session, rows, &recipe, &range, keep)?;
+            let (learners, progressive) = learn(session, rows, &recipe, |row| range.contains(&places[row]), keep)?;
             table.score(session.data, number, learners.learners(), progressive.mean_loss(), &holdout);
         }
-        table.end_fold(session, rows, &holdout, |row, label| range.contains(&unit_hash(row, label)))?;
+        table.end_fold(session, rows, &holdout, |row| range.contains(&places[row]))?;
     }
     let Some(Candidate { finalist, size, refinement, .. }) = choose(&table.candidates(), table.is_given) else {
         return Ok(None);
@@ -81,7 +81,7 @@ fn learn(
     session: &Session<'_>,
     rows: &mut BufferedRows,
     recipe: &Recipe,
-    range: &Range<f64>,
+    is_held_out: impl Fn(usize) -> bool,
     mut holdout: Option<&mut Batch>,
 ) -> Result<(OneVsRest<EpochSgd>, ProgressiveValidation), TrainError> {
     let (data, scaler) = (&*session.data, session.data.scaler());
@@ -91,8 +91,8 @@ fn learn(
     for pass in 0..u64::from(data.passes) {
         for chunk in rows.store.chunks(pass) {
             let chunk = chunk?;
-            for (example, label) in chunk.examples().zip(chunk.labels()) {
-                if range.contains(&unit_hash(example.row, label)) {
+            for (number, example) in chunk.numbers().zip(chunk.examples()) {
+                if is_held_out(number) {
                     if let (Some(holdout), 0) = (&mut holdout, pass) {
                         scaler.push(example, holdout);
                     }

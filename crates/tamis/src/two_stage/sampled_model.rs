@@ -25,7 +25,7 @@ use super::epoch_sgd::EpochSgd;
 use super::params::params_of;
 use super::row_sample::RowSample;
 use super::sampling::SampledFeature;
-use crate::data::{Batch, Example, FeatureId, LabelCode, Row, TargetEncoder};
+use crate::data::{Batch, Example, FeatureId, Row, TargetEncoder};
 use crate::learners::Learner;
 use crate::loss::Loss;
 use crate::recipe::Recipe;
@@ -116,20 +116,18 @@ impl Scratch {
     }
 }
 
-/// Scaled buffered rows over a subset of the features: those that the filter takes, or as many as the limits allow.
+/// Scaled buffered rows over a subset of the features: those whose numbers the filter takes, or as many as the limits allow.
 pub(super) fn gather(
     data: &TrainingData,
     rows: &mut BufferedRows,
     subset: &FeatureSubset,
-    is_taken: impl Fn(Row<'_>, LabelCode) -> bool,
+    is_taken: impl Fn(usize) -> bool,
 ) -> Result<Batch, TrainError> {
     let (scaler, mut scratch) = (data.scaler(), Scratch::default());
     let mut sample = RowSample::of(MOST_ROWS, MOST_ENTRIES);
     for chunk in rows.store.chunks(0) {
         let chunk = chunk?;
-        for (example, _) in
-            chunk.examples().zip(chunk.labels()).filter(|(example, label)| is_taken(example.row, *label))
-        {
+        for (_, example) in chunk.numbers().zip(chunk.examples()).filter(|&(number, _)| is_taken(number)) {
             let row =
                 scratch.row(scaler.entries(example.row).filter_map(|(id, value)| Some((subset.number(id)?, value))));
             sample.offer(Example { row, ..example }, |_, value| value);

@@ -120,7 +120,7 @@ impl Trainer for TwoStageTrainer {
         } else {
             let linear = if self.refinement() > 0.0 {
                 let subset = FeatureSubset::of(ids.iter().copied(), data.vocabulary.span());
-                let rows = gather(data, rows, &subset, |_, _| true)?;
+                let rows = gather(data, rows, &subset, |_| true)?;
                 sampled.refined(&rows, &data.targets, data.recipe.intercept, self.refinement())
             } else {
                 sampled.outputs

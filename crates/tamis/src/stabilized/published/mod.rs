@@ -89,6 +89,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Batch;
 use crate::loss::AnyLoss;
 use crate::recipe::{Params, PublishedParams};
+use crate::threads::Threads;
 
 /// The statistics of one stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,7 +152,7 @@ pub fn run(
     loss: AnyLoss,
     settings: &PublishedParams,
     seed: u64,
-    threads: usize,
+    threads: &Threads,
 ) -> Result<Outcome, PublishedError> {
     run_watched(rows, loss, settings, seed, threads, &mut |_| ControlFlow::Continue(()))
 }
@@ -162,7 +163,7 @@ pub fn run_watched(
     loss: AnyLoss,
     settings: &PublishedParams,
     seed: u64,
-    threads: usize,
+    threads: &Threads,
     watch: &mut dyn FnMut(&Snapshot<'_>) -> ControlFlow<()>,
 ) -> Result<Outcome, PublishedError> {
     settings.check_ranges()?;

@@ -14,6 +14,7 @@ use super::selection_frequency::SelectionFrequency;
 use super::{Outcome, PublishedError, PublishedParams, Stage};
 use crate::data::{Batch, FeatureId};
 use crate::loss::AnyLoss;
+use crate::threads::Threads;
 
 /// A stage that visits fewer entries than this runs on one thread: waking others would take longer.
 const WORTH_SHARING: f64 = 20_000.0;
@@ -22,7 +23,7 @@ const WORTH_SHARING: f64 = 20_000.0;
 pub(super) struct StageRunner<'a> {
     settings: &'a PublishedParams,
     rule: Rule,
-    threads: rayon::ThreadPool,
+    threads: Threads,
     paths: Vec<Path>,
     active: Active<'a>,
     frequency: SelectionFrequency,
@@ -48,9 +49,7 @@ struct Convergence {
 
 impl<'a> StageRunner<'a> {
     /// All paths with zero weights, before the pilot.
-    pub fn new(rows: &'a Batch, loss: AnyLoss, settings: &'a PublishedParams, seed: u64, threads: usize) -> Self {
-        let threads =
-            rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build().expect("a thread pool can be created");
+    pub fn new(rows: &'a Batch, loss: AnyLoss, settings: &'a PublishedParams, seed: u64, threads: &Threads) -> Self {
         let active = Active::new(rows, settings.total_columns);
         let span = active.span();
         let path = |number| Path::new(seed, number, rows.len() as u32, span);
@@ -67,7 +66,7 @@ impl<'a> StageRunner<'a> {
             history: Vec::new(),
             convergence: Convergence::default(),
             settings,
-            threads,
+            threads: threads.clone(),
             active,
         }
     }

@@ -38,7 +38,7 @@ impl PublishedTrainer {
         let all = one * outputs as u64;
         let mut stopped_at = None;
         let (loss, seed) = (data.targets.loss_fn, data.recipe.seed);
-        let outcome = run_watched(rows, loss, params, seed, threads.count(), &mut |now| {
+        let outcome = run_watched(rows, loss, params, seed, threads, &mut |now| {
             let steps = now.stage.steps;
             observer.tick((number as u64 * one + steps).min(all), Some(all), 0);
             if observer.wants_models() && outputs == 1 {
@@ -98,7 +98,7 @@ impl Trainer for PublishedTrainer {
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
         let data = &*session.data;
         let mut transform = RowTransform::new(&data.vocabulary, &data.scale, &data.recipe);
-        let active: Vec<FeatureId> = data.vocabulary.ids().filter(|&id| !transform.is_key(id)).collect();
+        let active: Vec<FeatureId> = data.vocabulary.ids().collect();
         transform.set_active(&active);
         let rows = scaled_rows(rows, &mut transform)?;
         self.active = active.into_iter().map(|id| (id, transform.column(id))).collect();
