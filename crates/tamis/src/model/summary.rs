@@ -144,6 +144,11 @@ pub fn bound_text(bound: f64) -> String {
     format!("{:.2}", bound.max(0.01))
 }
 
+/// A count with its noun: "1 feature", "1,234 features".
+pub fn plural(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A count with a comma between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -189,6 +194,7 @@ mod tests {
     #[test]
     fn counts_and_bounds_are_written_for_people() {
         assert_eq!([7, 1_000, 1_234_567].map(count), ["7", "1,000", "1,234,567"]);
+        assert_eq!([0, 1, 1000].map(|number| plural(number, "row")), ["0 rows", "1 row", "1,000 rows"]);
         assert_eq!([0.001, 0.01, 1.239].map(bound_text), ["0.01", "0.01", "1.24"]);
     }
 }
