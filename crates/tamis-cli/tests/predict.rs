@@ -241,7 +241,8 @@ fn exported_features_are_complete_and_have_the_intercept() {
     for table in [folder.ok("inspect m.json --csv"), folder.ok("convert m.json - --to csv")] {
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len() as u64, 2 + json["nonzeros"].as_u64().unwrap(), "head, intercept, features");
-        assert_eq!(lines[1], format!("(intercept),{},,,,", json["intercept"]));
+        assert!(lines[1].starts_with(&format!("(intercept),{},", json["intercept"])), "{}", lines[1]);
+        assert_eq!(lines[1].matches(',').count(), lines[0].matches(',').count());
     }
     let text = folder.run("tune d.svm --method ftrl --out same.json --curve same.json").complaint().to_string();
     assert!(text.starts_with("same.json: the model and the curve need two files"), "{text}");

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tamis::eval::{ClassReport, Evaluation, Metrics, UnknownClasses, evaluate, measure_classes};
 use tamis::io::Source;
 use tamis::loss::EvalMetric;
-use tamis::model::Model;
-use tamis::recipe::{Provenance, Recipe};
+use tamis::model::{DEFAULT_FDR, Model};
+use tamis::recipe::{MethodParams, Provenance, Recipe};
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
 use tamis_report::{ReportContext, of_model};
 
@@ -23,6 +23,7 @@ use crate::model_input::open_for;
 use crate::model_output::{check_model_output, is_stdout, write_model};
 use crate::output::format::{bytes, count, features, passes, rows};
 use crate::output::progress::ProgressDisplay;
+use crate::output::terminal::wrapped;
 use crate::output::{classes, model, note, print_line, sizes, warn_skipped};
 use crate::output_file::check_writable;
 use crate::report_file::{feature_frequencies, write_report};
@@ -47,7 +48,7 @@ pub struct RunArgs {
     /// Labelled data to evaluate the model on
     #[arg(long, value_name = "FILE")]
     pub validate: Option<String>,
-    /// Write an HTML report: features, stability, accuracy of smaller models; with --validate, the evaluation
+    /// Write an HTML report: features, how sure they are, accuracy of smaller models; with --validate, the evaluation
     #[arg(long, value_name = "HTML")]
     pub report: Option<PathBuf>,
     #[command(flatten)]
@@ -202,6 +203,10 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
     if let Some(text) = not_sparse(&fitted.model) {
         note!("note: {text}");
     }
+    if let Some(size_path) = &fitted.model.size_path {
+        let fdr = asked_fdr(&fitted.model).unwrap_or(DEFAULT_FDR);
+        print_line!("{}", wrapped(&sizes::certainty(&fitted.model, &size_path.tests, fdr)))?;
+    }
     let features = model::features(&fitted.model, 10);
     if !features.is_empty() {
         print_line!("\n{features}")?;
@@ -225,6 +230,14 @@ fn not_sparse(model: &Model) -> Option<String> {
             features(seen)
         )
     })
+}
+
+/// The false discovery rate that was asked for.
+fn asked_fdr(model: &Model) -> Option<f64> {
+    match &model.recipe {
+        Provenance::Fit(Recipe { method: MethodParams::Stabilized(params), .. }) => params.fdr,
+        _ => None,
+    }
 }
 
 /// Error and mean loss on rows that the model was not fitted to: those of `--validate`, or else the estimate of the
@@ -266,6 +279,9 @@ fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds
     });
     if let Some(error) = seen.progressive_error {
         value["progressive_error"] = json!(error);
+    }
+    if let Some(size_path) = &fitted.model.size_path {
+        value["confirmed"] = sizes::confirmed_json(size_path);
     }
     if let Some(sampling) = &fitted.model.sampling {
         value["sampling"] = json!(sampling);
