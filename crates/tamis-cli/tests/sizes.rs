@@ -145,6 +145,7 @@ fn the_table_for_programs_has_all_columns() {
     let output = inspected(&folder, "m.json");
     let mut lines = csv.lines();
     assert_eq!(lines.next(), Some("name,weight,scale,q,z,frequency,evidence,evidence_sd"));
+    assert!(lines.next().unwrap().starts_with(&format!("(intercept),{},", output["intercept"])));
     for (line, feature) in lines.zip(list(&output["features"])) {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells[0], feature["name"].as_str().unwrap());
