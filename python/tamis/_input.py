@@ -68,6 +68,15 @@ def _is_number(kind) -> bool:
     return bool(getattr(kind, "_is_numeric", False) or getattr(kind, "_is_boolean", False) or "Sparse" in str(kind))
 
 
+def arrow_of(X):
+    """A table as an Arrow stream. The index of pandas is not a column: it would be learned as a feature."""
+    if hasattr(X, "iloc"):
+        import pyarrow
+
+        return pyarrow.Table.from_pandas(X, preserve_index=False)
+    return X
+
+
 def column_names(X) -> list[str]:
     """The names of a table's columns."""
     names = getattr(X, "columns", None)

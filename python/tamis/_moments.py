@@ -79,7 +79,7 @@ class Moments:
         if _input.is_mixed(X):
             names = _input.column_names(X)
             columns.n_features_in_, columns.feature_names_in_ = len(names), np.array(names, dtype=object)
-            cells, names, weights = X, None, _input.weights_of(sample_weight, _input.rows_of(X, y))
+            cells, names, weights = _input.arrow_of(X), None, _input.weights_of(sample_weight, _input.rows_of(X, y))
         else:
             X, y = _input.check(columns, X, y, reset=True, y_numeric=self.task == "regression")
             names = list(columns.feature_names_in_) if hasattr(columns, "feature_names_in_") else None

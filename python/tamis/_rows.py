@@ -56,7 +56,7 @@ class Rows(BaseEstimator):
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
         weights = _input.weights_of(sample_weight, _input.rows_of(X, y))
-        return self._table(X, None, None if y is None else np.asarray(y), weights)
+        return self._table(_input.arrow_of(X), None, None if y is None else np.asarray(y), weights)
 
     def _table(self, cells, names, y, weights):
         labels, classes = self._labels(y)
@@ -95,7 +95,7 @@ class Rows(BaseEstimator):
     def _known(self, X, columns):
         """Rows without labels for a fitted model; ``columns`` is the schema that the core stored."""
         if _input.is_mixed(X):
-            return _input.Table(X, known=columns)
+            return _input.Table(_input.arrow_of(X), known=columns)
         names = self._names()
         if hasattr(self, "n_features_in_"):
             X = _input.check(self, X, reset=False)

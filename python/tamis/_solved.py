@@ -147,7 +147,7 @@ class Solved(Estimator):
             weights = _input.weights_of(sample_weight, X.shape[0])
         else:
             table = self._mixed(X, y, sample_weight, reset=reset)
-            cells, names, weights = X, None, table.weights
+            cells, names, weights = table.cells, None, table.weights
         labels, classes = self._moments_labels(y, least)
         self._check_weights(labels, weights)
         self.moments_._core.observe(_input.Table(cells, names, labels, classes, weights))
