@@ -5,6 +5,7 @@
 True
 """
 
+import os as _os
 import warnings as _warnings
 
 
@@ -42,6 +43,10 @@ class ModelError(Error, OSError):
     """A file is not a model, is damaged, or was written by a newer version."""
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """A file does not exist."""
+
+
 class Note(UserWarning):
     """A warning about a model that was fitted nevertheless."""
 
@@ -49,3 +54,9 @@ class Note(UserWarning):
 def warn(text: str) -> None:
     """Issues a note of the core as a warning."""
     _warnings.warn(text, Note, stacklevel=4)
+
+
+def missing_file(path) -> None:
+    """Raises an error if a file does not exist."""
+    if not _os.path.exists(path):
+        raise MissingFileError(f"{_os.fspath(path)}: No such file or directory")
