@@ -6,6 +6,7 @@ True
 """
 
 import os as _os
+import sys as _sys
 import warnings as _warnings
 
 
@@ -52,8 +53,11 @@ class Note(UserWarning):
 
 
 def warn(text: str) -> None:
-    """Issues a note of the core as a warning."""
-    _warnings.warn(text, Note, stacklevel=4)
+    """Issues a note of the core as a warning, at the line that called this package."""
+    frame, level = _sys._getframe(1), 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tamis":
+        frame, level = frame.f_back, level + 1
+    _warnings.warn(text, Note, stacklevel=level)
 
 
 def missing_file(path) -> None:

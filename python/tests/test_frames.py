@@ -118,8 +118,10 @@ def test_missing_values_of_frames():
     gaps = frame.copy()
     gaps.loc[[0, 5], "a"] = np.nan
     gaps.loc[7, "town"] = None
-    with pytest.raises(tamis.ParseError, match='column "a" is empty'):
+    with pytest.raises(tamis.ParseError, match='column "a" is empty; use reading={"missing": "zero"}'):
         tamis.SparseClassifier().fit(gaps, y)
+    with pytest.raises(tamis.ParseError, match=r'ignore the column with reading={"ignore": \["when"\]}'):
+        tamis.SparseClassifier().fit(frame.assign(when=[b"x"] * 600), y)
     model = tamis.SparseClassifier(reading={"missing": "zero"}).fit(gaps, y)
     filled = gaps.assign(a=gaps.a.fillna(0))
     assert np.array_equal(model.decision_function(gaps.drop(7)), model.decision_function(filled.drop(7)))
