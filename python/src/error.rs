@@ -37,7 +37,11 @@ const READING: [(&str, bool); 6] = [
 /// A parameter as Python calls it, perhaps with a value.
 fn python(name: ParamName, value: Option<&str>) -> String {
     if let (Some(&(key, is_list)), Some(value)) = (READING.iter().find(|(key, _)| *key == name.python), value) {
-        return if is_list { format!("reading={{{key:?}: [{value:?}]}}") } else { format!("reading={{{key:?}: {value:?}}}") };
+        return if is_list {
+            format!("reading={{{key:?}: [{value:?}]}}")
+        } else {
+            format!("reading={{{key:?}: {value:?}}}")
+        };
     }
     let is_literal = |value: &str| value.parse::<f64>().is_ok() || value.chars().all(|c| c.is_ascii_uppercase());
     match value {

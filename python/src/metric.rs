@@ -112,6 +112,13 @@ impl PyMetric {
         Ok([array(&|answer| answer.vote), array(&|answer| answer.base)])
     }
 
+    /// The share of each class among the neighbours of rows.
+    fn shares<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let answers = table.read(py, |source| self.coordinates(source).map(|places| self.metric.predict(&places)))?;
+        let shares = answers.or_raise(py)?.into_iter().map(|answer| answer.shares).collect();
+        as_array(shares, self.metric.classes.len(), py)
+    }
+
     /// The same metric with other reference rows.
     fn with_reference_rows(
         &self,

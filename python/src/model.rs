@@ -98,12 +98,7 @@ impl PyModel {
     /// Saves the model with the columns that Python fitted it to: their number, their names and the features they gave.
     /// An existing file is replaced atomically.
     #[pyo3(signature = (path, matrix=None))]
-    fn save(
-        &self,
-        path: PathBuf,
-        matrix: Option<(usize, Vec<String>, Vec<String>)>,
-        py: Python<'_>,
-    ) -> PyResult<()> {
+    fn save(&self, path: PathBuf, matrix: Option<(usize, Vec<String>, Vec<String>)>, py: Python<'_>) -> PyResult<()> {
         let columns = matrix.map(|(count, names, features)| MatrixColumns { count, names, features });
         let model = Model { matrix: columns.or_else(|| self.model.matrix.clone()), ..self.model.clone() };
         py.detach(|| model.save(&path)).or_raise(py)

@@ -36,7 +36,7 @@ def _has_two_classes(estimator):
 def _has_shares(estimator):
     if not estimator._is_vote():
         raise AttributeError("probabilities are shares of neighbours: they need rule='vote'")
-    return _has_two_classes(estimator)
+    return True
 
 
 class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
@@ -105,22 +105,21 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
 
     @available_if(_has_shares)
     def predict_proba(self, X):
-        """The shares of two classes among the neighbours.
+        """The shares of the classes among the neighbours.
 
         Returns
         -------
-        shares : ndarray of shape (n_samples, 2)
+        shares : ndarray of shape (n_samples, n_classes)
         """
-        _, share = self._predictions(X)
-        return np.column_stack([1 - share, share])
+        return self._fitted().shares(self._known(X, self._fitted().columns))
 
     @available_if(_has_shares)
     def predict_log_proba(self, X):
-        """Logarithms of the shares of two classes among the neighbours.
+        """Logarithms of the shares of the classes among the neighbours.
 
         Returns
         -------
-        logs : ndarray of shape (n_samples, 2)
+        logs : ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

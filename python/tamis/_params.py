@@ -33,7 +33,7 @@ READING = (
 SHARED = {
     "reading": READING,
     "random_state": ("int, RandomState or None", "Seed; ``None`` is 0, so that the same data give the same model."),
-    "n_jobs": ("int", "Number of threads; ``None`` is 1 and -1 all processors, as in scikit-learn. Models do not depend on it."),
+    "n_jobs": ("int", "Number of threads; ``None`` is 1, -1 all processors, as in scikit-learn. Models do not depend on it."),
     "verbose": ("int", "1 shows progress in one line, 2 prints a line for each report."),
     "class_weight": (
         'dict or "balanced"',

@@ -27,8 +27,8 @@ def _document(init, losses: str) -> str:
         loss=("str", losses),
         alpha=(
             "float",
-            "Strength of the penalty beside the sum of the losses of the rows, so that it counts less the more rows there are;\n"
-            "        larger is sparser. ``None`` is the default of the method: 1 for ``ftrl``.",
+            "Strength of the penalty beside the sum of the losses of the rows: it counts less the more rows there are. Larger\n"
+            "        is sparser. ``None`` is the default of the method.",
         ),
         l1_ratio=(
             "float",
@@ -43,8 +43,8 @@ def _document(init, losses: str) -> str:
         refit=(
             "bool",
             "Whether the selected features are fitted again without penalty. ``None`` does so if ``n_features_to_select`` is\n"
-            "        given and the method cuts its weights at the end; not with ``partial_fit`` or ``warm_start``, where later rows\n"
-            "        may need the other weights.",
+            "        given and the method cuts its weights at the end, but not in ``partial_fit`` and with ``warm_start``:\n"
+            "        later rows may need the other weights.",
         ),
         settings=(
             "dict",
@@ -249,7 +249,7 @@ class SparseClassifier(Probabilities, Classifier, ClassifierMixin, Sparse):
         + _document(
             __init__,
             "``logistic`` (the default), ``hinge``, ``squared-hinge``, ``clipped-squared`` or ``squared``. The model of\n"
-            "        ``clipped-squared`` divides each row by the square root of the number of its non-zeros before weights apply.",
+            "        ``clipped-squared`` divides each row by the square root of its number of non-zeros before weights apply.",
         )
         + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
         + """

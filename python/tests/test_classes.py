@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conftest import words
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 import tamis
@@ -123,10 +124,19 @@ def test_probabilities(make):
 
 @pytest.mark.parametrize("estimator", [tamis.KNN(5), tamis.SDist(("plain", "order-1"), max_iter=5, n_neighbors=5)])
 def test_shares_of_neighbours(estimator):
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    y = X[:, 0] > 0.3
+    X, y = three()
     model = estimator.fit(X, y)
     shares = model.predict_proba(X)
-    assert set(np.round(5 * shares[:, 1], 9)) <= set(range(6)) and np.array_equal(shares[:, 1] > 0.5, model.predict(X))
+    peer = KNeighborsClassifier(5).fit(model.transform(X), y).predict_proba(model.transform(X))
+    assert np.allclose(shares.sum(axis=1), 1) and (np.abs(shares - peer) < 1e-9).all(axis=1).mean() > 0.99
+    assert (model.classes_[shares.argmax(axis=1)] == model.predict(X)).mean() > 0.9, "but for ties"
+    with np.errstate(divide="ignore"):
+        assert np.array_equal(model.predict_log_proba(X), np.log(shares))
     assert not hasattr(tamis.SDist(rule="base"), "predict_proba")
-    assert not hasattr(tamis.KNN().fit(*three()), "predict_proba")
+
+
+def test_a_neighbour_may_be_alone_in_its_class():
+    X, y = three()
+    y[7] = "d"
+    model = tamis.KNN(1).fit(X, y)
+    assert np.array_equal(model.predict(X), y)

@@ -74,7 +74,11 @@ impl Training {
     ) -> Self {
         let (vocabulary, scale, rows_before) = match &resume {
             Some(checkpoint) => (checkpoint.vocabulary.clone(), checkpoint.scale(), checkpoint.rows_before()),
-            None => (Vocabulary::new(recipe.hash_bits), ColumnScaler::new(recipe.scaling()).centring(recipe.may_centre()), 0),
+            None => (
+                Vocabulary::new(recipe.hash_bits),
+                ColumnScaler::new(recipe.scaling()).centring(recipe.may_centre()),
+                0,
+            ),
         };
         let mut data = TrainingData {
             recipe: recipe.clone(),
