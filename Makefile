@@ -18,7 +18,7 @@ CHECK := $(CARGO) --config .ci/checks.toml
 PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
-.PHONY: help demo setup test bench lint format clippy no-features features docs rust-tests python-tests python-package \
+.PHONY: help demo setup test bench false-discoveries lint format clippy no-features features docs rust-tests python-tests python-package \
 	browser-tests wheel licences advisories browser release release-all c-compiler liblinear sanitize clean-tools
 
 help: ## list the targets
@@ -40,6 +40,9 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 	$(CARGO) build --release --locked --package tamis --examples
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+false-discoveries: release-all .venv/ready ## count false discoveries on planted data, the full grid
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python benchmarks/false_discoveries.py
 
 # The Python module uses the stable interface of Python, so cargo needs no interpreter to compile it.
 clippy rust-tests docs release-all: export PYO3_NO_PYTHON := 1
