@@ -17,6 +17,20 @@ from ._rows import Classes, Rows, all_or_nothing
 from .errors import missing_file, warn
 
 
+def class_probabilities(scores):
+    """The probability of each class from log-odds: one column for two classes, or one for each class (one-vs-rest).
+
+    Those of several classes are the geometric mean of softmax and of the normalised one-vs-rest probabilities, as in
+    ``tamis predict``.
+    """
+    if scores.shape[1] == 1:
+        second = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
+        return np.column_stack([1 - second, second])
+    logs = (scores - np.logaddexp(0, -scores)) / 2
+    parts = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return parts / parts.sum(axis=1, keepdims=True)
+
+
 class Estimator(SelectorMixin, Rows):
     """A sparse linear model, fitted by any method."""
 
@@ -340,13 +354,7 @@ class Classifier(Classes):
 
     def _probabilities(self, X):
         scores = self.decision_function(X)
-        if scores.ndim == 1:
-            second = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
-            return np.column_stack([1 - second, second])
-        # As `tamis predict`: the geometric mean of softmax and of the normalised one-vs-rest probabilities.
-        logs = (scores - np.logaddexp(0, -scores)) / 2
-        parts = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return parts / parts.sum(axis=1, keepdims=True)
+        return class_probabilities(scores[:, np.newaxis] if scores.ndim == 1 else scores)
 
 
 def gives_probabilities(estimator) -> bool:

@@ -10,11 +10,13 @@ pub fn peak_memory() -> Option<u64> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use super::*;
+
     #[test]
     fn memory_that_is_used_is_told() {
-        let before = super::peak_memory().expect("Linux tells it");
+        let before = peak_memory().expect("Linux tells it");
         let block = vec![1_u8; 64 << 20];
         assert!(block.iter().step_by(4096).all(|byte| *byte == 1));
-        assert!(super::peak_memory().unwrap() >= before.max(64 << 20));
+        assert!(peak_memory().unwrap() >= before.max(64 << 20));
     }
 }

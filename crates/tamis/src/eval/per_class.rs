@@ -62,7 +62,7 @@ const MOST_SCORES: usize = 50_000_000;
 pub(super) struct ClassTally {
     confusion: Vec<Vec<f64>>,
     /// Weight of rows of classes that the model does not know, by predicted class.
-    strangers: Vec<f64>,
+    unknown: Vec<f64>,
     /// The true class and the weight of each row.
     rows: Vec<(Option<usize>, f64)>,
     /// The score of each class, row by row.
@@ -72,7 +72,7 @@ pub(super) struct ClassTally {
 impl ClassTally {
     pub(super) fn new(classes: usize) -> Self {
         let confusion = vec![vec![0.0; classes]; classes];
-        ClassTally { confusion, strangers: vec![0.0; classes], rows: Vec::new(), scores: Vec::new() }
+        ClassTally { confusion, unknown: vec![0.0; classes], rows: Vec::new(), scores: Vec::new() }
     }
 
     /// Adds a row. Classes are ranked by probability, or by margin where there are none.
@@ -80,7 +80,7 @@ impl ClassTally {
         let Some(guess) = prediction.class else { return };
         match truth {
             Some(truth) => self.confusion[truth][guess] += weight,
-            None => self.strangers[guess] += weight,
+            None => self.unknown[guess] += weight,
         }
         self.rows.push((truth, weight));
         if self.scores.len() >= MOST_SCORES {
@@ -107,7 +107,7 @@ impl ClassTally {
     fn class(&self, class: usize, name: &Label) -> ClassMetrics {
         let right = self.confusion[class][class];
         let n: f64 = self.confusion[class].iter().sum();
-        let predicted: f64 = self.confusion.iter().map(|row| row[class]).sum::<f64>() + self.strangers[class];
+        let predicted: f64 = self.confusion.iter().map(|row| row[class]).sum::<f64>() + self.unknown[class];
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
         ClassMetrics {
             class: name.clone(),
@@ -184,7 +184,7 @@ mod tests {
     fn shares_by_hand() {
         let mut tally = ClassTally::new(3);
         tally.confusion = vec![vec![3.0, 1.0, 0.0], vec![2.0, 4.0, 0.0], vec![0.0, 0.0, 0.0]];
-        tally.strangers = vec![1.0, 0.0, 0.0];
+        tally.unknown = vec![1.0, 0.0, 0.0];
         let metrics = |class| tally.class(class, &Label::Number(class as f64));
         let first = metrics(0);
         assert_eq!((first.n, first.precision, first.recall), (4.0, Some(3.0 / 6.0), Some(0.75)));

@@ -64,7 +64,7 @@ pub(super) struct Job {
 pub(super) enum Work {
     Text(Vec<u8>, TextParser),
     /// Rows, the file's row with line 0, and complaints about rows left out.
-    Done(RawRows, u64, Vec<String>),
+    Done(Box<RawRows>, u64, Vec<String>),
 }
 
 impl Job {
@@ -74,7 +74,7 @@ impl Job {
         let (rows, lines) = match self.work {
             Work::Done(rows, first, complaints) => {
                 (left_out, first_line) = (complaints, Some(first));
-                (rows, 0)
+                (*rows, 0)
             }
             Work::Text(bytes, parser) => {
                 let (rows, lines) = parser(&bytes, &mut errors);
@@ -250,5 +250,5 @@ impl OpenFile {
 /// Rows of a columnar file of which `first` is line 0, and the bad rows among them.
 fn left_out(mut rows: RawRows, bad: &[u64], first: u64, complaints: Vec<String>) -> Work {
     rows.left_out.extend(bad.iter().map(|row| row.saturating_sub(first) as u32));
-    Work::Done(rows, first, complaints)
+    Work::Done(Box::new(rows), first, complaints)
 }

@@ -9,7 +9,7 @@
 //! These are asymptotic in n. With fewer than two rows for each column p they would take as many features as there are
 //! rows, of noise alone: a model of n − 1 features fits exactly, and the best of p columns of noise lowers n·ln RSS by
 //! 2·ln p. There, all three have the charge for the choice of EBIC (risk inflation, Foster & George 1994; modified BIC,
-//! Bogdan, Ghosh & Doerge 2004), and what they charge is multiplied by n/(n − df − 1), the correction of Hurvich & Tsai
+//! Bogdan et al. 2004), and what they charge is multiplied by n/(n − df − 1), the correction of Hurvich & Tsai
 //! 1989 for AIC.
 //!
 //! Cross-validation does not read the data again: the training moments of fold f are the total minus those of f, and
