@@ -11,6 +11,9 @@ use crate::error::CliError;
 /// Checks that a file can be created at a path, so that a long training does not fail at its end.
 pub fn check_writable(path: &Path) -> Result<(), CliError> {
     let folder = folder_of(path);
+    if path == Path::new("-") {
+        return Err(CliError::of_file("-", "this output needs a file; standard output holds the result"));
+    }
     if path.is_dir() {
         return Err(CliError::of_file(path.display(), "cannot be written: it is a directory"));
     }

@@ -92,13 +92,16 @@ impl InputArgs {
                 weight: self.weight_column.clone(),
                 ignore: self.ignore.clone(),
                 categorical: self.categorical.clone(),
+                id: None,
                 known: None,
+                required: Vec::new(),
                 needs_target,
                 missing: self.missing,
             },
             zero_based: self.zero_based,
             skip_bad: self.on_error == "skip",
             threads: self.threads(),
+            live: false,
             rows: Vec::new(),
         }
     }

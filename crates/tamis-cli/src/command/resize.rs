@@ -8,9 +8,9 @@ use tamis::model::{Model, Resize};
 
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
+use crate::model_output::{check_model_output, write_model};
 use crate::output::format::count;
 use crate::output::{print_line, sizes};
-use crate::output_file::check_writable;
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("size").required(true))]
@@ -20,36 +20,35 @@ pub struct ResizeArgs {
     /// Number of features; between two fitted sizes, the strongest features of the larger one
     #[arg(long, value_name = "N", group = "size")]
     pub k: Option<usize>,
+    /// Keep the confirmed features: at most this share of them is expected to be false discoveries
+    #[arg(long, value_name = "Q", group = "size", allow_hyphen_values = true)]
+    pub fdr: Option<f64>,
     /// Keep the features with at least this selection frequency
     #[arg(long, value_name = "X", group = "size", allow_hyphen_values = true)]
     pub frequency: Option<f64>,
-    /// Model file to write
+    /// Model file to write; - for standard output
     #[arg(long, short, value_name = "MODEL")]
     pub out: PathBuf,
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-pub fn run(args: ResizeArgs) -> Result<(), CliError> {
+pub fn run(mut args: ResizeArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
-    check_writable(&args.out)?;
-    let size = match (args.k, args.frequency) {
+    check_model_output(&args.out, &mut args.output)?;
+    let size = match (args.k, args.fdr) {
         (Some(size), _) => Resize::Size(size),
-        (None, frequency) => Resize::Frequency(frequency.expect("clap requires one of the two")),
+        (None, Some(fdr)) => Resize::Fdr(fdr),
+        (None, None) => Resize::Frequency(args.frequency.expect("clap requires one of the three")),
     };
     let resized = model.resize(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
-    resized.save(&args.out)?;
+    write_model(&resized, &args.out)?;
     if args.output.json {
         print_line!("{}", as_json(&args, &model, &resized))?;
     } else if !args.output.quiet {
         print_line!("{}\nmodel: {}", as_text(&args, &model, &resized), args.out.display())?;
     }
     Ok(())
-}
-
-/// The bound on false selections among the features with the given frequency.
-fn false_selections(args: &ResizeArgs, model: &Model) -> Option<f64> {
-    model.size_path.as_ref()?.false_selections(args.frequency?)
 }
 
 /// The new and the old size with their held-out estimates.
@@ -59,13 +58,12 @@ fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
     if let Some(frequency) = args.frequency {
         text += &format!(": those with selection frequency ≥ {frequency}");
     }
+    if let Some(fdr) = args.fdr {
+        text += &format!(": the confirmed ones (q ≤ {fdr})");
+    }
     for (name, model) in [("\nnow:    ", after), ("\nbefore: ", before)] {
         let estimate = model.size_path.as_ref().map(|size_path| sizes::estimate(model, size_path));
         text += &format!("{name}{}", estimate.unwrap_or_default());
-    }
-    if let Some(bound) = false_selections(args, after) {
-        let each = if after.outputs.len() > 1 { " for each class" } else { "" };
-        text += &format!("\nat most {} expected by chance{each} (approximate bound)", sizes::bounded(bound));
     }
     text
 }
@@ -82,6 +80,5 @@ fn as_json(args: &ResizeArgs, before: &Model, after: &Model) -> Value {
         "error": step.and_then(|step| step.error),
         "loss": step.map(|step| step.loss),
         "standard_error": step.map(|step| step.standard_error),
-        "false_selections": false_selections(args, after),
     })
 }

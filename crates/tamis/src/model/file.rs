@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Model, Output, SizePath, Task};
+use super::{FeatureTest, FeatureTests, Model, Output, SizePath, Task};
 use crate::data::replace_file;
 
 /// The version this build writes, and the newest it reads.
@@ -83,11 +83,18 @@ impl Model {
         if let Some(matrix) = &self.matrix {
             writeln!(text, "\"matrix\":{},", json(matrix)).expect("text grows");
         }
-        if let Some(SizePath { paths, chosen, sizes }) = &self.size_path {
-            let steps: Vec<String> = sizes.iter().map(|step| format!("\n{}", json(step))).collect();
-            let steps = steps.join(",");
-            writeln!(text, "\"size_path\":{{\"paths\":{paths},\"chosen\":{chosen},\"sizes\":[{steps}]}},")
-                .expect("text grows");
+        if let Some(SizePath { paths, chosen, sizes, tests }) = &self.size_path {
+            let lines = |parts: &mut dyn Iterator<Item = String>| {
+                parts.map(|part| format!("\n{part}")).collect::<Vec<_>>().join(",")
+            };
+            let (steps, FeatureTests { entered, rows, .. }) = (lines(&mut sizes.iter().map(|step| json(step))), tests);
+            let tested = lines(&mut tests.tests.iter().map(|test| json(test)));
+            writeln!(
+                text,
+                "\"size_path\":{{\"paths\":{paths},\"chosen\":{chosen},\"sizes\":[{steps}],\n\
+                 \"tests\":{{\"entered\":{entered},\"rows\":{rows},\"tests\":[{tested}]}}}},"
+            )
+            .expect("text grows");
         }
         if let Some(sampling) = &self.sampling {
             writeln!(text, "\"sampling\":{},", json(sampling)).expect("text grows");
@@ -129,7 +136,8 @@ impl Model {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Model, ModelError> {
         let path = path.to_path_buf();
         let not_a_model = |reason: String| ModelError::NotAModel { path: path.clone(), reason };
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| not_a_model(error.to_string()))?;
+        let reason = |error: serde_json::Error| other_kind(bytes).map_or_else(|| error.to_string(), String::from);
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| not_a_model(reason(error)))?;
         if envelope.format != FORMAT_NAME {
             return Err(not_a_model(format!("its format is {:?}", envelope.format)));
         }
@@ -165,6 +173,10 @@ impl Model {
         if size_path.chosen >= size_path.sizes.len() {
             return Some(format!("size {} of a size path of {}", size_path.chosen, size_path.sizes.len()));
         }
+        let is_valid = |test: &FeatureTest| test.z.is_finite() && (0.0..=1.0).contains(&test.q);
+        if let Some(test) = size_path.tests.tests.iter().find(|test| !is_valid(test)) {
+            return Some(format!("the test of {:?} has z = {} and q = {}", test.name, test.z, test.q));
+        }
         let kept = size_path.sizes.iter().filter(|step| !step.outputs.is_empty());
         kept.filter_map(|step| outputs_problem(&step.outputs, expected)).next()
     }
@@ -188,6 +200,23 @@ fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
         }
     }
     None
+}
+
+/// What a file is that is no model, by its first bytes.
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(1 << 16)];
+    let holds = |text: &str| head.windows(text.len()).any(|window| window == text.as_bytes());
+    let begins = |start: &[u8]| head.trim_ascii_start().starts_with(start);
+    match () {
+        () if head.is_empty() => Some("the file is empty"),
+        () if holds("\"tamis-moments\"") => Some("it holds moments; solve them first"),
+        () if holds("\"tamis-metric\"") => Some("it holds a metric"),
+        () if holds("\"tamis-checkpoint\"") => Some("it is a checkpoint; resume it, or write its report"),
+        () if begins(b"<") => Some("it is a page"),
+        () if begins(b"{") && holds("tamis-model") => None,
+        () if begins(b"{") => Some("it is other JSON"),
+        () => Some("it looks like data; the model comes first, then the data"),
+    }
 }
 
 fn checksum(body: &str) -> String {

@@ -21,6 +21,8 @@ names! {
     HUBER_DELTA = "huber-delta", "huber-delta", "huber_delta";
     /// The number of features.
     K = "k", "k", "n_features_to_select";
+    /// The false discovery rate of the confirmed features.
+    FDR = "fdr", "fdr", "fdr";
     /// Column scaling.
     SCALE = "scale", "scale", "scale";
     /// Row scaling.
@@ -135,6 +137,8 @@ names! {
     CATEGORICAL = "categorical", "categorical", "categorical";
     /// Missing values.
     MISSING = "missing", "missing", "missing";
+    /// Columns of the model that the data lacks.
+    MISSING_COLUMNS = "missing-columns", "missing-columns", "missing_columns";
     /// svmlight indices that start at 0.
     ZERO_BASED = "zero-based", "zero-based", "zero_based";
     /// Memory.
