@@ -193,6 +193,11 @@ class Rows(BaseEstimator):
             return None
         return _frames.features_by_column(seen, self._names())
 
+    def _width(self) -> int:
+        """The number of features."""
+        features = self._feature_list()
+        return self.n_features_in_ if features is None else len(features)
+
     def _column_of(self):
         """A function from the name of a feature to its number among the features."""
         if not hasattr(self, "n_features_in_"):
