@@ -22,9 +22,10 @@ use crate::parse::schema::ModelSchema;
 use crate::recipe::{Recipe, RecipeError};
 
 const FORMAT: TensorFile = TensorFile { name: "tamis-checkpoint", version: 1 };
-/// The arrays of the column scaling.
+/// The arrays of the column scaling. A trainer that centres columns by itself has their means in its state.
 const DIVISORS: &str = "scaling.divisors";
 const CENTRES: &str = "scaling.centres";
+const CENTRES_OF_TRAINER: &str = "centres";
 
 /// The position of a trainer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -162,8 +163,8 @@ impl Checkpoint {
         let lines = lines.iter().map(String::as_str);
         let vocabulary = Vocabulary::import(header.recipe.hash_bits, lines, header.free.clone())
             .ok_or_else(|| invalid("invalid feature names".into()))?;
-        let mut scaling = |name: &str| numbers.remove(name).ok_or_else(|| invalid(format!("it has no {name}")));
-        let (divisors, centres) = (scaling(DIVISORS)?, scaling(CENTRES)?);
+        let divisors = numbers.remove(DIVISORS).ok_or_else(|| invalid("it has no divisors".into()))?;
+        let centres = numbers.remove(CENTRES).unwrap_or_default();
         Ok(Checkpoint { path, header, vocabulary, divisors, centres, state: State::from_arrays(numbers) })
     }
 }
@@ -203,7 +204,9 @@ pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: boo
     let doubles = |numbers: &[f64]| (Dtype::F64, bytes_of(numbers.iter().copied()));
     let mut arrays: Arrays = state.arrays().iter().map(|(name, numbers)| (name.clone(), doubles(numbers))).collect();
     arrays.insert(DIVISORS.into(), doubles(data.scale.divisors()));
-    arrays.insert(CENTRES.into(), doubles(data.scale.centres()));
+    if !arrays.contains_key(CENTRES_OF_TRAINER) {
+        arrays.insert(CENTRES.into(), doubles(data.scale.centres()));
+    }
     arrays.insert("names".into(), (Dtype::U8, names.into_bytes()));
     FORMAT.write(&header, &arrays)
 }
