@@ -13,6 +13,7 @@ mod raw_rows;
 mod row;
 mod row_builder;
 mod row_codec;
+mod row_hash;
 mod row_scaler;
 mod row_store;
 mod scaler;

@@ -62,6 +62,8 @@ pub enum TargetError {
     NoLabel { place: String },
     #[error("{place}: label {found} is not a number, and {reason}")]
     NotANumber { place: String, found: String, reason: Message },
+    #[error("{place}: label {found} is too large: its square is not a finite number. Is it a mark for a missing label?")]
+    TooLarge { place: String, found: String },
     #[error("all {rows} rows have the label {label}; classification needs two classes")]
     OneClass { rows: u64, label: String },
     #[error("{place}: a third label {found} in a task with two classes ({first}, {second}); {advice}")]

@@ -145,6 +145,8 @@ names! {
     CHECKPOINT = "checkpoint", "checkpoint", "checkpoint";
     /// The checkpoint to resume from.
     RESUME = "resume", "resume", "resume";
+    /// The same rows a second time.
+    AGAIN = "again", "again", "again";
 
     // Moments.
     /// Cross-validation folds kept in moments.

@@ -51,6 +51,7 @@ impl Checkpoint {
             buffered_rows: self.header.buffered_rows,
             passes: 1,
             fingerprint: self.header.fingerprint,
+            first_rows: self.header.first_rows.clone(),
             skipped: 0,
         }
     }

@@ -86,6 +86,7 @@ impl Training {
             buffered_rows: 0,
             passes: 1,
             fingerprint: (0, 0),
+            first_rows: resume.as_ref().map(|saved| saved.complete_trainings().to_vec()).unwrap_or_default(),
             skipped: 0,
         };
         let order = options.order.filter(|_| recipe.method.info().follows_order).unwrap_or(recipe.seed);
@@ -94,7 +95,10 @@ impl Training {
             folder: options.cache_folder.clone(),
             shuffle: plan.shuffle.then_some(order),
         };
-        let rows = BufferedRows::new(plan, store, &mut data);
+        let mut rows = BufferedRows::new(plan, store, &mut data);
+        if !options.again {
+            rows.refused = data.first_rows.clone();
+        }
         let threads = Threads::new(options.read.threads);
         let options = options.clone();
         Training { data, options, threads, rows, declared: None, resume, trainer: None, is_incremental: false }
@@ -164,6 +168,9 @@ impl Training {
         let (trainer, mut session) = self.session(0, observer);
         let trainer = trainer.expect("learning has begun");
         let model = trainer.finish(&mut session, &mut rows)?;
+        if let Some(problem) = model.problem() {
+            return Err(TrainError::NoModel { problem });
+        }
         if let Some(path) = &session.options.model {
             model.save(path)?;
         }
@@ -201,6 +208,7 @@ impl Training {
         data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe) };
         data.buffered_rows = rows.rows;
         data.fingerprint = (rows.rows, rows.fingerprint);
+        data.first_rows.push(rows.first_rows);
         Ok(())
     }
 

@@ -36,6 +36,8 @@ pub enum TrainError {
         names::LEARNING_RATE
     )]
     Diverged { row: u64, feature: String },
+    #[error("the training gives no model: {problem}")]
+    NoModel { problem: String },
     #[error(
         "{features} features need {} for the paths of the stabilized learner, and {} are allowed; lower {}, raise {}, \
          or use {} or {}",
@@ -68,6 +70,12 @@ pub enum TrainError {
     CheckpointRead { path: PathBuf, source: io::Error },
     #[error("{}: the checkpoint cannot be written: {source}; the one before is unchanged", path.display())]
     CheckpointWrite { path: PathBuf, source: io::Error },
+    #[error(
+        "{}: the checkpoint is not written, and the one before is unchanged: the loss of the training is not a finite \
+         number; look for labels, values or weights that are far too large",
+        path.display()
+    )]
+    CheckpointNotFinite { path: PathBuf },
     #[error("{}: {source}", path.display())]
     CheckpointFile { path: PathBuf, source: TensorFileError },
     #[error("{}: {source}", path.display())]
@@ -78,6 +86,12 @@ pub enum TrainError {
     NeedsAllRows { param: Mention },
     #[error("{}: made with {was}, so it cannot continue with {now}; leave the option out", path.display())]
     OtherRecipe { path: PathBuf, was: String, now: String },
+    #[error(
+        "the training is complete, and the data begin with the same {rows} rows: they would be learned a second time; \
+         give new data, or {} to learn them again",
+        names::AGAIN
+    )]
+    AlreadyLearned { rows: u64 },
     #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]
     OtherData { path: PathBuf, row: u64 },
 }

@@ -28,6 +28,8 @@ pub struct FitOptions {
     pub model: Option<PathBuf>,
     /// Whether and when to save the state.
     pub checkpoint: Option<CheckpointPlan>,
+    /// Whether rows that a complete training began with may be learned again when it is continued.
+    pub again: bool,
     /// Whether the training is returned with the model, to be continued: see [`crate::train::Fitted::training`].
     pub keep_open: bool,
     /// Set from outside to stop the training after the current rows.
