@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::row_writer::{RowWriter, WriteError};
 use crate::output::{csv, print_line, warn_skipped};
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, check_files, paths};
 
 #[derive(Args)]
 pub struct ConvertArgs {
@@ -44,6 +44,8 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
     }
     let (format, compression) = target(&args)?;
     let sources = args.input.sources(std::slice::from_ref(&args.from))?;
+    let out = PathBuf::from(&args.to_file);
+    check_files(Some(&out).filter(|_| args.to_file != "-"), paths(&sources))?;
     let by_number = sources.iter().all(|source| matches!(source.format, Format::Svmlight | Format::Npz));
     let columnar = sources.iter().any(|source| matches!(source.format, Format::Parquet | Format::Arrow));
     let mut stream = RowStream::open(sources, args.input.options(false));
@@ -136,6 +138,8 @@ fn convert_model(args: &ConvertArgs) -> Result<(), CliError> {
         return Err(CliError::Message("a model can only be converted to .csv".into()));
     }
     let text = csv::features(&model, usize::MAX);
+    let out = PathBuf::from(&args.to_file);
+    check_files(Some(&out).filter(|_| args.to_file != "-"), [Path::new(&args.from)])?;
     if args.to_file == "-" {
         return Ok(io::stdout().write_all(text.as_bytes())?);
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::{Value, json};
 use tamis::eval::{Evaluation, Metrics, UnknownClasses, evaluate, measure};
-use tamis::io::Source;
+use tamis::io::{ReadOptions, Source};
 use tamis::loss::EvalMetric;
 use tamis::model::Model;
 use tamis::recipe::Recipe;
@@ -22,7 +22,7 @@ use crate::model_input::open_for;
 use crate::output::format::{bytes, count, passes};
 use crate::output::progress::ProgressDisplay;
 use crate::output::{model, note, print_line, sizes, warn_skipped};
-use crate::output_file::check_writable;
+use crate::output_file::{check_files, paths};
 use crate::report_file::{feature_frequencies, write_report};
 
 #[derive(Args)]
@@ -62,6 +62,9 @@ pub struct RunArgs {
     /// Resume from a checkpoint (same data if interrupted, new data if complete)
     #[arg(long, value_name = "CHECKPOINT")]
     pub resume: Option<PathBuf>,
+    /// With --resume from a complete training: learn the same data again
+    #[arg(long, requires = "resume")]
+    pub again: bool,
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -70,16 +73,20 @@ pub fn run(args: FitArgs) -> Result<(), CliError> {
     let started = Instant::now();
     let FitArgs { data, run, .. } = &args;
     let (recipe, resume) = recipe_or_checkpoint(&args)?;
-    let outputs = [Some(&run.out), run.checkpoint.as_ref(), run.report.as_ref()];
-    outputs.into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let options = fit_options(&args)?;
     let validation = run.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
+    let checkpoint = options.checkpoint.as_ref().map(|plan| &plan.path);
+    let outputs = [Some(&run.out), checkpoint, run.report.as_ref()].into_iter().flatten();
+    check_files(outputs, paths(&options.sources).chain(validation.iter().flat_map(|sources| paths(sources))))?;
+    let resumed = run.resume.as_deref();
+    check_files([Some(&run.out), run.report.as_ref()].into_iter().flatten(), resumed)?;
     let mut progress = ProgressDisplay::of_rows(run.output.quiet, &options.sources).with_loss(recipe.loss);
     let fitted = fit(&recipe, &options, resume, &mut progress)?;
     progress.finish();
     let (mut measures, mut evaluation) = (None, None);
     if let Some(sources) = validation {
-        let mut rows = open_for(&fitted.model, sources, data.input.options(true));
+        let read = ReadOptions { stop: options.stop.clone(), ..data.input.options(true) };
+        let mut rows = open_for(&fitted.model, sources, read);
         evaluation = run.report.as_ref().map(|_| evaluate(&fitted.model, &mut rows)).transpose()?;
         measures = Some(match &evaluation {
             Some(evaluation) => evaluation.measures.clone(),
@@ -125,6 +132,7 @@ fn fit_options(args: &FitArgs) -> Result<FitOptions, CliError> {
     Ok(FitOptions {
         cache_folder: run.cache_dir.clone(),
         model: Some(run.out.clone()),
+        again: run.again,
         checkpoint: checkpoint.map(|path| CheckpointPlan { path, every: run.checkpoint_every }),
         ..run.training.fit_options(&args.data)?
     })

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tamis::eval::EvalError;
 use tamis::model::{Model, Prediction, Predictor, Task};
 
 use crate::args::input::DataArgs;
@@ -12,7 +13,7 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_input::load_model_and_data;
 use crate::output::warn_skipped;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, check_files, paths};
 
 #[derive(Args)]
 pub struct PredictArgs {
@@ -33,10 +34,16 @@ pub struct PredictArgs {
 pub fn run(args: PredictArgs) -> Result<(), CliError> {
     let (model, mut rows) = load_model_and_data(&args.model, &args.data, false)?;
     let predictor = Predictor::new(&model);
+    let (out, data) = (PathBuf::from(&args.out), args.data.sources()?);
+    check_files(Some(&out).filter(|_| args.out != "-"), paths(&data).chain([args.model.as_path()]))?;
     let file = OutputFile::create(&args.out)?;
     let mut out = BufWriter::new(file.file()?);
     while let Some(block) = rows.next_block()? {
         for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
+            if !prediction.is_finite() {
+                let place = format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
+                return Err(EvalError::NotFinite { place }.into());
+            }
             let tag = block.rows.tags.get(row).filter(|tag| !tag.is_empty()).map(|tag| &**tag);
             if args.printed.json {
                 writeln!(out, "{}", as_json(&model, prediction, tag))?;

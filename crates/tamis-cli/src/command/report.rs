@@ -20,7 +20,7 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_input::open_for;
 use crate::output::{print_line, warn_skipped};
-use crate::output_file::check_writable;
+use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 
 #[derive(Args)]
@@ -47,7 +47,8 @@ pub struct ReportArgs {
 }
 
 pub fn run(args: ReportArgs) -> Result<(), CliError> {
-    check_writable(&args.out)?;
+    let data = if args.data.is_empty() { Vec::new() } else { args.input.sources(&args.data)? };
+    check_files([&args.out], paths(&data).chain(args.files.iter().map(PathBuf::as_path)))?;
     let report = match &args.files[..] {
         [file] => match Kind::of(file)? {
             Kind::Model => of_one(&args, file, &Model::load(file)?, &ReportContext::default())?,

@@ -10,7 +10,7 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::format::count;
 use crate::output::{print_line, sizes};
-use crate::output_file::check_writable;
+use crate::output_file::check_files;
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("size").required(true))]
@@ -32,7 +32,7 @@ pub struct ResizeArgs {
 
 pub fn run(args: ResizeArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
-    check_writable(&args.out)?;
+    check_files([&args.out], [args.model.as_path()])?;
     let size = match (args.k, args.frequency) {
         (Some(size), _) => Resize::Size(size),
         (None, frequency) => Resize::Frequency(frequency.expect("clap requires one of the two")),

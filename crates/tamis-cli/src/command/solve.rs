@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::output::format::count;
 use crate::output::terminal::clipped;
 use crate::output::{model, note, print_line};
-use crate::output_file::check_writable;
+use crate::output_file::check_files;
 use crate::report_file::write_report;
 
 #[derive(Args)]
@@ -93,7 +93,7 @@ pub fn run(args: SolveArgs) -> Result<(), CliError> {
         ..SolveRecipe::new(args.method)
     };
     recipe.check()?;
-    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    check_files([Some(&args.out), args.report.as_ref()].into_iter().flatten(), [args.moments.as_path()])?;
     let moments = Moments::load(&args.moments)?;
     let recipe = recipe.resolved(moments.folds.len());
     let options = SolveOptions { path: args.path || args.report.is_some(), threads: args.threads.unwrap_or(0) };

@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::output::format::{self, count};
 use crate::output::progress::ProgressDisplay;
 use crate::output::{csv, note, print_line, table};
-use crate::output_file::check_writable;
+use crate::output_file::{check_files, paths};
 
 #[derive(Args)]
 pub struct TuneArgs {
@@ -72,9 +72,9 @@ pub fn run(args: TuneArgs) -> Result<(), CliError> {
     let TuneArgs { data, grid, tuning } = &args;
     grid.checked()?;
     let model = (!tuning.no_fit).then_some(&tuning.out);
-    [model, tuning.curve.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
     curve_format(tuning.curve.as_deref())?;
     let options = tuning.training.fit_options(data)?;
+    check_files([model, tuning.curve.as_ref()].into_iter().flatten(), paths(&options.sources))?;
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
     settings(&grid.recipe, &axes)?; // reports errors of the grid before the data are read

@@ -25,7 +25,9 @@ impl RowBuilder {
                 self.ids.push(id);
                 self.values.push(value);
             } else if adds {
-                *self.values.last_mut().expect("as many values as ids") += value;
+                let sum = self.values.last_mut().expect("as many values as ids");
+                // Values are finite, and so is what they add up to: nothing else may reach a learner.
+                *sum = (*sum + value).clamp(f64::MIN, f64::MAX);
             } else {
                 return Err(id);
             }

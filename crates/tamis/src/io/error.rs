@@ -41,8 +41,20 @@ pub enum ReadError {
     Columnar { file: String, source: ColumnarError },
     #[error("{file}: the file is empty; expected a header line")]
     NoHeader { file: String },
-    #[error("{file}: a line is longer than 1 GiB; is this a text file with one row per line?")]
-    LongLine { file: String },
+    #[error(
+        "{file}: a line is longer than {limit} bytes; is this a text file with one row per line? {} allows more",
+        names::MAX_LINE
+    )]
+    LongLine { file: String, limit: u64 },
+    #[error(
+        "{file}: a record is longer than {limit} bytes; is a quote not closed? {} allows more",
+        names::MAX_LINE
+    )]
+    LongRecord { file: String, limit: u64 },
+    #[error("{file}: it needs more than {limit} bytes on disk when decompressed; {} allows more", names::MAX_UNPACKED)]
+    LargeUnpacked { file: String, limit: u64 },
+    #[error("stopped while reading")]
+    Interrupted,
     #[error("the matrix cannot be read: {problem}")]
     Matrix { problem: String },
     #[error("row {row}: {problem}")]

@@ -6,7 +6,8 @@
 //! all cases.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
@@ -14,6 +15,11 @@ use super::block_source::{Input, Job, Outcome, ParsedBlock};
 use super::{Block, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
+
+/// The default of [`ReadOptions::max_line`]: rows of several million features are shorter.
+pub const LONGEST_LINE: u64 = 64 << 20;
+/// The default of [`ReadOptions::max_unpacked`].
+pub const LARGEST_UNPACKED: u64 = 16 << 30;
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +34,15 @@ pub struct ReadOptions {
     pub threads: usize,
     /// Filters: a row is returned if all of them contain it.
     pub rows: Vec<RowFilter>,
+    /// The largest number of bytes of a line; [`LONGEST_LINE`] if it is not given.
+    pub max_line: Option<u64>,
+    /// The largest size that a compressed Parquet, Arrow or npz file may have on disk when it is decompressed;
+    /// [`LARGEST_UNPACKED`] if it is not given.
+    pub max_unpacked: Option<u64>,
+    /// The folder for such decompressed files; the system's temporary folder if it is not given.
+    pub cache_folder: Option<PathBuf>,
+    /// Set from outside to end the stream with [`ReadError::Interrupted`], also while it waits for input.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A stream of blocks over many sources.
@@ -42,6 +57,7 @@ pub struct RowStream {
     first_skipped: Vec<String>,
     skip_bad: bool,
     choices: Vec<RowFilter>,
+    stop: Arc<AtomicBool>,
     /// The number of rows of the stream so far, filtered out or not.
     rows: u64,
 }
@@ -74,6 +90,7 @@ impl RowStream {
     pub fn open(sources: Vec<Source>, options: ReadOptions) -> Self {
         let bytes = Arc::new(AtomicU64::new(0));
         let (threads, skip_bad, choices) = (options.threads, options.skip_bad, options.rows.clone());
+        let stop = options.stop.clone();
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
         let shared = Arc::new(Shared {
             input: Mutex::new(Input::new(sources, options, bytes.clone())),
@@ -94,6 +111,7 @@ impl RowStream {
             first_skipped: Vec::new(),
             skip_bad,
             choices,
+            stop,
             rows: 0,
         }
     }
@@ -117,6 +135,9 @@ impl RowStream {
 
     fn next_whole_block(&mut self) -> Result<Option<Block>, ReadError> {
         loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(ReadError::Interrupted);
+            }
             let mut finished = self.shared.finished();
             if let Some(outcome) = finished.blocks.remove(&self.next) {
                 finished.consumed += 1;

@@ -257,7 +257,8 @@ struct Pass<'a> {
 impl<'a> Pass<'a> {
     /// Opens the data and decides the task from the first rows.
     fn open(options: &'a CollectOptions, observer: &'a mut dyn Observer) -> Result<Self, MomentsError> {
-        let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
+        let read = ReadOptions { stop: options.stop.clone(), ..options.read.clone() };
+        let mut stream = RowStream::open(options.sources.clone(), read);
         let (mut label_stats, mut head, mut rows, mut first) = (LabelStats::default(), VecDeque::new(), 0, None);
         'judging: while let Some(block) = stream.next_block()? {
             for (row, label) in block.rows.labels.iter().enumerate() {

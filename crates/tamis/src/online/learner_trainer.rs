@@ -201,7 +201,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         self.learn_pending(session)?;
         if self.done == self.next_save {
             self.next_save += session.options.checkpoint_every().unwrap_or(0);
-            session.save(self.save(), false)?;
+            session.save_and_go_on(self.save())?;
         }
         Ok(())
     }

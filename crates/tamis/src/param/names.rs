@@ -137,6 +137,10 @@ names! {
     MISSING = "missing", "missing", "missing";
     /// svmlight indices that start at 0.
     ZERO_BASED = "zero-based", "zero-based", "zero_based";
+    /// The longest line.
+    MAX_LINE = "max-line", "max-line", "max_line";
+    /// The largest decompressed file.
+    MAX_UNPACKED = "max-unpacked", "max-unpacked", "max_unpacked";
     /// Memory.
     MEMORY = "memory", "memory", "memory";
     /// The folder of the row cache.

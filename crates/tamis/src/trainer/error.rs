@@ -76,6 +76,8 @@ pub enum TrainError {
         path.display()
     )]
     CheckpointNotFinite { path: PathBuf },
+    #[error("{}: another training writes this checkpoint; wait for its end, or name another file", path.display())]
+    CheckpointInUse { path: PathBuf },
     #[error("{}: {source}", path.display())]
     CheckpointFile { path: PathBuf, source: TensorFileError },
     #[error("{}: {source}", path.display())]

@@ -30,6 +30,18 @@ impl Session<'_> {
         write_checkpoint(path, self.data, position, is_complete, &state)?;
         Ok(Some(path.clone()))
     }
+
+    /// Writes a checkpoint that is due. If that fails (a full disk), the one before is still there: the training goes
+    /// on, and the user is told.
+    pub(crate) fn save_and_go_on(&mut self, trainer: (Position, State)) -> Result<(), TrainError> {
+        match self.save(trainer, false) {
+            Err(error @ TrainError::CheckpointWrite { .. }) => {
+                self.observer.note(&format!("{error}; the training goes on"));
+                Ok(())
+            }
+            other => other.map(drop),
+        }
+    }
 }
 
 impl Session<'_> {
