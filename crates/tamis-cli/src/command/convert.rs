@@ -15,7 +15,7 @@ use crate::args::input::{InputArgs, format_parser};
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::row_writer::{RowWriter, WriteError};
-use crate::output::{csv, print_line, warn_skipped};
+use crate::output::{csv, print_data, warn_skipped};
 use crate::output_file::{OutputFile, check_files, paths};
 
 #[derive(Args)]
@@ -74,7 +74,7 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
         warn_skipped(stream.skipped(), stream.first_skipped());
     }
     if args.output.json {
-        print_line!("{}", json!({"file": args.to_file, "format": format.name(), "skipped": stream.skipped()}))?;
+        print_data!("{}", json!({"file": args.to_file, "format": format.name(), "skipped": stream.skipped()}))?;
     }
     Ok(())
 }
@@ -146,7 +146,7 @@ fn convert_model(args: &ConvertArgs) -> Result<(), CliError> {
     let failed = |error| CliError::of_file(&args.to_file, error);
     replace_file(Path::new(&args.to_file), text.as_bytes()).map_err(failed)?;
     if args.output.json {
-        print_line!("{}", json!({"file": args.to_file, "format": format.name()}))?;
+        print_data!("{}", json!({"file": args.to_file, "format": format.name()}))?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::format::{bytes, count, percent};
 use crate::output::progress::ProgressDisplay;
-use crate::output::{model, print_line};
+use crate::output::{model, print_data, print_line};
 use crate::output_file::check_files;
 use crate::report_file::write_report;
 use crate::signals::stop_on_signal;
@@ -76,7 +76,7 @@ pub fn run(args: DemoArgs) -> Result<(), CliError> {
         value["found"] = json!(comparison.found());
         value["bayes_error"] = json!(truth.bayes_error);
         value["report"] = json!(args.report);
-        print_line!("{value}")?;
+        print_data!("{value}")?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::args::input::DataArgs;
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_input::load_model_and_data;
-use crate::output::{model, print_line, warn_skipped};
+use crate::output::{model, print_data, print_line, warn_skipped};
 
 #[derive(Args)]
 pub struct EvalArgs {
@@ -31,7 +31,7 @@ pub fn run(args: EvalArgs) -> Result<(), CliError> {
     if args.output.json {
         let mut value = json!(measures);
         value["nonzeros"] = json!(model.nonzeros());
-        print_line!("{value}")?;
+        print_data!("{value}")?;
     } else {
         print_line!("{}, {} features", model::measures(&measures), model.nonzeros())?;
     }

@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::model_input::open_for;
 use crate::output::format::{bytes, count, passes};
 use crate::output::progress::ProgressDisplay;
-use crate::output::{model, note, print_line, sizes, warn_skipped};
+use crate::output::{model, note, print_data, print_line, sizes, warn_skipped};
 use crate::output_file::{check_files, paths};
 use crate::report_file::{feature_frequencies, write_report};
 
@@ -166,7 +166,7 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f6
         warn_skipped(seen.skipped, &fitted.skipped);
     }
     if run.output.json {
-        print_line!("{}", as_json(args, fitted, measures, seconds))?;
+        print_data!("{}", as_json(args, fitted, measures, seconds))?;
         return Ok(());
     }
     if run.output.quiet {

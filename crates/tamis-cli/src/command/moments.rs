@@ -14,7 +14,7 @@ use crate::args::output::OutputArgs;
 use crate::args::training::{bytes_parser, task_parser};
 use crate::error::CliError;
 use crate::output::format::count;
-use crate::output::print_line;
+use crate::output::{print_data, print_line};
 use crate::output::progress::ProgressDisplay;
 use crate::output_file::{check_files, paths};
 use crate::signals::stop_on_signal;
@@ -121,7 +121,7 @@ fn info(args: &InfoArgs) -> Result<(), CliError> {
     for file in &args.files {
         let moments = Moments::load(file)?;
         if args.output.json {
-            print_line!("{}", as_json(&moments, file))?;
+            print_data!("{}", as_json(&moments, file))?;
         } else {
             print_line!("{}: {}", file.display(), summary(&moments))?;
         }
@@ -196,7 +196,7 @@ fn save(file: &FileArgs, moments: &Moments, started: Instant) -> Result<(), CliE
     if file.output.json {
         let mut value = as_json(moments, &file.out);
         value["seconds"] = json!(seconds);
-        print_line!("{value}")?;
+        print_data!("{value}")?;
     } else if !file.output.quiet {
         print_line!("{}; {seconds:.2} s\nmoments: {}", summary(moments), file.out.display())?;
     }

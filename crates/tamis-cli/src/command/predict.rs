@@ -12,6 +12,7 @@ use crate::args::input::DataArgs;
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_input::load_model_and_data;
+use crate::output::terminal::one_line;
 use crate::output::warn_skipped;
 use crate::output_file::{OutputFile, check_files, paths};
 
@@ -50,7 +51,7 @@ pub fn run(args: PredictArgs) -> Result<(), CliError> {
             } else {
                 write_text(&mut out, &model, prediction, &args.output)?;
                 match tag {
-                    Some(tag) => writeln!(out, " {tag}")?,
+                    Some(tag) => writeln!(out, " {}", one_line(tag))?,
                     None => writeln!(out)?,
                 }
             }
@@ -65,7 +66,8 @@ pub fn run(args: PredictArgs) -> Result<(), CliError> {
 }
 
 fn write_text(out: &mut impl Write, model: &Model, prediction: &Prediction, what: &str) -> std::io::Result<()> {
-    let label = || prediction.class.map(|class| model.classes()[class].to_string());
+    // One line a row, whatever a label contains.
+    let label = || prediction.class.map(|class| one_line(&model.classes()[class].to_string()));
     let margins = || prediction.margins.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
     match (what, label()) {
         ("label", Some(label)) => write!(out, "{label}"),

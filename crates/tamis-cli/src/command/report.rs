@@ -19,7 +19,7 @@ use crate::args::input::InputArgs;
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_input::open_for;
-use crate::output::{print_line, warn_skipped};
+use crate::output::{print_data, warn_skipped};
 use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 
@@ -60,7 +60,7 @@ pub fn run(args: ReportArgs) -> Result<(), CliError> {
     };
     write_report(&args.out, &report, !args.output.is_text())?;
     if args.output.json {
-        print_line!("{}", json!({"report": args.out}))?;
+        print_data!("{}", json!({"report": args.out}))?;
     }
     Ok(())
 }

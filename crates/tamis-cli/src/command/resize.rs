@@ -9,7 +9,7 @@ use tamis::model::{Model, Resize};
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::format::count;
-use crate::output::{print_line, sizes};
+use crate::output::{print_data, print_line, sizes};
 use crate::output_file::check_files;
 
 #[derive(Args)]
@@ -40,7 +40,7 @@ pub fn run(args: ResizeArgs) -> Result<(), CliError> {
     let resized = model.resize(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
     resized.save(&args.out)?;
     if args.output.json {
-        print_line!("{}", as_json(&args, &model, &resized))?;
+        print_data!("{}", as_json(&args, &model, &resized))?;
     } else if !args.output.quiet {
         print_line!("{}\nmodel: {}", as_text(&args, &model, &resized), args.out.display())?;
     }

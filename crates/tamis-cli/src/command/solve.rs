@@ -16,7 +16,7 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::format::count;
 use crate::output::terminal::clipped;
-use crate::output::{model, note, print_line};
+use crate::output::{model, note, print_data, print_line};
 use crate::output_file::check_files;
 use crate::report_file::write_report;
 
@@ -120,7 +120,7 @@ pub fn run(args: SolveArgs) -> Result<(), CliError> {
 
 fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Result<(), CliError> {
     if args.output.json {
-        print_line!("{}", as_json(args, recipe, solved, seconds))?;
+        print_data!("{}", as_json(args, recipe, solved, seconds))?;
         return Ok(());
     }
     if args.path {

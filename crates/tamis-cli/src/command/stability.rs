@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::output::format::{self, count};
 use crate::output::progress::ProgressDisplay;
 use crate::output::terminal::clipped;
-use crate::output::{csv, note, print_line, table};
+use crate::output::{csv, note, print_data, print_line, table};
 use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 
@@ -99,9 +99,9 @@ pub fn run(args: StabilityArgs) -> Result<(), CliError> {
         write_report(path, &of_runs(recipe, &about, &found, &context), !repeated.output.is_text() || repeated.csv)?;
     }
     if repeated.output.json {
-        print_line!("{}", as_json(&args, &about, &found, seconds))?;
+        print_data!("{}", as_json(&args, &about, &found, seconds))?;
     } else if repeated.csv {
-        print_line!("{}", as_csv(&args, &found))?;
+        print_data!("{}", as_csv(&args, &found))?;
     } else {
         print_line!("{}", as_text(&args, &about, &found))?;
         if !repeated.output.quiet {

@@ -10,7 +10,7 @@ use tamis::synth::{Kind, Plan, Rows, Truth, generate, write_svmlight};
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::format::count;
-use crate::output::print_line;
+use crate::output::{print_data, print_line};
 use crate::output_file::OutputFile;
 
 #[derive(Args)]
@@ -60,7 +60,7 @@ pub fn run(args: SynthArgs) -> Result<(), CliError> {
     let (prefix, relevant) = (&args.out, truth.features.len());
     if args.output.json {
         let test_file = (test > 0).then(|| format!("{prefix}.test.svm"));
-        print_line!(
+        print_data!(
             "{}",
             json!({
                 "data": format!("{prefix}.svm"),
@@ -76,7 +76,7 @@ pub fn run(args: SynthArgs) -> Result<(), CliError> {
         if test > 0 {
             print_line!("{prefix}.test.svm: {} rows", count(test as u64))?;
         }
-        print_line!("{prefix}.truth.json: {relevant} relevant features")?;
+        print_data!("{prefix}.truth.json: {relevant} relevant features")?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::args::training::{TrainingDataArgs, measure_parser};
 use crate::error::CliError;
 use crate::output::format::{self, count};
 use crate::output::progress::ProgressDisplay;
-use crate::output::{csv, note, print_line, table};
+use crate::output::{csv, note, print_data, print_line, table};
 use crate::output_file::{check_files, paths};
 
 #[derive(Args)]
@@ -146,7 +146,7 @@ fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, 
             value["nonzeros"] = json!(fitted.model.nonzeros());
         }
         value["seconds"] = json!(seconds);
-        print_line!("{value}")?;
+        print_data!("{value}")?;
         return Ok(());
     }
     print_line!("{}", as_table(args, curve, chosen))?;

@@ -7,6 +7,9 @@ use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetO
 use crate::loss::LossKind;
 use crate::param::{Message, names};
 
+/// More classes than this are suspicious if they have less than two rows each.
+const MANY_CLASSES: usize = 100;
+
 /// A label as buffered rows keep it while the task is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabelCode {
@@ -165,7 +168,7 @@ impl LabelStats {
             let size = |label: &Label| if let Label::Number(number) = label { number.abs() } else { 0.0 };
             let largest = self.distinct.values().max_by(|one, other| size(&one.0).total_cmp(&size(&other.0)));
             let (label, place) = largest.cloned().expect("rows have labels");
-            return Err(TargetError::TooLarge { place, found: label.to_string() });
+            return Err(TargetError::TooLarge { place, found: format!("{:e}", size(&label)) });
         }
         let spread = (self.sum_of_squares / self.rows.max(1) as f64).sqrt();
         let scaled = options.standardize && spread > 0.0;
@@ -181,6 +184,9 @@ impl LabelStats {
         }
         if count > MAX_CLASSES {
             return Err(TargetError::TooManyClasses { labels: count });
+        }
+        if kind == TaskKind::Auto && count > MANY_CLASSES && (count as u64) * 2 > self.rows {
+            return Err(TargetError::LabelPerRow { labels: count, rows: self.rows });
         }
         if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
             return Err(TargetError::ThirdLabel {

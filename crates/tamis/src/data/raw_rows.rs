@@ -279,8 +279,8 @@ impl RawRows {
         Ok((builder.batch, self.labels))
     }
 
-    /// New names of a row get ids in the order of their bytes, and rows are sorted by id. So the order of the features
-    /// in the input does not matter.
+    /// New features of a row get ids in a fixed order, numbers first, and rows are sorted by id. So neither the order of
+    /// the features in the input matters, nor whether the format gives numbers or names.
     fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         let mut builder = RowBuilder::default();
         let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();
@@ -292,7 +292,7 @@ impl RawRows {
                     None => fresh.push((key_text(key), value)),
                 }
             }
-            fresh.sort_by(|a, b| a.0.cmp(&b.0));
+            fresh.sort_by(|a, b| place_of(&a.0).cmp(&place_of(&b.0)));
             for (name, value) in fresh.drain(..) {
                 builder.pairs.push((vocabulary.intern(FeatureKey::from_name(&name)), value));
             }
@@ -310,6 +310,14 @@ impl RawRows {
             builder.finish(self.weights[i], true).expect("sums are allowed");
         }
         builder.batch
+    }
+}
+
+/// The place of a new name among the new names of a row: numbers ascending as in svmlight rows, then names by bytes.
+fn place_of(name: &str) -> (bool, u32, &str) {
+    match FeatureKey::from_name(name) {
+        FeatureKey::Index(index) => (false, index, ""),
+        FeatureKey::Name(name) => (true, 0, name),
     }
 }
 
@@ -340,6 +348,16 @@ mod tests {
         let (mut left, mut right) = (Vocabulary::new(None), Vocabulary::new(None));
         assert_eq!(a.intern(&mut left).unwrap().0, b.intern(&mut right).unwrap().0);
         assert_eq!(left.export(), right.export());
+    }
+
+    #[test]
+    fn numbers_as_names_get_the_ids_of_numbers() {
+        let by_name = named(&[&[("10", 1.0), ("9", 2.0), ("100", 3.0)], &[("x", 1.0), ("11", 2.0)]]);
+        let (mut left, mut right) = (Vocabulary::new(None), Vocabulary::new(None));
+        by_name.intern(&mut left).unwrap();
+        right.intern_indices(&mut [9, 10, 100, 11]);
+        assert_eq!(left.export()[..4], right.export());
+        assert_eq!(left.name(4), "x");
     }
 
     #[test]

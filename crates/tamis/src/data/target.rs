@@ -66,6 +66,12 @@ pub enum TargetError {
     TooLarge { place: String, found: String },
     #[error("all {rows} rows have the label {label}; classification needs two classes")]
     OneClass { rows: u64, label: String },
+    #[error(
+        "{labels} different labels for {rows} rows: is {} the right column? Use {} if these are classes",
+        names::TARGET,
+        names::TASK.with("multiclass")
+    )]
+    LabelPerRow { labels: usize, rows: u64 },
     #[error("{place}: a third label {found} in a task with two classes ({first}, {second}); {advice}")]
     ThirdLabel { place: String, found: String, first: String, second: String, advice: Message },
     #[error("{place}: label {found} is not one of the classes {}", classes.join(", "))]

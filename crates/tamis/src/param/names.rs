@@ -143,6 +143,8 @@ names! {
     MAX_UNPACKED = "max-unpacked", "max-unpacked", "max_unpacked";
     /// Memory.
     MEMORY = "memory", "memory", "memory";
+    /// The memory of the learner and the names.
+    MAX_MEMORY = "max-memory", "max-memory", "max_memory";
     /// The folder of the row cache.
     CACHE_DIR = "cache-dir", "cache-dir", "cache_dir";
     /// The checkpoint to write.

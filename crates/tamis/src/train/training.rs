@@ -158,6 +158,7 @@ impl Training {
             if self.options.is_stopped() {
                 return Err(TrainError::Interrupted { rows: 0, saved: None });
             }
+            self.session(bytes_read, observer).1.check_memory(0, || None)?;
             if self.rows.is_full() {
                 self.begin(bytes_read, observer)?;
             }

@@ -36,6 +36,16 @@ pub enum TrainError {
         names::LEARNING_RATE
     )]
     Diverged { row: u64, feature: String },
+    #[error(
+        "{features} features need {} of memory, and {} are allowed{}. Use {} to bound the number of features, or {} to \
+         allow more",
+        size(*needed),
+        size(*allowed),
+        match saved { Some(path) => format!("; the state is saved in {}", path.display()), None => String::new() },
+        names::HASH_BITS,
+        names::MAX_MEMORY
+    )]
+    TooMuchMemory { features: usize, needed: u64, allowed: u64, saved: Option<PathBuf> },
     #[error("the training gives no model: {problem}")]
     NoModel { problem: String },
     #[error(

@@ -21,6 +21,8 @@ pub struct FitOptions {
     pub order: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
+    /// Bytes that the learner, the names of the features and the scaling may take; `None` is no limit.
+    pub max_memory: Option<u64>,
     /// The folder for rows beyond that limit.
     pub cache_folder: Option<PathBuf>,
     /// Where to save the model, if the training saves it. It is saved before the checkpoint that marks the training as

@@ -15,7 +15,7 @@ use super::show;
 use crate::error::CliError;
 use crate::output::progress::ProgressDisplay;
 use crate::output::warn_skipped;
-use crate::output::{note, print_line, table};
+use crate::output::{note, print_data, print_line, table};
 use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 use crate::signals::stop_on_signal;
@@ -40,7 +40,7 @@ pub fn run(args: &FitArgs) -> Result<(), CliError> {
     }
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        print_line!("{}", summary(args, &fitted, seconds, seconds - read))?;
+        print_data!("{}", summary(args, &fitted, seconds, seconds - read))?;
     } else if !args.quiet {
         print_line!("{}", report(args, &fitted, seconds))?;
     }
