@@ -17,6 +17,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // Decoders of columnar files panic where a file is damaged; the error that follows says so in words.
+    let print_panic = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !tamis::columnar::is_decoding() {
+            print_panic(panic);
+        }
+    }));
     match cli::run(cli::Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

@@ -273,13 +273,14 @@ impl RawRows {
         let mut builder = RowBuilder::default();
         for i in 0..self.labels.len() {
             let span = self.offsets[i]..self.offsets[i + 1];
-            builder.pairs.extend(ids[span.clone()].iter().copied().zip(self.values[span].iter().copied()));
+            let entries = ids[span.clone()].iter().zip(&self.values[span]);
+            builder.entries.extend(entries.map(|(&id, &value)| (u64::from(id), id, value)));
             builder.finish(self.weights[i], true).expect("sums are allowed");
         }
         Ok((builder.batch, self.labels))
     }
 
-    /// New features of a row get ids in a fixed order, numbers first, and rows are sorted by id. So neither the order of
+    /// New features of a row get ids in a fixed order, numbers first, and rows are in a fixed order, too. So neither the order of
     /// the features in the input matters, nor whether the format gives numbers or names.
     fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         let mut builder = RowBuilder::default();
@@ -288,13 +289,13 @@ impl RawRows {
         for i in 0..self.labels.len() {
             for (key, value) in self.entries(i) {
                 match vocabulary.get(key) {
-                    Some(_) => builder.pairs.push((vocabulary.intern(key), value)),
+                    Some(_) => builder.entries.push(entry(vocabulary, key, value)),
                     None => fresh.push((key_text(key), value)),
                 }
             }
             fresh.sort_by(|a, b| place_of(&a.0).cmp(&place_of(&b.0)));
             for (name, value) in fresh.drain(..) {
-                builder.pairs.push((vocabulary.intern(FeatureKey::from_name(&name)), value));
+                builder.entries.push(entry(vocabulary, FeatureKey::from_name(&name), value));
             }
             builder.finish(self.weights[i], adds).map_err(|id| (i, vocabulary.name(id)))?;
         }
@@ -305,11 +306,22 @@ impl RawRows {
     pub fn lookup(&self, vocabulary: &Vocabulary) -> Batch {
         let mut builder = RowBuilder::default();
         for i in 0..self.labels.len() {
-            let known = self.entries(i).filter_map(|(key, value)| Some((vocabulary.get(key)?, value)));
-            builder.pairs.extend(known);
+            let known = |(key, value)| vocabulary.get(key).map(|id| (u64::from(id), id, value));
+            builder.entries.extend(self.entries(i).filter_map(known));
             builder.finish(self.weights[i], true).expect("sums are allowed");
         }
         builder.batch
+    }
+}
+
+/// An entry of a row, with its place: numbers in ascending order as in svmlight rows, then names by id. So rows are
+/// summed in the same order, and give the same bits, whatever their format.
+fn entry(vocabulary: &mut Vocabulary, key: FeatureKey<'_>, value: f64) -> (u64, FeatureId, f64) {
+    let id = vocabulary.intern(key);
+    match key {
+        FeatureKey::Index(index) if vocabulary.hash_bits().is_none() => (u64::from(index), id, value),
+        FeatureKey::Name(_) if vocabulary.hash_bits().is_none() => ((1 << 32) + u64::from(id), id, value),
+        _ => (u64::from(id), id, value),
     }
 }
 

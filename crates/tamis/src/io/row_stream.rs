@@ -10,12 +10,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
 use super::{Block, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
 
+/// How long the consumer waits for a thread that reads, before it looks again.
+const PATIENCE: Duration = Duration::from_millis(5);
 /// The default of [`ReadOptions::max_line`]: rows of several million features are shorter.
 pub const LONGEST_LINE: u64 = 64 << 20;
 /// The default of [`ReadOptions::max_unpacked`].
@@ -225,6 +228,23 @@ impl Shared {
         self.input.lock().expect("no thread panicked while reading")
     }
 
+    /// The input, for a worker. The consumer does not wait for it while another thread reads, perhaps from a pipe that
+    /// is silent for hours: blocks that are ready would wait with it. It gets `None` after a moment, or when a block is
+    /// ready.
+    fn input_for(&self, is_worker: bool) -> Option<MutexGuard<'_, Input>> {
+        if is_worker {
+            return Some(self.input());
+        }
+        if let Ok(input) = self.input.try_lock() {
+            return Some(input);
+        }
+        let mut finished = self.finished();
+        finished.waiting += 1;
+        let (mut finished, _) = self.changed.wait_timeout(finished, PATIENCE).expect("no thread panicked");
+        finished.waiting -= 1;
+        None
+    }
+
     fn finished(&self) -> MutexGuard<'_, Finished> {
         self.finished.lock().expect("no thread panicked while handing on")
     }
@@ -255,14 +275,14 @@ impl Shared {
             return false;
         }
         drop(finished);
-        let (number, job) = {
-            let mut input = self.input();
-            let job = input.next();
-            let number = input.number;
-            input.number += u64::from(job.is_some());
-            self.finished().taken = input.number;
-            (number, job)
-        };
+        let Some(mut input) = self.input_for(wait_for_room) else { return true };
+        let job = input.next();
+        let number = input.number;
+        input.number += u64::from(job.is_some());
+        drop(input);
+        let mut finished = self.finished();
+        finished.taken = finished.taken.max(number + u64::from(job.is_some()));
+        self.wake(finished);
         let Some(job) = job else {
             let mut finished = self.finished();
             finished.end.get_or_insert(number);

@@ -50,6 +50,7 @@ pub(crate) struct Header {
     /// Rows covered by the fingerprint, and the fingerprint.
     pub(crate) fingerprint: (u64, u64),
     /// The first rows of each complete training so far, and of this one.
+    #[serde(default)]
     pub(crate) first_rows: Vec<FirstRows>,
     /// Rows of the trainings that this one continues.
     pub(crate) rows_before: u64,
