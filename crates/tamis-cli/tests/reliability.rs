@@ -152,7 +152,9 @@ fn the_same_moments_are_not_merged_twice_and_others_not_subtracted() {
     assert!(wrong.complaint().contains("some of them were never added"), "{}", wrong.err);
     assert_eq!(folder.read("week.moments"), week);
     folder.ok("moments subtract week.moments tue.moments -q -o rest.moments");
-    assert!(folder.run("moments subtract rest.moments tue.moments -q -o x.moments").complaint().contains("never added"));
+    assert!(
+        folder.run("moments subtract rest.moments tue.moments -q -o x.moments").complaint().contains("never added")
+    );
     folder.ok("moments merge --again week.moments mon.moments -q -o double.moments");
     assert_eq!(folder.json("moments info double.moments --json")["n_examples"], 900);
     // Rows of a file that was never merged as such, but all of which were added.
@@ -229,7 +231,8 @@ fn files_are_as_private_as_the_umask_says() {
     let line = commands.map(|command| format!("$TAMIS {command}")).join(" && ");
     folder.shell(&format!("umask 077; {line}")).ok(&line);
     folder.shell("umask 022; $TAMIS convert a.svm old.csv && $TAMIS fit a.svm -q -o old.json --method ftrl").ok("");
-    let files = ["m.json", "m.st", "m.html", "m.moments", "new.csv", "new.parquet", "p.txt", "s.svm", "old.csv", "old.json"];
+    let files =
+        ["m.json", "m.st", "m.html", "m.moments", "new.csv", "new.parquet", "p.txt", "s.svm", "old.csv", "old.json"];
     for name in files {
         let mode = std::fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{name}: {mode:o}");
@@ -419,7 +422,9 @@ fn hostile_labels_and_names_are_harmless_on_a_terminal_and_in_tables() {
         let strange = |c: char| (c.is_control() && c != '\n' && c != '\t') || ('\u{202a}'..='\u{202e}').contains(&c);
         assert!(!text.contains(strange), "{text:?}");
     };
-    for line in ["inspect h.json", "fit h.jsonl -o h.json --method ftrl", "eval h.json h.jsonl", "report h.json -o h.html"] {
+    for line in
+        ["inspect h.json", "fit h.jsonl -o h.json --method ftrl", "eval h.json h.jsonl", "report h.json -o h.html"]
+    {
         let run: Run = folder.run(line);
         is_clean(&run.out);
         is_clean(&run.err);

@@ -72,8 +72,28 @@ impl Random {
 
 /// Pieces that mean something to some parser.
 const PIECES: [&[u8]; 22] = [
-    b"nan", b"inf", b"-1", b"1e308", b"5e-324", b"1e400", b"0", b"4294967295", b"18446744073709551616", b"\"", b",", b"\n", b"\r\n",
-    b"\0", b":", b"|", b"{", b"}", b"[", b"null", b"\xff\xfe", b" ",
+    b"nan",
+    b"inf",
+    b"-1",
+    b"1e308",
+    b"5e-324",
+    b"1e400",
+    b"0",
+    b"4294967295",
+    b"18446744073709551616",
+    b"\"",
+    b",",
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b":",
+    b"|",
+    b"{",
+    b"}",
+    b"[",
+    b"null",
+    b"\xff\xfe",
+    b" ",
 ];
 
 /// A seed with parts changed, removed, repeated, and joined with parts of another seed.

@@ -14,8 +14,8 @@ use crate::args::output::OutputArgs;
 use crate::args::training::{bytes_parser, task_parser};
 use crate::error::CliError;
 use crate::output::format::count;
-use crate::output::{print_data, print_line};
 use crate::output::progress::ProgressDisplay;
+use crate::output::{print_data, print_line};
 use crate::output_file::{check_files, paths};
 use crate::signals::stop_on_signal;
 
@@ -109,9 +109,7 @@ pub struct InfoArgs {
 pub fn run(args: MomentsArgs) -> Result<(), CliError> {
     match args.command {
         None => compute(&args),
-        Some(MomentsCommand::Merge(args)) => {
-            combine(&args.files, |whole, part| whole.merge(part, args.again))
-        }
+        Some(MomentsCommand::Merge(args)) => combine(&args.files, |whole, part| whole.merge(part, args.again)),
         Some(MomentsCommand::Subtract(args)) => combine(&args, Moments::subtract),
         Some(MomentsCommand::Info(args)) => info(&args),
     }

@@ -5,15 +5,58 @@ use super::watch::run;
 use super::{Campaign, pick};
 
 const METHODS: [&str; 14] = [
-    "sgd", "truncated-gradient", "rounding", "fobos", "rda", "ftrl", "tsgd", "fofs", "sofs", "sadmm", "single-stage", "two-stage",
-    "stabilized", "stabilized-published",
+    "sgd",
+    "truncated-gradient",
+    "rounding",
+    "fobos",
+    "rda",
+    "ftrl",
+    "tsgd",
+    "fofs",
+    "sofs",
+    "sadmm",
+    "single-stage",
+    "two-stage",
+    "stabilized",
+    "stabilized-published",
 ];
-const LOSSES: [&str; 7] = ["", "--loss logistic", "--loss hinge", "--loss squared-hinge", "--loss squared", "--loss huber", "--loss clipped-squared"];
-const OPTIONS: [&str; 9] =
-    ["", "--scale none", "--scale max-abs", "--scale unit-variance", "--k 2", "--average", "--passes 1", "--hash-bits 2", "--refit"];
+const LOSSES: [&str; 7] = [
+    "",
+    "--loss logistic",
+    "--loss hinge",
+    "--loss squared-hinge",
+    "--loss squared",
+    "--loss huber",
+    "--loss clipped-squared",
+];
+const OPTIONS: [&str; 9] = [
+    "",
+    "--scale none",
+    "--scale max-abs",
+    "--scale unit-variance",
+    "--k 2",
+    "--average",
+    "--passes 1",
+    "--hash-bits 2",
+    "--refit",
+];
 const VALUES: [&str; 16] = [
-    "1", "0.5", "-3", "1e-320", "5e-324", "1e-160", "1e-20", "1e20", "1e100", "1e154", "1e160", "1e300", "1.7976931348623157e308", "-1e300",
-    "123456789012345678", "1e-308",
+    "1",
+    "0.5",
+    "-3",
+    "1e-320",
+    "5e-324",
+    "1e-160",
+    "1e-20",
+    "1e20",
+    "1e100",
+    "1e154",
+    "1e160",
+    "1e300",
+    "1.7976931348623157e308",
+    "-1e300",
+    "123456789012345678",
+    "1e-308",
 ];
 const LABELS: [&str; 8] = ["0", "1", "2.5", "-7", "1e10", "1e150", "1e155", "-1e300"];
 
@@ -71,7 +114,10 @@ fn moments(folder: &Folder, random: &mut Random, case: &str, campaign: &mut Camp
     let outcome = run(folder, &format!("moments x.svm -q --task regression -o m.moments {folds}"), case);
     if outcome.is_ok() {
         assert!(run(folder, "moments info m.moments", case).is_ok(), "{case}: unreadable moments");
-        let method = pick(random, &["ols", "ridge --lambda 0.1", "ols-th --k 2", "ofsa --k 2", "lasso", "elastic-net", "mcp", "scad"]);
+        let method = pick(
+            random,
+            &["ols", "ridge --lambda 0.1", "ols-th --k 2", "ofsa --k 2", "lasso", "elastic-net", "mcp", "scad"],
+        );
         let solved = run(folder, &format!("solve m.moments --method {method} -q -o s.json"), case);
         if solved.is_ok() {
             assert!(run(folder, "inspect s.json", case).is_ok(), "{case}: unreadable model");

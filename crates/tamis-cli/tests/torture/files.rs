@@ -13,7 +13,20 @@ use super::watch::run;
 
 /// Numbers that break assumptions.
 const NUMBERS: [f64; 14] = [
-    0.0, -0.0, -1.0, 0.5, 1e300, -1e300, 5e-324, 4_294_967_296.0, 1e19, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e15,
+    0.0,
+    -0.0,
+    -1.0,
+    0.5,
+    1e300,
+    -1e300,
+    5e-324,
+    4_294_967_296.0,
+    1e19,
+    2.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    1e15,
 ];
 
 /// A file, its kind, and the commands that take it as `FILE`.
@@ -38,28 +51,46 @@ const TARGETS: [Target; 11] = [
 ];
 
 const OF_MODELS: &[&str] = &[
-    "inspect FILE", "predict FILE a.svm", "eval FILE a.svm", "report FILE --data a.svm -q -o r.html", "resize FILE --k 2 -q -o o.json",
+    "inspect FILE",
+    "predict FILE a.svm",
+    "eval FILE a.svm",
+    "report FILE --data a.svm -q -o r.html",
+    "resize FILE --k 2 -q -o o.json",
     "convert FILE o.csv",
 ];
-const OF_CHECKPOINTS: &[&str] = &[
-    "fit a.svm -q -o o.json --resume FILE", "fit b.svm -q -o o.json --resume FILE", "report FILE -q -o r.html",
-];
+const OF_CHECKPOINTS: &[&str] =
+    &["fit a.svm -q -o o.json --resume FILE", "fit b.svm -q -o o.json --resume FILE", "report FILE -q -o r.html"];
 const OF_MOMENTS: &[&str] = &[
-    "moments info FILE", "solve FILE -q -o o.json", "solve FILE --method ols -q -o o.json", "solve FILE --method ols-th --k 3 -q -o o.json",
-    "solve FILE --method ofsa --k 3 -q -o o.json", "solve FILE --method ridge --lambda 0.1 -q -o o.json",
-    "solve FILE --method lasso --criterion cv --path -q -o o.json", "solve FILE --method scad --k 2 -q -o o.json",
-    "moments merge FILE b.moments -q -o o.moments", "moments subtract b.moments FILE -q -o o.moments", "report FILE -q -o r.html",
+    "moments info FILE",
+    "solve FILE -q -o o.json",
+    "solve FILE --method ols -q -o o.json",
+    "solve FILE --method ols-th --k 3 -q -o o.json",
+    "solve FILE --method ofsa --k 3 -q -o o.json",
+    "solve FILE --method ridge --lambda 0.1 -q -o o.json",
+    "solve FILE --method lasso --criterion cv --path -q -o o.json",
+    "solve FILE --method scad --k 2 -q -o o.json",
+    "moments merge FILE b.moments -q -o o.moments",
+    "moments subtract b.moments FILE -q -o o.moments",
+    "report FILE -q -o r.html",
 ];
 const OF_METRICS: &[&str] = &[
-    "metric show FILE", "metric predict FILE s.svm", "metric eval FILE s.svm", "metric transform FILE s.svm", "report FILE -q -o r.html",
+    "metric show FILE",
+    "metric predict FILE s.svm",
+    "metric eval FILE s.svm",
+    "metric transform FILE s.svm",
+    "report FILE -q -o r.html",
 ];
 
 fn data(folder: &Folder) {
     folder.write("a.svm", svm(&rows(300, 15, 5, 2, 1))).write("b.svm", svm(&rows(300, 15, 5, 2, 2)));
     folder.write("three.svm", svm(&rows(300, 15, 5, 3, 1))).write("s.svm", svm(&rows(60, 6, 3, 2, 1)));
     let fits = [
-        ("a.svm --method ftrl", "ftrl"), ("a.svm --method ftrl --average --scale max-abs", "avg"), ("a.svm --method sgd", "sgd"),
-        ("three.svm --method ftrl", "three"), ("a.svm --method two-stage --passes 3", "two-stage"), ("a.svm", "stab"),
+        ("a.svm --method ftrl", "ftrl"),
+        ("a.svm --method ftrl --average --scale max-abs", "avg"),
+        ("a.svm --method sgd", "sgd"),
+        ("three.svm --method ftrl", "three"),
+        ("a.svm --method two-stage --passes 3", "two-stage"),
+        ("a.svm", "stab"),
     ];
     for (options, name) in fits {
         // Both kinds of checkpoint: one of an interrupted training would need a signal, so a complete one is changed.
@@ -115,7 +146,8 @@ fn changed_model(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     (0..1 + random.uniform_below(3)).for_each(|_| change(&mut body, random));
     let body = body.to_string();
     let sum = crc32fast::hash(body.as_bytes());
-    format!("{{\"format\":\"tamis-model\",\"version\":1,\"checksum\":\"crc32:{sum:08x}\",\"body\":{body}}}").into_bytes()
+    format!("{{\"format\":\"tamis-model\",\"version\":1,\"checksum\":\"crc32:{sum:08x}\",\"body\":{body}}}")
+        .into_bytes()
 }
 
 fn changed_tensors(bytes: &[u8], kind: &'static str, random: &mut Random) -> Vec<u8> {
@@ -153,7 +185,8 @@ fn change_array(name: &str, arrays: &mut BTreeMap<String, (Dtype, Vec<u8>)>, ran
         2 => bytes.extend_from_within(..width.min(bytes.len())),
         _ if length == 0 => {}
         _ => {
-            let (at, number) = (width * random.uniform_below(length) as usize, NUMBERS[random.uniform_below(14) as usize]);
+            let (at, number) =
+                (width * random.uniform_below(length) as usize, NUMBERS[random.uniform_below(14) as usize]);
             match width {
                 8 => bytes[at..at + 8].copy_from_slice(&number.to_le_bytes()),
                 _ => bytes[at..at + 4].copy_from_slice(&(number as f32).to_le_bytes()),

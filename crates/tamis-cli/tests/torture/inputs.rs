@@ -27,8 +27,30 @@ const COMMANDS: [&str; 16] = [
 
 /// Pieces of text that parsers stumble over.
 const PIECES: [&str; 24] = [
-    "nan", "inf", "-inf", "1e308", "-1e308", "5e-324", "1e400", "-0", "18446744073709551616", "4294967295", "\"", "\"\"", ",",
-    "\n", "\r\n", "\0", ":", "|", "{", "}", "null", "é", "\u{202e}", "  ",
+    "nan",
+    "inf",
+    "-inf",
+    "1e308",
+    "-1e308",
+    "5e-324",
+    "1e400",
+    "-0",
+    "18446744073709551616",
+    "4294967295",
+    "\"",
+    "\"\"",
+    ",",
+    "\n",
+    "\r\n",
+    "\0",
+    ":",
+    "|",
+    "{",
+    "}",
+    "null",
+    "é",
+    "\u{202e}",
+    "  ",
 ];
 
 fn base(folder: &Folder) -> Vec<(String, Vec<u8>)> {
@@ -36,12 +58,30 @@ fn base(folder: &Folder) -> Vec<(String, Vec<u8>)> {
     folder.write("b.svm", svm(&some)).write("b.vw", vw(&some)).write("b.csv", csv(&some, 12));
     folder.write("b.tsv", csv(&some, 12).replace(',', "\t"));
     folder.write("words.csv", "y,town,plan,x\nyes,Rome,\"a, b\",1.5\nno,Oslo,c,2\nyes,Bern,\"d\"\"e\",-3\n".repeat(15));
-    for (from, to) in [("b.svm", "b.jsonl"), ("b.svm", "b.parquet"), ("b.vw", "names.parquet"), ("b.svm", "b.arrow"), ("b.svm", "b.npz")] {
+    for (from, to) in [
+        ("b.svm", "b.jsonl"),
+        ("b.svm", "b.parquet"),
+        ("b.vw", "names.parquet"),
+        ("b.svm", "b.arrow"),
+        ("b.svm", "b.npz"),
+    ] {
         folder.ok(&format!("convert {from} {to}"));
     }
     folder.ok("convert words.csv words.arrow");
     folder.ok("fit b.svm --method ftrl -q -o p.json");
-    let names = ["b.svm", "b.vw", "b.csv", "b.tsv", "words.csv", "b.jsonl", "b.parquet", "names.parquet", "b.arrow", "words.arrow", "b.npz"];
+    let names = [
+        "b.svm",
+        "b.vw",
+        "b.csv",
+        "b.tsv",
+        "words.csv",
+        "b.jsonl",
+        "b.parquet",
+        "names.parquet",
+        "b.arrow",
+        "words.arrow",
+        "b.npz",
+    ];
     names.map(|name| (name.to_string(), folder.read(name))).to_vec()
 }
 
@@ -116,7 +156,10 @@ fn inputs() {
         let line = command.replace("DATA", &data);
         let outcome = run(&folder, &line, &case);
         if outcome.is_ok() && command.contains("-o m.json") {
-            run(&folder, "inspect m.json", &case).is_ok().then_some(()).unwrap_or_else(|| panic!("{case}: {line}: unreadable"));
+            run(&folder, "inspect m.json", &case)
+                .is_ok()
+                .then_some(())
+                .unwrap_or_else(|| panic!("{case}: {line}: unreadable"));
         }
         if outcome.is_ok() && command.contains("-o m.moments") {
             assert!(run(&folder, "moments info m.moments", &case).is_ok(), "{case}: {line}: unreadable");

@@ -26,17 +26,17 @@ use std::time::{Duration, Instant};
 use common::Random;
 
 /// The time and the random cases of one campaign.
-pub struct Campaign {
+struct Campaign {
     name: &'static str,
     until: Instant,
     seed: u64,
-    pub cases: u64,
+    cases: u64,
     /// What happened how often, for the last line.
     counts: std::collections::BTreeMap<String, u64>,
 }
 
 impl Campaign {
-    pub fn new(name: &'static str) -> Self {
+    fn new(name: &'static str) -> Self {
         let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
         let seconds = variable("TORTURE_SECONDS").unwrap_or(60);
         // Two campaigns run at a time.
@@ -46,7 +46,7 @@ impl Campaign {
     }
 
     /// The generator of the next case; `None` when the time is over. There is at least one case.
-    pub fn next(&mut self) -> Option<(String, Random)> {
+    fn next(&mut self) -> Option<(String, Random)> {
         if self.cases > 0 && Instant::now() > self.until {
             return None;
         }
@@ -55,12 +55,12 @@ impl Campaign {
         Some((format!("{} case {} of seed {}", self.name, self.cases, self.seed), Random::new(seed)))
     }
 
-    pub fn count(&mut self, what: impl Into<String>) {
+    fn count(&mut self, what: impl Into<String>) {
         *self.counts.entry(what.into()).or_insert(0) += 1;
     }
 
     /// Says what was done. The standard error of a passing test is not shown, so this goes to the terminal itself.
-    pub fn report(self) {
+    fn report(self) {
         use std::io::Write as _;
         let counts: Vec<String> = self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
         writeln!(std::io::stderr(), "torture, {}: {} cases; {}", self.name, self.cases, counts.join(", ")).ok();
@@ -68,6 +68,6 @@ impl Campaign {
 }
 
 /// One of a list.
-pub fn pick<'a, T: ?Sized>(random: &mut Random, list: &[&'a T]) -> &'a T {
+fn pick<'a, T: ?Sized>(random: &mut Random, list: &[&'a T]) -> &'a T {
     list[random.uniform_below(list.len() as u64) as usize]
 }

@@ -1,8 +1,8 @@
 //! The reader of columnar files.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::RecordBatch;

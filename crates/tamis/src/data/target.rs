@@ -62,7 +62,9 @@ pub enum TargetError {
     NoLabel { place: String },
     #[error("{place}: label {found} is not a number, and {reason}")]
     NotANumber { place: String, found: String, reason: Message },
-    #[error("{place}: label {found} is too large: its square is not a finite number. Is it a mark for a missing label?")]
+    #[error(
+        "{place}: label {found} is too large: its square is not a finite number. Is it a mark for a missing label?"
+    )]
     TooLarge { place: String, found: String },
     #[error("all {rows} rows have the label {label}; classification needs two classes")]
     OneClass { rows: u64, label: String },

@@ -339,7 +339,8 @@ impl Vocabulary {
         }
         let vacant = vocabulary.entries.iter().filter(|entry| **entry == Entry::Free).count();
         let distinct: std::collections::BTreeSet<FeatureId> = free.iter().copied().collect();
-        let all_vacant = distinct.len() == free.len() && free.iter().all(|&id| vocabulary.entries.get(id as usize) == Some(&Entry::Free));
+        let all_vacant = distinct.len() == free.len()
+            && free.iter().all(|&id| vocabulary.entries.get(id as usize) == Some(&Entry::Free));
         vocabulary.free = free;
         (vacant == vocabulary.free.len() && all_vacant).then_some(vocabulary)
     }

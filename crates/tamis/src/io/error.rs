@@ -46,10 +46,7 @@ pub enum ReadError {
         names::MAX_LINE
     )]
     LongLine { file: String, limit: u64 },
-    #[error(
-        "{file}: a record is longer than {limit} bytes; is a quote not closed? {} allows more",
-        names::MAX_LINE
-    )]
+    #[error("{file}: a record is longer than {limit} bytes; is a quote not closed? {} allows more", names::MAX_LINE)]
     LongRecord { file: String, limit: u64 },
     #[error("{file}: it needs more than {limit} bytes on disk when decompressed; {} allows more", names::MAX_UNPACKED)]
     LargeUnpacked { file: String, limit: u64 },

@@ -50,7 +50,10 @@ pub enum MomentsError {
         "{rows} rows are to be subtracted, and some of them were never added to these moments, or were subtracted before"
     )]
     NeverAdded { rows: u64 },
-    #[error("these {rows} rows are in the moments already: they would count twice; use {} if they should", names::AGAIN)]
+    #[error(
+        "these {rows} rows are in the moments already: they would count twice; use {} if they should",
+        names::AGAIN
+    )]
     Twice { rows: u64 },
     #[error(
         "the squares of {column:?} add up to more than a floating-point number holds; look for values that are far too \

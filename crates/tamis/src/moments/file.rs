@@ -142,7 +142,15 @@ mod tests {
         let mut sums = Comoments::new(3);
         sums.observe_dense(&[0.0, 1.0, 2.0, 1.0, 1.0 / 3.0, 5.0, 0.0, 3.0, -2.0], &[1.0, 2.0, 0.5]);
         let folds = vec![sums, Comoments::new(3)];
-        Moments { columns, table: None, decay: Some(0.01), screened: true, skipped: 3, folds, identity: RowIdentity::default() }
+        Moments {
+            columns,
+            table: None,
+            decay: Some(0.01),
+            screened: true,
+            skipped: 3,
+            folds,
+            identity: RowIdentity::default(),
+        }
     }
 
     fn load(bytes: &[u8]) -> Result<Moments, MomentsError> {

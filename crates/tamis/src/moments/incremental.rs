@@ -30,7 +30,13 @@ impl IncrementalMoments {
         let mut vocabulary = Vocabulary::new(None);
         let collector = Collector::new(numeric, options, &mut vocabulary);
         let targets = TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind);
-        Ok(IncrementalMoments { options: options.clone(), vocabulary, targets, collector, identity: RowIdentity::empty() })
+        Ok(IncrementalMoments {
+            options: options.clone(),
+            vocabulary,
+            targets,
+            collector,
+            identity: RowIdentity::empty(),
+        })
     }
 
     /// Rows seen.

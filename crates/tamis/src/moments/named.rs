@@ -196,7 +196,15 @@ mod tests {
         columns.extend(names.iter().map(|name| Column::Feature(name.to_string())));
         let mut sums = Comoments::new(columns.len());
         sums.observe_dense(rows, &[]);
-        Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums], identity: RowIdentity::default() }
+        Moments {
+            columns,
+            table: None,
+            decay: None,
+            screened: false,
+            skipped: 0,
+            folds: vec![sums],
+            identity: RowIdentity::default(),
+        }
     }
 
     #[test]
@@ -221,7 +229,8 @@ mod tests {
         let mut forgetful = plain();
         forgetful.decay(0.5);
         assert!(
-            message(forgetful.merge(&plain(), false)).contains("forgets at the rate 0 and the other counts all rows alike")
+            message(forgetful.merge(&plain(), false))
+                .contains("forgets at the rate 0 and the other counts all rows alike")
         );
         assert!(message(forgetful.subtract(&other())).contains("moments that decay"));
         assert!(message(plain().subtract(&plain())).contains("cannot subtract 2 rows from 2 rows"));

@@ -17,7 +17,8 @@ use crate::stabilized::StabilizedTrainer;
 use crate::stabilized::published::PublishedTrainer;
 use crate::threads::Threads;
 use crate::trainer::{
-    BufferPlan, BufferedRows, Checkpoint, CheckpointPlan, FitOptions, Observer, Session, TrainError, Trainer, TrainingData,
+    BufferPlan, BufferedRows, Checkpoint, CheckpointPlan, FitOptions, Observer, Session, TrainError, Trainer,
+    TrainingData,
 };
 use crate::two_stage::TwoStageTrainer;
 
@@ -115,7 +116,17 @@ impl Training {
         }
         let threads = Threads::new(options.read.threads);
         let options = options.clone();
-        Training { data, options, threads, rows, declared: None, resume, trainer: None, is_incremental: false, lock: None }
+        Training {
+            data,
+            options,
+            threads,
+            rows,
+            declared: None,
+            resume,
+            trainer: None,
+            is_incremental: false,
+            lock: None,
+        }
     }
 
     /// The recipe.

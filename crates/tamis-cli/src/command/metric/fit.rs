@@ -26,7 +26,8 @@ pub fn run(args: &FitArgs) -> Result<(), CliError> {
     let sources = args.data.input.sources(&args.data.data)?;
     check_files([Some(&args.out), args.report.as_ref()].into_iter().flatten(), paths(&sources))?;
     let mut screen = ProgressDisplay::of_rows(args.quiet, &sources);
-    let mut stream = RowStream::open(sources, ReadOptions { stop: options.interrupt.clone(), ..args.data.input.options(true) });
+    let mut stream =
+        RowStream::open(sources, ReadOptions { stop: options.interrupt.clone(), ..args.data.input.options(true) });
     let dataset = Dataset::read(&mut stream, args.task, options.memory, &mut screen)?;
     screen.finish();
     let mut steps = ProgressDisplay::of_steps(args.quiet);
