@@ -103,6 +103,7 @@ chromium = { [ -x "$${CHROMIUM:-}" ] || command -v chromium || command -v chromi
 
 wheel: c-compiler .venv/ready ## build the Python package as a wheel, in target/wheels
 	rm -rf target/wheels
+	$(PYTHON) .ci/archive.py --licences tamis-python python/THIRD-PARTY-LICENSES.txt
 	.venv/bin/maturin build --quiet --release --locked --interpreter .venv/bin/python \
 		--manifest-path python/Cargo.toml --out target/wheels
 

@@ -1,6 +1,7 @@
 """Packs the program for release: the binary, the licences of everything in it, and a list of its components.
 
     python3 .ci/archive.py BINARY OUT.tar.gz      packs (cargo metadata is read from the current folder)
+    python3 .ci/archive.py --licences CRATE OUT   writes the licence texts of what is linked into a crate
     python3 .ci/archive.py --check                checks that every dependency has a licence text and an entry
 
 The same sources give the same bytes: entries are sorted, and have no times or owners.
@@ -128,6 +129,8 @@ def check() -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["--licences", crate, out]:
+            Path(out).write_text(licences(packages(crate)), "utf-8")
         case ["--check"]:
             check()
         case [binary, out]:

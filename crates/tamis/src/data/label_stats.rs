@@ -147,6 +147,9 @@ impl LabelStats {
             return Err(TargetError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
         let loss = options.loss.unwrap_or(LossKind::default_for(numeric));
+        if !numeric && kind == TaskKind::Auto && !only_classes {
+            self.check_classes()?;
+        }
         let kind = if numeric { self.regression(options)? } else { self.classification(kind)? };
         Ok(TargetEncoder::new(loss, options.huber_delta, kind))
     }
@@ -176,6 +179,13 @@ impl LabelStats {
         Ok(TargetKind::Numbers { centre, spread })
     }
 
+    /// Refuses labels that are hardly classes, where nobody said that they are: a model for each would take hours.
+    fn check_classes(&self) -> Result<(), TargetError> {
+        let labels = self.distinct.len();
+        let is_hardly_a_class = labels > MANY_CLASSES && labels as u64 * 2 > self.rows;
+        if is_hardly_a_class { Err(TargetError::LabelPerRow { labels, rows: self.rows }) } else { Ok(()) }
+    }
+
     fn classification(&self, kind: TaskKind) -> Result<TargetKind, TargetError> {
         let count = self.distinct.len();
         if count < 2 {
@@ -184,9 +194,6 @@ impl LabelStats {
         }
         if count > MAX_CLASSES {
             return Err(TargetError::TooManyClasses { labels: count });
-        }
-        if kind == TaskKind::Auto && count > MANY_CLASSES && (count as u64) * 2 > self.rows {
-            return Err(TargetError::LabelPerRow { labels: count, rows: self.rows });
         }
         if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
             return Err(TargetError::ThirdLabel {

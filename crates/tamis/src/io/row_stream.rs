@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -70,6 +70,8 @@ struct Shared {
     finished: Mutex<Finished>,
     changed: Condvar,
     bytes: Arc<AtomicU64>,
+    /// The roles of the columns: not behind the lock of the input, which a thread may hold while it waits for a pipe.
+    columns: OnceLock<ModelSchema>,
 }
 
 /// Blocks that are parsed and wait for their turn.
@@ -100,6 +102,7 @@ impl RowStream {
             finished: Mutex::default(),
             changed: Condvar::new(),
             bytes,
+            columns: OnceLock::new(),
         });
         let worker = |shared: Arc<Shared>| move || while shared.work(true) {};
         let workers = (1..threads).map(|_| std::thread::spawn(worker(shared.clone()))).collect();
@@ -209,7 +212,7 @@ impl RowStream {
 
     /// The roles of the columns, if a table was read.
     pub fn columns(&self) -> Option<ModelSchema> {
-        self.shared.input().known.clone()
+        self.shared.columns.get().cloned()
     }
 }
 
@@ -279,6 +282,9 @@ impl Shared {
         let job = input.next();
         let number = input.number;
         input.number += u64::from(job.is_some());
+        if let Some(known) = &input.known {
+            self.columns.get_or_init(|| known.clone());
+        }
         drop(input);
         let mut finished = self.finished();
         finished.taken = finished.taken.max(number + u64::from(job.is_some()));

@@ -59,9 +59,6 @@ impl Moments {
     /// that were merged before, unless `again` allows them, and sums that are not finite: such moments cannot be saved.
     pub fn merge(&mut self, other: &Moments, again: bool) -> Result<(), MomentsError> {
         self.check_alike(other, "merge")?;
-        if let Some(rows) = self.identity.overlap(&other.identity).filter(|_| !again) {
-            return Err(MomentsError::Twice { rows });
-        }
         if self.decay != other.decay {
             let word = |decay: Option<f64>| {
                 decay.map_or("counts all rows alike".into(), |rate| format!("forgets at the rate {rate}"))
@@ -69,6 +66,9 @@ impl Moments {
             let text =
                 format!("one {} and the other {}: such moments cannot be merged", word(self.decay), word(other.decay));
             return Err(MomentsError::Differ(text));
+        }
+        if let Some(rows) = self.identity.overlap(&other.identity).filter(|_| !again) {
+            return Err(MomentsError::Twice { rows });
         }
         let places = self.places_of(other, true)?;
         let size = self.columns.len();
