@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tamis::data::TaskKind;
 use tamis::eval::{Evaluation, Metrics, UnknownClasses, evaluate, measure};
 use tamis::io::{ReadOptions, Source};
 use tamis::loss::EvalMetric;
@@ -114,6 +115,10 @@ fn recipe_or_checkpoint(args: &FitArgs) -> Result<(Recipe, Option<Checkpoint>), 
     {
         let text = format!("--{flag} cannot change what a checkpoint trains; omit it, or train anew without --resume");
         return Err(CliError::Message(text));
+    }
+    if run.training.task != TaskKind::Auto {
+        let text = "--task cannot change what a checkpoint trains; omit it, or train anew without --resume";
+        return Err(CliError::Message(text.into()));
     }
     if !run.output.quiet {
         let path = path.display();

@@ -109,6 +109,7 @@ pub(super) fn io_error(source: &Source, compression: Compression, error: io::Err
     let file = source.name.clone();
     match compression {
         _ if error.get_ref().is_some_and(|reason| reason.is::<Stopped>()) => ReadError::Interrupted,
+        Compression::Zstd if error.to_string().contains("requires too much memory") => ReadError::LargeWindow { file },
         Compression::None => ReadError::Io { file, source: error },
         _ => ReadError::Damaged { file, source: error },
     }

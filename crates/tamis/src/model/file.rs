@@ -143,6 +143,9 @@ impl Model {
         if envelope.format != FORMAT_NAME {
             return Err(not_a_model(format!("its format is {:?}", envelope.format)));
         }
+        if envelope.version == 0 {
+            return Err(not_a_model("there is no version 0".into()));
+        }
         if envelope.version > FORMAT_VERSION {
             return Err(ModelError::Newer { path, version: envelope.version });
         }
@@ -321,6 +324,7 @@ mod tests {
             "m.json: written by format 3, this build reads up to 1; upgrade tamis"
         );
         assert!(message(&text.replace("spam", "spam!")).starts_with("m.json: damaged: the checksum is crc32:"));
+        assert!(message(&text.replace("\"version\":1", "\"version\":0")).contains("there is no version 0"));
         assert!(message("").contains("not a tamis model"));
         assert!(message("{\"format\":\"other\",\"version\":1,\"body\":{}}").contains("its format is \"other\""));
         assert!(message(&text[..text.len() / 2]).contains("not a tamis model"));

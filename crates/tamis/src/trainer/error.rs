@@ -104,7 +104,7 @@ pub enum TrainError {
         names::AGAIN
     )]
     AlreadyLearned { rows: u64 },
-    #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]
+    #[error("{}: the data are not those the checkpoint saw: row {row}, or one before it, differs or is missing", path.display())]
     OtherData { path: PathBuf, row: u64 },
 }
 
