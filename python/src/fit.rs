@@ -51,16 +51,16 @@ impl Reading {
             weight: self.weight_column.clone(),
             ignore: self.ignore.clone(),
             categorical: self.categorical.clone(),
-            known: None,
             needs_target: true,
             missing,
+            ..SchemaOptions::default()
         };
         let skip_bad = match self.on_error.as_str() {
             "stop" => false,
             "skip" => true,
             other => return Err(param_error(&format!("on_error must be stop or skip, got {other:?}"), py)),
         };
-        Ok(ReadOptions { columns, zero_based: self.zero_based, skip_bad, threads: 1, rows: Vec::new() })
+        Ok(ReadOptions { columns, zero_based: self.zero_based, skip_bad, threads: 1, ..ReadOptions::default() })
     }
 }
 

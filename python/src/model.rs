@@ -162,20 +162,23 @@ impl PyModel {
         .collect()
     }
 
-    /// The model of the same training with another number of features, or with a least selection frequency.
-    #[pyo3(signature = (size=None, frequency=None))]
-    fn resize(&self, size: Option<usize>, frequency: Option<f64>, py: Python<'_>) -> PyResult<PyModel> {
-        let cut = match (size, frequency) {
-            (Some(size), None) => Resize::Size(size),
-            (None, Some(share)) => Resize::Frequency(share),
-            _ => return Err(crate::error::param_error("give one of n_features_to_select and frequency", py)),
+    /// The model of the same training with another number of features, with a least selection frequency, or with the
+    /// confirmed features.
+    #[pyo3(signature = (size=None, frequency=None, fdr=None))]
+    fn resize(
+        &self,
+        size: Option<usize>,
+        frequency: Option<f64>,
+        fdr: Option<f64>,
+        py: Python<'_>,
+    ) -> PyResult<PyModel> {
+        let cut = match (size, frequency, fdr) {
+            (Some(size), None, None) => Resize::Size(size),
+            (None, Some(share), None) => Resize::Frequency(share),
+            (None, None, Some(fdr)) => Resize::Fdr(fdr),
+            _ => return Err(crate::error::param_error("give one of n_features_to_select, frequency and fdr", py)),
         };
         Ok(self.model.resize(cut).or_raise(py)?.into())
-    }
-
-    /// The bound on the expected number of false selections among features of at least this selection frequency.
-    fn false_selections(&self, cutoff: f64) -> Option<f64> {
-        self.model.size_path.as_ref()?.false_selections(cutoff)
     }
 
     /// Raw scores of rows: one row each, one column an output.

@@ -273,8 +273,10 @@ class Classifier(Classes):
 
     def _probabilities(self, X):
         scores = self.decision_function(X)
-        shares = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
-        if shares.ndim == 1:
-            return np.column_stack([1 - shares, shares])
-        total = shares.sum(axis=1, keepdims=True)
-        return np.divide(shares, total, out=np.full_like(shares, 1 / shares.shape[1]), where=total > 0)
+        if scores.ndim == 1:
+            second = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
+            return np.column_stack([1 - second, second])
+        # As `tamis predict`: the geometric mean of softmax and of the normalised one-vs-rest probabilities.
+        logs = (scores - np.logaddexp(0, -scores)) / 2
+        parts = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return parts / parts.sum(axis=1, keepdims=True)

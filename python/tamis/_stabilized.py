@@ -3,6 +3,7 @@
 import copy
 import json
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import _params
@@ -18,6 +19,8 @@ ATTRIBUTES = """
     Attributes
     ----------
     coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
+    q_values_ : ndarray of shape (n_features_in_,), q-values; 1 for features that were not tested by themselves
+    tests_ : list of dict, the tested features: name, z-score, q-value, and features that cannot be told apart from it
     selection_frequency_ : ndarray of the shape of ``coef_``, selection frequencies; 0 for features outside the model
     coef_path_ : list of (size, sparse array), weights along the size path, from large to small
     path_ : list of dict, the size path: size, held-out loss and error, standard error
@@ -33,6 +36,7 @@ class Stabilized(Trained):
         self,
         n_features_to_select=None,
         *,
+        fdr=None,
         loss=None,
         n_paths=None,
         row_id=None,
@@ -45,6 +49,7 @@ class Stabilized(Trained):
         verbose=0,
     ):
         self.n_features_to_select = n_features_to_select
+        self.fdr = fdr
         self.loss = loss
         self.n_paths = n_paths
         self.row_id = row_id
@@ -64,13 +69,15 @@ class Stabilized(Trained):
             raise ParamError(f"a model of the method {model.method!r} has no size path: load it with tamis.load")
         return super()._from_file(model)
 
-    def resize(self, n_features_to_select=None, *, frequency=None):
+    def resize(self, n_features_to_select=None, *, fdr=None, frequency=None):
         """Changes the number of features of the model, without the data.
 
         Parameters
         ----------
         n_features_to_select : int, default=None
             Number of features.
+        fdr : float, default=None
+            Keep the confirmed features: on average, at most this share of them are false discoveries.
         frequency : float, default=None
             Keep the features with at least this selection frequency.
 
@@ -79,7 +86,7 @@ class Stabilized(Trained):
         estimator
             A new fitted estimator; this one is not changed.
         """
-        model = self._fitted().resize(n_features_to_select, frequency)
+        model = self._fitted().resize(n_features_to_select, frequency, fdr)
         other = copy.copy(self)
         if n_features_to_select is not None:
             other.n_features_to_select = n_features_to_select
@@ -102,20 +109,41 @@ class Stabilized(Trained):
         sizes = self._fitted_attribute("coef_path_").sizes
         return [(size, self._spread(outputs)) for size, _, outputs in sizes]
 
-    def false_selections(self, cutoff: float) -> float | None:
-        """The bound of Meinshausen and Bühlmann on the expected number of false selections; it is only indicative.
+    @property
+    def tests_(self) -> list[dict]:
+        """The tested features by falling evidence: name, z, q, and under "with" features that go with it."""
+        return json.loads(self._fitted_attribute("tests_").size_path)["tests"]["tests"]
+
+    @property
+    def q_values_(self):
+        """q-values of all columns; 1 for those that were not tested by themselves.
+
+        Of the features with a q-value of at most q, at most a share q is expected to be false discoveries, on average
+        over data sets. A feature that is no false discovery adds to the linear prediction what no other feature adds; it
+        need not be a cause.
+        """
+        tests = self.tests_
+        find = self._column_of()
+        q_values = np.ones(self.n_features_in_)
+        for test in tests:
+            q_values[find(test["name"])] = test["q"]
+        return q_values
+
+    def confirmed(self, q: float = 0.1) -> list[str]:
+        """Names of the confirmed features: those with a q-value of at most ``q``, the surest first.
 
         Parameters
         ----------
-        cutoff : float
-            The selection frequency from which a feature counts as selected; there is no bound at 0.5 or below.
+        q : float, default=0.1
+            The false discovery rate. The list may be empty.
         """
-        return self._fitted().false_selections(cutoff)
+        tests = sorted(self.tests_, key=lambda test: (test["q"], -abs(test["z"])))
+        return [test["name"] for test in tests if test["q"] <= q]
 
 
 class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
     __doc__ = (
-        "Sparse linear classifier with selection frequencies.\n"
+        "Sparse linear classifier whose features are tested.\n"
         + HEAD
         + _params.document(
             Stabilized.__init__,
@@ -151,7 +179,7 @@ class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
 
 class StabilizedRegressor(RegressorMixin, Regressor, Stabilized):
     __doc__ = (
-        "Sparse linear regression with selection frequencies.\n"
+        "Sparse linear regression whose features are tested.\n"
         + HEAD
         + _params.document(
             Stabilized.__init__, "stabilized", loss=("str", "``squared`` (the default) or ``huber``.")

@@ -165,7 +165,26 @@ def test_selection_frequency_and_other_sizes():
     sizes = [size for size, _ in model.coef_path_]
     assert sizes == sorted(sizes, reverse=True) and all(path.shape == (1, 300) for _, path in model.coef_path_)
     assert [point["size"] for point in model.path_][-1] <= 8
-    assert model.false_selections(0.9) >= 0 and model.false_selections(0.5) is None
+
+
+def test_q_values_and_confirmed_features():
+    random = np.random.default_rng(3)
+    X = random.normal(size=(600, 300))
+    y = X[:, 5] - X[:, 17] + X[:, 40] + random.normal(size=600) > 0
+    model = StabilizedClassifier().fit(X, y)
+    assert model.q_values_.shape == (300,) and 0 <= model.q_values_.min() and model.q_values_.max() == 1
+    names = model.confirmed(q=0.1)
+    assert len(names) == (model.q_values_ <= 0.1).sum() > 0
+    sure = model.resize(fdr=0.1)
+    assert set(sure.get_support(indices=True)) == set(np.flatnonzero(model.q_values_ <= 0.1))
+    asked = StabilizedClassifier(fdr=0.1).fit(X, y)
+    np.testing.assert_array_equal(asked.coef_, sure.coef_)
+    with pytest.raises(tamis.ParamError, match="n_features_to_select, frequency and fdr"):
+        model.resize(5, fdr=0.1)
+    noise = StabilizedClassifier(fdr=0.1).fit(X, np.random.default_rng(0).permutation(y))
+    assert noise.confirmed() == [] and noise.get_support().sum() == 0
+    share = y.mean()
+    np.testing.assert_allclose(noise.predict_proba(X[:2])[:, 1], share, rtol=1e-6)
     with pytest.raises(tamis.ParamError, match="fit again with n_features_to_select=100000"):
         model.resize(100000)
 

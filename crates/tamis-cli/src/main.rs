@@ -5,8 +5,10 @@ mod cli;
 mod command;
 mod error;
 mod flag;
+mod memory;
 mod metric_error;
 mod model_input;
+mod model_output;
 mod output;
 mod output_file;
 mod report_file;
@@ -24,7 +26,8 @@ fn main() -> ExitCode {
             print_panic(panic);
         }
     }));
-    match cli::run(cli::Cli::parse()) {
+    let parsed = cli::Cli::try_parse().unwrap_or_else(|error| cli::with_suggestion(error).exit());
+    match cli::run(parsed) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {

@@ -11,12 +11,12 @@ use tamis::io::Source;
 use crate::error::CliError;
 
 /// Checks the files of a command before it starts: each output can be written, no two outputs are the same file, and
-/// none of them is an input, which would be destroyed.
+/// none of them is an input, which would be destroyed. `-` is standard output.
 pub fn check_files<'a>(
     outputs: impl IntoIterator<Item = &'a PathBuf>,
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), CliError> {
-    let outputs: Vec<&PathBuf> = outputs.into_iter().collect();
+    let outputs: Vec<&PathBuf> = outputs.into_iter().filter(|path| path.as_os_str() != "-").collect();
     outputs.iter().try_for_each(|path| check_writable(path))?;
     for (number, output) in outputs.iter().enumerate() {
         if outputs[..number].iter().any(|other| is_same_file(other, output)) {
@@ -53,6 +53,9 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// Checks that a file can be created at a path, so that a long training does not fail at its end.
 fn check_writable(path: &Path) -> Result<(), CliError> {
     let folder = folder_of(path);
+    if path == Path::new("-") {
+        return Err(CliError::of_file("-", "this output needs a file; standard output holds the result"));
+    }
     if path.is_dir() {
         return Err(CliError::of_file(path.display(), "cannot be written: it is a directory"));
     }

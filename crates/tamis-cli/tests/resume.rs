@@ -270,7 +270,7 @@ fn other_data_are_refused() {
 fn the_recipe_may_not_change_half_way() {
     let folder = interrupted("--passes 1 --method fobos --l1 0.001");
     let message = |flags: &str| folder.run(&format!("fit d.svm --quiet --resume c.tamis --out m.json {flags}"));
-    for flags in ["--l1 0.1", "--method ftrl", "--seed 5", "--no-intercept"] {
+    for flags in ["--l1 0.1", "--method ftrl", "--seed 5", "--no-intercept", "--k 5"] {
         let run = message(flags);
         let flag = flags.split(' ').next().unwrap();
         let expected =
@@ -330,6 +330,25 @@ fn a_finished_training_goes_on_with_new_data() {
         assert_eq!(folder.json("inspect b.json --json")["seen"]["rows"], 9000, "{method}");
         assert_eq!(folder.json("inspect b.json --json")["seen"]["features"], 800, "{method}");
     }
+}
+
+#[test]
+fn new_data_may_bring_another_size_and_another_decay() {
+    let folder = Folder::new();
+    let all = svm(&rows(2400, 60, 10, 2, 5));
+    let cut = all.match_indices('\n').nth(1199).unwrap().0 + 1;
+    folder.write("a.svm", &all[..cut]).write("b.svm", &all[cut..]);
+    folder.ok("fit a.svm --quiet --k 12 --out a.json --checkpoint c.tamis");
+    let size = |flags: &str| {
+        folder.ok(&format!("fit b.svm --quiet --resume c.tamis --out b.json {flags}"));
+        folder.json("inspect b.json --json")["nonzeros"].as_u64().unwrap()
+    };
+    assert_eq!((size(""), size("--k 5")), (12, 5));
+    let remembered = outputs(&folder.read("b.json"));
+    assert_eq!(size("--k 5 --warm-start-decay 1"), 5);
+    assert_ne!(outputs(&folder.read("b.json")), remembered, "the decay has an effect");
+    let run = folder.run("fit b.svm --quiet --resume c.tamis --out b.json --k 5 --seed 9");
+    assert!(run.complaint().starts_with("--seed cannot change what a checkpoint trains"), "{}", run.err);
 }
 
 #[test]

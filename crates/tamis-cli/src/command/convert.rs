@@ -45,7 +45,7 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
     let (format, compression) = target(&args)?;
     let sources = args.input.sources(std::slice::from_ref(&args.from))?;
     let out = PathBuf::from(&args.to_file);
-    check_files(Some(&out).filter(|_| args.to_file != "-"), paths(&sources))?;
+    check_files([&out], paths(&sources))?;
     let by_number = sources.iter().all(|source| matches!(source.format, Format::Svmlight | Format::Npz));
     let columnar = sources.iter().any(|source| matches!(source.format, Format::Parquet | Format::Arrow));
     let mut stream = RowStream::open(sources, args.input.options(false));
@@ -139,7 +139,7 @@ fn convert_model(args: &ConvertArgs) -> Result<(), CliError> {
     }
     let text = csv::features(&model, usize::MAX);
     let out = PathBuf::from(&args.to_file);
-    check_files(Some(&out).filter(|_| args.to_file != "-"), [Path::new(&args.from)])?;
+    check_files([&out], [Path::new(&args.from)])?;
     if args.to_file == "-" {
         return Ok(io::stdout().write_all(text.as_bytes())?);
     }

@@ -13,7 +13,7 @@ use crate::args::input::InputArgs;
 use crate::args::output::OutputArgs;
 use crate::args::training::{bytes_parser, task_parser};
 use crate::error::CliError;
-use crate::output::format::count;
+use crate::output::format::{count, features, rows};
 use crate::output::progress::ProgressDisplay;
 use crate::output::{print_data, print_line};
 use crate::output_file::{check_files, paths};
@@ -207,8 +207,7 @@ fn summary(moments: &Moments) -> String {
     let kind = if moments.classes().is_empty() { "target" } else { "classes" };
     let shown = targets.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     let more = if targets.len() > 8 { ", …" } else { "" };
-    let mut text =
-        format!("{} rows, {} features, {kind} {shown}{more}", count(moments.rows()), count(moments.features() as u64));
+    let mut text = format!("{}, {}, {kind} {shown}{more}", rows(moments.rows()), features(moments.features() as u64));
     if moments.folds.len() > 1 {
         text += &format!(", {} folds", moments.folds.len());
     }

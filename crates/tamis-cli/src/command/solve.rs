@@ -14,7 +14,8 @@ use tamis_report::{ReportContext, of_model};
 use crate::args::input::threads_parser;
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
-use crate::output::format::count;
+use crate::model_output::{check_model_output, write_model};
+use crate::output::format::{count, features, rows};
 use crate::output::terminal::clipped;
 use crate::output::{model, note, print_data, print_line};
 use crate::output_file::check_files;
@@ -55,7 +56,7 @@ pub struct SolveArgs {
     /// Write an HTML report: path, features, accuracy of smaller models
     #[arg(long, value_name = "HTML")]
     pub report: Option<PathBuf>,
-    /// Model file to write
+    /// Model file to write; - for standard output
     #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
     pub out: PathBuf,
     /// Number of threads [default: all cores]; results do not depend on it
@@ -80,8 +81,9 @@ fn solvers() -> String {
     format!("Method\n{}", lines.join("\n"))
 }
 
-pub fn run(args: SolveArgs) -> Result<(), CliError> {
+pub fn run(mut args: SolveArgs) -> Result<(), CliError> {
     let started = Instant::now();
+    check_model_output(&args.out, &mut args.output)?;
     let recipe = SolveRecipe {
         target: args.target.clone(),
         k: args.k,
@@ -98,7 +100,7 @@ pub fn run(args: SolveArgs) -> Result<(), CliError> {
     let recipe = recipe.resolved(moments.folds.len());
     let options = SolveOptions { path: args.path || args.report.is_some(), threads: args.threads.unwrap_or(0) };
     let solved = solve(&moments, &recipe, options)?;
-    solved.model.save(&args.out)?;
+    write_model(&solved.model, &args.out)?;
     if !args.output.quiet {
         solved.notes.iter().for_each(|text| note!("note: {text}"));
     }
@@ -132,12 +134,12 @@ fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -
     let point = &solved.path[solved.chosen];
     let penalty = point.lambda.map(|penalty| format!(", λ {penalty:.6}")).unwrap_or_default();
     print_line!(
-        "{}: {} of {} features{penalty}, R² {:.4} on {} rows; {seconds:.2} s",
+        "{}: {} of {}{penalty}, R² {:.4} on {}; {seconds:.2} s",
         args.method.name(),
         count(point.size as u64),
-        count(solved.model.seen.features),
+        features(solved.model.seen.features),
         point.r2,
-        count(solved.model.seen.rows),
+        rows(solved.model.seen.rows),
     )?;
     print_line!("model: {}", args.out.display())?;
     print_line!("\n{}", model::features(&solved.model, 10))?;

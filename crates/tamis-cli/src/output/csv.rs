@@ -20,15 +20,19 @@ fn no_formula(cell: String) -> String {
     if begins_one && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
 }
 
-/// The features of a model, output by output, at most `top` of each.
+/// The intercept and the features of a model, output by output, at most `top` features of each.
 pub fn features(model: &Model, top: usize) -> String {
     let has_class = model.outputs.len() > 1;
     let class = has_class.then(|| "class".to_string());
     let names = ["name", "weight", "scale", "q", "z", "frequency", "evidence", "evidence_sd"].map(String::from);
+    let others = names.len() - 2;
     let mut rows: Vec<Vec<String>> = vec![class.into_iter().chain(names).collect()];
     for output in &model.outputs {
         let class = output.class.as_ref().filter(|_| has_class).map(ToString::to_string);
         let row = |feature: &Feature| class.clone().into_iter().chain(cells(model, feature)).collect();
+        let intercept = ["(intercept)".to_string(), output.intercept.to_string()];
+        let blanks = std::iter::repeat_n(String::new(), others);
+        rows.push(class.clone().into_iter().chain(intercept).chain(blanks).collect());
         rows.extend(output.features.iter().take(top).map(row));
     }
     text(rows)

@@ -27,10 +27,12 @@ macro_rules! note {
 
 pub(crate) use {note, print_data, print_line};
 
+pub mod classes;
 pub mod csv;
 pub mod format;
 pub mod history;
 pub mod model;
+pub mod predictions;
 pub mod progress;
 pub mod row_writer;
 pub mod sizes;

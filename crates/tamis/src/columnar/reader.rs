@@ -101,7 +101,8 @@ impl Iterator for ColumnarReader {
             match self.block() {
                 Ok(Some(block)) => {
                     self.refused.extend(block.refused);
-                    self.ready = (!block.rows.is_empty()).then_some((block.rows, block.first_row));
+                    let has_rows = !block.rows.is_empty() || !block.rows.left_out.is_empty();
+                    self.ready = has_rows.then_some((block.rows, block.first_row));
                 }
                 Ok(None) => self.ended = true,
                 Err(error) => {

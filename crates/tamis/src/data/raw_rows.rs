@@ -39,8 +39,10 @@ pub struct RawRows {
     pub labels: Vec<Label>,
     /// The line of each row within its block, from 0 (or the row within a columnar batch).
     pub lines: Vec<u32>,
-    /// The tag of each row (Vowpal Wabbit); empty if no row has one.
+    /// The tag of each row (Vowpal Wabbit, JSON lines, the id column of a table); empty if no row has one.
     pub tags: Vec<Box<str>>,
+    /// The lines of rows that were left out because a value was missing, ascending.
+    pub left_out: Vec<u32>,
     weights: Vec<f64>,
     /// Whether values of a repeated name are summed (Vowpal Wabbit); otherwise it is an error.
     pub adds_duplicates: bool,
@@ -84,6 +86,7 @@ impl RawRows {
             labels: Vec::new(),
             lines: Vec::new(),
             tags: Vec::new(),
+            left_out: Vec::new(),
             weights: Vec::new(),
             adds_duplicates: false,
         }
@@ -187,6 +190,7 @@ impl RawRows {
             labels: self.labels.split_off(at),
             lines: self.lines.split_off(at),
             tags: self.tags.split_off(at.min(self.tags.len())),
+            left_out: Vec::new(),
             weights: self.weights.split_off(at),
             adds_duplicates: self.adds_duplicates,
         }

@@ -7,7 +7,7 @@ use super::decompress::{io_error, open, seekable};
 use super::line_blocks::{BlockCutter, NextBlock};
 use super::row_stream::{LONGEST_LINE, ReadOptions};
 use super::{Compression, Format, ReadError, Source};
-use crate::columnar::{ColumnarKind, ColumnarReader};
+use crate::columnar::{ColumnarError, ColumnarKind, ColumnarReader};
 use crate::data::RawRows;
 use crate::parse::csv::{Table, header, numeric_columns};
 use crate::parse::jsonl::JsonLines;
@@ -160,14 +160,14 @@ impl Input {
 
     fn open_lines(&self, source: &Source, parser: TextParser) -> Result<OpenFile, ReadError> {
         let opened = open(source, self.bytes.clone(), &self.options.stop)?;
-        let cutter = BlockCutter::new(opened.reader, false, self.longest_line() as usize);
+        let cutter = BlockCutter::new(opened.reader, false, self.options.live, self.longest_line() as usize);
         Ok(OpenFile::Text { cutter, compression: opened.compression, parser, ahead: None })
     }
 
     fn open_table(&mut self, source: &Source, delimiter: u8) -> Result<OpenFile, ReadError> {
         let opened = open(source, self.bytes.clone(), &self.options.stop)?;
         let compression = opened.compression;
-        let mut cutter = BlockCutter::new(opened.reader, true, self.longest_line() as usize);
+        let mut cutter = BlockCutter::new(opened.reader, true, self.options.live, self.longest_line() as usize);
         let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
             NextBlock::Block(block) => block,
             NextBlock::LongLine => {
@@ -175,6 +175,9 @@ impl Input {
             }
             NextBlock::End => return Err(ReadError::NoHeader { file: source.name.clone() }),
         };
+        if !block.contains(&b'\n') && block.trim_ascii_end().contains(&b'\r') {
+            return Err(ReadError::OldLineEnds { file: source.name.clone() });
+        }
         let (table, start) = self.table(source, &block, delimiter)?;
         let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
         let parser: TextParser = Arc::new(move |bytes, errors| {
@@ -232,14 +235,19 @@ impl OpenFile {
                 }
             }
             OpenFile::Columnar(reader) => {
-                let mut complaints = Vec::new();
+                let (mut complaints, mut bad) = (Vec::new(), Vec::new());
                 loop {
                     let error = match reader.next() {
                         None if complaints.is_empty() => return Ok(None),
-                        None => return Ok(Some((Work::Done(RawRows::by_name(), 1, complaints), 0))),
-                        Some(Ok(rows)) => return Ok(Some((Work::Done(rows, reader.first_row() + 1, complaints), 0))),
+                        None => return Ok(Some((left_out(RawRows::by_name(), &bad, bad[0], complaints), 0))),
+                        Some(Ok(rows)) => {
+                            return Ok(Some((left_out(rows, &bad, reader.first_row() + 1, complaints), 0)));
+                        }
                         Some(Err(error)) => error,
                     };
+                    if let ColumnarError::Row { row, .. } = &error {
+                        bad.push(*row);
+                    }
                     let is_row = error.is_row();
                     let error = ReadError::Columnar { file: source.name.clone(), source: error };
                     if !(options.skip_bad && is_row) {
@@ -250,4 +258,10 @@ impl OpenFile {
             }
         }
     }
+}
+
+/// Rows of a columnar file of which `first` is line 0, and the bad rows among them.
+fn left_out(mut rows: RawRows, bad: &[u64], first: u64, complaints: Vec<String>) -> Work {
+    rows.left_out.extend(bad.iter().map(|row| row.saturating_sub(first) as u32));
+    Work::Done(rows, first, complaints)
 }

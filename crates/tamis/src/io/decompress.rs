@@ -40,7 +40,7 @@ pub(super) fn open(source: &Source, count: Arc<AtomicU64>, stop: &Arc<AtomicBool
     };
     let mut raw = Counted { inner: raw, count };
     let mut magic = [0; 6];
-    let length = read_up_to(&mut raw, &mut magic).map_err(|error| io_error(source, Compression::None, error))?;
+    let length = read_magic(&mut raw, &mut magic).map_err(|error| io_error(source, Compression::None, error))?;
     let compression = by_magic(&magic[..length]);
     if source.compression != Compression::None && compression != source.compression {
         return Err(ReadError::NotCompressed { file: source.name.clone(), named: source.compression.name() });
@@ -90,6 +90,19 @@ fn by_magic(magic: &[u8]) -> Compression {
     }
 }
 
+/// The first bytes: up to six, fewer if a line ends before, since the next one may be long in coming. No compressed file
+/// needs more bytes than that to be recognised.
+fn read_magic(reader: &mut impl Read, magic: &mut [u8; 6]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < magic.len() && !magic[..filled].contains(&b'\n') {
+        match read_once(reader, &mut magic[filled..])? {
+            0 => break,
+            length => filled += length,
+        }
+    }
+    Ok(filled)
+}
+
 /// Fills the buffer as far as the reader goes.
 pub(super) fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
@@ -102,6 +115,16 @@ pub(super) fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Resul
         }
     }
     Ok(filled)
+}
+
+/// One read, of as many bytes as are there; 0 at the end.
+pub(super) fn read_once(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 /// An error while reading: damaged data if there was compression, else the error of the system.

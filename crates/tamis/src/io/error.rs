@@ -43,6 +43,8 @@ pub enum ReadError {
     Columnar { file: String, source: ColumnarError },
     #[error("{file}: the file is empty; expected a header line")]
     NoHeader { file: String },
+    #[error("{file}: its lines end with carriage returns alone (old Mac); write them with tr '\\r' '\\n'")]
+    OldLineEnds { file: String },
     #[error(
         "{file}: a line is longer than {limit} bytes; is this a text file with one row per line? {} allows more",
         names::MAX_LINE

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::decompress::read_up_to;
+use super::decompress::{read_once, read_up_to};
 
 /// Bytes of a block. Small enough that its rows are learned before they leave the cache.
 const BLOCK: usize = 1 << 16;
@@ -17,6 +17,8 @@ pub(super) struct BlockCutter {
     rest: Vec<u8>,
     quotes: bool,
     size: usize,
+    /// Whether lines are handed on as they come: a block is then what one read gives.
+    live: bool,
     longest_line: usize,
     ended: bool,
 }
@@ -38,9 +40,9 @@ struct Scan {
 
 impl BlockCutter {
     /// Lines may have `longest_line` bytes.
-    pub(super) fn new(reader: Box<dyn Read + Send>, quotes: bool, longest_line: usize) -> Self {
-        let size = if quotes { TABLE_BLOCK } else { BLOCK };
-        BlockCutter { reader, rest: Vec::new(), quotes, size, longest_line, ended: false }
+    pub(super) fn new(reader: Box<dyn Read + Send>, quotes: bool, live: bool, longest_line: usize) -> Self {
+        let size = if quotes && !live { TABLE_BLOCK } else { BLOCK };
+        BlockCutter { reader, rest: Vec::new(), quotes, size, live, longest_line, ended: false }
     }
 
     pub(super) fn next(&mut self) -> io::Result<NextBlock> {
@@ -50,9 +52,12 @@ impl BlockCutter {
         while !self.ended {
             let start = block.len();
             block.resize(start + self.size, 0);
-            let length = read_up_to(&mut self.reader, &mut block[start..])?;
+            let length = match self.live {
+                true => read_once(&mut self.reader, &mut block[start..])?,
+                false => read_up_to(&mut self.reader, &mut block[start..])?,
+            };
             block.truncate(start + length);
-            self.ended = length < self.size;
+            self.ended = if self.live { length == 0 } else { length < self.size };
             scan.examine(&block, start, self.quotes);
             match scan.end {
                 _ if self.ended => break,
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
 
     fn cut(text: Vec<u8>, quotes: bool) -> Vec<Vec<u8>> {
-        let mut cutter = BlockCutter::new(Box::new(io::Cursor::new(text)), quotes, 1 << 30);
+        let mut cutter = BlockCutter::new(Box::new(io::Cursor::new(text)), quotes, false, 1 << 30);
         let mut blocks = Vec::new();
         while let NextBlock::Block(block) = cutter.next().unwrap() {
             blocks.push(block);
@@ -118,6 +123,31 @@ mod tests {
         for block in cut(text, true) {
             assert_eq!(block.len() % record.len(), 0);
         }
+    }
+
+    /// A pipe whose writer pauses after each piece.
+    struct Pieces(Vec<&'static [u8]>);
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            let piece = self.0.remove(0);
+            buffer[..piece.len()].copy_from_slice(piece);
+            Ok(piece.len())
+        }
+    }
+
+    #[test]
+    fn live_lines_do_not_wait_for_a_full_block() {
+        let pieces: Vec<&[u8]> = vec![b"one\ntw", b"o\n", b"thr", b"ee\nfour"];
+        let mut cutter = BlockCutter::new(Box::new(Pieces(pieces)), false, true, 1 << 30);
+        let mut next = || match cutter.next().unwrap() {
+            NextBlock::Block(block) => String::from_utf8(block).unwrap(),
+            _ => String::new(),
+        };
+        assert_eq!([next(), next(), next(), next(), next()], ["one\n", "two\n", "three\n", "four", ""]);
     }
 
     #[test]
@@ -144,7 +174,7 @@ mod tests {
         for end in [&b""[..], b"\n1 2:3\n"] {
             for quotes in [false, true] {
                 let text = [vec![b' '; 3 << 20], end.to_vec()].concat();
-                let mut cutter = BlockCutter::new(Box::new(io::Cursor::new(text)), quotes, 1 << 20);
+                let mut cutter = BlockCutter::new(Box::new(io::Cursor::new(text)), quotes, false, 1 << 20);
                 assert!(matches!(cutter.next().unwrap(), NextBlock::LongLine));
             }
         }

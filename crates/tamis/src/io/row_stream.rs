@@ -35,6 +35,9 @@ pub struct ReadOptions {
     pub skip_bad: bool,
     /// Threads that parse, the consumer included; 0 counts as 1.
     pub threads: usize,
+    /// Whether rows are handed on as they come instead of in blocks of some size: for input that somebody is still
+    /// writing.
+    pub live: bool,
     /// Filters: a row is returned if all of them contain it.
     pub rows: Vec<RowFilter>,
     /// The largest number of bytes of a line; [`LONGEST_LINE`] if it is not given.
@@ -94,7 +97,9 @@ impl RowStream {
     /// Opens the stream. Files are opened one by one as the stream reaches them.
     pub fn open(sources: Vec<Source>, options: ReadOptions) -> Self {
         let bytes = Arc::new(AtomicU64::new(0));
-        let (threads, skip_bad, choices) = (options.threads, options.skip_bad, options.rows.clone());
+        // A thread that waits for the next line would keep the lines before it from the consumer.
+        let threads = if options.live { 1 } else { options.threads };
+        let (skip_bad, choices) = (options.skip_bad, options.rows.clone());
         let stop = options.stop.clone();
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
         let shared = Arc::new(Shared {
@@ -175,8 +180,10 @@ impl RowStream {
         self.skipped += block.left_out.len() as u64;
         let room = 5_usize.saturating_sub(self.first_skipped.len());
         self.first_skipped.extend(block.left_out.into_iter().take(room));
+        let mut rows = block.rows;
         for error in block.errors {
             let line = first_line + u64::from(error.line);
+            rows.left_out.push(error.line);
             let complaint =
                 ReadError::Line { file: file.to_string(), line, column: error.column, problem: error.problem };
             if !self.skip_bad {
@@ -187,7 +194,8 @@ impl RowStream {
                 self.first_skipped.push(complaint.to_string());
             }
         }
-        Ok(Block { rows: block.rows, file, first_line })
+        rows.left_out.sort_unstable();
+        Ok(Block { rows, file, first_line })
     }
 
     /// The sources, for messages.

@@ -139,7 +139,8 @@ impl Model {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Model, ModelError> {
         let path = path.to_path_buf();
         let not_a_model = |reason: String| ModelError::NotAModel { path: path.clone(), reason };
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| not_a_model(error.to_string()))?;
+        let reason = |error: serde_json::Error| other_kind(bytes).map_or_else(|| error.to_string(), String::from);
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| not_a_model(reason(error)))?;
         if envelope.format != FORMAT_NAME {
             return Err(not_a_model(format!("its format is {:?}", envelope.format)));
         }
@@ -237,6 +238,23 @@ fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
         }
     }
     None
+}
+
+/// What a file is that is no model, by its first bytes.
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(1 << 16)];
+    let holds = |text: &str| head.windows(text.len()).any(|window| window == text.as_bytes());
+    let begins = |start: &[u8]| head.trim_ascii_start().starts_with(start);
+    match () {
+        () if head.is_empty() => Some("the file is empty"),
+        () if holds("\"tamis-moments\"") => Some("it holds moments; solve them first"),
+        () if holds("\"tamis-metric\"") => Some("it holds a metric"),
+        () if holds("\"tamis-checkpoint\"") => Some("it is a checkpoint; resume it, or write its report"),
+        () if begins(b"<") => Some("it is a page"),
+        () if begins(b"{") && holds("tamis-model") => None,
+        () if begins(b"{") => Some("it is other JSON"),
+        () => Some("it looks like data; the model comes first, then the data"),
+    }
 }
 
 fn checksum(body: &str) -> String {

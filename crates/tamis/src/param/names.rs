@@ -137,6 +137,8 @@ names! {
     CATEGORICAL = "categorical", "categorical", "categorical";
     /// Missing values.
     MISSING = "missing", "missing", "missing";
+    /// Columns of the model that the data lacks.
+    MISSING_COLUMNS = "missing-columns", "missing-columns", "missing_columns";
     /// svmlight indices that start at 0.
     ZERO_BASED = "zero-based", "zero-based", "zero_based";
     /// The longest line.

@@ -101,7 +101,10 @@ fn is_missing(field: &[u8]) -> bool {
 /// The result of a row.
 enum Outcome {
     Kept,
+    /// A value is missing.
     LeftOut,
+    /// There is no row.
+    Blank,
 }
 
 impl Table {
@@ -116,7 +119,11 @@ impl Table {
             let mark = rows.mark();
             match self.row(&record, line, rows) {
                 Ok(Outcome::Kept) => {}
-                Ok(Outcome::LeftOut) => rows.rollback(mark),
+                Ok(Outcome::Blank) => {}
+                Ok(Outcome::LeftOut) => {
+                    rows.rollback(mark);
+                    rows.left_out.push(line);
+                }
                 Err((field, problem)) => {
                     rows.rollback(mark);
                     let column = field_offset(&block[first..record.end], self.delimiter, field) as u32 + 1;
@@ -130,7 +137,7 @@ impl Table {
     fn row(&self, record: &Record<'_>, line: u32, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
         let expected = self.columns.names.len();
         if expected > 1 && matches!(record.fields[..], [blank] if blank.trim_ascii().is_empty()) {
-            return Ok(Outcome::LeftOut);
+            return Ok(Outcome::Blank);
         }
         if record.fields.len() != expected {
             let found = record.fields.len();
@@ -160,6 +167,10 @@ impl Table {
                 Role::Numeric => rows.push_name(&[name], self.number(name, text).map_err(|problem| (at, problem))?),
                 Role::Ignored => {}
             }
+        }
+        if let Some(at) = self.columns.id {
+            let text = std::str::from_utf8(record.fields[at]).map_err(|_| (at, LineError::NotUtf8))?;
+            rows.tags.push(text.trim().into());
         }
         rows.end_row(label, weight, line);
         Ok(Outcome::Kept)

@@ -93,6 +93,7 @@ impl LineParser for JsonLines {
                     Missing::Zero => {}
                     Missing::SkipRow => {
                         rows.rollback(mark);
+                        rows.left_out.push(number);
                         return Ok(());
                     }
                     Missing::Error => return Err((0, LineError::Empty { column: name.to_string() })),

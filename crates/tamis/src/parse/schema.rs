@@ -1,6 +1,6 @@
 //! The schema of a table: the role of each column (target, weight, number, category or ignored).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -30,6 +30,8 @@ pub struct Schema {
     pub names: Vec<String>,
     /// The role of each.
     pub roles: Vec<Role>,
+    /// The column whose text identifies a row, whatever its role.
+    pub id: Option<usize>,
 }
 
 /// The roles of columns that the user or the model gives.
@@ -43,8 +45,12 @@ pub struct SchemaOptions {
     pub ignore: Vec<String>,
     /// Columns of categories, even if they look like numbers.
     pub categorical: Vec<String>,
+    /// The column whose text identifies a row. It is no feature unless the model knows it as one.
+    pub id: Option<String>,
     /// The schema of the model, when predicting.
     pub known: Option<ModelSchema>,
+    /// Columns that the model uses: a table without one of them is refused.
+    pub required: Vec<String>,
     /// Whether rows must have a label.
     pub needs_target: bool,
     /// What to do about missing values.
@@ -74,6 +80,16 @@ pub enum SchemaError {
     Unknown { name: String, columns: String },
     #[error("no column is known to be the label: name it with {}; the columns are {columns}", names::TARGET)]
     NoTarget { columns: String },
+    #[error(
+        "there is no column {name:?}, which was the label: name another with {}; the columns are {columns}",
+        names::TARGET
+    )]
+    NoKnownTarget { name: String, columns: String },
+    #[error(
+        "the model uses {missing}, which this table does not have{hint}; the columns are {columns}. With {} they count as zero",
+        names::MISSING_COLUMNS.with("zero")
+    )]
+    MissingColumns { missing: String, hint: String, columns: String },
     #[error("the column {name:?} occurs twice in the header")]
     Twice { name: String },
 }
@@ -87,38 +103,42 @@ impl Schema {
         is_numeric: impl Fn(usize) -> bool,
         options: &SchemaOptions,
     ) -> Result<Schema, SchemaError> {
-        let mut met = std::collections::BTreeSet::new();
+        let mut met = BTreeSet::new();
         if let Some(name) = names.iter().find(|name| !met.insert(name.as_str())) {
             return Err(SchemaError::Twice { name: name.clone() });
         }
         let named = [&options.ignore, &options.categorical].into_iter().flatten();
-        if let Some(name) = named.chain(&options.weight).find(|name| !met.contains(name.as_str())) {
+        if let Some(name) = named.chain(&options.weight).chain(&options.id).find(|name| !met.contains(name.as_str())) {
             return Err(SchemaError::Unknown { name: name.clone(), columns: list(&names) });
         }
+        check_required(&names, &met, &options.required)?;
         let target = find_target(&names, options)?;
         let known = options.known.clone().unwrap_or_default();
         let weight = options.weight.as_ref().or(known.weight.as_ref());
-        // Sets, since a table may have a million columns.
-        let [numeric, categorical, ignored, as_category] =
-            [&known.numeric, &known.categorical, &options.ignore, &options.categorical]
-                .map(|names| names.iter().map(String::as_str).collect::<HashSet<&str>>());
+        let set = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
+        let (ignored, categorical, numeric) = (set(&options.ignore), set(&known.categorical), set(&known.numeric));
         let role = |at: usize, name: &String| {
             if Some(name) == target.as_ref() {
                 Role::Target
             } else if Some(name) == weight {
                 Role::Weight
-            } else if ignored.contains(name.as_str()) {
+            } else if ignored.contains(name) {
                 Role::Ignored
-            } else if as_category.contains(name.as_str()) || categorical.contains(name.as_str()) {
+            } else if options.categorical.contains(name) || categorical.contains(name) {
                 Role::Category
-            } else if numeric.contains(name.as_str()) || is_numeric(at) {
+            } else if numeric.contains(name) {
+                Role::Numeric
+            } else if Some(name) == options.id.as_ref() {
+                Role::Ignored
+            } else if is_numeric(at) {
                 Role::Numeric
             } else {
                 Role::Category
             }
         };
         let roles = names.iter().enumerate().map(|(at, name)| role(at, name)).collect();
-        Ok(Schema { names, roles })
+        let id = options.id.as_ref().and_then(|id| names.iter().position(|name| name == id));
+        Ok(Schema { names, roles, id })
     }
 
     /// The part that a model stores.
@@ -144,9 +164,12 @@ fn find_target(names: &[String], options: &SchemaOptions) -> Result<Option<Strin
             false => Err(SchemaError::Unknown { name: name.clone(), columns: list(names) }),
         };
     }
-    let known = options.known.as_ref().and_then(|known| known.target.clone());
-    if let Some(name) = known.filter(|name| names.contains(name)) {
-        return Ok(Some(name));
+    match options.known.as_ref().and_then(|known| known.target.clone()) {
+        Some(name) if names.contains(&name) => return Ok(Some(name)),
+        Some(name) if options.needs_target => {
+            return Err(SchemaError::NoKnownTarget { name, columns: list(names) });
+        }
+        _ => {}
     }
     let usual = names.iter().find(|name| USUAL_TARGETS.contains(&name.to_lowercase().as_str()));
     match usual {
@@ -154,6 +177,20 @@ fn find_target(names: &[String], options: &SchemaOptions) -> Result<Option<Strin
         None if options.needs_target => Err(SchemaError::NoTarget { columns: list(names) }),
         _ => Ok(None),
     }
+}
+
+/// Every required column is there; a name that differs by its case or by blanks only is pointed out.
+fn check_required(names: &[String], met: &BTreeSet<&str>, required: &[String]) -> Result<(), SchemaError> {
+    let missing: Vec<String> = required.iter().filter(|name| !met.contains(name.as_str())).cloned().collect();
+    let Some(first) = missing.first() else { return Ok(()) };
+    let plain =
+        |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let hint = match names.iter().find(|name| plain(name) == plain(first)) {
+        Some(name) => format!(" (is {name:?} the column {first:?}?)"),
+        None => String::new(),
+    };
+    let (s, columns) = (if missing.len() == 1 { "" } else { "s" }, list(names));
+    Err(SchemaError::MissingColumns { missing: format!("the column{s} {}", list(&missing)), hint, columns })
 }
 
 fn list(names: &[String]) -> String {
@@ -199,6 +236,34 @@ mod tests {
         assert_eq!(Schema::resolve(many, |_| true, &again).unwrap().roles, first.roles);
         // Name by name this takes minutes.
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn columns_that_the_model_uses_must_be_there() {
+        let options = |required: &[&str]| SchemaOptions { required: names(required), ..Default::default() };
+        let table = || names(&["AGE", "town "]);
+        assert!(Schema::resolve(table(), |_| true, &options(&["AGE"])).is_ok());
+        let text = |required| Schema::resolve(table(), |_| true, &options(required)).unwrap_err().to_string();
+        assert_eq!(
+            text(&["age", "plan"]),
+            "the model uses the columns \"age\", \"plan\", which this table does not have (is \"AGE\" the column \
+             \"age\"?); the columns are \"AGE\", \"town \". With `missing-columns = zero` they count as zero"
+        );
+        assert!(text(&["plan"]).starts_with("the model uses the column \"plan\", which this table does not have; the"));
+        let known = ModelSchema { target: Some("churned".into()), ..Default::default() };
+        let labelled = SchemaOptions { known: Some(known), needs_target: true, ..Default::default() };
+        let text = Schema::resolve(names(&["y", "age"]), |_| true, &labelled).unwrap_err().to_string();
+        assert!(text.starts_with("there is no column \"churned\", which was the label: name another"), "{text}");
+    }
+
+    #[test]
+    fn an_id_is_a_feature_only_if_the_model_knows_it() {
+        let mut options = SchemaOptions { id: Some("id".into()), ..Default::default() };
+        let schema = Schema::resolve(names(&["a", "id"]), |_| true, &options).unwrap();
+        assert_eq!((schema.roles[1], schema.id), (Role::Ignored, Some(1)));
+        options.known = Some(ModelSchema { numeric: names(&["id"]), ..Default::default() });
+        let schema = Schema::resolve(names(&["a", "id"]), |_| true, &options).unwrap();
+        assert_eq!((schema.roles[1], schema.id), (Role::Numeric, Some(1)));
     }
 
     #[test]

@@ -45,7 +45,7 @@ use thiserror::Error;
 
 use self::build_model::Task;
 use self::coordinate_descent::CoordinateDescent;
-use self::criteria::{Scored, cross_validate, freedoms, score};
+use self::criteria::{Scored, cross_validate, few_rows, freedoms, score, selects};
 use self::path::{Fit, Grid, exactly, fits, grid};
 use self::penalty::Penalty;
 use self::standardized::{Output, Standardized};
@@ -208,7 +208,7 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     let scores: Vec<Scored> = freedoms(&problem, recipe, &fits)
         .into_iter()
         .zip(&fits)
-        .map(|(freedom, fit)| score(&problem, fit, freedom))
+        .map(|(freedom, fit)| score(&problem, fit, freedom, selects(recipe)))
         .collect();
     let mut path = points(moments, &problem, &fits, &scores);
     let wants_folds = recipe.criterion == Some(Criterion::Cv);
@@ -387,6 +387,12 @@ fn notes(problem: &Standardized, task: &Task, recipe: &SolveRecipe, fit: &Fit) -
     let size = fit.support().len();
     if let Some(k) = recipe.k.filter(|&k| size < k) {
         notes.push(format!("{k} features were asked for; no penalty leaves more than {size} of them at work"));
+    }
+    if matches!(recipe.criterion, Some(Criterion::Aic | Criterion::Bic)) && few_rows(problem) {
+        let (rows, columns) = (problem.rows, problem.size());
+        notes.push(format!(
+            "{rows:.0} rows for {columns} features: the criterion also charges for the choice among them"
+        ));
     }
     let whole = matches!(recipe.method, Solver::Ols | Solver::OlsTh);
     if whole && problem.rows <= problem.size() as f64 + 1.0 {

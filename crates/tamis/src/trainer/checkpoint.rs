@@ -18,8 +18,9 @@ use crate::data::f64_codec::{bytes_of, doubles};
 use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
 use crate::data::{ColumnScaler, State, TargetEncoder, TargetKind, Vocabulary, replace_file};
 use crate::loss::LossKind;
+use crate::param::{ParamName, names};
 use crate::parse::schema::ModelSchema;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, RecipeError};
 
 const FORMAT: TensorFile = TensorFile { name: "tamis-checkpoint", version: 1 };
 
@@ -72,6 +73,19 @@ impl Checkpoint {
     /// The recipe of the training.
     pub fn recipe(&self) -> &Recipe {
         &self.header.recipe
+    }
+
+    /// Parameters that a training of new rows may change ([`Checkpoint::set`]).
+    pub const CHANGEABLE: [ParamName; 2] = [names::K, names::WARM_START_DECAY];
+
+    /// Changes a parameter for the new rows that a complete training is continued with: the number of features, or the
+    /// decay of the warm start. All others are part of the state.
+    pub fn set(&mut self, param: ParamName, text: &str) -> Result<(), RecipeError> {
+        if !self.header.is_complete || !Self::CHANGEABLE.contains(&param) {
+            let (method, reason) = (self.header.recipe.method.name(), "the checkpoint has begun with another value");
+            return Err(RecipeError::Unsupported { method, param: param.into(), reason });
+        }
+        self.header.recipe.set(param.name, text)
     }
 
     /// The columns of the input table.
