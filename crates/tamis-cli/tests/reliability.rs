@@ -458,7 +458,7 @@ fn every_format_gives_the_same_model() {
         body.as_object_mut().unwrap().remove("columns");
         body
     };
-    for method in ["two-stage", "stabilized", "ftrl", "sgd --passes 3", "fofs", "sofs", "rda --average"] {
+    for method in ["two-stage", "stabilized", "ftrl", "sgd --passes 3", "fofs", "sofs", "rda", "ftrl --average"] {
         let first = outputs("a.svm", method);
         for name in ["a.jsonl", "a.vw", "a.parquet", "a.npz"] {
             assert!(outputs(name, method) == first, "{method} {name}");
