@@ -12,10 +12,11 @@ use tamis::recipe::{SolveRecipe, Solver};
 use tamis::solve::{SolveOptions, solve};
 
 use crate::error::{OrRaise, param_error};
-use crate::fit::{Reading, Settings, sources};
+use crate::fit::Settings;
 use crate::input::Table;
 use crate::model::{PyModel, label_object};
 use crate::progress::Watcher;
+use crate::reading::{Reading, sources};
 
 /// Moments: finished ones, and those to which rows are being added.
 #[pyclass(name = "Moments", module = "tamis._core")]

@@ -7,12 +7,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import _params
-from ._base import Classifier, Regressor, Trained
+from ._base import Classifier, Probabilities, Regressor, Trained
 from .errors import ParamError
 
 HEAD = """
     Stability selection: SGD paths on random half-samples vote for features while the number of features is halved in stages.
-    The model is the smallest one whose held-out loss and error are within √2 standard errors of the best.
+    The model is the smallest one whose held-out loss and error are within √2 standard errors of the best. The random halves
+    depend on the rows and on the names of the columns: under other names, other weak features may be selected.
 """
 
 ATTRIBUTES = """
@@ -62,6 +63,7 @@ class Stabilized(Trained):
         self.verbose = verbose
 
     def _recipe(self) -> dict:
+        self._check_params()
         return {"method": "stabilized", **_params.given(self, "stabilized")}
 
     def _from_file(self, model):
@@ -141,12 +143,14 @@ class Stabilized(Trained):
         return [test["name"] for test in tests if test["q"] <= q]
 
 
-class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
+class StabilizedClassifier(Probabilities, Classifier, ClassifierMixin, Stabilized):
+    __init__ = _params.with_class_weight(Stabilized.__init__)
+    _parameter_constraints = _params.constraints(__init__, "stabilized", loss=[_params.CLASS_LOSSES, None])
     __doc__ = (
         "Sparse linear classifier whose features are tested.\n"
         + HEAD
         + _params.document(
-            Stabilized.__init__,
+            __init__,
             "stabilized",
             loss=("str", "``logistic`` (the default; probabilities are calibrated), ``hinge`` or ``squared-hinge``."),
         )
@@ -167,17 +171,9 @@ class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
     """
     )
 
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_samples, n_classes)
-        """
-        return self._probabilities(X)
-
 
 class StabilizedRegressor(RegressorMixin, Regressor, Stabilized):
+    _parameter_constraints = _params.constraints(Stabilized.__init__, "stabilized", loss=[_params.NUMBER_LOSSES, None])
     __doc__ = (
         "Sparse linear regression whose features are tested.\n"
         + HEAD

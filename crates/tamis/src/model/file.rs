@@ -82,6 +82,9 @@ impl Model {
         if let Some(columns) = &self.columns {
             writeln!(text, "\"columns\":{},", json(columns)).expect("text grows");
         }
+        if let Some(matrix) = &self.matrix {
+            writeln!(text, "\"matrix\":{},", json(matrix)).expect("text grows");
+        }
         if let Some(SizePath { paths, chosen, sizes, tests }) = &self.size_path {
             let lines = |parts: &mut dyn Iterator<Item = String>| {
                 parts.map(|part| format!("\n{part}")).collect::<Vec<_>>().join(",")
@@ -297,6 +300,7 @@ mod tests {
             row_scale: RowScale::None,
             task: Task::Classes(vec![Label::Text("ham".into()), Label::Text("spam".into())]),
             columns: None,
+            matrix: None,
             seen: TrainingSummary { rows: 3, ..TrainingSummary::default() },
             outputs: vec![Output {
                 class: None,

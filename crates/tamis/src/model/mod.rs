@@ -127,6 +127,9 @@ pub struct Model {
     /// The columns of the table it learned from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ModelSchema>,
+    /// The columns of the matrix or frame it learned from, where rows are not read from files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<MatrixColumns>,
     /// A summary of the training.
     pub seen: TrainingSummary,
     /// The linear functions.
@@ -137,6 +140,20 @@ pub struct Model {
     /// How its features were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
+}
+
+/// The columns of a matrix or frame, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatrixColumns {
+    /// How many there are.
+    pub count: usize,
+    /// Their names; empty if they are numbered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// The features that columns of categories and numbers gave; empty if each column is a feature.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
 }
 
 /// How `two-stage` sampled the features of a model.

@@ -177,8 +177,18 @@ mod tests {
         };
         let row_scale = if loss == LossKind::ClippedSquared { RowScale::SqrtCount } else { RowScale::None };
         let (recipe, seen) = (Recipe::default().into(), TrainingSummary::default());
-        let model =
-            Model { recipe, loss, row_scale, task, columns: None, seen, outputs, size_path: None, sampling: None };
+        let model = Model {
+            recipe,
+            loss,
+            row_scale,
+            task,
+            columns: None,
+            matrix: None,
+            seen,
+            outputs,
+            size_path: None,
+            sampling: None,
+        };
         let mut rows = RawRows::by_name();
         row.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
         rows.end_row(Label::Absent, 1.0, 0);

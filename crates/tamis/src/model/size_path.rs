@@ -244,6 +244,7 @@ mod tests {
             row_scale: RowScale::None,
             task: Task::Classes((0..classes).map(|class| Label::Number(class as f64)).collect()),
             columns: None,
+            matrix: None,
             seen: TrainingSummary {
                 progressive_loss: sizes[chosen].loss,
                 progressive_error: sizes[chosen].error,

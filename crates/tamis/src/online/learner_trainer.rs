@@ -82,7 +82,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         }
         self.set_position(position, session);
         if !is_in_buffer {
-            session.data.scale.restore(checkpoint.divisors);
+            session.data.scale = checkpoint.scale();
             session.data.fingerprint = header.fingerprint;
             session.data.vocabulary = checkpoint.vocabulary;
         }
@@ -178,11 +178,12 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Whether rows can be taken as one batch: they need no scaling, and no report, checkpoint or sweep is due among
-    /// them.
+    /// Whether rows can be taken as one batch: they and their weights need no scaling, and no report, checkpoint or
+    /// sweep is due among them.
     pub(super) fn takes_whole(&self, session: &Session<'_>, batch: &Batch) -> bool {
         let rows = self.done + (self.pending.len() + batch.len()) as u64;
-        session.data.scaler().is_identity() && rows < self.next_report.min(self.next_save)
+        let is_unchanged = session.data.scaler().is_identity() && session.data.weight_unit == 1.0;
+        is_unchanged && rows < self.next_report.min(self.next_save)
     }
 
     /// Takes rows whose targets are encoded as one batch; `fingerprint` is that after them. At every [`Self::send`],
@@ -331,12 +332,17 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         let known = rows.lookup(&data.vocabulary);
         let (middle, unit) = data.targets.centre_and_spread();
         let mut margins = Vec::with_capacity(known.len() * learners.len());
+        let part = |learner: &L, id: u32, value: f64| learner.weight(id) * value / data.scale.divisor(id);
+        // Centred columns have entries in every row: those of their means are part of the intercept.
+        let centred = |learner: &L| -> f64 {
+            data.scale.centred().iter().map(|&id| part(learner, id, data.scale.centre(id))).sum()
+        };
+        let biases: Vec<f64> = learners.iter().map(|learner| learner.bias() - centred(learner)).collect();
         for (place, example) in known.examples().enumerate() {
             let factor = data.recipe.row_scaling().factor(rows.entries(place).count());
-            for learner in learners {
-                let part = |(id, value): (u32, f64)| learner.weight(id) * value / data.scale.divisor(id);
-                let parts = example.row.iter().map(part);
-                margins.push(middle + unit * (learner.bias() + factor * parts.sum::<f64>()));
+            for (learner, bias) in learners.iter().zip(&biases) {
+                let parts = example.row.iter().map(|(id, value)| part(learner, id, value));
+                margins.push(middle + unit * (bias + factor * parts.sum::<f64>()));
             }
         }
         if margins.iter().all(|margin| margin.is_finite()) { Ok(margins) } else { Err(self.divergence(data)) }

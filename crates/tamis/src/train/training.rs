@@ -89,7 +89,11 @@ impl Training {
     ) -> Self {
         let (vocabulary, scale, rows_before) = match &resume {
             Some(checkpoint) => (checkpoint.vocabulary.clone(), checkpoint.scale(), checkpoint.rows_before()),
-            None => (Vocabulary::new(recipe.hash_bits), ColumnScaler::new(recipe.scaling()), 0),
+            None => (
+                Vocabulary::new(recipe.hash_bits),
+                ColumnScaler::new(recipe.scaling()).centring(recipe.may_centre()),
+                0,
+            ),
         };
         let mut data = TrainingData {
             recipe: recipe.clone(),
@@ -100,6 +104,7 @@ impl Training {
             rows_before,
             buffered_rows: 0,
             passes: 1,
+            weight_unit: resume.as_ref().map_or(1.0, |checkpoint| checkpoint.header.weight_unit),
             fingerprint: (0, 0),
             first_rows: resume.as_ref().map(|saved| saved.complete_trainings().to_vec()).unwrap_or_default(),
             skipped: 0,
@@ -157,9 +162,9 @@ impl Training {
         }
     }
 
-    /// Takes rows in order: buffers them, or learns them.
+    /// Takes rows in order: buffers them, or learns them. Rows of weight 0 are left out.
     pub fn push(&mut self, block: Block, bytes_read: u64, observer: &mut dyn Observer) -> Result<(), TrainError> {
-        let mut rest = Some(block);
+        let mut rest = Some(block.without_weightless_rows());
         if self.trainer.is_none() {
             if !self.rows.is_full() {
                 let block = rest.take().expect("just given");
@@ -234,12 +239,16 @@ impl Training {
             rows.put_in_canonical_order(data, known)?;
         }
         data.scale.finish();
-        data.targets = match (resume, declared) {
+        data.targets = match (&*resume, declared) {
             (Some(checkpoint), _) => checkpoint.targets(),
             (None, Some(declared)) => declared.clone(),
             (None, None) => rows.labels.decide(&data.recipe.target_options(), self.options.task)?,
         };
         rows.store.set_targets(data.targets.map(&rows.labels)?);
+        if resume.is_none() {
+            data.weight_unit = rows.mean_weight();
+        }
+        rows.store.set_weight_unit(data.weight_unit);
         data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe) };
         data.buffered_rows = rows.rows;
         data.fingerprint = (rows.rows, rows.fingerprint);

@@ -72,6 +72,7 @@ pub(crate) struct BufferedRows {
     pub(crate) store: RowStore,
     pub(crate) labels: LabelStats,
     pub(crate) rows: u64,
+    mean_weight: f64,
     pub(crate) fingerprint: u64,
     pub(crate) first_rows: FirstRows,
     /// First rows that were learned before and must not come again.
@@ -89,6 +90,7 @@ impl BufferedRows {
             store: RowStore::new(store),
             labels: LabelStats::default(),
             rows: 0,
+            mean_weight: 0.0,
             fingerprint: 0,
             first_rows: (0, 0),
             refused: Vec::new(),
@@ -105,6 +107,7 @@ impl BufferedRows {
             store: RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None }),
             labels: LabelStats::default(),
             rows: 0,
+            mean_weight: 0.0,
             fingerprint: 0,
             first_rows: (0, 0),
             refused: Vec::new(),
@@ -131,8 +134,18 @@ impl BufferedRows {
             data.scale.observe(example.row);
         }
         self.store.push(example, code)?;
-        self.rows += 1;
+        self.count(example.weight);
         Ok(())
+    }
+
+    /// The mean weight of the rows; exact if all weights are equal.
+    pub(crate) fn mean_weight(&self) -> f64 {
+        if self.rows == 0 { 1.0 } else { self.mean_weight }
+    }
+
+    fn count(&mut self, weight: f64) {
+        self.rows += 1;
+        self.mean_weight += (weight - self.mean_weight) / self.rows as f64;
     }
 
     /// Whether learning can begin.
@@ -174,7 +187,7 @@ impl BufferedRows {
             };
             self.store.push(Example { row: entries, ..example }, code)?;
             self.fingerprint = prints[row];
-            self.rows += 1;
+            self.count(example.weight);
             if let Some(hash) = hashes.get(row) {
                 self.first_rows = (self.first_rows.0 + 1, splitmix64(self.first_rows.1 ^ hash));
                 if self.refused.contains(&self.first_rows) {

@@ -16,13 +16,16 @@ use super::observer::ProgressiveValidation;
 use super::training_data::TrainingData;
 use crate::data::f64_codec::{bytes_of, doubles};
 use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
-use crate::data::{ColumnScaler, State, TargetEncoder, TargetKind, Vocabulary, replace_file};
+use crate::data::{ColumnScaler, ScaleKind, State, TargetEncoder, TargetKind, Vocabulary, replace_file};
 use crate::loss::LossKind;
 use crate::param::{ParamName, names};
 use crate::parse::schema::ModelSchema;
 use crate::recipe::{Recipe, RecipeError};
 
 const FORMAT: TensorFile = TensorFile { name: "tamis-checkpoint", version: 1 };
+/// The arrays of the column scaling.
+const DIVISORS: &str = "scaling.divisors";
+const CENTRES: &str = "scaling.centres";
 
 /// The position of a trainer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -48,6 +51,10 @@ pub(crate) struct Header {
     pub(crate) is_complete: bool,
     pub(crate) buffered_rows: u64,
     pub(crate) passes: u32,
+    /// The mean weight of the buffered rows.
+    pub(crate) weight_unit: f64,
+    /// The kind of column scaling in force.
+    scale: ScaleKind,
     /// Rows covered by the fingerprint, and the fingerprint.
     pub(crate) fingerprint: (u64, u64),
     /// The first rows of each complete training so far, and of this one.
@@ -65,7 +72,8 @@ pub struct Checkpoint {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
     pub(crate) vocabulary: Vocabulary,
-    pub(crate) divisors: Vec<f64>,
+    divisors: Vec<f64>,
+    centres: Vec<f64>,
     pub(crate) state: State,
 }
 
@@ -124,8 +132,9 @@ impl Checkpoint {
 
     /// The column scaling.
     pub(crate) fn scale(&self) -> ColumnScaler {
-        let mut scale = ColumnScaler::new(self.header.recipe.scaling());
-        scale.restore(self.divisors.clone());
+        let Header { recipe, scale: kind, .. } = &self.header;
+        let mut scale = ColumnScaler::new(*kind).centring(recipe.may_centre());
+        scale.restore(*kind, self.divisors.clone(), self.centres.clone());
         scale
     }
 
@@ -164,8 +173,9 @@ impl Checkpoint {
         let lines = lines.iter().map(String::as_str);
         let vocabulary = Vocabulary::import(header.recipe.hash_bits, lines, header.free.clone())
             .ok_or_else(|| invalid("invalid feature names".into()))?;
-        let divisors = numbers.remove("divisors").ok_or_else(|| invalid("it has no divisors".into()))?;
-        Ok(Checkpoint { path, header, vocabulary, divisors, state: State::from_arrays(numbers) })
+        let mut scaling = |name: &str| numbers.remove(name).ok_or_else(|| invalid(format!("it has no {name}")));
+        let (divisors, centres) = (scaling(DIVISORS)?, scaling(CENTRES)?);
+        Ok(Checkpoint { path, header, vocabulary, divisors, centres, state: State::from_arrays(numbers) })
     }
 }
 
@@ -201,6 +211,8 @@ fn header(data: &TrainingData, position: Position, is_complete: bool) -> String 
         is_complete,
         buffered_rows: data.buffered_rows,
         passes: data.passes,
+        weight_unit: data.weight_unit,
+        scale: data.scale.kind(),
         fingerprint: data.fingerprint,
         first_rows: data.first_rows.clone(),
         rows_before: data.rows_before,
@@ -215,7 +227,8 @@ fn arrays(data: &TrainingData, state: &State) -> Arrays {
     let names = serde_json::to_string(&data.vocabulary.export()).expect("plain data becomes JSON");
     let doubles = |numbers: &[f64]| (Dtype::F64, bytes_of(numbers.iter().copied()));
     let mut arrays: Arrays = state.arrays().iter().map(|(name, numbers)| (name.clone(), doubles(numbers))).collect();
-    arrays.insert("divisors".into(), doubles(data.scale.divisors()));
+    arrays.insert(DIVISORS.into(), doubles(data.scale.divisors()));
+    arrays.insert(CENTRES.into(), doubles(data.scale.centres()));
     arrays.insert("names".into(), (Dtype::U8, names.into_bytes()));
     arrays
 }

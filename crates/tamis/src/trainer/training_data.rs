@@ -22,6 +22,8 @@ pub(crate) struct TrainingData {
     pub(crate) buffered_rows: u64,
     /// Passes over the buffered rows.
     pub(crate) passes: u32,
+    /// The mean weight of the buffered rows, by which weights are divided: only their ratios matter.
+    pub(crate) weight_unit: f64,
     /// Rows of this training so far, and their fingerprint.
     pub(crate) fingerprint: (u64, u64),
     /// The first rows of each training that this one continues, and of this one.
