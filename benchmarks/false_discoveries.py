@@ -56,13 +56,13 @@ def main():
                     y, truth = plant(X, true, classes, np.random.default_rng(1000 + seed), heavy=name.startswith("heavy"))
                     groups = confirmed(tamis, X, y, classes)
                     false = sum(group[0] not in truth for group in groups) / max(len(groups), 1)
-                    strangers = sum(not truth & set(group) for group in groups) / max(len(groups), 1)
+                    outside = sum(not truth & set(group) for group in groups) / max(len(groups), 1)
                     found = sum(group[0] in truth for group in groups) / max(true, 1)
-                    counts.append((bool(groups), false, strangers, found))
-                some, false, strangers, found = np.mean(counts, axis=0)
+                    counts.append((bool(groups), false, outside, found))
+                some, false, outside, found = np.mean(counts, axis=0)
                 error = np.std([count[1] for count in counts]) / np.sqrt(len(counts))
                 task = "classes" if classes else "numbers"
-                line = f"| {name} | {true} | {task} | {some:.2f} | {false:.3f} ± {error:.3f} ({strangers:.3f}) | {found:.2f} |"
+                line = f"| {name} | {true} | {task} | {some:.2f} | {false:.3f} ± {error:.3f} ({outside:.3f}) | {found:.2f} |"
                 print(line, flush=True)
 
 

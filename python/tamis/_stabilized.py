@@ -139,7 +139,7 @@ class Stabilized(Trained):
         return q_values
 
     def confirmed(self, q: float = 0.1) -> list[str]:
-        """Names of the confirmed features: those with a q-value of at most ``q``, the surest first.
+        """Names of the confirmed features: those with a q-value of at most ``q``, by increasing q-value.
 
         Parameters
         ----------

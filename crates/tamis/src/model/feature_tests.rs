@@ -73,7 +73,7 @@ impl FeatureTests {
         self.tests.iter().find(|test| test.name == name)
     }
 
-    /// The confirmed features: those with a q-value of at most `fdr`, the surest first.
+    /// The confirmed features: those with a q-value of at most `fdr`, by increasing q-value.
     pub fn confirmed(&self, fdr: f64) -> Vec<&FeatureTest> {
         let mut confirmed: Vec<&FeatureTest> = self.tests.iter().filter(|test| test.q <= fdr).collect();
         confirmed.sort_by(|a, b| a.q.total_cmp(&b.q).then(b.z.abs().total_cmp(&a.z.abs())));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_surest_come_first() {
+    fn the_least_q_values_come_first() {
         let tests = tests(1000, &[0.2, 0.05, 0.01, 0.1]);
         let names = |fdr| tests.confirmed(fdr).iter().map(|test| test.name.as_str()).collect::<Vec<_>>();
         assert_eq!(names(0.1), ["2", "1", "3"], "a q-value at the rate itself counts");

@@ -87,6 +87,9 @@ fn gather(ensembles: &mut CrossFit, all_rows: u64) -> Option<(Batch, Vec<Batch>)
     Some(threads.install(|| rayon::join(|| restrict(main), || folds.par_iter_mut().map(restrict).collect())))
 }
 
+/// The change of each weight and, last, of the intercept, for each output.
+type Changes = Vec<Vec<f64>>;
+
 /// An ensemble's calibrated weights, and the rows they may be fitted to.
 struct Member<'a> {
     rows: Batch,
@@ -154,8 +157,8 @@ impl<'a> Member<'a> {
 }
 
 /// The ridge with the least held-out loss before the loss rises, the changes of the folds, and its score.
-fn best_ridge(ensembles: &CrossFit, folds: &[Member<'_>]) -> Option<(f64, Vec<Vec<Vec<f64>>>, HoldoutScore)> {
-    let mut changes: Vec<Vec<Vec<f64>>> = folds.iter().map(Member::no_change).collect();
+fn best_ridge(ensembles: &CrossFit, folds: &[Member<'_>]) -> Option<(f64, Vec<Changes>, HoldoutScore)> {
+    let mut changes: Vec<Changes> = folds.iter().map(Member::no_change).collect();
     let (mut best, mut least) = (None, holdout_score(ensembles, folds, &changes).loss);
     for ridge in RIDGES {
         changes = folds.par_iter().zip(&changes).map(|(member, start)| member.changes(ridge, start)).collect();

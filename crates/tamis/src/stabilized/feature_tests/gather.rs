@@ -1,7 +1,8 @@
 //! The rows of the tests: scaled, over the tested and the given columns, fold by fold.
 
+use super::fold::{ColumnStats, Link, TestFold};
 use super::knowledge::FoldKnowledge;
-use super::score::{ColumnStats, Link, ScoreTest, TestFold};
+use super::score::ScoreTest;
 use crate::data::{FeatureId, Row, fold_of_hash};
 use crate::rng::splitmix64;
 use crate::stabilized::cross_fit::{CrossFit, FOLDS};

@@ -40,6 +40,7 @@
 //! Cost: one pass over the rows. Sparse rows cost the products of their entries in S and the tested features; dense rows
 //! n·|S|·(|S| + tested). At most 2²⁴ entries of rows are used; beyond that, a sample by the hash of the rows.
 
+mod fold;
 mod gather;
 mod gram;
 mod groups;
@@ -47,8 +48,9 @@ mod knowledge;
 mod numerator;
 mod score;
 
+pub use fold::{ColumnStats, Link, TestFold};
 pub(super) use knowledge::Knowledge;
-pub use score::{ColumnStats, Link, ScoreTest, TestFold};
+pub use score::ScoreTest;
 
 use self::gather::gather;
 use self::groups::{Group, groups};

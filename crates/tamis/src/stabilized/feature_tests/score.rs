@@ -6,71 +6,14 @@
 
 use rayon::prelude::*;
 
+use super::fold::{ColumnStats, Design, Link, Residual, TestFold};
 use super::gram::{Gram, dot, inverse, inverse_factor, times};
 use super::numerator::own_parts;
-use crate::data::Batch;
-use crate::loss::{Logistic, Loss};
 
 /// ε: the ridge of the projections within a fold, as a share of the rows, for columns of unit variance.
 const RIDGE: f64 = 0.002;
-/// w of a row, at least.
-const MIN_WEIGHT: f64 = 1e-4;
 /// A fold has at least this share of its rows as degrees of freedom.
 const MIN_FREEDOM: f64 = 0.25;
-
-/// How margins become means of the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// The mean is the margin.
-    Identity,
-    /// The margin is the log-odds of the target 1 against 0.
-    Logistic,
-}
-
-impl Link {
-    /// μ(η).
-    pub fn mean(self, margin: f64) -> f64 {
-        match self {
-            Link::Identity => margin,
-            Link::Logistic => Logistic.response(margin),
-        }
-    }
-
-    /// w(η): the variance of the target, but for a factor.
-    pub fn weight(self, margin: f64) -> f64 {
-        match self {
-            Link::Identity => 1.0,
-            Link::Logistic => {
-                let mean = self.mean(margin);
-                (mean * (1.0 - mean)).max(MIN_WEIGHT)
-            }
-        }
-    }
-}
-
-/// Facts about a column over all rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ColumnStats {
-    /// The mean, by importance weight.
-    pub mean: f64,
-    /// The variance.
-    pub variance: f64,
-    /// The share of rows that contain it.
-    pub share: f64,
-}
-
-/// The rows of one fold, and what the ensemble that never saw them says.
-#[derive(Clone, Debug, Default)]
-pub struct TestFold {
-    /// The rows over the columns. Targets are numbers, or 1 and 0.
-    pub rows: Batch,
-    /// η: the margin of each row by the ensemble.
-    pub margins: Vec<f64>,
-    /// b: the weight of each column in these margins.
-    pub own: Vec<f64>,
-    /// S: the columns to condition on.
-    pub given: Vec<u32>,
-}
 
 /// A score test of one output.
 #[derive(Clone, Debug)]
@@ -119,48 +62,6 @@ impl ScoreTest<'_> {
         };
         (0..sums.first().map_or(0, |sums| sums.score.len())).map(z).collect()
     }
-}
-
-/// Where columns stand in the matrices of a fold: the intercept first, then the given columns, then others.
-pub(super) struct Design {
-    pub(super) places: Vec<u32>,
-    /// The given columns with the intercept.
-    pub(super) given: usize,
-    width: usize,
-}
-
-impl Design {
-    pub(super) const ABSENT: u32 = u32::MAX;
-
-    fn new(given: &[u32], others: &[u32], columns: usize) -> Self {
-        let mut places = vec![Self::ABSENT; columns];
-        for (place, &column) in (1..).zip(given.iter().chain(others)) {
-            places[column as usize] = place;
-        }
-        Design { places, given: given.len() + 1, width: 1 + given.len() + others.len() }
-    }
-
-    /// The entries of a row, with the intercept.
-    pub(super) fn entries(&self, rows: &Batch, row: usize, entries: &mut Vec<(u32, f64)>) {
-        entries.clear();
-        entries.push((0, 1.0));
-        for (column, value) in rows.row(row).iter() {
-            let place = self.places[column as usize];
-            if place != Self::ABSENT {
-                entries.push((place, value));
-            }
-        }
-    }
-}
-
-/// A tested column as its residual: x̃ = x + Σ coefficient·(given column); x is left out if it is one of these.
-pub(super) struct Residual {
-    pub(super) column: u32,
-    pub(super) coefficients: Vec<f64>,
-    /// The place of x behind the given columns.
-    pub(super) outside: Option<u32>,
-    /// Σ v·w·x̃² with the ridge, which the normal equations give.
-    ridged: f64,
 }
 
 /// The residuals of the tested columns in one fold, and the rows' residuals after one Newton step.
@@ -291,7 +192,7 @@ impl<'a> Projection<'a> {
 
     /// Σ v·x̃·(y − μ(η − b·x)): the residual of the margin without the column's own part.
     fn scores(&self) -> Vec<f64> {
-        let own = own_parts(self.test, self.fold, &self.design, &self.residuals);
+        let own = own_parts((self.test.link, self.test.columns), self.fold, &self.design, &self.residuals);
         let score = |(residual, own): (&Residual, f64)| {
             let outside = residual.outside.map_or(0.0, |place| self.slopes[place as usize]);
             dot(&residual.coefficients, &self.slopes) + outside + own
