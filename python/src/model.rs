@@ -274,13 +274,20 @@ impl PyModel {
     /// The model with other names of features.
     fn with_names(&self, names: &HashMap<String, String>) -> Model {
         let mut model = self.model.clone();
-        let steps = model.size_path.iter_mut().flat_map(|size_path| &mut size_path.sizes);
-        let outputs = model.outputs.iter_mut().chain(steps.flat_map(|step| &mut step.outputs));
-        for feature in outputs.flat_map(|output| &mut output.features) {
-            if let Some(name) = names.get(&feature.name) {
-                feature.name = name.clone();
+        let rename = |name: &mut String| {
+            if let Some(other) = names.get(name) {
+                name.clone_from(other);
+            }
+        };
+        if let Some(size_path) = &mut model.size_path {
+            for test in &mut size_path.tests.tests {
+                rename(&mut test.name);
+                test.with.iter_mut().for_each(rename);
             }
         }
+        let steps = model.size_path.iter_mut().flat_map(|size_path| &mut size_path.sizes);
+        let outputs = model.outputs.iter_mut().chain(steps.flat_map(|step| &mut step.outputs));
+        outputs.flat_map(|output| &mut output.features).for_each(|feature| rename(&mut feature.name));
         model
     }
 

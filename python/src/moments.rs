@@ -39,7 +39,7 @@ impl PyMoments {
         let mut whole = done.clone();
         // Decayed moments are merged with rows that have not decayed.
         open.decay = open.decay.or(whole.decay.filter(|rate| *rate == 0.0));
-        whole.merge(&open)?;
+        whole.merge(&open, true)?;
         Ok(whole)
     }
 
@@ -149,9 +149,10 @@ impl PyMoments {
         watcher.outcome(outcome, py)
     }
 
-    fn merge(&mut self, other: &PyMoments, py: Python<'_>) -> PyResult<()> {
+    #[pyo3(signature = (other, again=false))]
+    fn merge(&mut self, other: &PyMoments, again: bool, py: Python<'_>) -> PyResult<()> {
         let other = other.whole().or_raise(py)?;
-        py.detach(|| self.close()?.merge(&other)).or_raise(py)
+        py.detach(|| self.close()?.merge(&other, again)).or_raise(py)
     }
 
     fn subtract(&mut self, other: &PyMoments, py: Python<'_>) -> PyResult<()> {

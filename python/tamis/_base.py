@@ -82,8 +82,7 @@ class Estimator(SelectorMixin, Rows):
         values = [np.ones(len(output[0])) if output[of] is None else output[of] for output in outputs]
         rows = np.repeat(np.arange(len(outputs)), [len(one) for one in columns])
         flat = np.concatenate([np.asarray(one, dtype=np.int64) for one in columns])
-        features = self._feature_list()
-        shape = (len(outputs), self.n_features_in_ if features is None else len(features))
+        shape = (len(outputs), self._width())
         return sparse.csr_array((np.concatenate(values), (rows, flat)), shape=shape)
 
     @property
@@ -200,12 +199,16 @@ class Estimator(SelectorMixin, Rows):
         """
         with open(path, "w", encoding="utf-8") as page:
             model = self._fitted()
-            names = {name: self._public_name(name) for output in self._all_outputs(model) for name in output[0]}
+            names = {name: self._public_name(name) for name in self._all_names(model)}
             page.write(model.report(os.fspath(file), names))
 
     @staticmethod
-    def _all_outputs(model):
-        return [*model.outputs, *(output for _, _, outputs in model.sizes for output in outputs)]
+    def _all_names(model):
+        """The names of all features of a model: of all sizes, and those that were tested."""
+        for output in [*model.outputs, *(output for _, _, outputs in model.sizes for output in outputs)]:
+            yield from output[0]
+        for test in json.loads(model.size_path or "{}").get("tests", {}).get("tests", []):
+            yield from [test["name"], *test.get("with", [])]
 
     @classmethod
     def load(cls, path, **parameters):

@@ -364,8 +364,7 @@ class SDist(ClassifierMixin, KNNBase):
     @property
     def feature_importances_(self):
         """The share of each column; the shares add up to 1."""
-        features = self._feature_list()
-        shares = np.zeros(self.n_features_in_ if features is None else len(features))
+        shares = np.zeros(self._width())
         find = self._column_of()
         for one in self._about("feature_importances_")["variables"]:
             shares[find(one["name"])] = one["share"]

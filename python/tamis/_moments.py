@@ -132,9 +132,10 @@ class Moments:
         files = _input.as_paths(paths)
         return cls._of(_core.Moments.of_files(files, reading, task, folds, decay, interactions, screen, threads))
 
-    def merge(self, other):
-        """Merges the moments of other rows; returns self."""
-        self._core.merge(other._core)
+    def merge(self, other, again=False):
+        """Merges the moments of other rows; returns self. Rows that are in the moments already are an error, unless
+        ``again`` allows them to count twice."""
+        self._core.merge(other._core, again)
         self._join_columns(other._columns)
         if self._classes is not None and other._classes is not None:
             self._classes = np.union1d(self._classes, other._classes)

@@ -193,25 +193,30 @@ class Rows(BaseEstimator):
             return None
         return _frames.features_by_column(seen, self._names())
 
+    def _width(self) -> int:
+        """The number of features."""
+        features = self._feature_list()
+        return self.n_features_in_ if features is None else len(features)
+
     def _column_of(self):
         """A function from the name of a feature to its number among the features."""
         if not hasattr(self, "n_features_in_"):
             raise AttributeError("the model was fitted to a stream without fixed columns: see features_")
         names = self._feature_list() or self._names()
-        if names is None:
-            return lambda name: int(name) - 1
-        places = {name: place for place, name in enumerate(names)}
+        places = None if names is None else {name: place for place, name in enumerate(names)}
 
         def find(name):
-            if name not in places:
-                raise AttributeError(f"{name!r} is a product of columns, not a column: see features_")
+            if places is None and name.isdecimal():
+                return int(name) - 1
+            if places is None or name not in places:
+                raise AttributeError(f"{self._public_name(name)!r} is a product of columns, not a column: see features_")
             return places[name]
 
         return find
 
     def _public_name(self, name: str) -> str:
-        """The name of a feature for users: numbered columns are ``x0``, ``x1``, …, as scikit-learn calls them. The core counts
-        from 1, as files do."""
+        """The name of a feature for users: numbered columns are ``x0``, ``x1``, …, as scikit-learn calls them. The core
+        counts from 1, as files do."""
         if not hasattr(self, "n_features_in_") or hasattr(self, "feature_names_in_"):
             return name
         return re.sub("[0-9]+", lambda number: f"x{int(number[0]) - 1}", name)

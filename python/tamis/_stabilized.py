@@ -114,7 +114,15 @@ class Stabilized(Trained):
     @property
     def tests_(self) -> list[dict]:
         """The tested features by falling evidence: name, z, q, and under "with" features that go with it."""
-        return json.loads(self._fitted_attribute("tests_").size_path)["tests"]["tests"]
+        names = self._public_name
+        return [
+            {**test, "name": names(test["name"]), **({"with": list(map(names, test["with"]))} if "with" in test else {})}
+            for test in self._tests("tests_")
+        ]
+
+    def _tests(self, attribute):
+        """The tests with the names of the core."""
+        return json.loads(self._fitted_attribute(attribute).size_path)["tests"]["tests"]
 
     @property
     def q_values_(self):
@@ -124,9 +132,8 @@ class Stabilized(Trained):
         over data sets. A feature that is no false discovery adds to the linear prediction what no other feature adds; it
         need not be a cause.
         """
-        tests = self.tests_
-        find = self._column_of()
-        q_values = np.ones(self.n_features_in_)
+        tests, find = self._tests("q_values_"), self._column_of()
+        q_values = np.ones(self._width())
         for test in tests:
             q_values[find(test["name"])] = test["q"]
         return q_values

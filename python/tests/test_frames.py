@@ -193,3 +193,18 @@ def test_readers_and_lazy_frames():
         tamis.SparseClassifier().fit(pl.from_pandas(frame).lazy(), y)
     with pytest.raises(tamis.DataError, match="vectorizer"):
         tamis.SparseClassifier().fit(["a text", "another"], [0, 1])
+
+
+def test_features_of_strings_are_tested():
+    frame, y = towns()
+    model = tamis.StabilizedClassifier().fit(frame, y)
+    assert model.q_values_.shape == (5,) and model.selection_frequency_.shape == (5,)
+    features = ["a", "town=Bern", "town=Oslo", "town=Rome", "b"]
+    confirmed = [name for name, q in zip(features, model.q_values_, strict=True) if q <= 0.1]
+    assert set(model.confirmed()) == set(confirmed) >= {"b"}
+
+
+def test_features_of_arrays_are_tested_by_their_names():
+    X = np.random.default_rng(0).normal(size=(600, 8))
+    model = tamis.StabilizedClassifier().fit(X, X[:, 2] > X[:, 6])
+    assert {"x2", "x6"} <= set(model.confirmed()) <= set(f"x{at}" for at in range(8))

@@ -289,3 +289,10 @@ def test_the_recipe_is_told():
     assert {name: model.recipe_["method"][name] for name in ("name", "l1", "l2")} == {"name": "fobos", "l1": 0.005, "l2": 0.005}
     assert model.seen_["rows"] == 1500
     assert json.loads(text(model))["format"] == "tamis-model"
+
+
+def test_a_number_of_features_is_exact_even_on_noise():
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(150, 40)), random.integers(0, 2, 150)
+        assert StabilizedClassifier(n_features_to_select=5).fit(X, y).get_support().sum() == 5

@@ -101,6 +101,18 @@ def test_a_column_of_years(estimator):
     assert estimator.fit(X[:600], y[:600]).score(X[600:], y[600:]) > 0.95
 
 
+@pytest.mark.parametrize("max_iter", [None, 1])
+def test_a_column_far_from_zero_among_sparse_columns(max_iter):
+    random = np.random.default_rng(0)
+    X = np.where(random.random((2000, 6)) < 0.3, random.random((2000, 6)), 0)
+    X[:, 2], X[:, 4] = 2000 + 20 * random.random(2000), np.where(random.random(2000) < 0.1, 0, 50)
+    y = X[:, 2] / 2 + X[:, 0]
+    for estimator in (tamis.SparseRegressor(max_iter=max_iter), tamis.SparseRegressor("fobos", alpha=1e-4, max_iter=max_iter)):
+        model = estimator.fit(X, y)
+        assert model.score(X, y) > 0.95
+        assert np.allclose(model.predict(X), X @ model.coef_ + model.intercept_)
+
+
 def test_a_stream_of_columns_far_from_zero():
     random = np.random.default_rng(0)
     X = random.normal(size=(9000, 10)) + 100

@@ -19,6 +19,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // Decoders of columnar files panic where a file is damaged; the error that follows says so in words.
+    let print_panic = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !tamis::columnar::is_decoding() {
+            print_panic(panic);
+        }
+    }));
     let parsed = cli::Cli::try_parse().unwrap_or_else(|error| cli::with_suggestion(error).exit());
     match cli::run(parsed) {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,17 +7,16 @@ use tamis::model::Model;
 
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
-use crate::output_file::check_writable;
 
 /// Whether a path stands for standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Checks that a model can be written to a path. To standard output, it is printed alone.
+/// Prepares for a model on standard output: it is printed alone.
 pub fn check_model_output(path: &Path, output: &mut OutputArgs) -> Result<(), CliError> {
     if !is_stdout(path) {
-        return check_writable(path);
+        return Ok(());
     }
     if output.json {
         return Err(CliError::Message("--json needs an output file: standard output holds the model".into()));

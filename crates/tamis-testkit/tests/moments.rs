@@ -33,7 +33,7 @@ fn moments(table: &Table, folds: usize) -> Moments {
     let names = (1..columns).map(|j| Column::Feature(format!("x{j}")));
     let columns: Vec<Column> = [Column::Target("y".into())].into_iter().chain(names).collect();
     let folds = gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
-    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds }
+    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds, identity: Default::default() }
 }
 
 fn solved(moments: &Moments, recipe: SolveRecipe) -> Solved {
@@ -92,7 +92,7 @@ proptest! {
         let whole = moments(&table, 1);
         let (first, second) = (moments(&table.pick(0..cut), 1), moments(&table.pick(cut..60), 1));
         let mut joined = first.clone();
-        joined.merge(&second).unwrap();
+        joined.merge(&second, false).unwrap();
         let unit = |i: usize| whole.folds[0].covariance(i, i).sqrt().max(1e-3);
         let same = |a: &Comoments, b: &Comoments, slack: f64| {
             (0..7).all(|i| (a.means[i] - b.means[i]).abs() <= 1e-12 * (1.0 + level)

@@ -5,6 +5,7 @@ use tamis::io::{Format, ReadOptions, Source, expand};
 use tamis::parse::Missing;
 use tamis::parse::schema::SchemaOptions;
 
+use super::training::bytes_parser;
 use crate::error::CliError;
 use crate::output::format::shell_word;
 
@@ -53,6 +54,12 @@ pub struct InputArgs {
     /// Indices of svmlight files start at 0
     #[arg(long)]
     pub zero_based: bool,
+    /// Longest line of a text file, e.g. 1G [default: 64M]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub max_line: Option<u64>,
+    /// Largest size of a compressed Parquet, Arrow or npz file on disk when it is decompressed [default: 16G]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub max_unpacked: Option<u64>,
     /// Number of threads [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
@@ -101,8 +108,9 @@ impl InputArgs {
             zero_based: self.zero_based,
             skip_bad: self.on_error == "skip",
             threads: self.threads(),
-            live: false,
-            rows: Vec::new(),
+            max_line: self.max_line,
+            max_unpacked: self.max_unpacked,
+            ..ReadOptions::default()
         }
     }
 

@@ -12,7 +12,7 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_input::{MissingColumnsArgs, open_for};
 use crate::output::format::features;
-use crate::output::{classes, model, print_line, warn_skipped};
+use crate::output::{classes, model, print_data, print_line, warn_skipped};
 
 #[derive(Args)]
 pub struct EvalArgs {
@@ -37,7 +37,7 @@ pub fn run(args: EvalArgs) -> Result<(), CliError> {
     if args.output.json {
         let mut value = classes::as_json(&measures, report.as_ref());
         value["nonzeros"] = json!(model.nonzeros());
-        print_line!("{value}")?;
+        print_data!("{value}")?;
         return Ok(());
     }
     print_line!("{}, {}", model::measures(&measures), features(model.nonzeros() as u64))?;

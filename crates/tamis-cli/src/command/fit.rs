@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tamis::data::TaskKind;
 use tamis::eval::{ClassReport, Evaluation, Metrics, UnknownClasses, evaluate, measure_classes};
-use tamis::io::Source;
+use tamis::io::{ReadOptions, Source};
 use tamis::loss::EvalMetric;
 use tamis::model::{DEFAULT_FDR, Model};
 use tamis::recipe::{MethodParams, Provenance, Recipe};
@@ -24,8 +25,8 @@ use crate::model_output::{check_model_output, is_stdout, write_model};
 use crate::output::format::{bytes, count, features, passes, rows};
 use crate::output::progress::ProgressDisplay;
 use crate::output::terminal::wrapped;
-use crate::output::{classes, model, note, print_line, sizes, warn_skipped};
-use crate::output_file::check_writable;
+use crate::output::{classes, model, note, print_data, print_line, sizes, warn_skipped};
+use crate::output_file::{check_files, paths};
 use crate::report_file::{feature_frequencies, write_report};
 
 #[derive(Args)]
@@ -66,6 +67,9 @@ pub struct RunArgs {
     /// --warm-start-decay may be given
     #[arg(long, value_name = "CHECKPOINT")]
     pub resume: Option<PathBuf>,
+    /// With --resume from a complete training: learn the same data again
+    #[arg(long, requires = "resume")]
+    pub again: bool,
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -75,10 +79,13 @@ pub fn run(mut args: FitArgs) -> Result<(), CliError> {
     check_model_output(&args.run.out, &mut args.run.output)?;
     let FitArgs { data, run, .. } = &args;
     let (recipe, resume) = recipe_or_checkpoint(&args)?;
-    let outputs = [run.checkpoint.as_ref(), run.report.as_ref()];
-    outputs.into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let options = fit_options(&args)?;
     let validation = run.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
+    let checkpoint = options.checkpoint.as_ref().map(|plan| &plan.path);
+    let outputs = [Some(&run.out), checkpoint, run.report.as_ref()].into_iter().flatten();
+    check_files(outputs, paths(&options.sources).chain(validation.iter().flat_map(|sources| paths(sources))))?;
+    let resumed = run.resume.as_deref();
+    check_files([Some(&run.out), run.report.as_ref()].into_iter().flatten(), resumed)?;
     let mut progress = ProgressDisplay::of_rows(run.output.quiet, &options.sources).with_loss(recipe.loss);
     let fitted = fit(&recipe, &options, resume, &mut progress)?;
     progress.finish();
@@ -87,7 +94,8 @@ pub fn run(mut args: FitArgs) -> Result<(), CliError> {
     }
     let (mut measures, mut evaluation) = (None, None);
     if let Some(sources) = validation {
-        let mut rows = open_for(&fitted.model, sources, data.input.options(true), true);
+        let read = ReadOptions { stop: options.stop.clone(), ..data.input.options(true) };
+        let mut rows = open_for(&fitted.model, sources, read, true);
         evaluation = run.report.as_ref().map(|_| evaluate(&fitted.model, &mut rows)).transpose()?;
         measures = Some(match &evaluation {
             Some(evaluation) => (evaluation.measures.clone(), evaluation.classes.clone()),
@@ -124,6 +132,10 @@ fn recipe_or_checkpoint(args: &FitArgs) -> Result<(Recipe, Option<Checkpoint>), 
         let text = format!("--{flag} cannot change what a checkpoint trains; omit it, or train anew without --resume");
         return Err(CliError::Message(text));
     }
+    if run.training.task != TaskKind::Auto {
+        let text = "--task cannot change what a checkpoint trains; omit it, or train anew without --resume";
+        return Err(CliError::Message(text.into()));
+    }
     if !run.output.quiet {
         let path = path.display();
         if saved.is_complete() {
@@ -141,6 +153,7 @@ fn fit_options(args: &FitArgs) -> Result<FitOptions, CliError> {
     let checkpoint = run.checkpoint.clone().or(resumed);
     Ok(FitOptions {
         cache_folder: run.cache_dir.clone(),
+        again: run.again,
         model: (!is_stdout(&run.out)).then(|| run.out.clone()),
         checkpoint: checkpoint.map(|path| CheckpointPlan { path, every: run.checkpoint_every }),
         ..run.training.fit_options(&args.data)?
@@ -178,7 +191,7 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
         warn_skipped(seen.skipped, &fitted.skipped);
     }
     if run.output.json {
-        print_line!("{}", as_json(args, fitted, measures, seconds))?;
+        print_data!("{}", as_json(args, fitted, measures, seconds))?;
         return Ok(());
     }
     if run.output.quiet {

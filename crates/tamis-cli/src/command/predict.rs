@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use clap::Args;
+use tamis::eval::EvalError;
 use tamis::io::{Block, Format, RowStream, Source};
 use tamis::model::{Model, Predictor, Task};
 
@@ -16,7 +17,7 @@ use crate::model_input::{MissingColumnsArgs, open_for};
 use crate::output::format::rows as count_rows;
 use crate::output::predictions::{PredictionWriter, Shape, What};
 use crate::output::{note, warn_skipped};
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, check_files, paths};
 
 #[derive(Args)]
 pub struct PredictArgs {
@@ -51,6 +52,8 @@ pub fn run(args: PredictArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
     check(&args, &model)?;
     let mut rows = open(&args, &model)?;
+    let (out, data) = (PathBuf::from(&args.out), args.data.sources()?);
+    check_files([&out], paths(&data).chain([args.model.as_path()]))?;
     let (predictor, file) = (Predictor::new(&model), OutputFile::create(&args.out)?);
     let out = BufWriter::new(file.file()?);
     let mut writer = PredictionWriter::new(out, &model, &predictor, what(&args), shape(&args))
@@ -153,6 +156,10 @@ fn write_block<W: Write>(
     for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
         while let Some(line) = left_out.next_if(|&line| line < block.rows.lines[row]) {
             writer.left_out(block.first_line + u64::from(line))?;
+        }
+        if !prediction.is_finite() {
+            let place = format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
+            return Err(EvalError::NotFinite { place }.into());
         }
         let tag = block.rows.tags.get(row).filter(|tag| !tag.is_empty()).map(|tag| &**tag);
         writer.row(prediction, tag)?;

@@ -20,8 +20,8 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_input::{MissingColumnsArgs, open_for};
 use crate::model_output::is_stdout;
-use crate::output::{print_line, warn_skipped};
-use crate::output_file::check_writable;
+use crate::output::{print_data, warn_skipped};
+use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 
 #[derive(Args)]
@@ -53,9 +53,8 @@ pub fn run(args: ReportArgs) -> Result<(), CliError> {
     if is_stdout(&args.out) && args.output.json {
         return Err(CliError::Message("--json needs an output file: standard output holds the page".into()));
     }
-    if !is_stdout(&args.out) {
-        check_writable(&args.out)?;
-    }
+    let data = if args.data.is_empty() { Vec::new() } else { args.input.sources(&args.data)? };
+    check_files([&args.out], paths(&data).chain(args.files.iter().map(PathBuf::as_path)))?;
     let report = match &args.files[..] {
         [file] => match Kind::of(file)? {
             Kind::Model => of_one(&args, file, &Model::load(file)?, &ReportContext::default())?,
@@ -67,7 +66,7 @@ pub fn run(args: ReportArgs) -> Result<(), CliError> {
     };
     write_report(&args.out, &report, !args.output.is_text())?;
     if args.output.json {
-        print_line!("{}", json!({"report": args.out}))?;
+        print_data!("{}", json!({"report": args.out}))?;
     }
     Ok(())
 }

@@ -10,7 +10,8 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_output::{check_model_output, write_model};
 use crate::output::format::count;
-use crate::output::{print_line, sizes};
+use crate::output::{print_data, print_line, sizes};
+use crate::output_file::check_files;
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("size").required(true))]
@@ -36,6 +37,7 @@ pub struct ResizeArgs {
 pub fn run(mut args: ResizeArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
     check_model_output(&args.out, &mut args.output)?;
+    check_files([&args.out], [args.model.as_path()])?;
     let size = match (args.k, args.fdr) {
         (Some(size), _) => Resize::Size(size),
         (None, Some(fdr)) => Resize::Fdr(fdr),
@@ -44,7 +46,7 @@ pub fn run(mut args: ResizeArgs) -> Result<(), CliError> {
     let resized = model.resize(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
     write_model(&resized, &args.out)?;
     if args.output.json {
-        print_line!("{}", as_json(&args, &model, &resized))?;
+        print_data!("{}", as_json(&args, &model, &resized))?;
     } else if !args.output.quiet {
         print_line!("{}\nmodel: {}", as_text(&args, &model, &resized), args.out.display())?;
     }

@@ -17,8 +17,8 @@ use crate::error::CliError;
 use crate::model_output::{check_model_output, write_model};
 use crate::output::format::{count, features, rows};
 use crate::output::terminal::clipped;
-use crate::output::{model, note, print_line};
-use crate::output_file::check_writable;
+use crate::output::{model, note, print_data, print_line};
+use crate::output_file::check_files;
 use crate::report_file::write_report;
 
 #[derive(Args)]
@@ -95,7 +95,7 @@ pub fn run(mut args: SolveArgs) -> Result<(), CliError> {
         ..SolveRecipe::new(args.method)
     };
     recipe.check()?;
-    args.report.iter().try_for_each(|path| check_writable(path))?;
+    check_files([Some(&args.out), args.report.as_ref()].into_iter().flatten(), [args.moments.as_path()])?;
     let moments = Moments::load(&args.moments)?;
     let recipe = recipe.resolved(moments.folds.len());
     let options = SolveOptions { path: args.path || args.report.is_some(), threads: args.threads.unwrap_or(0) };
@@ -122,7 +122,7 @@ pub fn run(mut args: SolveArgs) -> Result<(), CliError> {
 
 fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Result<(), CliError> {
     if args.output.json {
-        print_line!("{}", as_json(args, recipe, solved, seconds))?;
+        print_data!("{}", as_json(args, recipe, solved, seconds))?;
         return Ok(());
     }
     if args.path {

@@ -20,8 +20,8 @@ use crate::error::CliError;
 use crate::model_output::{check_model_output, is_stdout, write_model};
 use crate::output::format;
 use crate::output::progress::ProgressDisplay;
-use crate::output::{csv, note, print_line, table};
-use crate::output_file::check_writable;
+use crate::output::{csv, note, print_data, print_line, table};
+use crate::output_file::{check_files, paths};
 
 #[derive(Args)]
 pub struct TuneArgs {
@@ -77,13 +77,13 @@ pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
     let TuneArgs { data, grid, tuning } = &args;
     grid.checked()?;
     let model = (!tuning.no_fit).then_some(&tuning.out);
-    tuning.curve.iter().try_for_each(|path| check_writable(path))?;
     curve_format(tuning.curve.as_deref())?;
     if model.is_some() && model == tuning.curve.as_ref() {
         let text = "the model and the curve need two files: name the curve with --curve, the model with --out";
         return Err(CliError::of_file(tuning.out.display(), text));
     }
     let options = tuning.training.fit_options(data)?;
+    check_files([model, tuning.curve.as_ref()].into_iter().flatten(), paths(&options.sources))?;
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
     settings(&grid.recipe, &axes)?; // reports errors of the grid before the data are read
@@ -137,7 +137,7 @@ fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, 
             value["nonzeros"] = json!(fitted.model.nonzeros());
         }
         value["seconds"] = json!(seconds);
-        print_line!("{value}")?;
+        print_data!("{value}")?;
         return Ok(());
     }
     print_line!("{}", as_table(args, curve, chosen))?;

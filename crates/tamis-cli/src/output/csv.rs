@@ -2,13 +2,22 @@
 
 use tamis::model::{Feature, Model};
 
-/// Rows of equal length as CSV.
+/// Rows of equal length as CSV, to be read by people with a spreadsheet.
 pub fn text<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row.into_iter().collect::<Vec<_>>()).expect("rows of one length fit in memory");
+        writer
+            .write_record(row.into_iter().map(no_formula).collect::<Vec<_>>())
+            .expect("rows of one length fit in memory");
     }
     String::from_utf8(writer.into_inner().expect("memory takes all bytes")).expect("cells are text")
+}
+
+/// A cell that a spreadsheet shows and does not compute: text that begins like a formula gets an apostrophe. Names come
+/// from data, and `=cmd|…` could start a program. Numbers stay as they are.
+fn no_formula(cell: String) -> String {
+    let begins_one = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    if begins_one && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
 }
 
 /// The intercept and the features of a model, output by output, at most `top` features of each.
@@ -46,5 +55,11 @@ mod tests {
     fn fields_are_quoted_where_needed() {
         let row = ["say \"hi\", you", "plain"].map(String::from);
         assert_eq!(text([row]), "\"say \"\"hi\"\", you\",plain\n");
+    }
+
+    #[test]
+    fn names_are_not_formulas() {
+        let row = ["=cmd|' /C calc'!A0", "@SUM(1)", "-0.5", "+x", "\tz", "a=b"].map(String::from);
+        assert_eq!(text([row]), "'=cmd|' /C calc'!A0,'@SUM(1),-0.5,'+x,'\tz,a=b\n");
     }
 }

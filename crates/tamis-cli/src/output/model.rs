@@ -9,7 +9,7 @@ use tamis::model::{Feature, Model, Sampling, Task};
 use super::format::{count, features as features_of, loss, passes, percent, rows};
 use super::sizes;
 use super::table::omitted_columns;
-use super::terminal::{block, clipped, columns as columns_of, padded, width};
+use super::terminal::{block, clipped, columns as columns_of, one_line, padded, width};
 
 /// The type of the target.
 pub fn task_name(model: &Model) -> &'static str {
@@ -41,7 +41,7 @@ pub fn summary(model: &Model) -> String {
     let target = match &model.task {
         Task::Regression => "regression".to_string(),
         Task::Classes(classes) => {
-            let names: Vec<String> = classes.iter().take(10).map(|class| class.to_string()).collect();
+            let names: Vec<String> = classes.iter().take(10).map(|class| one_line(&class.to_string())).collect();
             let more = if classes.len() > 10 { ", …" } else { "" };
             format!("{} classes ({}{more})", classes.len(), names.join(", "))
         }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 use tamis::model::{Model, Prediction, Predictor, Task};
 
+use super::terminal::one_line;
+
 /// What is written for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -142,8 +144,8 @@ impl<'a, W: Write> PredictionWriter<'a, W> {
             What::All => format!("{} {} {}", self.label(prediction), prediction.response, margins()),
         };
         match tag {
-            Some(tag) => writeln!(self.out, "{text} {tag}"),
-            None => writeln!(self.out, "{text}"),
+            Some(tag) => writeln!(self.out, "{} {}", one_line(&text), one_line(tag)),
+            None => writeln!(self.out, "{}", one_line(&text)),
         }
     }
 

@@ -11,7 +11,7 @@ use super::schema::{KeyKind, Layout, Place, Sparse};
 use super::sparse_columns::{Read, Vectors};
 use crate::data::{Label, RawRows};
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
-use crate::parse::{LineError, Missing, number, shown};
+use crate::parse::{LONGEST_NAME, LineError, Missing, number, shown};
 
 /// A source of record batches; each holds the columns in use and no others.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarError>> + Send>;
@@ -133,7 +133,10 @@ impl Table {
     fn label(&self, chunk: &Chunk) -> Result<Option<Label>, CellError> {
         let (Some(place), Some(cells)) = (&self.layout.target, &chunk.target) else { return Ok(Some(Label::Absent)) };
         match cells.at(chunk.done) {
-            Cell::Text(text) => Ok(Some(Label::parse(text))),
+            Cell::Text(text) => match Label::parse(text) {
+                Some(label) => Ok(Some(label)),
+                None => cell_error(place, LineError::NotFinite { what: "label", found: shown(text.as_bytes()) }),
+            },
             Cell::Number(number) if number.is_finite() => Ok(Some(Label::Number(number))),
             Cell::Number(number) => {
                 cell_error(place, LineError::NotFinite { what: "label", found: number.to_string() })
@@ -158,6 +161,9 @@ impl Table {
     fn dense(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         for ((place, is_category), cells) in self.layout.features.iter().zip(&chunk.features) {
             match cells.at(chunk.done) {
+                Cell::Text(text) if *is_category && text.len() > LONGEST_NAME => {
+                    return cell_error(place, LineError::LongName { length: text.len() });
+                }
                 Cell::Text(text) if *is_category => rows.push_name(&[&place.name, "=", text], 1.0),
                 Cell::Missing if self.missing == Missing::Zero => {}
                 Cell::Missing if self.missing == Missing::SkipRow => return Ok(None),

@@ -132,7 +132,7 @@ impl Batch {
         self.weights.push(example.weight);
     }
 
-    /// Adds a row with other entries, by ascending id.
+    /// Adds a row with other entries.
     pub fn push_entries(&mut self, example: Example<'_>, entries: impl Iterator<Item = (FeatureId, f64)>) {
         for (id, value) in entries {
             self.ids.push(id);

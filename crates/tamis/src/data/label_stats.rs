@@ -1,13 +1,14 @@
 //! Statistics of the labels read first: from them comes the task.
 
-use std::collections::BTreeMap;
-
-use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Label;
 use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind};
 use crate::loss::LossKind;
 use crate::param::{Message, names};
+
+/// More classes than this are suspicious if they have less than two rows each.
+const MANY_CLASSES: usize = 100;
 
 /// A label as buffered rows keep it while the task is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +36,7 @@ pub struct LabelStats {
     /// The third distinct label, and the two before it.
     third: Option<(Label, [Label; 2])>,
     /// The texts among the labels, and their numbers.
-    pub(super) texts: FxHashMap<Box<str>, u32>,
+    pub(super) texts: HashMap<Box<str>, u32, ahash::RandomState>,
     /// The first text, and where it was seen.
     pub(super) first_text: Option<(Label, String)>,
     rows: u64,
@@ -146,7 +147,10 @@ impl LabelStats {
             return Err(TargetError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
         let loss = options.loss.unwrap_or(LossKind::default_for(numeric));
-        let kind = if numeric { self.regression(options) } else { self.classification(kind)? };
+        if !numeric && kind == TaskKind::Auto && !only_classes {
+            self.check_classes()?;
+        }
+        let kind = if numeric { self.regression(options)? } else { self.classification(kind)? };
         Ok(TargetEncoder::new(loss, options.huber_delta, kind))
     }
 
@@ -162,11 +166,24 @@ impl LabelStats {
         Ok(Some(ClassLabels { classes: targets.classes().to_vec(), class_of }))
     }
 
-    fn regression(&self, options: &TargetOptions) -> TargetKind {
+    fn regression(&self, options: &TargetOptions) -> Result<TargetKind, TargetError> {
+        if !self.sum_of_squares.is_finite() {
+            let size = |label: &Label| if let Label::Number(number) = label { number.abs() } else { 0.0 };
+            let largest = self.distinct.values().max_by(|one, other| size(&one.0).total_cmp(&size(&other.0)));
+            let (label, place) = largest.cloned().expect("rows have labels");
+            return Err(TargetError::TooLarge { place, found: format!("{:e}", size(&label)) });
+        }
         let spread = (self.sum_of_squares / self.rows.max(1) as f64).sqrt();
         let scaled = options.standardize && spread > 0.0;
         let (centre, spread) = if scaled { (self.mean, spread) } else { (0.0, 1.0) };
-        TargetKind::Numbers { centre, spread }
+        Ok(TargetKind::Numbers { centre, spread })
+    }
+
+    /// Refuses labels that are hardly classes, where nobody said that they are: a model for each would take hours.
+    fn check_classes(&self) -> Result<(), TargetError> {
+        let labels = self.distinct.len();
+        let is_hardly_a_class = labels > MANY_CLASSES && labels as u64 * 2 > self.rows;
+        if is_hardly_a_class { Err(TargetError::LabelPerRow { labels, rows: self.rows }) } else { Ok(()) }
     }
 
     fn classification(&self, kind: TaskKind) -> Result<TargetKind, TargetError> {

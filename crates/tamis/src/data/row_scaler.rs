@@ -78,7 +78,7 @@ impl RowScaler<'_> {
         }
     }
 
-    /// The scaled entries of a row, by ascending id.
+    /// The scaled entries of a row: its own, then those of centred columns that are zero in it.
     pub fn entries<'a>(self, row: Row<'a>) -> impl Iterator<Item = (FeatureId, f64)> + 'a
     where
         Self: 'a,
@@ -88,40 +88,26 @@ impl RowScaler<'_> {
         let scale = move |(id, value)| (id, scaled(value - columns.centre(id), factor, columns.divisor(id)));
         // A centred value may be zero, and zeros are no entries.
         let is_entry = move |&(id, value): &(FeatureId, f64)| value != 0.0 || columns.centre(id) == 0.0;
-        Filled { row, at: 0, centred: columns.centred() }.map(scale).filter(is_entry)
+        let absent = self.absent_centred(row).into_iter().map(|id| (id, 0.0));
+        row.iter().chain(absent).map(scale).filter(is_entry)
+    }
+
+    /// The centred columns that a row does not contain. Most rows contain all of them.
+    fn absent_centred(&self, row: Row<'_>) -> Vec<FeatureId> {
+        let centred = self.columns.centred();
+        let present = || row.ids.iter().copied().filter(|&id| self.columns.centre(id) != 0.0);
+        if centred.is_empty() || present().count() == centred.len() {
+            return Vec::new();
+        }
+        let mut present: Vec<FeatureId> = present().collect();
+        present.sort_unstable();
+        centred.iter().copied().filter(|id| present.binary_search(id).is_err()).collect()
     }
 
     /// ‖x‖² of a scaled row, with 1 for the intercept if there is one.
     pub fn squared_norm(&self, row: Row<'_>, intercept: bool) -> f64 {
         let intercept = if intercept { 1.0 } else { 0.0 };
         intercept + self.entries(row).map(|(_, value)| value.powi(2)).sum::<f64>()
-    }
-}
-
-/// The entries of a row, with zeros for the centred columns that it does not contain. Ids of both are ascending.
-struct Filled<'a> {
-    row: Row<'a>,
-    at: usize,
-    centred: &'a [FeatureId],
-}
-
-impl Iterator for Filled<'_> {
-    type Item = (FeatureId, f64);
-
-    #[inline]
-    fn next(&mut self) -> Option<(FeatureId, f64)> {
-        let own = self.row.ids.get(self.at).copied();
-        if let Some((&centred, later)) = self.centred.split_first()
-            && own.is_none_or(|id| centred <= id)
-        {
-            self.centred = later;
-            if own != Some(centred) {
-                return Some((centred, 0.0));
-            }
-        }
-        let entry = (own?, self.row.values[self.at]);
-        self.at += 1;
-        Some(entry)
     }
 }
 
@@ -161,12 +147,13 @@ mod tests {
         assert_eq!((columns.centred(), columns.centre(0)), (&[0][..], 100.0), "neither constant nor sparse columns");
         assert_eq!(entries(&[0, 1, 2], &[99.0, 1.0, 7.0]), [(0, -1.0), (1, 1.0), (2, 7.0)]);
         assert_eq!(entries(&[0, 3], &[100.0, 5.0]), [(3, 5.0)], "a zero is no entry");
-        assert_eq!(entries(&[1], &[2.0]), [(0, -100.0), (1, 2.0)], "absent is zero");
+        assert_eq!(entries(&[1], &[2.0]), [(1, 2.0), (0, -100.0)], "absent is zero");
+        assert_eq!(entries(&[3, 1, 0], &[5.0, 2.0, 99.0]), [(3, 5.0), (1, 2.0), (0, -1.0)], "ids need not ascend");
         assert_eq!(entries(&[], &[]), [(0, -100.0)]);
         assert!(!scaler.is_identity());
         let mut batch = Batch::new();
         scaler.push(Example { row: Row { ids: &[1], values: &[2.0] }, target: 1.0, weight: 3.0 }, &mut batch);
-        assert_eq!((batch.row(0).ids, batch.row(0).values), (&[0, 1][..], &[-100.0, 2.0][..]));
+        assert_eq!((batch.row(0).ids, batch.row(0).values), (&[1, 0][..], &[2.0, -100.0][..]));
         assert_eq!(scaler.squared_norm(Row { ids: &[1], values: &[2.0] }, true), 10005.0);
     }
 }

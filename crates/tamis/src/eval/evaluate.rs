@@ -21,6 +21,8 @@ pub enum EvalError {
     NotANumber { place: String, found: String },
     #[error("{place}: label {found} is not a class of the model ({known})")]
     UnknownLabel { place: String, found: String, known: String },
+    #[error("{place}: the prediction is not a finite number; the values of this row are too large for the model")]
+    NotFinite { place: String },
     #[error("no rows to evaluate on")]
     NoRows,
 }
@@ -80,6 +82,9 @@ pub(super) fn score_rows(
         for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
             let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
             let label = &block.rows.labels[row];
+            if !prediction.is_finite() {
+                return Err(EvalError::NotFinite { place: place() });
+            }
             let scored = score(predictor, model, prediction, label, unknown, place)?;
             let truth = model.classes().iter().position(|class| class == label);
             let weight = block.rows.weight(row);

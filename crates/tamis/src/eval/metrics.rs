@@ -99,8 +99,10 @@ pub fn auc(scored: &[(bool, f64, f64)]) -> Option<f64> {
     let mut sorted = scored.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (mut area, mut below, mut at) = (0.0, 0.0, 0);
+    // A score that is not a number is a tie with itself: the loop must end for any scores.
+    let is_tie = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
     while at < sorted.len() {
-        let end = at + sorted[at..].iter().take_while(|row| row.1 == sorted[at].1).count();
+        let end = at + sorted[at..].iter().take_while(|row| is_tie(row.1, sorted[at].1)).count();
         let weight = |wanted: bool| sorted[at..end].iter().filter(|row| row.0 == wanted).map(|row| row.2).sum::<f64>();
         let (positive, negative) = (weight(true), weight(false));
         area += positive * (below + 0.5 * negative);
@@ -122,6 +124,8 @@ mod tests {
         assert_eq!(auc(&rows(&[(true, 0.1), (false, 0.4), (true, 0.35), (false, 0.2)])), Some(0.25));
         assert_eq!(auc(&rows(&[(true, 0.5), (false, 0.5)])), Some(0.5));
         assert_eq!(auc(&rows(&[(true, 0.5)])), None);
+        assert_eq!(auc(&rows(&[(true, 0.0), (false, -0.0)])), Some(0.5));
+        assert!(auc(&rows(&[(true, f64::NAN), (false, 0.1), (false, -f64::NAN)])).is_some(), "it ends");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::decompress::{io_error, open, seekable};
 use super::line_blocks::{BlockCutter, NextBlock};
-use super::row_stream::ReadOptions;
+use super::row_stream::{LONGEST_LINE, ReadOptions};
 use super::{Compression, Format, ReadError, Source};
 use crate::columnar::{ColumnarError, ColumnarKind, ColumnarReader};
 use crate::data::RawRows;
@@ -111,7 +111,7 @@ impl Input {
             let file = self.next_file.wrapping_sub(1);
             let source = self.sources.get(file);
             match (&mut self.open, source) {
-                (Some(open), Some(source)) => match open.next(source, self.options.skip_bad) {
+                (Some(open), Some(source)) => match open.next(source, &self.options) {
                     Ok(Some((work, header_lines))) => return Some(Ok(Job { file, header_lines, work })),
                     Ok(None) => self.open = None,
                     Err(error) => return Some(Err(error)),
@@ -148,7 +148,7 @@ impl Input {
     }
 
     fn open_columnar(&mut self, source: &Source, kind: ColumnarKind) -> Result<OpenFile, ReadError> {
-        let file = seekable(source, self.bytes.clone())?;
+        let file = seekable(source, &self.options, self.bytes.clone())?;
         let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
         let options = self.column_options();
         let reader = ColumnarReader::open(file, kind, &options).map_err(named)?;
@@ -159,18 +159,21 @@ impl Input {
     }
 
     fn open_lines(&self, source: &Source, parser: TextParser) -> Result<OpenFile, ReadError> {
-        let opened = open(source, self.bytes.clone())?;
-        let cutter = BlockCutter::new(opened.reader, false, self.options.live);
+        let opened = open(source, self.bytes.clone(), &self.options.stop)?;
+        let cutter = BlockCutter::new(opened.reader, false, self.options.live, self.longest_line() as usize);
         Ok(OpenFile::Text { cutter, compression: opened.compression, parser, ahead: None })
     }
 
     fn open_table(&mut self, source: &Source, delimiter: u8) -> Result<OpenFile, ReadError> {
-        let opened = open(source, self.bytes.clone())?;
+        let opened = open(source, self.bytes.clone(), &self.options.stop)?;
         let compression = opened.compression;
-        let mut cutter = BlockCutter::new(opened.reader, true, self.options.live);
+        let mut cutter = BlockCutter::new(opened.reader, true, self.options.live, self.longest_line() as usize);
         let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
             NextBlock::Block(block) => block,
-            _ => return Err(ReadError::NoHeader { file: source.name.clone() }),
+            NextBlock::LongLine => {
+                return Err(ReadError::LongRecord { file: source.name.clone(), limit: self.longest_line() });
+            }
+            NextBlock::End => return Err(ReadError::NoHeader { file: source.name.clone() }),
         };
         if !block.contains(&b'\n') && block.trim_ascii_end().contains(&b'\r') {
             return Err(ReadError::OldLineEnds { file: source.name.clone() });
@@ -183,6 +186,10 @@ impl Input {
             (rows, lines)
         });
         Ok(OpenFile::Text { cutter, compression, parser, ahead: Some((block[start..].to_vec(), lines)) })
+    }
+
+    fn longest_line(&self) -> u64 {
+        self.options.max_line.unwrap_or(LONGEST_LINE)
     }
 
     /// The options of the user, with the schema of the first table of the stream.
@@ -208,7 +215,7 @@ impl Input {
 
 impl OpenFile {
     /// The next piece of work, with the lines of a header before it.
-    pub(super) fn next(&mut self, source: &Source, skip_bad: bool) -> Result<Option<(Work, u64)>, ReadError> {
+    pub(super) fn next(&mut self, source: &Source, options: &ReadOptions) -> Result<Option<(Work, u64)>, ReadError> {
         match self {
             OpenFile::Text { parser, ahead: ahead @ Some(_), .. } => {
                 let (block, lines) = ahead.take().expect("just seen");
@@ -218,7 +225,13 @@ impl OpenFile {
                 match cutter.next().map_err(|error| io_error(source, *compression, error))? {
                     NextBlock::Block(block) => Ok(Some((Work::Text(block, parser.clone()), 0))),
                     NextBlock::End => Ok(None),
-                    NextBlock::LongLine => Err(ReadError::LongLine { file: source.name.clone() }),
+                    NextBlock::LongLine => {
+                        let (file, limit) = (source.name.clone(), options.max_line.unwrap_or(LONGEST_LINE));
+                        match source.format {
+                            Format::Csv | Format::Tsv => Err(ReadError::LongRecord { file, limit }),
+                            _ => Err(ReadError::LongLine { file, limit }),
+                        }
+                    }
                 }
             }
             OpenFile::Columnar(reader) => {
@@ -237,7 +250,7 @@ impl OpenFile {
                     }
                     let is_row = error.is_row();
                     let error = ReadError::Columnar { file: source.name.clone(), source: error };
-                    if !(skip_bad && is_row) {
+                    if !(options.skip_bad && is_row) {
                         return Err(error);
                     }
                     complaints.push(error.to_string());

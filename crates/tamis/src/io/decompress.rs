@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::row_stream::{LARGEST_UNPACKED, ReadOptions};
+use super::standard_input::{StandardInput, Stopped};
 use super::{Compression, ReadError, Source};
 
 /// A reader that counts the bytes it takes from the file, for progress.
@@ -28,9 +30,9 @@ pub(super) struct Opened {
 }
 
 /// Opens a source; `count` grows with the bytes read from disk.
-pub(super) fn open(source: &Source, count: Arc<AtomicU64>) -> Result<Opened, ReadError> {
+pub(super) fn open(source: &Source, count: Arc<AtomicU64>, stop: &Arc<AtomicBool>) -> Result<Opened, ReadError> {
     let raw: Box<dyn Read + Send> = match &source.path {
-        None => Box::new(io::stdin()),
+        None => Box::new(StandardInput::new(stop.clone())),
         Some(path) => {
             let failed = |source| ReadError::Open { path: path.clone(), source };
             Box::new(File::open(path).map_err(failed)?)
@@ -129,24 +131,35 @@ pub(super) fn read_once(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
 pub(super) fn io_error(source: &Source, compression: Compression, error: io::Error) -> ReadError {
     let file = source.name.clone();
     match compression {
+        _ if error.get_ref().is_some_and(|reason| reason.is::<Stopped>()) => ReadError::Interrupted,
+        Compression::Zstd if error.to_string().contains("requires too much memory") => ReadError::LargeWindow { file },
         Compression::None => ReadError::Io { file, source: error },
         _ => ReadError::Damaged { file, source: error },
     }
 }
 
 /// The source as a seekable file: itself, or a decompressed copy without a name.
-pub(super) fn seekable(source: &Source, count: Arc<AtomicU64>) -> Result<File, ReadError> {
-    let opened = open(source, count)?;
+pub(super) fn seekable(source: &Source, options: &ReadOptions, count: Arc<AtomicU64>) -> Result<File, ReadError> {
+    let opened = open(source, count, &options.stop)?;
     if let (Some(path), Compression::None) = (&source.path, opened.compression) {
         return File::open(path).map_err(|error| ReadError::Open { path: path.clone(), source: error });
     }
-    let mut reader = opened.reader;
+    let limit = options.max_unpacked.unwrap_or(LARGEST_UNPACKED);
+    let mut reader = opened.reader.take(limit.saturating_add(1));
     let spool = |action| move |source| ReadError::Spool { action, source };
-    let mut file = tempfile::tempfile().map_err(spool("made"))?;
-    let mut buffer = vec![0; 1 << 16];
+    let made = options.cache_folder.as_ref().map_or_else(tempfile::tempfile, tempfile::tempfile_in);
+    let mut file = made.map_err(spool("made"))?;
+    let (mut buffer, mut size) = (vec![0; 1 << 16], 0);
     loop {
         let length =
             read_up_to(&mut reader, &mut buffer).map_err(|error| io_error(source, opened.compression, error))?;
+        size += length as u64;
+        if size > limit {
+            return Err(ReadError::LargeUnpacked { file: source.name.clone(), limit });
+        }
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(ReadError::Interrupted);
+        }
         if length == 0 {
             break;
         }

@@ -6,14 +6,23 @@
 //! all cases.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
 use super::{Block, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
+
+/// How long the consumer waits for a thread that reads, before it looks again.
+const PATIENCE: Duration = Duration::from_millis(5);
+/// The default of [`ReadOptions::max_line`]: rows of several million features are shorter.
+pub const LONGEST_LINE: u64 = 64 << 20;
+/// The default of [`ReadOptions::max_unpacked`].
+pub const LARGEST_UNPACKED: u64 = 16 << 30;
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +40,15 @@ pub struct ReadOptions {
     pub live: bool,
     /// Filters: a row is returned if all of them contain it.
     pub rows: Vec<RowFilter>,
+    /// The largest number of bytes of a line; [`LONGEST_LINE`] if it is not given.
+    pub max_line: Option<u64>,
+    /// The largest size that a compressed Parquet, Arrow or npz file may have on disk when it is decompressed;
+    /// [`LARGEST_UNPACKED`] if it is not given.
+    pub max_unpacked: Option<u64>,
+    /// The folder for such decompressed files; the system's temporary folder if it is not given.
+    pub cache_folder: Option<PathBuf>,
+    /// Set from outside to end the stream with [`ReadError::Interrupted`], also while it waits for input.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// A stream of blocks over many sources.
@@ -45,6 +63,7 @@ pub struct RowStream {
     first_skipped: Vec<String>,
     skip_bad: bool,
     choices: Vec<RowFilter>,
+    stop: Arc<AtomicBool>,
     /// The number of rows of the stream so far, filtered out or not.
     rows: u64,
 }
@@ -54,6 +73,8 @@ struct Shared {
     finished: Mutex<Finished>,
     changed: Condvar,
     bytes: Arc<AtomicU64>,
+    /// The roles of the columns: not behind the lock of the input, which a thread may hold while it waits for a pipe.
+    columns: OnceLock<ModelSchema>,
 }
 
 /// Blocks that are parsed and wait for their turn.
@@ -79,12 +100,14 @@ impl RowStream {
         // A thread that waits for the next line would keep the lines before it from the consumer.
         let threads = if options.live { 1 } else { options.threads };
         let (skip_bad, choices) = (options.skip_bad, options.rows.clone());
+        let stop = options.stop.clone();
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
         let shared = Arc::new(Shared {
             input: Mutex::new(Input::new(sources, options, bytes.clone())),
             finished: Mutex::default(),
             changed: Condvar::new(),
             bytes,
+            columns: OnceLock::new(),
         });
         let worker = |shared: Arc<Shared>| move || while shared.work(true) {};
         let workers = (1..threads).map(|_| std::thread::spawn(worker(shared.clone()))).collect();
@@ -99,6 +122,7 @@ impl RowStream {
             first_skipped: Vec::new(),
             skip_bad,
             choices,
+            stop,
             rows: 0,
         }
     }
@@ -122,6 +146,9 @@ impl RowStream {
 
     fn next_whole_block(&mut self) -> Result<Option<Block>, ReadError> {
         loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(ReadError::Interrupted);
+            }
             let mut finished = self.shared.finished();
             if let Some(outcome) = finished.blocks.remove(&self.next) {
                 finished.consumed += 1;
@@ -193,7 +220,7 @@ impl RowStream {
 
     /// The roles of the columns, if a table was read.
     pub fn columns(&self) -> Option<ModelSchema> {
-        self.shared.input().known.clone()
+        self.shared.columns.get().cloned()
     }
 }
 
@@ -210,6 +237,23 @@ impl Drop for RowStream {
 impl Shared {
     fn input(&self) -> MutexGuard<'_, Input> {
         self.input.lock().expect("no thread panicked while reading")
+    }
+
+    /// The input, for a worker. The consumer does not wait for it while another thread reads, perhaps from a pipe that
+    /// is silent for hours: blocks that are ready would wait with it. It gets `None` after a moment, or when a block is
+    /// ready.
+    fn input_for(&self, is_worker: bool) -> Option<MutexGuard<'_, Input>> {
+        if is_worker {
+            return Some(self.input());
+        }
+        if let Ok(input) = self.input.try_lock() {
+            return Some(input);
+        }
+        let mut finished = self.finished();
+        finished.waiting += 1;
+        let (mut finished, _) = self.changed.wait_timeout(finished, PATIENCE).expect("no thread panicked");
+        finished.waiting -= 1;
+        None
     }
 
     fn finished(&self) -> MutexGuard<'_, Finished> {
@@ -242,14 +286,17 @@ impl Shared {
             return false;
         }
         drop(finished);
-        let (number, job) = {
-            let mut input = self.input();
-            let job = input.next();
-            let number = input.number;
-            input.number += u64::from(job.is_some());
-            self.finished().taken = input.number;
-            (number, job)
-        };
+        let Some(mut input) = self.input_for(wait_for_room) else { return true };
+        let job = input.next();
+        let number = input.number;
+        input.number += u64::from(job.is_some());
+        if let Some(known) = &input.known {
+            self.columns.get_or_init(|| known.clone());
+        }
+        drop(input);
+        let mut finished = self.finished();
+        finished.taken = finished.taken.max(number + u64::from(job.is_some()));
+        self.wake(finished);
         let Some(job) = job else {
             let mut finished = self.finished();
             finished.end.get_or_insert(number);

@@ -39,6 +39,13 @@ pub struct Prediction {
     pub class: Option<usize>,
 }
 
+impl Prediction {
+    /// Whether all scores are finite: values that are very large can make them infinite.
+    pub fn is_finite(&self) -> bool {
+        self.margins.iter().chain([&self.response]).all(|score| score.is_finite())
+    }
+}
+
 impl Predictor {
     /// The predictor of a model.
     pub fn new(model: &Model) -> Self {

@@ -33,6 +33,8 @@ pub(crate) struct LearnerTrainer<L> {
     last_row: (f64, usize),
     next_report: u64,
     next_save: u64,
+    /// The number of features at which memory is measured next.
+    next_measure: usize,
 }
 
 impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
@@ -54,6 +56,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             last_row: (0.0, 0),
             next_report: next_report(session, 0),
             next_save: session.options.checkpoint_every().unwrap_or(u64::MAX),
+            next_measure: FIRST_SWEEP,
         }
     }
 
@@ -202,7 +205,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         self.learn_pending(session)?;
         if self.done == self.next_save {
             self.next_save += session.options.checkpoint_every().unwrap_or(0);
-            session.save(self.save(), false)?;
+            session.save_and_go_on(self.save())?;
         }
         Ok(())
     }
@@ -310,6 +313,17 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         self.thread.state_mut().learners.free_idle_features(&mut session.data.vocabulary);
         self.next_sweep = FIRST_SWEEP.max(2 * session.data.vocabulary.len());
         Ok(())
+    }
+
+    /// Measures the memory whenever the number of features has grown by a quarter.
+    pub(super) fn check_memory(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
+        let features = session.data.vocabulary.span();
+        if session.options.max_memory.is_none() || features < self.next_measure {
+            return Ok(());
+        }
+        self.next_measure = features + features / 4;
+        self.flush(session)?;
+        session.check_memory(self.bytes(), || Some(self.save()))
     }
 
     /// Margins of rows in units of the label: row by row, one margin for each output.

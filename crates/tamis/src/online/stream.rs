@@ -16,6 +16,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             self.learn_piece(session, block)?;
             if self.stream.is_at_sweep() {
                 self.free_idle_features(session)?;
+                self.check_memory(session)?;
             }
             block = later;
         }

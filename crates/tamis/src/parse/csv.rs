@@ -158,7 +158,10 @@ impl Table {
                 }
             }
             match role {
-                Role::Target => label = Label::parse(text),
+                Role::Target => {
+                    let not_finite = || LineError::NotFinite { what: "label", found: shown(field) };
+                    label = Label::parse(text).ok_or_else(|| (at, not_finite()))?;
+                }
                 Role::Weight => weight = self.weight(text).map_err(|problem| (at, problem))?,
                 Role::Category => rows.push_name(&[name, "=", text], 1.0),
                 Role::Numeric => rows.push_name(&[name], self.number(name, text).map_err(|problem| (at, problem))?),

@@ -14,7 +14,7 @@ pub mod vw;
 mod line_error;
 mod swar;
 
-pub use line_error::{LineError, ParseError};
+pub use line_error::{LONGEST_NAME, LineError, ParseError};
 
 use crate::data::RawRows;
 

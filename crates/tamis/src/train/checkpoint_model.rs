@@ -52,6 +52,7 @@ impl Checkpoint {
             passes: 1,
             weight_unit: self.header.weight_unit,
             fingerprint: self.header.fingerprint,
+            first_rows: self.header.first_rows.clone(),
             skipped: 0,
         }
     }

@@ -1,7 +1,7 @@
 //! Fits a model to a stream of rows.
 
 use super::training::Training;
-use crate::io::{RowSource, RowStream};
+use crate::io::{ReadError, ReadOptions, RowSource, RowStream};
 use crate::model::Model;
 use crate::recipe::Recipe;
 use crate::trainer::{Checkpoint, FitOptions, Observer, TrainError};
@@ -30,7 +30,8 @@ pub fn fit(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, TrainError> {
     recipe.check()?;
-    let mut read = options.read.clone();
+    let mut read = ReadOptions { stop: options.stop.clone(), ..options.read.clone() };
+    read.cache_folder = read.cache_folder.or_else(|| options.cache_folder.clone());
     if let Some(checkpoint) = &resume {
         read.columns.known = checkpoint.columns().cloned();
     }
@@ -50,7 +51,13 @@ pub fn fit_rows(
         None => Training::new(recipe, options)?,
         Some(checkpoint) => Training::resume(recipe, options, checkpoint)?,
     };
-    while let Some(block) = stream.next_block()? {
+    loop {
+        let block = match stream.next_block() {
+            Ok(Some(block)) => block,
+            Ok(None) => break,
+            Err(ReadError::Interrupted) => return Err(training.interrupt(observer)),
+            Err(error) => return Err(error.into()),
+        };
         training.set_columns(|| stream.columns());
         training.push(block, stream.bytes_read(), observer)?;
     }

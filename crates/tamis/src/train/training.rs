@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::data::{ColumnScaler, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
+use crate::data::{ColumnScaler, LockFile, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
 use crate::io::{Block, ReadError};
 use crate::model::{Model, Predictor};
 use crate::online::OnlineTrainer;
@@ -17,7 +17,8 @@ use crate::stabilized::StabilizedTrainer;
 use crate::stabilized::published::PublishedTrainer;
 use crate::threads::Threads;
 use crate::trainer::{
-    BufferPlan, BufferedRows, Checkpoint, FitOptions, Observer, Session, TrainError, Trainer, TrainingData,
+    BufferPlan, BufferedRows, Checkpoint, CheckpointPlan, FitOptions, Observer, Session, TrainError, Trainer,
+    TrainingData,
 };
 use crate::two_stage::TwoStageTrainer;
 
@@ -34,6 +35,8 @@ pub struct Training {
     /// The trainer of the method, once learning has begun.
     pub(super) trainer: Option<Box<dyn Trainer>>,
     pub(super) is_incremental: bool,
+    /// Keeps other processes from writing the same checkpoint.
+    lock: Option<LockFile>,
 }
 
 impl fmt::Debug for Training {
@@ -51,7 +54,7 @@ impl Training {
             let (method, param) = (recipe.method.name(), names::CHECKPOINT.into());
             return Err(RecipeError::Unsupported { method, param, reason: "its state is not saved" }.into());
         }
-        Ok(Self::with_plan(recipe, options, BufferPlan::for_fit(recipe), None))
+        Self::with_plan(recipe, options, BufferPlan::for_fit(recipe), None).locked()
     }
 
     /// A training that continues from a checkpoint: with the same rows if it was interrupted, with new rows if it was
@@ -63,7 +66,19 @@ impl Training {
             return Err(TrainError::OtherRecipe { path: checkpoint.path, was, now });
         }
         let plan = BufferPlan::for_fit(recipe);
-        Ok(Self::with_plan(recipe, options, plan, Some(checkpoint)))
+        Self::with_plan(recipe, options, plan, Some(checkpoint)).locked()
+    }
+
+    /// Two trainings that write the same checkpoint would take turns in destroying each other's state.
+    fn locked(mut self) -> Result<Self, TrainError> {
+        if let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint {
+            let failed = |source| TrainError::CheckpointWrite { path: path.clone(), source };
+            self.lock = LockFile::of(path).map_err(failed)?;
+            if self.lock.is_none() {
+                return Err(TrainError::CheckpointInUse { path: path.clone() });
+            }
+        }
+        Ok(self)
     }
 
     pub(super) fn with_plan(
@@ -91,6 +106,7 @@ impl Training {
             passes: 1,
             weight_unit: resume.as_ref().map_or(1.0, |checkpoint| checkpoint.header.weight_unit),
             fingerprint: (0, 0),
+            first_rows: resume.as_ref().map(|saved| saved.complete_trainings().to_vec()).unwrap_or_default(),
             skipped: 0,
         };
         let order = options.order.filter(|_| recipe.method.info().follows_order).unwrap_or(recipe.seed);
@@ -99,10 +115,23 @@ impl Training {
             folder: options.cache_folder.clone(),
             shuffle: plan.shuffle.then_some(order),
         };
-        let rows = BufferedRows::new(plan, store, &mut data);
+        let mut rows = BufferedRows::new(plan, store, &mut data);
+        if !options.again {
+            rows.refused = data.first_rows.clone();
+        }
         let threads = Threads::new(options.read.threads);
         let options = options.clone();
-        Training { data, options, threads, rows, declared: None, resume, trainer: None, is_incremental: false }
+        Training {
+            data,
+            options,
+            threads,
+            rows,
+            declared: None,
+            resume,
+            trainer: None,
+            is_incremental: false,
+            lock: None,
+        }
     }
 
     /// The recipe.
@@ -145,6 +174,7 @@ impl Training {
             if self.options.is_stopped() {
                 return Err(TrainError::Interrupted { rows: 0, saved: None });
             }
+            self.session(bytes_read, observer).1.check_memory(0, || None)?;
             if self.rows.is_full() {
                 self.begin(bytes_read, observer)?;
             }
@@ -152,6 +182,15 @@ impl Training {
         let Some(block) = rest else { return Ok(()) };
         let (trainer, mut session) = self.session(bytes_read, observer);
         trainer.expect("learning has begun").learn_block(&mut session, block)
+    }
+
+    /// Ends a training that is to stop while it waits for rows: saves its state if that is wanted.
+    pub fn interrupt(&mut self, observer: &mut dyn Observer) -> TrainError {
+        let (Some(trainer), mut session) = self.session(0, observer) else {
+            return TrainError::Interrupted { rows: 0, saved: None };
+        };
+        let saved = trainer.flush(&mut session).and_then(|()| session.save(trainer.save(false), false));
+        saved.map_or_else(|error| error, |saved| TrainError::Interrupted { rows: trainer.rows_learned(), saved })
     }
 
     /// Ends the rows and returns the model, which is saved if that is wanted. `source` names the rows in error
@@ -169,6 +208,9 @@ impl Training {
         let (trainer, mut session) = self.session(0, observer);
         let trainer = trainer.expect("learning has begun");
         let model = trainer.finish(&mut session, &mut rows)?;
+        if let Some(problem) = model.problem() {
+            return Err(TrainError::NoModel { problem });
+        }
         if let Some(path) = &session.options.model {
             model.save(path)?;
         }
@@ -210,6 +252,7 @@ impl Training {
         data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe) };
         data.buffered_rows = rows.rows;
         data.fingerprint = (rows.rows, rows.fingerprint);
+        data.first_rows.push(rows.first_rows);
         Ok(())
     }
 
@@ -240,6 +283,7 @@ impl Training {
             resume: None,
             trainer: None,
             is_incremental: self.is_incremental,
+            lock: None,
         };
         copy.begin(0, &mut ())?;
         copy.trainer.expect("learning has begun").model(&copy.data)
