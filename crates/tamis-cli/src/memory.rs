@@ -8,12 +8,12 @@ pub fn peak_memory() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
+    #[cfg(target_os = "linux")]
     fn memory_that_is_used_is_told() {
+        use super::peak_memory;
         let before = peak_memory().expect("Linux tells it");
         let block = vec![1_u8; 64 << 20];
         assert!(block.iter().step_by(4096).all(|byte| *byte == 1));

@@ -96,7 +96,7 @@ fn inspect_shows_the_same_features_in_three_formats() {
     assert_eq!(json["classes"], serde_json::json!(["no", "yes"]));
     let csv = folder.ok("inspect shop.json --top 0 --csv");
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!((lines[0], lines.len()), ("name,weight,scale,frequency,evidence,evidence_sd", weights.len() + 2));
+    assert_eq!((lines[0], lines.len()), ("name,weight,scale,q,z,frequency,evidence,evidence_sd", weights.len() + 2));
     if weights.contains_key("town=St. John's, NL") {
         assert!(csv.contains("\"town=St. John's, NL\","), "quoted: {csv}");
     }
@@ -228,7 +228,7 @@ fn multiclass_models_have_one_output_per_class() {
     let labels: BTreeSet<String> = folder.ok("predict m.json b.svm").lines().map(String::from).collect();
     assert_eq!(labels, ["0", "1", "2", "3"].map(String::from).into());
     assert!(
-        folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,frequency,evidence,evidence_sd\n0,")
+        folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,q,z,frequency,evidence,evidence_sd\n0,")
     );
     let two =
         folder.write("two.svm", svm(&rows(500, 60, 12, 2, 3))).json("fit two.svm --task multiclass --quiet --json");

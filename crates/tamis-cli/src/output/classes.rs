@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 use tamis::eval::{ClassMetrics, ClassReport, Metrics};
 
+use super::format::count;
 use super::table::aligned;
 
-/// The largest number of classes for which the confusion matrix is printed.
+/// The largest number of classes for which the confusion matrix is printed, and of classes in the table.
 const MATRIX: usize = 12;
+const ROWS: usize = 50;
 
 /// The metrics by their names, those of each class, their means and the confusion matrix.
 pub fn as_json(measures: &Metrics, report: Option<&ClassReport>) -> Value {
@@ -28,9 +30,11 @@ pub fn table(report: &ClassReport) -> String {
     let means = &report.averages;
     let average = [Some(means.precision), Some(means.recall), Some(means.f1), means.pr_auc].map(share);
     let mut rows: Vec<Vec<String>> = vec![head.to_vec()];
-    rows.extend(report.classes.iter().map(|class| row(class).to_vec()));
+    rows.extend(report.classes.iter().take(ROWS).map(|class| row(class).to_vec()));
     rows.push(["mean of classes".to_string(), String::new()].into_iter().chain(average).collect());
-    let metrics = text(&rows);
+    let more = report.classes.len().saturating_sub(ROWS);
+    let note = if more > 0 { format!("\n… and {} more; --json has all", count(more as u64)) } else { String::new() };
+    let metrics = text(&rows) + &note;
     match report.classes.len() <= MATRIX {
         true => format!("{metrics}\n\n{}", confusion(report)),
         false => metrics,

@@ -51,18 +51,25 @@ pub struct ClassReport {
     /// Their means.
     #[serde(rename = "macro")]
     pub averages: MacroAverages,
-    /// The confusion matrix: weight of rows by true and predicted class of the model.
+    /// The confusion matrix: weight of rows by true and predicted class of the model; empty if there are too many classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confusion: Vec<Vec<f64>>,
 }
 
 /// Scores that are kept to rank rows: 400 MB.
 const MOST_SCORES: usize = 50_000_000;
 
+/// Classes up to which there is a confusion matrix, which has the square of them as cells.
+const MOST_CLASSES: usize = 1000;
+
 /// Collects predictions and their true classes.
 pub(super) struct ClassTally {
+    /// Weight of rows of each class, of those predicted as it (rows of classes that the model does not know included), and
+    /// of those for which both hold.
+    own: Vec<f64>,
+    predicted: Vec<f64>,
+    right: Vec<f64>,
     confusion: Vec<Vec<f64>>,
-    /// Weight of rows of classes that the model does not know, by predicted class.
-    unknown: Vec<f64>,
     /// The true class and the weight of each row.
     rows: Vec<(Option<usize>, f64)>,
     /// The score of each class, row by row.
@@ -71,17 +78,22 @@ pub(super) struct ClassTally {
 
 impl ClassTally {
     pub(super) fn new(classes: usize) -> Self {
-        let confusion = vec![vec![0.0; classes]; classes];
-        ClassTally { confusion, unknown: vec![0.0; classes], rows: Vec::new(), scores: Vec::new() }
+        let none = || vec![0.0; classes];
+        let side = if classes <= MOST_CLASSES { classes } else { 0 };
+        ClassTally {
+            own: none(),
+            predicted: none(),
+            right: none(),
+            confusion: vec![none(); side],
+            rows: Vec::new(),
+            scores: Vec::new(),
+        }
     }
 
     /// Adds a row. Classes are ranked by probability, or by margin where there are none.
     pub(super) fn add(&mut self, predictor: &Predictor, prediction: &Prediction, truth: Option<usize>, weight: f64) {
         let Some(guess) = prediction.class else { return };
-        match truth {
-            Some(truth) => self.confusion[truth][guess] += weight,
-            None => self.unknown[guess] += weight,
-        }
+        self.count(truth, guess, weight);
         self.rows.push((truth, weight));
         if self.scores.len() >= MOST_SCORES {
             return;
@@ -90,6 +102,18 @@ impl ClassTally {
             (Some(probabilities), margins) if margins.len() > 1 => self.scores.extend(probabilities),
             (_, [margin]) => self.scores.extend([-margin, *margin]),
             (_, margins) => self.scores.extend(margins),
+        }
+    }
+
+    fn count(&mut self, truth: Option<usize>, guess: usize, weight: f64) {
+        self.predicted[guess] += weight;
+        let Some(truth) = truth else { return };
+        self.own[truth] += weight;
+        if truth == guess {
+            self.right[truth] += weight;
+        }
+        if let Some(row) = self.confusion.get_mut(truth) {
+            row[guess] += weight;
         }
     }
 
@@ -105,9 +129,7 @@ impl ClassTally {
     }
 
     fn class(&self, class: usize, name: &Label) -> ClassMetrics {
-        let right = self.confusion[class][class];
-        let n: f64 = self.confusion[class].iter().sum();
-        let predicted: f64 = self.confusion.iter().map(|row| row[class]).sum::<f64>() + self.unknown[class];
+        let (n, predicted, right) = (self.own[class], self.predicted[class], self.right[class]);
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
         ClassMetrics {
             class: name.clone(),
@@ -120,7 +142,7 @@ impl ClassTally {
     }
 
     fn pr_auc(&self, class: usize) -> Option<f64> {
-        let classes = self.confusion.len();
+        let classes = self.own.len();
         if self.scores.len() < self.rows.len() * classes {
             return None;
         }
@@ -183,8 +205,12 @@ mod tests {
     #[test]
     fn shares_by_hand() {
         let mut tally = ClassTally::new(3);
-        tally.confusion = vec![vec![3.0, 1.0, 0.0], vec![2.0, 4.0, 0.0], vec![0.0, 0.0, 0.0]];
-        tally.unknown = vec![1.0, 0.0, 0.0];
+        for (truth, guess, weight) in
+            [(Some(0), 0, 3.0), (Some(0), 1, 1.0), (Some(1), 0, 2.0), (Some(1), 1, 4.0), (None, 0, 1.0)]
+        {
+            tally.count(truth, guess, weight);
+        }
+        assert_eq!(tally.confusion, [[3.0, 1.0, 0.0], [2.0, 4.0, 0.0], [0.0; 3]]);
         let metrics = |class| tally.class(class, &Label::Number(class as f64));
         let first = metrics(0);
         assert_eq!((first.n, first.precision, first.recall), (4.0, Some(3.0 / 6.0), Some(0.75)));
@@ -193,5 +219,13 @@ mod tests {
         assert_eq!((absent.precision, absent.recall, absent.f1), (None, None, None));
         let means = averages(&[metrics(0), metrics(1), absent]);
         assert_eq!(means.recall, (0.75 + 4.0 / 6.0) / 2.0, "a class that is nowhere has no part in the mean");
+    }
+
+    #[test]
+    fn many_classes_have_no_matrix() {
+        let mut tally = ClassTally::new(MOST_CLASSES + 1);
+        tally.count(Some(MOST_CLASSES), MOST_CLASSES, 2.0);
+        assert!(tally.confusion.is_empty());
+        assert_eq!(tally.class(MOST_CLASSES, &Label::Number(1.0)).recall, Some(1.0));
     }
 }
