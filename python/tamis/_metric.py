@@ -110,7 +110,11 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         -------
         shares : ndarray of shape (n_samples, n_classes)
         """
-        return self._fitted().shares(self._known(X, self._fitted().columns))
+        shares = self._fitted().shares(self._known(X, self._fitted().columns))
+        # The nearest row decides a tied vote: its class has the largest share by a hair.
+        classes, _ = self._predictions(X)
+        shares[np.arange(len(classes)), classes] += 1e-12
+        return shares / shares.sum(axis=1, keepdims=True)
 
     @available_if(_has_shares)
     def predict_log_proba(self, X):
