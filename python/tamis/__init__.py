@@ -17,7 +17,8 @@ from ._core import VERSION as __version__
 from .errors import DataError, DivergedError, Error, FileError, MissingFileError, ModelError, Note, ParamError, ParseError
 
 if TYPE_CHECKING:
-    from ._metric import KNN, SDist
+    from ._knn import KNN
+    from ._metric import SDist
     from ._moments import Moments
     from ._solved import MomentsClassifier, MomentsRegressor
     from ._sparse import SparseClassifier, SparseRegressor
@@ -36,7 +37,7 @@ _HOMES = {
     "MomentsClassifier": "_solved",
     "MomentsRegressor": "_solved",
     "SDist": "_metric",
-    "KNN": "_metric",
+    "KNN": "_knn",
 }
 
 __all__ = [

@@ -1,12 +1,11 @@
-"""Metric learning for k nearest neighbours: SDist and KNN."""
+"""Metric learning for k nearest neighbours: SDist, and what it shares with KNN."""
 
 import json
 import os
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.frozen import FrozenEstimator
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +19,7 @@ from .errors import missing_file, warn
 PARAMS = ("max_iter", "metric_neighbors", "max_terms", "max_order", "learning_rate", "subsample")
 
 
-def _documented(cls):
+def documented(cls):
     """Replaces ``$name`` in the docstring of a class by the help of the parameter in the core's table."""
     for name, text in sorted(_core.metric_params(), reverse=True):
         cls.__doc__ = cls.__doc__.replace(f"${name}", text)
@@ -111,7 +110,11 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         -------
         shares : ndarray of shape (n_samples, n_classes)
         """
-        return self._fitted().shares(self._known(X, self._fitted().columns))
+        shares = self._fitted().shares(self._known(X, self._fitted().columns))
+        # The nearest row decides a tied vote: its class has the largest share by a hair.
+        classes, _ = self._predictions(X)
+        shares[np.arange(len(classes)), classes] += 1e-12
+        return shares / shares.sum(axis=1, keepdims=True)
 
     @available_if(_has_shares)
     def predict_log_proba(self, X):
@@ -139,7 +142,7 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         return tags
 
 
-@_documented
+@documented
 class SDist(ClassifierMixin, KNNBase):
     """Sparse, nonlinear metric learning (sDist) with a k-NN classifier.
 
@@ -369,86 +372,3 @@ class SDist(ClassifierMixin, KNNBase):
         for one in self._about("feature_importances_")["variables"]:
             shares[find(one["name"])] = one["share"]
         return shares
-
-
-@_documented
-class KNN(ClassifierMixin, KNNBase):
-    """k-NN classifier under a learned metric or on standardized variables.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=3
-        $n_neighbors.
-    metric : SDist or path, default=None
-        A fitted metric, or its file. The rows given to ``fit`` are the neighbours. ``None`` scales each variable to variance 1.
-    n_jobs : int, default=None
-        Number of threads; ``None`` is 1 and -1 all processors, as in scikit-learn.
-
-    Attributes
-    ----------
-    classes_ : ndarray of the classes
-    n_features_in_, feature_names_in_ : the columns
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tamis import KNN, SDist
-    >>> random = np.random.default_rng(0)
-    >>> X = random.normal(size=(300, 20))
-    >>> y = X[:, 3] > 0
-    >>> metric = SDist("order-1", max_iter=20).fit(X[:150], y[:150])
-    >>> plain, learned = KNN().fit(X[:200], y[:200]), KNN(metric=metric).fit(X[:200], y[:200])
-    >>> plain.score(X[200:], y[200:]) < learned.score(X[200:], y[200:])
-    True
-    """
-
-    def __init__(self, n_neighbors=3, *, metric=None, n_jobs=None):
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.n_jobs = n_jobs
-
-    def _is_vote(self):
-        return True
-
-    _parameter_constraints = {
-        "n_neighbors": [AT_LEAST_ONE],
-        "metric": [HasMethods(["transform"]), str, os.PathLike, None],
-        "n_jobs": _params.CONSTRAINTS["n_jobs"],
-    }
-
-    def __sklearn_clone__(self):
-        # A fitted metric is a parameter like a number: a copy that is not fitted would be of no use.
-        copied = super().__sklearn_clone__()
-        copied.metric = self.metric
-        return copied
-
-    @all_or_nothing
-    def fit(self, X, y):
-        """Stores the rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or frame
-            The rows.
-        y : array-like of shape (n_samples,)
-            The classes.
-
-        Returns
-        -------
-        self
-        """
-        self._check_params()
-        table = self._data(X, y, None)
-        if self.metric is None:
-            asked = {"candidates": ["plain"], "params": "{}", "early_stopping": "off", "folds": 5, "seed": 0}
-            asked["n_neighbors"] = int(self.n_neighbors)
-            metric, _ = _core.fit_metric(asked, table, self._class_task(), self._threads(), None)
-        else:
-            metric = self._given_metric().with_reference_rows(table, self._class_task(), int(self.n_neighbors))
-        return self._take_metric(metric)
-
-    def _given_metric(self):
-        metric = self.metric
-        if isinstance(metric, FrozenEstimator):
-            metric = metric.estimator
-        return metric._fitted() if isinstance(metric, SDist) else _core.Metric.load(os.fspath(metric))
