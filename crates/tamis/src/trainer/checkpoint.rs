@@ -68,6 +68,20 @@ pub(crate) struct Header {
     free: Vec<u32>,
 }
 
+/// More rows than any training can have: sums of a few such counts do not overflow.
+const MOST_ROWS: u64 = 1 << 53;
+
+impl Header {
+    /// Whether all counts can be those of a training. A file may say anything.
+    fn counts_are_possible(&self) -> bool {
+        let Position { done, progressive, next_sweep, max_squared_norm } = &self.position;
+        let counts = [self.buffered_rows, self.fingerprint.0, self.rows_before, *done, *next_sweep as u64];
+        let firsts = self.first_rows.iter().map(|first| first.0);
+        let mut all = counts.into_iter().chain(firsts).chain(progressive.counts());
+        all.all(|count| count <= MOST_ROWS) && max_squared_norm.is_finite()
+    }
+}
+
 /// A loaded checkpoint.
 pub struct Checkpoint {
     pub(crate) path: PathBuf,
@@ -159,6 +173,9 @@ impl Checkpoint {
         let invalid = |reason| broken(TensorFileError::NotThisKind { name: FORMAT.name, reason });
         let (header, arrays) = FORMAT.read(bytes).map_err(broken)?;
         let header: Header = serde_json::from_str(&header).map_err(|error| invalid(error.to_string()))?;
+        if !header.counts_are_possible() {
+            return Err(invalid("a number of rows or features is too large".into()));
+        }
         let mut numbers = BTreeMap::new();
         let mut names = String::new();
         for (name, view) in &arrays {

@@ -93,6 +93,11 @@ impl ProgressiveValidation {
         self.wrong += if wrong { weight } else { 0.0 };
     }
 
+    /// The numbers of rows and features, to be examined after loading.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
+        self.history.iter().flat_map(|sum| [sum.0, sum.1]).chain([self.rows])
+    }
+
     pub(crate) fn mean_loss(&self) -> f64 {
         self.loss / self.weight.max(f64::MIN_POSITIVE)
     }
