@@ -40,27 +40,25 @@ pub struct Reading {
 impl Reading {
     /// The options of the library.
     pub fn options(&self, py: Python<'_>) -> PyResult<ReadOptions> {
-        let missing = match self.missing.as_str() {
-            "error" => Missing::Error,
-            "zero" => Missing::Zero,
-            "skip-row" => Missing::SkipRow,
-            other => return Err(param_error(&format!("missing must be error, zero or skip-row, got {other:?}"), py)),
-        };
+        let missing = Missing::ALL.into_iter().find(|rule| rule.name() == self.missing).ok_or_else(|| {
+            let all = Missing::ALL.map(Missing::name).join(", ");
+            param_error(&format!("missing must be one of {all}, got {:?}", self.missing), py)
+        })?;
         let columns = SchemaOptions {
             target: self.target.clone(),
             weight: self.weight_column.clone(),
             ignore: self.ignore.clone(),
             categorical: self.categorical.clone(),
-            known: None,
             needs_target: true,
             missing,
+            ..SchemaOptions::default()
         };
         let skip_bad = match self.on_error.as_str() {
             "stop" => false,
             "skip" => true,
             other => return Err(param_error(&format!("on_error must be stop or skip, got {other:?}"), py)),
         };
-        Ok(ReadOptions { columns, zero_based: self.zero_based, skip_bad, threads: 1, rows: Vec::new() })
+        Ok(ReadOptions { columns, zero_based: self.zero_based, skip_bad, threads: 1, ..ReadOptions::default() })
     }
 }
 

@@ -1,8 +1,9 @@
 //! Flags about the data and how it is read.
 
 use clap::Args;
-use tamis::io::{Format, ReadOptions, Source, expand};
+use tamis::io::{Format, ReadOptions, Source, TableSyntax, expand};
 use tamis::parse::Missing;
+use tamis::parse::date::DatePart;
 use tamis::parse::schema::SchemaOptions;
 
 use crate::error::CliError;
@@ -41,12 +42,37 @@ pub struct InputArgs {
     /// Columns to ignore
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub ignore: Vec<String>,
-    /// Numeric columns to treat as categorical
+    /// Columns of categories, even if they look like numbers
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub categorical: Vec<String>,
-    /// Missing values: error, zero (treat as 0) or skip-row
-    #[arg(long, value_name = "ACTION", default_value = "error", value_parser = missing_parser)]
+    /// Columns of numbers, even if they look like ids
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub numeric: Vec<String>,
+    /// Columns of free text: their words and pairs of words are features
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub text: Vec<String>,
+    /// Features of a date: days, year, month, day, weekday, hour [default: days, month, weekday; hour if there are times]
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = date_parser)]
+    pub dates: Vec<DatePart>,
+    /// Fewest rows of a category with a feature of its own; rarer ones share one [default: 5, or rows/20 if fewer]
+    #[arg(long, value_name = "ROWS")]
+    pub min_count: Option<u64>,
+    /// Texts that mean a missing value, beside NA, N/A, null, None, ? and an empty cell (- among numbers)
+    #[arg(long, value_name = "TEXTS", value_delimiter = ',', allow_hyphen_values = true)]
+    pub na: Vec<String>,
+    /// Missing values: mean (of the column), indicator (mean and a feature that says so), zero, skip-row or error
+    /// [default: the model's rule, else mean in tables and error elsewhere]
+    #[arg(long, value_name = "RULE", default_value = "auto", hide_default_value = true, value_parser = missing_parser)]
     pub missing: Missing,
+    /// Decimal sign of numbers in tables: a point or a comma [default: by the cells of each column]
+    #[arg(long, value_name = "SIGN", value_parser = [".", ","])]
+    pub decimal: Option<String>,
+    /// Character between the fields of a table, or tab [default: by the header]
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter_parser)]
+    pub delimiter: Option<u8>,
+    /// The first line of a table is data: columns are called 1, 2, …
+    #[arg(long)]
+    pub no_header: bool,
     /// Malformed lines: stop, or skip and count them
     #[arg(long, value_name = "ACTION", default_value = "stop", value_parser = ["stop", "skip"])]
     pub on_error: String,
@@ -69,11 +95,22 @@ pub fn format_parser(text: &str) -> Result<Format, String> {
 }
 
 fn missing_parser(text: &str) -> Result<Missing, String> {
-    match text {
-        "error" => Ok(Missing::Error),
-        "zero" => Ok(Missing::Zero),
-        "skip-row" => Ok(Missing::SkipRow),
-        _ => Err("expected one of error, zero, skip-row".into()),
+    let found = Missing::ALL.into_iter().find(|rule| rule.name() == text);
+    found.ok_or_else(|| format!("expected one of {}", Missing::ALL.map(Missing::name).join(", ")))
+}
+
+fn date_parser(text: &str) -> Result<DatePart, String> {
+    let found = DatePart::ALL.into_iter().find(|part| part.name() == text);
+    found.ok_or_else(|| format!("expected some of {}", DatePart::ALL.map(DatePart::name).join(", ")))
+}
+
+fn delimiter_parser(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\n' | b'\r') => {
+            Ok(*byte)
+        }
+        _ => Err("expected one character such as ; or |, or the word tab".into()),
     }
 }
 
@@ -92,10 +129,18 @@ impl InputArgs {
                 weight: self.weight_column.clone(),
                 ignore: self.ignore.clone(),
                 categorical: self.categorical.clone(),
+                numeric: self.numeric.clone(),
+                text: self.text.clone(),
+                keep: Vec::new(),
+                dates: (!self.dates.is_empty()).then(|| self.dates.clone()),
+                min_count: self.min_count,
+                na: self.na.clone(),
+                decimal_comma: self.decimal.as_ref().map(|sign| sign == ","),
                 known: None,
                 needs_target,
                 missing: self.missing,
             },
+            syntax: TableSyntax { delimiter: self.delimiter, no_header: self.no_header },
             zero_based: self.zero_based,
             skip_bad: self.on_error == "skip",
             threads: self.threads(),
@@ -106,22 +151,30 @@ impl InputArgs {
     /// The flags as a user would type them again, each with a space before it.
     pub fn command_line(&self) -> String {
         let list = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
-        let missing = match self.missing {
-            Missing::Error => None,
-            Missing::Zero => Some("zero".to_string()),
-            Missing::SkipRow => Some("skip-row".to_string()),
-        };
+        let missing = (self.missing != Missing::Auto).then(|| self.missing.name().to_string());
+        let dates: Vec<String> = self.dates.iter().map(|part| part.name().to_string()).collect();
+        let delimiter =
+            self.delimiter.map(|byte| if byte == b'\t' { "tab".into() } else { char::from(byte).to_string() });
         let flags = [
             ("--format", self.format.map(|format| format.name().to_string())),
             ("--target", self.target.clone()),
             ("--weight-column", self.weight_column.clone()),
             ("--ignore", list(&self.ignore)),
             ("--categorical", list(&self.categorical)),
+            ("--numeric", list(&self.numeric)),
+            ("--text", list(&self.text)),
+            ("--dates", list(&dates)),
+            ("--min-count", self.min_count.map(|count| count.to_string())),
+            ("--na", list(&self.na)),
+            ("--decimal", self.decimal.clone()),
+            ("--delimiter", delimiter),
             ("--missing", missing),
             ("--on-error", (self.on_error == "skip").then(|| "skip".to_string())),
         ];
         let given = flags.into_iter().filter_map(|(flag, value)| Some(format!(" {flag} {}", shell_word(&value?))));
-        given.chain(self.zero_based.then(|| " --zero-based".to_string())).collect()
+        let switches = [("--zero-based", self.zero_based), ("--no-header", self.no_header)];
+        let switches = switches.into_iter().filter(|(_, on)| *on).map(|(flag, _)| format!(" {flag}"));
+        given.chain(switches).collect()
     }
 
     /// The files to read.

@@ -166,7 +166,7 @@ impl Csr {
                 _ if !value.is_nan() => entries.push((id, value)),
                 Missing::Zero => {}
                 Missing::SkipRow => return Ok(None),
-                Missing::Error => return Err((Some(id.to_string()), LineError::Empty { column: id.to_string() })),
+                _ => return Err((Some(id.to_string()), LineError::Empty { column: id.to_string() })),
             }
         }
         add_up(entries);

@@ -6,9 +6,10 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::ArrowError;
 use arrow_schema::DataType;
 
-use super::cells::{Cell, Cells};
+use super::cells::Cells;
 use crate::data::RawRows;
 use crate::parse::LineError;
+use crate::parse::column::Cell;
 
 /// The largest index a feature may have.
 const LARGEST_INDEX: f64 = 4_294_967_294.0;

@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::Label;
+use super::label_nature::{LabelNature, label_nature};
 use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind};
 use crate::loss::LossKind;
 use crate::param::{Message, names};
+
+/// From so many classes on, there must be two rows for each.
+const MANY_CLASSES: usize = 20;
 
 /// A label as buffered rows keep it while the task is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,8 +34,8 @@ pub struct ClassLabels {
 /// Statistics of the labels read so far.
 #[derive(Clone, Debug, Default)]
 pub struct LabelStats {
-    /// Distinct labels, up to one more than the largest number of classes, and where each was first seen.
-    pub(super) distinct: BTreeMap<LabelKey, (Label, String)>,
+    /// Distinct labels, up to one more than the largest number of classes.
+    pub(super) distinct: BTreeMap<LabelKey, SeenLabel>,
     /// The third distinct label, and the two before it.
     third: Option<(Label, [Label; 2])>,
     /// The texts among the labels, and their numbers.
@@ -41,6 +45,14 @@ pub struct LabelStats {
     rows: u64,
     mean: f64,
     sum_of_squares: f64,
+}
+
+/// A label, where it was first seen, and how often.
+#[derive(Clone, Debug)]
+pub(super) struct SeenLabel {
+    pub(super) label: Label,
+    pub(super) place: String,
+    count: u64,
 }
 
 /// The order in which classes are numbered: numbers by value, then texts by their bytes.
@@ -69,12 +81,14 @@ impl LabelStats {
         }
         self.rows += 1;
         let key = key(label);
-        if self.distinct.len() <= MAX_CLASSES && !self.distinct.contains_key(&key) {
+        if let Some(seen) = self.distinct.get_mut(&key) {
+            seen.count += 1;
+        } else if self.distinct.len() <= MAX_CLASSES {
             let before: Vec<Label> = self.labels().take(3).cloned().collect();
             if let Ok(two) = before.try_into() {
                 self.third = Some((label.clone(), two));
             }
-            self.distinct.insert(key, (label.clone(), place()));
+            self.distinct.insert(key, SeenLabel { label: label.clone(), place: place(), count: 1 });
         }
         Ok(match label {
             Label::Text(text) => {
@@ -117,17 +131,47 @@ impl LabelStats {
     }
 
     fn labels(&self) -> impl Iterator<Item = &Label> {
-        self.distinct.values().map(|(label, _)| label)
+        self.distinct.values().map(|seen| &seen.label)
     }
 
-    /// Whole numbers close together are names of classes; other numbers are quantities.
-    fn looks_like_classes(&self) -> bool {
-        let numbers: Vec<f64> =
-            self.labels().filter_map(|l| if let Label::Number(n) = l { Some(*n) } else { None }).collect();
-        let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return true };
-        let count = numbers.len() as f64;
-        let close = last - first + 1.0 <= 2.0 * count && numbers.iter().all(|number| number.fract() == 0.0);
-        count <= 2.0 || (close && count <= 100.0 && self.rows as f64 >= 2.0 * count)
+    /// What the labels are, by their values and how often each occurs.
+    fn nature(&self) -> LabelNature {
+        let pairs = self.distinct.values().filter_map(|seen| match seen.label {
+            Label::Number(number) => Some((number, seen.count)),
+            _ => None,
+        });
+        label_nature(&pairs.collect::<Vec<_>>(), self.rows)
+    }
+
+    /// Why the task is what it is, in words.
+    pub fn reason(&self, options: &TargetOptions, kind: TaskKind) -> Message {
+        let count = self.distinct.len();
+        let task = |kind: &str| names::TASK.with(kind);
+        if kind != TaskKind::Auto {
+            return Message::new("{} says so", [task(kind.name())]);
+        }
+        if let Some(loss) = options.loss.filter(|loss| loss.needs_classes() || loss.needs_numbers()) {
+            return Message::new("{} says so", [names::LOSS.with(loss.name())]);
+        }
+        if self.first_text.is_some() {
+            return Message::from(format!("{count} different labels, and some are not numbers"));
+        }
+        let ends = || (self.labels().next().map(ToString::to_string), self.labels().last().map(ToString::to_string));
+        let (Some(low), Some(high)) = ends() else { return Message::from("there are no labels") };
+        match self.nature() {
+            LabelNature::Two => Message::from("two different labels"),
+            LabelNature::Codes => {
+                let text =
+                    format!("{count} whole numbers from {low} to {high} are names of classes; {{}} for quantities");
+                Message::new(text, [task("regression")])
+            }
+            LabelNature::Counts => {
+                let most = if count > MAX_CLASSES { "more than 10000".to_string() } else { count.to_string() };
+                let text = format!("{most} whole numbers from {low} to {high} are quantities; {{}} for classes");
+                Message::new(text, [task("multiclass")])
+            }
+            LabelNature::Decimals => Message::from("the labels are numbers with decimals or far apart"),
+        }
     }
 
     /// Decides what is to be learned.
@@ -138,8 +182,11 @@ impl LabelStats {
         let numeric = match kind {
             TaskKind::Regression => true,
             TaskKind::Binary | TaskKind::Multiclass => false,
-            TaskKind::Auto => all_numbers && !only_classes && (only_numbers || !self.looks_like_classes()),
+            TaskKind::Auto => all_numbers && !only_classes && (only_numbers || self.nature().is_quantity()),
         };
+        if kind == TaskKind::Auto && options.loss.is_none() && numeric {
+            self.refuse_ids()?;
+        }
         if let Some((label, place)) = self.first_text.as_ref().filter(|_| numeric) {
             let task = names::TASK.with("regression");
             let reason = Message::new("numbers are to be predicted; leave {} out for classes", [task]);
@@ -162,6 +209,19 @@ impl LabelStats {
         Ok(Some(ClassLabels { classes: targets.classes().to_vec(), class_of }))
     }
 
+    /// Whole numbers that count the rows are ids, and not quantities.
+    fn refuse_ids(&self) -> Result<(), TargetError> {
+        let whole = self.labels().all(|label| matches!(label, Label::Number(number) if number.fract() == 0.0));
+        let ends = (self.labels().next(), self.labels().last());
+        let (Some(Label::Number(low)), Some(Label::Number(high))) = ends else { return Ok(()) };
+        let count = self.distinct.len();
+        let is_ids = count >= MANY_CLASSES && count as u64 == self.rows && high - low + 1.0 == count as f64;
+        if whole && is_ids {
+            return Err(TargetError::IdLabels { rows: self.rows, low: *low, high: *high });
+        }
+        Ok(())
+    }
+
     fn regression(&self, options: &TargetOptions) -> TargetKind {
         let spread = (self.sum_of_squares / self.rows.max(1) as f64).sqrt();
         let scaled = options.standardize && spread > 0.0;
@@ -175,12 +235,15 @@ impl LabelStats {
             let label = self.labels().next().map(ToString::to_string).unwrap_or_default();
             return Err(TargetError::OneClass { rows: self.rows, label });
         }
+        if count >= MANY_CLASSES && 2 * count as u64 > self.rows {
+            return Err(TargetError::ClassARow { labels: count, rows: self.rows });
+        }
         if count > MAX_CLASSES {
             return Err(TargetError::TooManyClasses { labels: count });
         }
         if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
             return Err(TargetError::ThirdLabel {
-                place: self.distinct[&key(found)].1.clone(),
+                place: self.distinct[&key(found)].place.clone(),
                 found: found.to_string(),
                 first: first.to_string(),
                 second: second.to_string(),

@@ -14,11 +14,12 @@ mod memory;
 mod row_source;
 mod row_stream;
 mod source;
+mod table_survey;
 
 pub use block::{Block, BlockPlace};
 pub use error::ReadError;
 pub use matrix::{Csr, Dense, Labels, Matrix, MatrixRows};
 pub use memory::memory_of_this_machine;
 pub use row_source::RowSource;
-pub use row_stream::{ReadOptions, RowStream};
+pub use row_stream::{ReadOptions, RowStream, TableSyntax};
 pub use source::{Compression, Format, Source, expand, recognise};

@@ -14,12 +14,15 @@ use super::block_source::{Input, Job, Outcome, ParsedBlock};
 use super::{Block, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
+use crate::parse::survey::ColumnNote;
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// The schema of tables, and missing values.
     pub columns: SchemaOptions,
+    /// The syntax of tables in text.
+    pub syntax: TableSyntax,
     /// Whether svmlight indices start at 0.
     pub zero_based: bool,
     /// Whether malformed lines are skipped and counted instead of ending the stream.
@@ -28,6 +31,15 @@ pub struct ReadOptions {
     pub threads: usize,
     /// Filters: a row is returned if all of them contain it.
     pub rows: Vec<RowFilter>,
+}
+
+/// The syntax of tables in text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableSyntax {
+    /// The byte between fields; `None` lets the header decide.
+    pub delimiter: Option<u8>,
+    /// Whether the first line is data: columns are called 1, 2, …
+    pub no_header: bool,
 }
 
 /// A stream of blocks over many sources.
@@ -185,7 +197,12 @@ impl RowStream {
 
     /// The roles of the columns, if a table was read.
     pub fn columns(&self) -> Option<ModelSchema> {
-        self.shared.input().known.clone()
+        self.shared.input().columns()
+    }
+
+    /// What was found out about the columns of tables.
+    pub fn notes(&self) -> Vec<ColumnNote> {
+        self.shared.input().notes.clone()
     }
 }
 

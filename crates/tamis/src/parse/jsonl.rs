@@ -95,7 +95,7 @@ impl LineParser for JsonLines {
                         rows.rollback(mark);
                         return Ok(());
                     }
-                    Missing::Error => return Err((0, LineError::Empty { column: name.to_string() })),
+                    _ => return Err((0, LineError::Empty { column: name.to_string() })),
                 },
             }
         }

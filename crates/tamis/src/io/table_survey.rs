@@ -1,0 +1,136 @@
+//! The header of a table, its delimiter, and the survey of its first rows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::decompress::{Opened, io_error, open, seekable};
+use super::line_blocks::{BlockCutter, NextBlock};
+use super::row_stream::{ReadOptions, TableSyntax};
+use super::{Compression, ReadError, Source};
+use crate::columnar::{ColumnarKind, ColumnarReader};
+use crate::parse::csv::{header, survey};
+use crate::parse::schema::SchemaOptions;
+use crate::parse::survey::Survey;
+
+/// A table in text of which the header was read, and blocks that were read ahead.
+pub(super) struct TableHead {
+    pub(super) names: Vec<String>,
+    pub(super) delimiter: u8,
+    pub(super) cutter: BlockCutter,
+    /// Blocks to parse, each with the lines of a header before it.
+    pub(super) ahead: VecDeque<(Vec<u8>, u64)>,
+    pub(super) compression: Compression,
+}
+
+impl TableHead {
+    pub(super) fn open(
+        source: &Source,
+        usual: u8,
+        syntax: &TableSyntax,
+        bytes: Arc<AtomicU64>,
+    ) -> Result<TableHead, ReadError> {
+        let Opened { reader, compression } = open(source, bytes)?;
+        let mut cutter = BlockCutter::new(reader, true);
+        let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
+            NextBlock::Block(block) => block,
+            NextBlock::LongLine => return Err(ReadError::LongLine { file: source.name.clone() }),
+            NextBlock::End => return Err(ReadError::NoHeader { file: source.name.clone() }),
+        };
+        let delimiter = syntax.delimiter.unwrap_or_else(|| delimiter_of(&block, usual));
+        let at = |problem| ReadError::Line { file: source.name.clone(), line: 1, column: 1, problem };
+        let (mut names, mut start) = header(&block, delimiter).map_err(at)?;
+        if syntax.no_header {
+            names = (1..=names.len()).map(|number| number.to_string()).collect();
+            start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        }
+        let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
+        let ahead = VecDeque::from([(block[start..].to_vec(), lines)]);
+        Ok(TableHead { names, delimiter, cutter, ahead, compression })
+    }
+
+    /// Observes rows, which stay ahead, until the survey has enough.
+    pub(super) fn survey(
+        &mut self,
+        source: &Source,
+        options: &SchemaOptions,
+        found: &mut Survey,
+    ) -> Result<(), ReadError> {
+        found.begin(&self.names);
+        found.keep_text_of(&options.categorical);
+        found.keep_text_of(&options.keep);
+        let (mut at, mut line) = (0, 1);
+        loop {
+            let (block, header_lines) = &self.ahead[at];
+            line += header_lines;
+            survey(block, self.delimiter, self.names.len(), &source.name, line, found);
+            if found.is_full() {
+                return Ok(());
+            }
+            line += memchr::memchr_iter(b'\n', block).count() as u64;
+            at += 1;
+            match self.cutter.next().map_err(|error| io_error(source, self.compression, error))? {
+                NextBlock::Block(block) => self.ahead.push_back((block, 0)),
+                NextBlock::End => return Ok(()),
+                NextBlock::LongLine => return Err(ReadError::LongLine { file: source.name.clone() }),
+            }
+        }
+    }
+}
+
+/// The usual delimiter, or the one that separates the fields of the header if the usual one is not in it.
+fn delimiter_of(block: &[u8], usual: u8) -> u8 {
+    let line = block.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let count = |delimiter: u8| {
+        let mut quoted = false;
+        line.iter()
+            .filter(|&&byte| {
+                quoted ^= byte == b'"';
+                byte == delimiter && !quoted
+            })
+            .count()
+    };
+    if count(usual) > 0 {
+        return usual;
+    }
+    let other = [b';', b'\t', b'|'].into_iter().max_by_key(|&delimiter| count(delimiter));
+    other.filter(|&delimiter| count(delimiter) > 0).unwrap_or(usual)
+}
+
+/// Surveys a table in text that the stream has not reached yet.
+pub(super) fn survey_text(
+    source: &Source,
+    usual: u8,
+    options: &ReadOptions,
+    columns: &SchemaOptions,
+    found: &mut Survey,
+) -> Result<(), ReadError> {
+    let mut head = TableHead::open(source, usual, &options.syntax, Arc::default())?;
+    head.survey(source, columns, found)
+}
+
+/// Surveys a columnar file.
+pub(super) fn survey_columnar(
+    source: &Source,
+    kind: ColumnarKind,
+    options: &SchemaOptions,
+    found: &mut Survey,
+) -> Result<(), ReadError> {
+    let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
+    let mut reader = ColumnarReader::open(seekable(source, Arc::default())?, kind, options).map_err(named)?;
+    reader.survey(&source.name, found).map_err(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_tells_the_delimiter() {
+        assert_eq!(delimiter_of(b"a,b;c\n", b','), b',');
+        assert_eq!(delimiter_of(b"\na;b;y\n1,5;2;0\n", b','), b';');
+        assert_eq!(delimiter_of(b"a|b\n", b','), b'|');
+        assert_eq!(delimiter_of(b"\"a;b\"\n", b','), b',', "not within quotes");
+        assert_eq!(delimiter_of(b"y\n1\n", b','), b',');
+    }
+}
