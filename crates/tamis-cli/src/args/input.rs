@@ -1,7 +1,7 @@
 //! Flags about the data and how it is read.
 
 use clap::Args;
-use tamis::io::{Format, ReadOptions, Source, TableSyntax, expand};
+use tamis::io::{Encoding, Format, ReadOptions, Source, TableSyntax, expand};
 use tamis::parse::Missing;
 use tamis::parse::date::DatePart;
 use tamis::parse::schema::SchemaOptions;
@@ -51,7 +51,8 @@ pub struct InputArgs {
     /// Columns of free text: their words and pairs of words are features
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub text: Vec<String>,
-    /// Features of a date: days, year, month, day, weekday, hour [default: days, month, weekday; hour if there are times]
+    /// Features of a date: days (since 1970), year, month, day, weekday, hour as numbers, months and weekdays as one
+    /// feature each [default: days, month, weekday, and hour if there are times]
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = date_parser)]
     pub dates: Vec<DatePart>,
     /// Fewest rows of a category with a feature of its own; rarer ones share one [default: 5, or rows/20 if fewer]
@@ -70,6 +71,10 @@ pub struct InputArgs {
     /// Character between the fields of a table, or tab [default: by the header]
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter_parser)]
     pub delimiter: Option<u8>,
+    /// Encoding of text files: utf-8, latin-1 (also windows-1252), utf-16 or utf-16be
+    /// [default: utf-8, or utf-16 if the file is marked as such]
+    #[arg(long, value_name = "NAME", default_value = "utf-8", hide_default_value = true, value_parser = encoding_parser)]
+    pub encoding: Encoding,
     /// The first line of a table is data: columns are called 1, 2, …
     #[arg(long)]
     pub no_header: bool,
@@ -102,6 +107,10 @@ fn missing_parser(text: &str) -> Result<Missing, String> {
 fn date_parser(text: &str) -> Result<DatePart, String> {
     let found = DatePart::ALL.into_iter().find(|part| part.name() == text);
     found.ok_or_else(|| format!("expected some of {}", DatePart::ALL.map(DatePart::name).join(", ")))
+}
+
+fn encoding_parser(text: &str) -> Result<Encoding, String> {
+    Encoding::from_name(text).ok_or_else(|| format!("expected one of {}", Encoding::ALL.map(Encoding::name).join(", ")))
 }
 
 fn delimiter_parser(text: &str) -> Result<u8, String> {
@@ -140,7 +149,7 @@ impl InputArgs {
                 needs_target,
                 missing: self.missing,
             },
-            syntax: TableSyntax { delimiter: self.delimiter, no_header: self.no_header },
+            syntax: TableSyntax { delimiter: self.delimiter, no_header: self.no_header, encoding: self.encoding },
             zero_based: self.zero_based,
             skip_bad: self.on_error == "skip",
             threads: self.threads(),
@@ -168,6 +177,7 @@ impl InputArgs {
             ("--na", list(&self.na)),
             ("--decimal", self.decimal.clone()),
             ("--delimiter", delimiter),
+            ("--encoding", (self.encoding != Encoding::Auto).then(|| self.encoding.name().to_string())),
             ("--missing", missing),
             ("--on-error", (self.on_error == "skip").then(|| "skip".to_string())),
         ];

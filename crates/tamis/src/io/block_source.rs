@@ -1,26 +1,25 @@
 //! Opens sources one after the other and splits them into blocks that can be parsed on any thread.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use rustc_hash::FxHashSet;
 
-use super::decompress::{io_error, open, seekable};
-use super::line_blocks::{BlockCutter, NextBlock};
+use super::decompress::seekable;
 use super::row_stream::ReadOptions;
-use super::table_survey::{TableHead, survey_columnar, survey_text};
-use super::{Compression, Format, ReadError, Source};
+use super::table_survey::{ReadAhead, TableHead, open_json, survey_columnar, survey_json, survey_text};
+use super::{Format, ReadError, Source};
 use crate::columnar::{ColumnarKind, ColumnarReader};
 use crate::data::RawRows;
 use crate::parse::csv::Table;
+use crate::parse::json_table::JsonTable;
 use crate::parse::jsonl::JsonLines;
 use crate::parse::missing::MissingPolicy;
 use crate::parse::schema::{ModelSchema, Schema, SchemaOptions};
 use crate::parse::survey::{ColumnNote, Survey};
 use crate::parse::svmlight::Svmlight;
 use crate::parse::vw::VowpalWabbit;
-use crate::parse::{LineParser, ParseError, parse_lines};
+use crate::parse::{LineParser, Missing, ParseError, parse_lines};
 
 /// A block parsed, or the reason the stream ends here.
 pub(super) type Outcome = Result<ParsedBlock, ReadError>;
@@ -105,7 +104,7 @@ pub(super) struct Input {
 }
 
 pub(super) enum OpenFile {
-    Text { cutter: BlockCutter, compression: Compression, parser: TextParser, ahead: VecDeque<(Vec<u8>, u64)> },
+    Text { ahead: ReadAhead, parser: TextParser },
     Columnar(Box<ColumnarReader>),
 }
 
@@ -148,7 +147,7 @@ impl Input {
                 self.open_lines(source, by_index(MissingPolicy { parser, missing }))
             }
             Format::VowpalWabbit => self.open_lines(source, by_name(MissingPolicy { parser: VowpalWabbit, missing })),
-            Format::JsonLines => self.open_lines(source, by_name(JsonLines { missing })),
+            Format::JsonLines => self.open_json(source, missing),
             Format::Csv => self.open_table(source, b','),
             Format::Tsv => self.open_table(source, b'\t'),
             Format::Parquet => self.open_columnar(source, ColumnarKind::Parquet),
@@ -178,9 +177,35 @@ impl Input {
     }
 
     fn open_lines(&self, source: &Source, parser: TextParser) -> Result<OpenFile, ReadError> {
-        let opened = open(source, self.bytes.clone())?;
-        let cutter = BlockCutter::new(opened.reader, false);
-        Ok(OpenFile::Text { cutter, compression: opened.compression, parser, ahead: VecDeque::new() })
+        let (mut ahead, block) = ReadAhead::open(source, false, self.options.syntax.encoding, self.bytes.clone())?;
+        ahead.blocks.extend(block.map(|block| (block, 0)));
+        Ok(OpenFile::Text { ahead, parser })
+    }
+
+    /// JSON lines: flat ones are a table, others have their features in `x`.
+    fn open_json(&mut self, source: &Source, missing: Missing) -> Result<OpenFile, ReadError> {
+        let (mut ahead, is_flat) = open_json(source, &self.options.syntax, self.bytes.clone())?;
+        if !is_flat {
+            return Ok(OpenFile::Text { ahead, parser: by_name(JsonLines { missing }) });
+        }
+        let options = self.column_options();
+        let mut survey = Survey::default();
+        survey_json(&mut ahead, source, &mut survey)?;
+        let names = survey.names();
+        if self.lacks(&names) {
+            if self.known.is_none() {
+                self.survey_later(&options, &mut survey);
+            }
+            self.decide(source, survey, b',', &options)?;
+        }
+        let known = self.known.clone().unwrap_or_default();
+        // A key may be in later lines only, so every column that is known has its role.
+        let more = known.columns().filter(|name| !names.contains(name)).cloned();
+        let names = names.iter().cloned().chain(more).collect();
+        let named = |error| ReadError::Schema { file: source.name.clone(), source: error };
+        let schema = Schema::resolve(names, &known, &self.column_options()).map_err(named)?;
+        self.remember(schema.known());
+        Ok(OpenFile::Text { ahead, parser: by_name(JsonTable::new(schema, options.needs_target)) })
     }
 
     fn open_table(&mut self, source: &Source, usual: u8) -> Result<OpenFile, ReadError> {
@@ -199,7 +224,7 @@ impl Input {
             let lines = table.parse(bytes, &mut rows, errors);
             (rows, lines)
         });
-        Ok(OpenFile::Text { cutter: head.cutter, compression: head.compression, parser, ahead: head.ahead })
+        Ok(OpenFile::Text { ahead: head.ahead, parser })
     }
 
     /// Whether a table has columns that no survey has seen.
@@ -231,6 +256,11 @@ impl Input {
                 Format::Tsv => survey_text(source, b'\t', &self.options, options, survey),
                 Format::Parquet => survey_columnar(source, ColumnarKind::Parquet, options, survey),
                 Format::Arrow => survey_columnar(source, ColumnarKind::Ipc, options, survey),
+                Format::JsonLines => {
+                    open_json(source, &self.options.syntax, Arc::default()).and_then(|(mut ahead, flat)| {
+                        if flat { survey_json(&mut ahead, source, survey) } else { Ok(()) }
+                    })
+                }
                 _ => Ok(()),
             };
             if done.is_err() {
@@ -287,15 +317,9 @@ impl OpenFile {
     /// The next piece of work, with the lines of a header before it.
     pub(super) fn next(&mut self, source: &Source, skip_bad: bool) -> Result<Option<(Work, u64)>, ReadError> {
         match self {
-            OpenFile::Text { cutter, compression, parser, ahead } => {
-                if let Some((block, lines)) = ahead.pop_front() {
-                    return Ok(Some((Work::Text(block, parser.clone()), lines)));
-                }
-                match cutter.next().map_err(|error| io_error(source, *compression, error))? {
-                    NextBlock::Block(block) => Ok(Some((Work::Text(block, parser.clone()), 0))),
-                    NextBlock::End => Ok(None),
-                    NextBlock::LongLine => Err(ReadError::LongLine { file: source.name.clone() }),
-                }
+            OpenFile::Text { ahead, parser } => {
+                let block = ahead.take(source)?;
+                Ok(block.map(|(block, lines)| (Work::Text(block, parser.clone()), lines)))
             }
             OpenFile::Columnar(reader) => {
                 let mut complaints = Vec::new();

@@ -7,6 +7,7 @@
 mod block;
 mod block_source;
 mod decompress;
+mod encoding;
 mod error;
 mod line_blocks;
 mod matrix;
@@ -17,6 +18,7 @@ mod source;
 mod table_survey;
 
 pub use block::{Block, BlockPlace};
+pub use encoding::Encoding;
 pub use error::ReadError;
 pub use matrix::{Csr, Dense, Labels, Matrix, MatrixRows};
 pub use memory::memory_of_this_machine;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
-use super::{Block, ReadError, Source};
+use super::{Block, Encoding, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
 use crate::parse::survey::ColumnNote;
@@ -40,6 +40,8 @@ pub struct TableSyntax {
     pub delimiter: Option<u8>,
     /// Whether the first line is data: columns are called 1, 2, …
     pub no_header: bool,
+    /// The encoding.
+    pub encoding: Encoding,
 }
 
 /// A stream of blocks over many sources.

@@ -7,20 +7,85 @@ use std::sync::atomic::AtomicU64;
 use super::decompress::{Opened, io_error, open, seekable};
 use super::line_blocks::{BlockCutter, NextBlock};
 use super::row_stream::{ReadOptions, TableSyntax};
-use super::{Compression, ReadError, Source};
+use super::{Compression, Encoding, ReadError, Source};
 use crate::columnar::{ColumnarKind, ColumnarReader};
 use crate::parse::csv::{header, survey};
+use crate::parse::json_table;
 use crate::parse::schema::SchemaOptions;
 use crate::parse::survey::Survey;
 
-/// A table in text of which the header was read, and blocks that were read ahead.
+/// A text file that is open, and blocks that were read ahead.
+pub(super) struct ReadAhead {
+    cutter: BlockCutter,
+    /// Blocks to parse, each with the lines of a header before it.
+    pub(super) blocks: VecDeque<(Vec<u8>, u64)>,
+    compression: Compression,
+}
+
+impl ReadAhead {
+    /// Opens a file and reads its first block; `None` if the file is empty.
+    pub(super) fn open(
+        source: &Source,
+        is_table: bool,
+        encoding: Encoding,
+        bytes: Arc<AtomicU64>,
+    ) -> Result<(ReadAhead, Option<Vec<u8>>), ReadError> {
+        let Opened { reader, compression } = open(source, bytes)?;
+        let failed = |error| io_error(source, compression, error);
+        let cutter = BlockCutter::new(encoding.decode(reader).map_err(failed)?, is_table);
+        let mut ahead = ReadAhead { cutter, blocks: VecDeque::new(), compression };
+        let block = ahead.next(source)?;
+        Ok((ahead, block))
+    }
+
+    /// The next block to parse, with the lines of a header before it.
+    pub(super) fn take(&mut self, source: &Source) -> Result<Option<(Vec<u8>, u64)>, ReadError> {
+        match self.blocks.pop_front() {
+            Some(ahead) => Ok(Some(ahead)),
+            None => Ok(self.next(source)?.map(|block| (block, 0))),
+        }
+    }
+
+    fn next(&mut self, source: &Source) -> Result<Option<Vec<u8>>, ReadError> {
+        match self.cutter.next().map_err(|error| io_error(source, self.compression, error))? {
+            NextBlock::Block(block) => Ok(Some(block)),
+            NextBlock::LongLine => Err(ReadError::LongLine { file: source.name.clone() }),
+            NextBlock::End => Ok(None),
+        }
+    }
+
+    /// Observes rows, which stay ahead, until the survey has enough. `observe` gets a block and its first line.
+    pub(super) fn survey(
+        &mut self,
+        source: &Source,
+        found: &mut Survey,
+        observe: impl Fn(&[u8], u64, &mut Survey),
+    ) -> Result<(), ReadError> {
+        let (mut at, mut line) = (0, 1);
+        loop {
+            if at == self.blocks.len() {
+                match self.next(source)? {
+                    Some(block) => self.blocks.push_back((block, 0)),
+                    None => return Ok(()),
+                }
+            }
+            let (block, header_lines) = &self.blocks[at];
+            line += header_lines;
+            observe(block, line, found);
+            if found.is_full() {
+                return Ok(());
+            }
+            line += memchr::memchr_iter(b'\n', block).count() as u64;
+            at += 1;
+        }
+    }
+}
+
+/// A table in text of which the header was read.
 pub(super) struct TableHead {
     pub(super) names: Vec<String>,
     pub(super) delimiter: u8,
-    pub(super) cutter: BlockCutter,
-    /// Blocks to parse, each with the lines of a header before it.
-    pub(super) ahead: VecDeque<(Vec<u8>, u64)>,
-    pub(super) compression: Compression,
+    pub(super) ahead: ReadAhead,
 }
 
 impl TableHead {
@@ -30,13 +95,8 @@ impl TableHead {
         syntax: &TableSyntax,
         bytes: Arc<AtomicU64>,
     ) -> Result<TableHead, ReadError> {
-        let Opened { reader, compression } = open(source, bytes)?;
-        let mut cutter = BlockCutter::new(reader, true);
-        let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
-            NextBlock::Block(block) => block,
-            NextBlock::LongLine => return Err(ReadError::LongLine { file: source.name.clone() }),
-            NextBlock::End => return Err(ReadError::NoHeader { file: source.name.clone() }),
-        };
+        let (mut ahead, block) = ReadAhead::open(source, true, syntax.encoding, bytes)?;
+        let block = block.ok_or_else(|| ReadError::NoHeader { file: source.name.clone() })?;
         let delimiter = syntax.delimiter.unwrap_or_else(|| delimiter_of(&block, usual));
         let at = |problem| ReadError::Line { file: source.name.clone(), line: 1, column: 1, problem };
         let (mut names, mut start) = header(&block, delimiter).map_err(at)?;
@@ -45,8 +105,8 @@ impl TableHead {
             start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         }
         let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
-        let ahead = VecDeque::from([(block[start..].to_vec(), lines)]);
-        Ok(TableHead { names, delimiter, cutter, ahead, compression })
+        ahead.blocks.push_back((block[start..].to_vec(), lines));
+        Ok(TableHead { names, delimiter, ahead })
     }
 
     /// Observes rows, which stay ahead, until the survey has enough.
@@ -59,23 +119,28 @@ impl TableHead {
         found.begin(&self.names);
         found.keep_text_of(&options.categorical);
         found.keep_text_of(&options.keep);
-        let (mut at, mut line) = (0, 1);
-        loop {
-            let (block, header_lines) = &self.ahead[at];
-            line += header_lines;
-            survey(block, self.delimiter, self.names.len(), &source.name, line, found);
-            if found.is_full() {
-                return Ok(());
-            }
-            line += memchr::memchr_iter(b'\n', block).count() as u64;
-            at += 1;
-            match self.cutter.next().map_err(|error| io_error(source, self.compression, error))? {
-                NextBlock::Block(block) => self.ahead.push_back((block, 0)),
-                NextBlock::End => return Ok(()),
-                NextBlock::LongLine => return Err(ReadError::LongLine { file: source.name.clone() }),
-            }
-        }
+        let (delimiter, columns) = (self.delimiter, self.names.len());
+        self.ahead.survey(source, found, |block, line, found| {
+            survey(block, delimiter, columns, &source.name, line, found);
+        })
     }
+}
+
+/// A file of JSON lines of which the first block was read, and whether its lines are flat.
+pub(super) fn open_json(
+    source: &Source,
+    syntax: &TableSyntax,
+    bytes: Arc<AtomicU64>,
+) -> Result<(ReadAhead, bool), ReadError> {
+    let (mut ahead, block) = ReadAhead::open(source, false, syntax.encoding, bytes)?;
+    let is_flat = block.as_deref().is_some_and(json_table::is_flat);
+    ahead.blocks.extend(block.map(|block| (block, 0)));
+    Ok((ahead, is_flat))
+}
+
+/// Surveys flat JSON lines, which stay ahead.
+pub(super) fn survey_json(ahead: &mut ReadAhead, source: &Source, found: &mut Survey) -> Result<(), ReadError> {
+    ahead.survey(source, found, |block, line, found| json_table::survey(block, &source.name, line, found))
 }
 
 /// The usual delimiter, or the one that separates the fields of the header if the usual one is not in it.

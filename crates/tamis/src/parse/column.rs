@@ -221,6 +221,20 @@ fn push_missing_date(
     rows: &mut RawRows,
 ) -> Result<Pushed, LineError> {
     let fill = if rule.parts.contains(&DatePart::Days) { Fill::Mean(rule.mean) } else { Fill::Nothing };
+    let is_filled = matches!(missing.rule, Missing::Auto | Missing::Mean | Missing::Indicator);
+    if let (true, Some(mean)) = (is_filled, rule.mean) {
+        // The middle of their ranges stands for the means of the parts.
+        for part in &rule.parts {
+            match part {
+                DatePart::Year => rows.push_name(&[name, ".year"], calendar(mean).0 as f64),
+                DatePart::Month => rows.push_name(&[name, ".month"], 6.5),
+                DatePart::Day => rows.push_name(&[name, ".day"], 15.5),
+                DatePart::Weekday => rows.push_name(&[name, ".weekday"], 4.0),
+                DatePart::Hour => rows.push_name(&[name, ".hour"], 11.5),
+                DatePart::Days | DatePart::Months | DatePart::Weekdays => {}
+            }
+        }
+    }
     push_missing(name, fill, missing, rows)
 }
 
@@ -233,9 +247,11 @@ fn push_date(rule: &DateRule, name: &str, days: f64, rows: &mut RawRows) -> Resu
         match part {
             DatePart::Days => rows.push_name(&[name], days),
             DatePart::Year => rows.push_name(&[name, ".year"], year as f64),
-            DatePart::Month => rows.push_name(&[name, ".month=", &month.to_string()], 1.0),
+            DatePart::Month => rows.push_name(&[name, ".month"], f64::from(month)),
+            DatePart::Months => rows.push_name(&[name, ".month=", &month.to_string()], 1.0),
             DatePart::Day => rows.push_name(&[name, ".day"], f64::from(day)),
-            DatePart::Weekday => rows.push_name(&[name, ".weekday=", WEEKDAYS[weekday as usize]], 1.0),
+            DatePart::Weekday => rows.push_name(&[name, ".weekday"], f64::from(weekday + 1)),
+            DatePart::Weekdays => rows.push_name(&[name, ".weekday=", WEEKDAYS[weekday as usize]], 1.0),
             DatePart::Hour => rows.push_name(&[name, ".hour"], f64::from(hour)),
         }
     }
@@ -298,11 +314,13 @@ mod tests {
         };
         let all = pushed(&rule(&DatePart::ALL), Cell::Text("2023-01-31 14:30"), Missing::Auto).unwrap();
         let days = 19_388.0 + 14.5 / 24.0;
-        let expected = ["\"c\"", "\"c.year\"", "\"c.month=1\"", "\"c.day\"", "\"c.weekday=Tuesday\"", "\"c.hour\""];
-        let values = [days, 2023.0, 1.0, 31.0, 1.0, 14.0];
-        assert_eq!(all, std::array::from_fn::<String, 6, _>(|i| format!("Name({}) {}", expected[i], values[i])));
+        let names = ["", ".year", ".month", ".day", ".weekday", ".hour", ".month=1", ".weekday=Tuesday"];
+        let values = [days, 2023.0, 1.0, 31.0, 2.0, 14.0, 1.0, 1.0];
+        assert_eq!(all, std::array::from_fn::<String, 8, _>(|i| format!("Name(\"c{}\") {}", names[i], values[i])));
         assert_eq!(pushed(&rule(&[DatePart::Days]), Cell::Number(5.0), Missing::Auto).unwrap(), ["Name(\"c\") 5"]);
-        assert_eq!(pushed(&rule(&DatePart::USUAL), Cell::Missing, Missing::Auto).unwrap(), ["Name(\"c\") 3"]);
+        let usual = pushed(&rule(&DatePart::USUAL), Cell::Missing, Missing::Auto).unwrap();
+        assert_eq!(usual, ["Name(\"c.month\") 6.5", "Name(\"c.weekday\") 4", "Name(\"c\") 3"]);
+        assert!(pushed(&rule(&DatePart::USUAL), Cell::Missing, Missing::Zero).unwrap().is_empty());
         assert!(pushed(&rule(&DatePart::USUAL), Cell::Text("soon"), Missing::Auto).unwrap_err().contains("not a date"));
     }
 

@@ -28,21 +28,33 @@ pub enum DatePart {
     Days,
     /// The year, a number.
     Year,
-    /// The month, a category.
+    /// The month, a number.
     Month,
+    /// The month, a category: a feature for each.
+    Months,
     /// The day of the month, a number.
     Day,
-    /// The day of the week, a category.
+    /// The day of the week, a number from Monday = 1.
     Weekday,
+    /// The day of the week, a category: a feature for each.
+    Weekdays,
     /// The hour, a number.
     Hour,
 }
 
 impl DatePart {
     /// All parts, in the order of the documentation.
-    pub const ALL: [DatePart; 6] =
-        [DatePart::Days, DatePart::Year, DatePart::Month, DatePart::Day, DatePart::Weekday, DatePart::Hour];
-    /// The parts that are made if nothing is said.
+    pub const ALL: [DatePart; 8] = [
+        DatePart::Days,
+        DatePart::Year,
+        DatePart::Month,
+        DatePart::Day,
+        DatePart::Weekday,
+        DatePart::Hour,
+        DatePart::Months,
+        DatePart::Weekdays,
+    ];
+    /// The parts that are made if nothing is said. Nineteen features for months and weekdays would be mostly noise.
     pub const USUAL: [DatePart; 3] = [DatePart::Days, DatePart::Month, DatePart::Weekday];
 
     /// The name that users write.
@@ -51,8 +63,10 @@ impl DatePart {
             DatePart::Days => "days",
             DatePart::Year => "year",
             DatePart::Month => "month",
+            DatePart::Months => "months",
             DatePart::Day => "day",
             DatePart::Weekday => "weekday",
+            DatePart::Weekdays => "weekdays",
             DatePart::Hour => "hour",
         }
     }

@@ -70,6 +70,8 @@ pub enum LineError {
     NotUtf8,
     #[error("not a JSON object {{\"y\": …, \"x\": {{name: value}}}}: {reason}")]
     Json { reason: String },
+    #[error("not a flat JSON object {{\"column\": value, …}}: {reason}")]
+    FlatJson { reason: String },
     #[error("{0}")]
     Other(String),
 }

@@ -6,6 +6,7 @@
 pub mod column;
 pub mod csv;
 pub mod date;
+pub mod json_table;
 pub mod jsonl;
 pub mod missing;
 pub mod number;

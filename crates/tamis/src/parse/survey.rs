@@ -115,6 +115,23 @@ impl Survey {
         }
     }
 
+    /// Observes a cell of a column by its name: of a table whose rows name their columns.
+    pub fn observe_named(&mut self, name: &str, cell: Cell<'_>, place: impl FnOnce() -> CellPlace) {
+        let Survey { columns, at, current, .. } = self;
+        let index = *at.entry(name.to_string()).or_insert_with(|| {
+            columns.push(ColumnSurvey::new(name));
+            columns.len() - 1
+        });
+        current.clear();
+        current.push(index);
+        self.observe(0, cell, place);
+    }
+
+    /// The columns so far.
+    pub fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.clone()).collect()
+    }
+
     /// Says that the file itself stores column `at` as dates, whose cells are days.
     pub fn declare_date(&mut self, at: usize) {
         self.columns[self.current[at]].is_date = true;
