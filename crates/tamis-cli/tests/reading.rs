@@ -323,3 +323,23 @@ fn words_of_a_text_are_features() {
     folder.write("new.csv", "review\nnot good\nreally good\n");
     assert_eq!(folder.ok("predict m.json new.csv").lines().count(), 2);
 }
+
+#[test]
+fn tables_are_numbered_for_svmlight_and_named_again() {
+    let folder = Folder::new();
+    folder.write("t.csv", table("town,a,b,y", |row, cells| cells.insert(0, ["Oslo", "Rome"][row % 2].to_string())));
+    let run = folder.run("convert t.csv t.svm --map names.txt");
+    assert!(run.err.contains("labels: 0 = "), "{}", run.err);
+    assert_eq!(folder.text("names.txt"), "town=Oslo\na\nb\ntown=Rome\n");
+    folder.ok("fit t.svm --vocabulary names.txt --method ftrl --l1 0 --quiet --out named.json");
+    folder.ok("fit t.csv --method ftrl --l1 0 --quiet --out table.json");
+    let names = |model: &str| folder.weights(model).into_keys().collect::<Vec<_>>();
+    assert_eq!(names("named.json"), names("table.json"));
+    assert_eq!(folder.ok("predict named.json t.svm --vocabulary names.txt").lines().count(), 600);
+    folder.write("twice.txt", "a\nb\na\n");
+    let refused = folder.run("fit t.svm --vocabulary twice.txt");
+    assert!(refused.err.contains("twice.txt:3: the name \"a\" is already in line 1"), "{}", refused.err);
+    assert!(
+        folder.run("convert t.csv t.vw --map names.txt").complaint().contains("--map numbers features for svmlight")
+    );
+}

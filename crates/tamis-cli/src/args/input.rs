@@ -1,7 +1,10 @@
 //! Flags about the data and how it is read.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use clap::Args;
-use tamis::io::{Encoding, Format, ReadOptions, Source, TableSyntax, expand};
+use tamis::io::{Encoding, Format, ReadOptions, Source, TableSyntax, expand, read_vocabulary};
 use tamis::parse::Missing;
 use tamis::parse::date::DatePart;
 use tamis::parse::schema::SchemaOptions;
@@ -84,6 +87,9 @@ pub struct InputArgs {
     /// Indices of svmlight files start at 0
     #[arg(long)]
     pub zero_based: bool,
+    /// Names of svmlight indices: a text file with a name a line, as `convert --map` writes it
+    #[arg(long, value_name = "FILE", value_parser = vocabulary_parser)]
+    pub vocabulary: Option<Vocabulary>,
     /// Number of threads [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
@@ -107,6 +113,18 @@ fn missing_parser(text: &str) -> Result<Missing, String> {
 fn date_parser(text: &str) -> Result<DatePart, String> {
     let found = DatePart::ALL.into_iter().find(|part| part.name() == text);
     found.ok_or_else(|| format!("expected some of {}", DatePart::ALL.map(DatePart::name).join(", ")))
+}
+
+/// A file of names and its content.
+#[derive(Clone)]
+pub struct Vocabulary {
+    path: String,
+    names: Arc<Vec<String>>,
+}
+
+fn vocabulary_parser(path: &str) -> Result<Vocabulary, String> {
+    let names = read_vocabulary(Path::new(path)).map_err(|error| error.to_string())?;
+    Ok(Vocabulary { path: path.into(), names: Arc::new(names) })
 }
 
 fn encoding_parser(text: &str) -> Result<Encoding, String> {
@@ -151,6 +169,7 @@ impl InputArgs {
             },
             syntax: TableSyntax { delimiter: self.delimiter, no_header: self.no_header, encoding: self.encoding },
             zero_based: self.zero_based,
+            vocabulary: self.vocabulary.as_ref().map(|vocabulary| vocabulary.names.clone()),
             skip_bad: self.on_error == "skip",
             threads: self.threads(),
             rows: Vec::new(),
@@ -179,6 +198,7 @@ impl InputArgs {
             ("--delimiter", delimiter),
             ("--encoding", (self.encoding != Encoding::Auto).then(|| self.encoding.name().to_string())),
             ("--missing", missing),
+            ("--vocabulary", self.vocabulary.as_ref().map(|vocabulary| vocabulary.path.clone())),
             ("--on-error", (self.on_error == "skip").then(|| "skip".to_string())),
         ];
         let given = flags.into_iter().filter_map(|(flag, value)| Some(format!(" {flag} {}", shell_word(&value?))));

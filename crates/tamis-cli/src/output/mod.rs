@@ -27,6 +27,7 @@ pub mod csv;
 pub mod format;
 pub mod history;
 pub mod model;
+pub mod name_map;
 pub mod progress;
 pub mod row_writer;
 pub mod sizes;

@@ -58,6 +58,14 @@ fn by_index(parser: impl LineParser + Send + Sync + 'static) -> TextParser {
     })
 }
 
+/// A parser whose numbers are given names; `first` is the number of the first name.
+fn named_by(parser: TextParser, names: Arc<Vec<String>>, first: u32) -> TextParser {
+    Arc::new(move |bytes, errors| {
+        let (rows, lines) = parser(bytes, errors);
+        (rows.named(|index| names.get(index.checked_sub(first)? as usize).map(String::as_str)), lines)
+    })
+}
+
 /// A block of bytes to parse, or rows that are already parsed.
 pub(super) struct Job {
     file: usize,
@@ -144,7 +152,12 @@ impl Input {
         match source.format {
             Format::Svmlight => {
                 let parser = Svmlight { zero_based: self.options.zero_based };
-                self.open_lines(source, by_index(MissingPolicy { parser, missing }))
+                let numbered = by_index(MissingPolicy { parser, missing });
+                let parser = match self.options.vocabulary.clone() {
+                    None => numbered,
+                    Some(names) => named_by(numbered, names, u32::from(!self.options.zero_based)),
+                };
+                self.open_lines(source, parser)
             }
             Format::VowpalWabbit => self.open_lines(source, by_name(MissingPolicy { parser: VowpalWabbit, missing })),
             Format::JsonLines => self.open_json(source, missing),

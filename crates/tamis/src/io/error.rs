@@ -43,6 +43,8 @@ pub enum ReadError {
     NoHeader { file: String },
     #[error("{file}: a line is longer than 1 GiB; is this a text file with one row per line?")]
     LongLine { file: String },
+    #[error("{file}:{line}: the name {name:?} is already in line {first}")]
+    NameTwice { file: String, line: usize, name: String, first: usize },
     #[error("the matrix cannot be read: {problem}")]
     Matrix { problem: String },
     #[error("row {row}: {problem}")]

@@ -16,6 +16,7 @@ mod row_source;
 mod row_stream;
 mod source;
 mod table_survey;
+mod vocabulary_file;
 
 pub use block::{Block, BlockPlace};
 pub use encoding::Encoding;
@@ -25,3 +26,4 @@ pub use memory::memory_of_this_machine;
 pub use row_source::RowSource;
 pub use row_stream::{ReadOptions, RowStream, TableSyntax};
 pub use source::{Compression, Format, Source, expand, recognise};
+pub use vocabulary_file::read_vocabulary;

@@ -25,6 +25,8 @@ pub struct ReadOptions {
     pub syntax: TableSyntax,
     /// Whether svmlight indices start at 0.
     pub zero_based: bool,
+    /// The names of svmlight indices, in their order.
+    pub vocabulary: Option<Arc<Vec<String>>>,
     /// Whether malformed lines are skipped and counted instead of ending the stream.
     pub skip_bad: bool,
     /// Threads that parse, the consumer included; 0 counts as 1.
