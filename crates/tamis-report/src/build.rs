@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tamis::model::summary::{STABLE, at_least, count, selection_frequencies};
-use tamis::model::{Model, Task};
+use tamis::model::summary::{at_least, count};
+use tamis::model::{DEFAULT_FDR, Model, Task};
 use tamis::recipe::{Provenance, Recipe};
 use tamis::tune::{DataSummary, Measure, Repeated};
 
@@ -11,8 +11,8 @@ use super::context::ReportContext;
 use super::html::{Html, clipped, paragraph, plain, prose, tag, term};
 use super::page::{Report, Section, Tile};
 use super::parts::{
-    configuration, density, drift, evaluation, features, headline::Headline, learning_curve, path, pixels,
-    repeated_fits, sizes, stability, suggestions,
+    certainty, configuration, density, drift, evaluation, features, headline::Headline, learning_curve, path, pixels,
+    repeated_fits, selection_frequency, sizes, suggestions,
 };
 use super::table::{per_cent, short_number};
 
@@ -20,7 +20,8 @@ use super::table::{per_cent, short_number};
 const SECTIONS: &[fn(&Model, &ReportContext<'_>) -> Option<Section>] = &[
     features::section,
     pixels::section,
-    stability::section,
+    certainty::section,
+    selection_frequency::section,
     sizes::section,
     path::section,
     evaluation::section,
@@ -102,13 +103,11 @@ fn tiles(model: &Model, context: &ReportContext<'_>) -> Vec<Tile> {
         }
         list.push(tile(headline.value_text(), what));
     }
-    let frequencies = selection_frequencies(model);
-    if !frequencies.is_empty() {
-        let stable = at_least(&frequencies, STABLE);
-        list.push(tile(
-            format!("{} of {}", count(stable as u64), count(frequencies.len() as u64)),
-            prose("features with a [selection frequency] of at least 75 %", &[]),
-        ));
+    if let Some(tests) =
+        model.size_path.as_ref().map(|size_path| &size_path.tests).filter(|tests| !tests.tests.is_empty())
+    {
+        let confirmed = tests.confirmed(DEFAULT_FDR).len();
+        list.push(tile(count(confirmed as u64), prose("features [confirmed] at q ≤ 0.1", &[])));
     }
     if let Some((solved, _)) = context.solved {
         let r2 = solved.path.get(solved.chosen).map_or(f64::NAN, |point| point.r2);

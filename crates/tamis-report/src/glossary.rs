@@ -8,6 +8,10 @@ pub const TERMS: &[(&str, &str)] = &[
     ),
     ("BIC", "Bayesian information criterion: lack of fit plus a charge for each feature. Lower is better."),
     ("calibration", "Probabilities are calibrated if events predicted with 80 % happen in 80 % of the cases."),
+    (
+        "confirmed",
+        "A feature with a small q-value: it carries information that the other features do not, as rows show that had no part in choosing what it was tested against.",
+    ),
     ("confusion matrix", "The number of rows of each true class, by predicted class."),
     ("cross-validation", "The rows are split into folds; each fold evaluates a model trained on the other folds."),
     ("cut-off", "The lowest selection frequency at which a feature is kept."),
@@ -45,13 +49,14 @@ pub const TERMS: &[(&str, &str)] = &[
         "progressive validation",
         "Each row is predicted before it is learned, so the error is measured on rows not yet seen.",
     ),
+    (
+        "q-value",
+        "Of the features with this q-value or a smaller one, at most this share is expected to be false discoveries (Benjamini & Hochberg).",
+    ),
     ("RMSE", "Root mean squared error: the typical size of an error, in units of the label."),
     ("ROC curve", "The true positive rate against the false positive rate, for every threshold on the score."),
     ("R²", "The share of the variance that is explained: 0 is no better than predicting the mean, 1 is perfect."),
-    (
-        "selection frequency",
-        "The share of paths (or runs) that selected the feature. Near 100 %, other samples of rows would select it again.",
-    ),
+    ("selection frequency", "The share of paths (or runs) that selected the feature: how much they agree."),
     ("size path", "Models of decreasing size from one training run, each with its held-out error."),
     ("weight", "The change of the score when the raw value of the feature grows by one."),
 ];

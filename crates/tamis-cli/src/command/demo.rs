@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 use tamis::eval::evaluate;
 use tamis::io::{RowStream, expand, memory_of_this_machine};
-use tamis::model::Model;
+use tamis::model::{DEFAULT_FDR, Model};
 use tamis::recipe::Recipe;
 use tamis::synth::{Kind, Plan, Truth, generate};
 use tamis::train::{FitOptions, fit};
@@ -74,6 +74,8 @@ pub fn run(args: DemoArgs) -> Result<(), CliError> {
         value["nonzeros"] = json!(model.nonzeros());
         value["relevant_features"] = json!(truth.features.len());
         value["found"] = json!(comparison.found());
+        value["confirmed"] =
+            json!({"q": DEFAULT_FDR, "count": comparison.confirmed.len(), "false": comparison.false_confirmed()});
         value["bayes_error"] = json!(truth.bayes_error);
         value["report"] = json!(args.report);
         print_line!("{value}")?;
@@ -140,6 +142,8 @@ struct Comparison {
     weights: Vec<Option<f64>>,
     /// Features of the model that are not true.
     others: usize,
+    /// For each confirmed feature, whether it is true.
+    confirmed: Vec<bool>,
 }
 
 impl Comparison {
@@ -149,11 +153,20 @@ impl Comparison {
         let weights: Vec<Option<f64>> =
             truth.features.iter().map(|feature| fitted.get(feature.id.to_string().as_str()).copied()).collect();
         let found = weights.iter().flatten().count();
-        Comparison { weights, others: fitted.len() - found }
+        let tests = model.size_path.as_ref().map(|size_path| &size_path.tests);
+        let is_true = |name: &str| truth.features.iter().any(|feature| feature.id.to_string() == name);
+        let confirmed = tests.map(|tests| tests.confirmed(DEFAULT_FDR)).unwrap_or_default();
+        let confirmed = confirmed.iter().map(|test| is_true(&test.name)).collect();
+        Comparison { weights, others: fitted.len() - found, confirmed }
     }
 
     fn found(&self) -> usize {
         self.weights.iter().flatten().count()
+    }
+
+    /// Confirmed features that are not true.
+    fn false_confirmed(&self) -> usize {
+        self.confirmed.iter().filter(|is_true| !**is_true).count()
     }
 
     fn table(&self, truth: &Truth) -> String {
@@ -167,6 +180,13 @@ impl Comparison {
             let share = 100.0 * feature.share;
             text += &format!("{:<10} {:>9.3} {fitted:>9} {share:>10.3} %  {mark}\n", feature.id, feature.weight);
         }
-        text + &format!("\nfound {} of {} true features, {} others", self.found(), self.weights.len(), self.others)
+        let (all, confirmed) = (self.weights.len(), self.confirmed.len());
+        text + &format!(
+            "\nfound {} of {all} true features, and {} others\nconfirmed {confirmed} (q ≤ {DEFAULT_FDR}): {} true, {} false",
+            self.found(),
+            self.others,
+            confirmed - self.false_confirmed(),
+            self.false_confirmed(),
+        )
     }
 }

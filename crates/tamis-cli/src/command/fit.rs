@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tamis::eval::{Evaluation, Metrics, UnknownClasses, evaluate, measure};
 use tamis::io::Source;
 use tamis::loss::EvalMetric;
-use tamis::model::Model;
+use tamis::model::{DEFAULT_FDR, Model};
 use tamis::param::worded;
-use tamis::recipe::Recipe;
+use tamis::recipe::{MethodParams, Provenance, Recipe};
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
 use tamis_report::{ReportContext, of_model};
 
@@ -23,6 +23,7 @@ use crate::flag::flag;
 use crate::model_input::open_for;
 use crate::output::format::{bytes, count, passes};
 use crate::output::progress::ProgressDisplay;
+use crate::output::terminal::wrapped;
 use crate::output::{model, note, print_line, show_notes, sizes, warn_skipped};
 use crate::output_file::check_writable;
 use crate::report_file::{feature_frequencies, write_report};
@@ -47,7 +48,7 @@ pub struct RunArgs {
     /// Labelled data to evaluate the model on
     #[arg(long, value_name = "FILE")]
     pub validate: Option<String>,
-    /// Write an HTML report: features, stability, accuracy of smaller models; with --validate, the evaluation
+    /// Write an HTML report: features, how sure they are, accuracy of smaller models; with --validate, the evaluation
     #[arg(long, value_name = "HTML")]
     pub report: Option<PathBuf>,
     #[command(flatten)]
@@ -184,11 +185,23 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f6
     if let Some(text) = sizes::selected(&fitted.model, &run.out.display().to_string()) {
         print_line!("{text}")?;
     }
+    if let Some(size_path) = &fitted.model.size_path {
+        let fdr = asked_fdr(&fitted.model).unwrap_or(DEFAULT_FDR);
+        print_line!("{}", wrapped(&sizes::certainty(&fitted.model, &size_path.tests, fdr)))?;
+    }
     let features = model::features(&fitted.model, 10);
     if !features.is_empty() {
         print_line!("\n{features}")?;
     }
     Ok(())
+}
+
+/// The false discovery rate that was asked for.
+fn asked_fdr(model: &Model) -> Option<f64> {
+    match &model.recipe {
+        Provenance::Fit(Recipe { method: MethodParams::Stabilized(params), .. }) => params.fdr,
+        _ => None,
+    }
 }
 
 /// Error and mean loss on rows that the model was not fitted to: those of `--validate`, or else the estimate of the
@@ -245,6 +258,9 @@ fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds:
     });
     if let Some(error) = seen.progressive_error {
         value["progressive_error"] = json!(error);
+    }
+    if let Some(size_path) = &fitted.model.size_path {
+        value["confirmed"] = sizes::confirmed_json(size_path);
     }
     if let Some(sampling) = &fitted.model.sampling {
         value["sampling"] = json!(sampling);

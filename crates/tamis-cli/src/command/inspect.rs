@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 use tamis::data::Label;
-use tamis::model::{Feature, Model, Output};
+use tamis::model::{DEFAULT_FDR, Feature, FeatureTest, Model, Output};
 
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
@@ -54,7 +54,7 @@ fn write_text(out: &mut impl Write, model: &Model, top: usize, args: &InspectArg
         let path = args.model.display().to_string();
         writeln!(out, "{}", wrapped(&model::legend(size_path.paths)))?;
         writeln!(out, "\n{}", wrapped(&sizes::table(model, size_path, &path)))?;
-        writeln!(out, "\n{}", wrapped(&sizes::stable(model, size_path)))?;
+        writeln!(out, "\n{}", wrapped(&sizes::certainty(model, &size_path.tests, DEFAULT_FDR)))?;
     }
     if let Some(text) = history::table(model) {
         writeln!(out, "\n{}", wrapped(&text))?;
@@ -63,8 +63,14 @@ fn write_text(out: &mut impl Write, model: &Model, top: usize, args: &InspectArg
 }
 
 fn as_json(model: &Model, top: usize) -> Value {
-    let of_output =
-        |output: &Output| output.features.iter().take(top).map(|one| feature(&output.class, one)).collect::<Vec<_>>();
+    let of_output = |output: &Output| {
+        output
+            .features
+            .iter()
+            .take(top)
+            .map(|one| feature(&output.class, one, model.test(&one.name)))
+            .collect::<Vec<_>>()
+    };
     let features: Vec<Value> = model.outputs.iter().flat_map(of_output).collect();
     let intercepts: Vec<f64> = model.outputs.iter().map(|output| output.intercept).collect();
     json!({
@@ -79,24 +85,26 @@ fn as_json(model: &Model, top: usize) -> Value {
         "features": features,
         "sampling": model.sampling,
         "sizes": model.size_path.as_ref().map(sizes::as_json),
-        "stable": model.size_path.as_ref().map(|size_path| json!({
-            "frequency": sizes::STABLE_FREQUENCY,
-            "features": sizes::stable_features(model, sizes::STABLE_FREQUENCY),
-            "false_selections": size_path.false_selections(sizes::STABLE_FREQUENCY),
-        })),
+        "confirmed": model.size_path.as_ref().map(sizes::confirmed_json),
     })
 }
 
-/// A feature; with more than two classes it names its class.
-fn feature(class: &Option<Label>, feature: &Feature) -> Value {
+/// A feature with its test; with more than two classes it names its class.
+fn feature(class: &Option<Label>, feature: &Feature, test: Option<&FeatureTest>) -> Value {
     let mut value = json!({
         "name": feature.name,
         "weight": feature.weight,
         "scale": feature.scale,
         "frequency": feature.frequency,
+        "q": test.map(|test| test.q),
+        "z": test.map(|test| test.z),
+        "tested": test.is_some(),
         "evidence": feature.evidence.map(|[mean, _]| mean),
         "evidence_sd": feature.evidence.map(|[_, deviation]| deviation),
     });
+    if let Some(test) = test.filter(|test| !test.with.is_empty()) {
+        value["with"] = json!(test.with);
+    }
     if class.is_some() {
         value["class"] = json!(class);
     }

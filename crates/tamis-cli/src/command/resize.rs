@@ -20,6 +20,9 @@ pub struct ResizeArgs {
     /// Number of features; between two fitted sizes, the strongest features of the larger one
     #[arg(long, value_name = "N", group = "size")]
     pub k: Option<usize>,
+    /// Keep the confirmed features: at most this share of them is expected to be false discoveries
+    #[arg(long, value_name = "Q", group = "size", allow_hyphen_values = true)]
+    pub fdr: Option<f64>,
     /// Keep the features with at least this selection frequency
     #[arg(long, value_name = "X", group = "size", allow_hyphen_values = true)]
     pub frequency: Option<f64>,
@@ -33,9 +36,10 @@ pub struct ResizeArgs {
 pub fn run(args: ResizeArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
     check_writable(&args.out)?;
-    let size = match (args.k, args.frequency) {
+    let size = match (args.k, args.fdr) {
         (Some(size), _) => Resize::Size(size),
-        (None, frequency) => Resize::Frequency(frequency.expect("clap requires one of the two")),
+        (None, Some(fdr)) => Resize::Fdr(fdr),
+        (None, None) => Resize::Frequency(args.frequency.expect("clap requires one of the three")),
     };
     let resized = model.resize(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
     resized.save(&args.out)?;
@@ -47,11 +51,6 @@ pub fn run(args: ResizeArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The bound on false selections among the features with the given frequency.
-fn false_selections(args: &ResizeArgs, model: &Model) -> Option<f64> {
-    model.size_path.as_ref()?.false_selections(args.frequency?)
-}
-
 /// The new and the old size with their held-out estimates.
 fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
     let sizes = [after, before].map(|model| count(model.nonzeros() as u64));
@@ -59,13 +58,12 @@ fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
     if let Some(frequency) = args.frequency {
         text += &format!(": those with selection frequency ≥ {frequency}");
     }
+    if let Some(fdr) = args.fdr {
+        text += &format!(": the confirmed ones (q ≤ {fdr})");
+    }
     for (name, model) in [("\nnow:    ", after), ("\nbefore: ", before)] {
         let estimate = model.size_path.as_ref().map(|size_path| sizes::estimate(model, size_path));
         text += &format!("{name}{}", estimate.unwrap_or_default());
-    }
-    if let Some(bound) = false_selections(args, after) {
-        let each = if after.outputs.len() > 1 { " for each class" } else { "" };
-        text += &format!("\nat most {} expected by chance{each} (approximate bound)", sizes::bounded(bound));
     }
     text
 }
@@ -82,6 +80,5 @@ fn as_json(args: &ResizeArgs, before: &Model, after: &Model) -> Value {
         "error": step.and_then(|step| step.error),
         "loss": step.map(|step| step.loss),
         "standard_error": step.map(|step| step.standard_error),
-        "false_selections": false_selections(args, after),
     })
 }

@@ -15,21 +15,23 @@ pub fn text<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -
 pub fn features(model: &Model, top: usize) -> String {
     let has_class = model.outputs.len() > 1;
     let class = has_class.then(|| "class".to_string());
-    let names = ["name", "weight", "scale", "frequency", "evidence", "evidence_sd"].map(String::from);
+    let names = ["name", "weight", "scale", "q", "z", "frequency", "evidence", "evidence_sd"].map(String::from);
     let mut rows: Vec<Vec<String>> = vec![class.into_iter().chain(names).collect()];
     for output in &model.outputs {
         let class = output.class.as_ref().filter(|_| has_class).map(ToString::to_string);
-        let row = |feature: &Feature| class.clone().into_iter().chain(cells(feature)).collect();
+        let row = |feature: &Feature| class.clone().into_iter().chain(cells(model, feature)).collect();
         rows.extend(output.features.iter().take(top).map(row));
     }
     text(rows)
 }
 
-fn cells(feature: &Feature) -> [String; 6] {
+fn cells(model: &Model, feature: &Feature) -> [String; 8] {
     let optional = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let Feature { name, weight, scale, frequency, evidence, .. } = feature;
     let [mean, deviation] = [0, 1].map(|at| optional(evidence.map(|numbers| numbers[at])));
-    [name.clone(), weight.to_string(), scale.to_string(), optional(*frequency), mean, deviation]
+    let test = model.test(name);
+    let [q, z] = [test.map(|test| test.q), test.map(|test| test.z)].map(optional);
+    [name.clone(), weight.to_string(), scale.to_string(), q, z, optional(*frequency), mean, deviation]
 }
 
 #[cfg(test)]

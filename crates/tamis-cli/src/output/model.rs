@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use tamis::eval::Metrics;
+use tamis::model::summary::q_text;
 use tamis::model::{Feature, Model, Sampling, Task};
 
 use super::format::{count, loss, passes, percent};
@@ -100,7 +101,7 @@ pub fn features(model: &Model, top: usize) -> String {
             writeln!(text, "class {class}").expect("text grows");
         }
         let shown = &output.features[..top.min(output.features.len())];
-        text.push_str(&bars(shown));
+        text.push_str(&bars(model, shown));
         if output.features.len() > shown.len() {
             writeln!(text, "… and {} more", count((output.features.len() - shown.len()) as u64)).expect("text grows");
         }
@@ -115,10 +116,10 @@ const MIN_NAME: usize = 7;
 const MIN_BAR: usize = 4;
 
 /// A table of name, numbers and a bar. Where the terminal is narrow, evidence is omitted first, then frequency.
-fn bars(features: &[Feature]) -> String {
+fn bars(model: &Model, features: &[Feature]) -> String {
     let effect = |feature: &Feature| feature.weight * feature.scale;
     let largest = features.iter().map(|feature| effect(feature).abs()).fold(0.0, f64::max);
-    let (columns, omitted) = number_columns(features);
+    let (columns, omitted) = number_columns(model, features);
     let used: usize = columns.iter().map(|column| 2 + columns_of(&column[0])).sum();
     let names = features.iter().map(|feature| columns_of(&feature.name)).max().unwrap_or(0);
     let rest = width().saturating_sub(used + 3);
@@ -138,10 +139,16 @@ fn bars(features: &[Feature]) -> String {
     text + &omitted_columns(&omitted)
 }
 
-/// Weight, frequency and evidence as columns that fit the terminal, and the names of those that do not.
-fn number_columns(features: &[Feature]) -> (Vec<Vec<String>>, Vec<String>) {
+/// Weight, q-value, frequency and evidence as columns that fit the terminal, and the names of those that do not.
+fn number_columns(model: &Model, features: &[Feature]) -> (Vec<Vec<String>>, Vec<String>) {
+    let is_tested = model.size_path.as_ref().is_some_and(|size_path| !size_path.tests.tests.is_empty());
     let mut columns = vec![
         column("weight", features, |feature| Some(format!("{:12.6}", feature.weight))),
+        column("q", features, |feature| match model.test(&feature.name) {
+            Some(test) => Some(q_text(test.q)),
+            None if is_tested => Some("–".into()),
+            None => None,
+        }),
         column("frequency", features, |feature| Some(format!("{:.0} %", 100.0 * feature.frequency?))),
         column("evidence", features, |feature| {
             feature.evidence.map(|[mean, deviation]| format!("{mean:.1} ± {deviation:.1}"))
@@ -167,7 +174,8 @@ fn column(head: &str, features: &[Feature], cell: impl Fn(&Feature) -> Option<St
 /// What the columns of a stabilized model mean.
 pub fn legend(paths: usize) -> String {
     format!(
-        "frequency: share of {paths} paths that select the feature\n\
+        "q: false discovery rate up to which the feature is confirmed (–: not tested by itself)\n\
+         frequency: share of {paths} paths that select the feature: how much they agree, not how sure it is\n\
          evidence: mean ± standard deviation over the paths, in standard errors of the gradient"
     )
 }

@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tamis::model::summary::HeadlineMetric;
-use tamis::model::{Model, SizePath, SizePoint};
+use tamis::model::{Certainty, DEFAULT_FDR, FeatureTests, Model, SizePath, SizePoint};
 use tamis::recipe::{Provenance, Recipe};
 
 use super::format::{count, loss, percent, shell_word};
 use super::table;
-
-/// The selection frequency at which the expected number of false selections is shown.
-pub const STABLE_FREQUENCY: f64 = 0.75;
 
 /// The held-out estimate of a metric with its standard error.
 fn value(metric: HeadlineMetric, step: &SizePoint) -> String {
@@ -148,34 +145,53 @@ pub fn table(model: &Model, size_path: &SizePath, path: &str) -> String {
     text
 }
 
-/// How many features are stable, and how many of these are expected to be false selections.
-pub fn stable(model: &Model, size_path: &SizePath) -> String {
-    let stable = stable_features(model, STABLE_FREQUENCY);
-    let [few, all] = [stable, model.nonzeros()].map(|number| count(number as u64));
-    let first = format!("{few} of {all} features have a selection frequency ≥ {STABLE_FREQUENCY}");
-    let Some(bound) = size_path.false_selections(STABLE_FREQUENCY) else { return first };
-    let bound_text = if bound < stable as f64 {
-        let each = if model.outputs.len() > 1 { " for each class" } else { "" };
-        format!("at most {} expected by chance{each}", bounded(bound))
-    } else {
-        format!("at most {} expected by chance, which is not informative", bounded(bound))
-    };
-    format!(
-        "{first}; {bound_text}\n\
-         (bound of Meinshausen & Bühlmann; approximate, because features removed early are not selected later)"
-    )
+/// How many features are confirmed, in sentences.
+pub fn certainty(model: &Model, tests: &FeatureTests, fdr: f64) -> String {
+    let rows = count(tests.rows);
+    match tests.certainty(fdr) {
+        Certainty::NotTested => {
+            format!(
+                "features are not tested: {rows} rows are too few (at least {} are needed)",
+                FeatureTests::FEWEST_ROWS
+            )
+        }
+        Certainty::Nothing { few_rows } => {
+            let first = format!(
+                "no feature is confirmed at q ≤ {fdr}: these rows cannot tell any of them from chance. The model may \
+                 still predict"
+            );
+            let entered = count(tests.entered as u64);
+            let few =
+                format!("; {rows} rows are few for {entered} features, so that only strong effects could be confirmed");
+            if few_rows { first + &few } else { first }
+        }
+        Certainty::Confirmed(confirmed) => {
+            let names: BTreeSet<&str> = tests.confirmed(fdr).iter().map(|test| test.name.as_str()).collect();
+            let features = model.outputs.iter().flat_map(|output| &output.features);
+            let inside =
+                features.map(|one| one.name.as_str()).filter(|name| names.contains(name)).collect::<BTreeSet<_>>();
+            let of_model = format!("{} of them in this model", count(inside.len() as u64));
+            let of_model = if inside.len() == confirmed { String::new() } else { format!(", {of_model}") };
+            let (are, all) = (if confirmed == 1 { "feature is" } else { "features are" }, count(confirmed as u64));
+            format!(
+                "{all} {are} confirmed (q ≤ {fdr}){of_model}: on average, at most {} % of confirmed features are \
+                 false discoveries",
+                100.0 * fdr
+            )
+        }
+    }
 }
 
-/// A bound on a count with two decimals.
-pub fn bounded(bound: f64) -> String {
-    if bound < 0.01 { "0.01".into() } else { format!("{bound:.2}") }
-}
-
-/// The number of distinct features with at least this selection frequency in any output.
-pub fn stable_features(model: &Model, frequency: f64) -> usize {
-    let features = model.outputs.iter().flat_map(|output| &output.features);
-    let stable = features.filter(|feature| feature.frequency >= Some(frequency)).map(|feature| &feature.name);
-    stable.collect::<BTreeSet<_>>().len()
+/// The confirmed features as JSON, at the usual false discovery rate.
+pub fn confirmed_json(size_path: &SizePath) -> Value {
+    let FeatureTests { entered, rows, tests } = &size_path.tests;
+    json!({
+        "q": DEFAULT_FDR,
+        "count": size_path.tests.confirmed(DEFAULT_FDR).len(),
+        "tested": tests.len(),
+        "entered": entered,
+        "rows": rows,
+    })
 }
 
 /// The size path as JSON.

@@ -99,6 +99,27 @@
     move();
   }
 
+  // The slider for the q-value shows the names of the confirmed features, counts them and adapts the command.
+  for (const box of all("[data-fdr]")) {
+    const [input, result, button] = [box.querySelector("input"), box.querySelector("output"), box.querySelector(".copy")];
+    const names = all("ol.confirmed > li");
+    const move = () => {
+      const at = Number(input.value);
+      let confirmed = 0;
+      for (const name of names) {
+        name.hidden = Number(name.dataset.q) > at + 1e-9;
+        confirmed += name.hidden ? 0 : 1;
+      }
+      const expected = (at * confirmed).toFixed(1);
+      result.textContent = `q ≤ ${at}: ${confirmed} ${confirmed === 1 ? "feature" : "features"} confirmed; at most ${expected} of them expected to be false discoveries.`;
+      button.dataset.copy = box.dataset.command.replace("{}", String(at));
+      box.querySelector("code").textContent = button.dataset.copy;
+    };
+    input.addEventListener("input", move);
+    box.hidden = false;
+    move();
+  }
+
   // The slider for the size shows the held-out estimate of the size path and adapts the command.
   for (const box of all("[data-sizes]")) {
     const [input, result, button] = [box.querySelector("input"), box.querySelector("output"), box.querySelector(".copy")];

@@ -1,8 +1,8 @@
 //! The selected features: the strongest as a bar chart, all of them as a table.
 
 use tamis::eval::FeatureFrequencies;
-use tamis::model::summary::count;
-use tamis::model::{Feature, Model, Output, Task};
+use tamis::model::summary::{count, q_text};
+use tamis::model::{Feature, FeatureTest, Model, Output, Task};
 
 use crate::bars::{Bar, bars};
 use crate::context::ReportContext;
@@ -116,12 +116,14 @@ fn table(model: &Model, densities: Option<&FeatureFrequencies>) -> Table {
     let many = model.outputs.len() > 1;
     let all = || model.outputs.iter().flat_map(|output| output.features.iter().map(move |feature| (output, feature)));
     let has_frequency = all().any(|(_, feature)| feature.frequency.is_some());
+    let has_test = all().any(|(_, feature)| model.test(&feature.name).is_some());
     let has_evidence = all().any(|(_, feature)| feature.evidence.is_some());
     let scaled = all().any(|(_, feature)| feature.scale != 1.0);
     let mut columns = vec!["feature|features"];
     columns.extend(many.then_some("class"));
     columns.push("effect");
     columns.extend(has_frequency.then_some("selection frequency"));
+    columns.extend(has_test.then_some("q-value"));
     columns.extend(has_evidence.then_some("evidence"));
     columns.extend(scaled.then_some("weight"));
     columns.extend(densities.map(|_| "density"));
@@ -136,6 +138,8 @@ fn table(model: &Model, densities: Option<&FeatureFrequencies>) -> Table {
         let value = feature.effect();
         cells.push(Cell::Bar(value, value / largest, feature.frequency.unwrap_or(1.0)));
         cells.extend(has_frequency.then(|| feature.frequency.map_or(Cell::Empty, Cell::Share)));
+        let q_value = |test: &FeatureTest| Cell::Shown(test.q, q_text(test.q));
+        cells.extend(has_test.then(|| model.test(&feature.name).map_or(Cell::Empty, q_value)));
         let evidence = |[mean, spread]: [f64; 2]| Cell::Shown(mean, format!("{mean:.1} ± {spread:.1}"));
         cells.extend(has_evidence.then(|| feature.evidence.map_or(Cell::Empty, evidence)));
         cells.extend(scaled.then_some(Cell::Number(feature.weight)));

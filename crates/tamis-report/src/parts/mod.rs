@@ -16,6 +16,7 @@
 //! assert_eq!(sections.len(), 1);
 //! ```
 
+pub mod certainty;
 pub mod configuration;
 pub mod density;
 pub mod drift;
@@ -27,6 +28,6 @@ pub mod metric;
 pub mod path;
 pub mod pixels;
 pub mod repeated_fits;
+pub mod selection_frequency;
 pub mod sizes;
-pub mod stability;
 pub mod suggestions;

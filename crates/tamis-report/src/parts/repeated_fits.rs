@@ -3,7 +3,7 @@
 use tamis::model::summary::{STABLE, at_least, count};
 use tamis::tune::{Measure, Repeated};
 
-use super::stability::{frequency_chart, slider};
+use super::selection_frequency::{frequency_chart, slider};
 use crate::bars::{Bar, bars};
 use crate::chart::Chart;
 use crate::html::{paragraph, plain, prose};

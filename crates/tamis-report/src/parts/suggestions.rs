@@ -80,12 +80,12 @@ fn other_models(model: &Model, context: &ReportContext<'_>) -> Vec<Suggestion> {
                 format!("tamis resize {file} --k {half} --out smaller.json"),
             ),
             Suggestion::new(
-                "Keep only features with a [selection frequency] of at least 90 %.",
-                format!("tamis resize {file} --frequency 0.9 --out stable.json"),
+                "Keep only [confirmed] features.",
+                format!("tamis resize {file} --fdr 0.1 --out confirmed.json"),
             ),
         ],
         (Provenance::Fit(_), None) => vec![Suggestion::new(
-            "Fit by the default method, which measures the [selection frequency] of each feature and builds a [size path].",
+            "Fit by the default method, which tests each feature and builds a [size path].",
             format!("tamis fit {data}{flags} --out stable.json --report stable.html"),
         )],
         (Provenance::Solve(recipe), None) => vec![other_penalty(recipe, &data)],

@@ -131,7 +131,7 @@ mod tests {
             assert_eq!(bytes.len() % ALIGNMENT, 0);
             let mut rest = &bytes[..];
             let shape = length.map(|length| length as u64).into_iter().collect();
-            assert_eq!(decode(&mut rest).unwrap(), Header { descr: descr.into(), shape });
+            assert_eq!(decode(&mut rest).unwrap(), Header { descr: descr.into(), shape, by_columns: false });
             assert!(rest.is_empty());
         }
     }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Model, Output, SizePath, Task};
+use super::{FeatureTest, FeatureTests, Model, Output, SizePath, Task};
 use crate::data::replace_file;
 
 /// The version this build writes, and the newest it reads.
@@ -80,11 +80,18 @@ impl Model {
         if let Some(columns) = &self.columns {
             writeln!(text, "\"columns\":{},", json(columns)).expect("text grows");
         }
-        if let Some(SizePath { paths, chosen, sizes }) = &self.size_path {
-            let steps: Vec<String> = sizes.iter().map(|step| format!("\n{}", json(step))).collect();
-            let steps = steps.join(",");
-            writeln!(text, "\"size_path\":{{\"paths\":{paths},\"chosen\":{chosen},\"sizes\":[{steps}]}},")
-                .expect("text grows");
+        if let Some(SizePath { paths, chosen, sizes, tests }) = &self.size_path {
+            let lines = |parts: &mut dyn Iterator<Item = String>| {
+                parts.map(|part| format!("\n{part}")).collect::<Vec<_>>().join(",")
+            };
+            let (steps, FeatureTests { entered, rows, .. }) = (lines(&mut sizes.iter().map(|step| json(step))), tests);
+            let tested = lines(&mut tests.tests.iter().map(|test| json(test)));
+            writeln!(
+                text,
+                "\"size_path\":{{\"paths\":{paths},\"chosen\":{chosen},\"sizes\":[{steps}],\n\
+                 \"tests\":{{\"entered\":{entered},\"rows\":{rows},\"tests\":[{tested}]}}}},"
+            )
+            .expect("text grows");
         }
         if let Some(sampling) = &self.sampling {
             writeln!(text, "\"sampling\":{},", json(sampling)).expect("text grows");
@@ -161,6 +168,10 @@ impl Model {
         let size_path = self.size_path.as_ref()?;
         if size_path.chosen >= size_path.sizes.len() {
             return Some(format!("size {} of a size path of {}", size_path.chosen, size_path.sizes.len()));
+        }
+        let is_valid = |test: &FeatureTest| test.z.is_finite() && (0.0..=1.0).contains(&test.q);
+        if let Some(test) = size_path.tests.tests.iter().find(|test| !is_valid(test)) {
+            return Some(format!("the test of {:?} has z = {} and q = {}", test.name, test.z, test.q));
         }
         let kept = size_path.sizes.iter().filter(|step| !step.outputs.is_empty());
         kept.filter_map(|step| outputs_problem(&step.outputs, expected)).next()

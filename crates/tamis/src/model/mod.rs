@@ -1,13 +1,15 @@
 //! The model: named weights, and how they were learned.
 
+mod feature_tests;
 mod file;
 mod predict;
 mod size_path;
 pub mod summary;
 
+pub use feature_tests::{Certainty, DEFAULT_FDR, FeatureTest, FeatureTests};
 pub use file::{FORMAT_VERSION, ModelError};
 pub use predict::{Prediction, Predictor};
-pub use size_path::{Resize, ResizeError, SizePath, SizePoint};
+pub use size_path::{LARGEST_FDR, Resize, ResizeError, SizePath, SizePoint};
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Feature, Model, Output, TrainingSummary};
+use super::{Feature, FeatureTests, Model, Output, TrainingSummary};
 use crate::param::names;
+
+/// The largest false discovery rate that features can be confirmed at.
+pub const LARGEST_FDR: f64 = 0.5;
 
 /// The size path of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +21,9 @@ pub struct SizePath {
     pub chosen: usize,
     /// The sizes, from all features down.
     pub sizes: Vec<SizePoint>,
+    /// The tests of the features.
+    #[serde(default)]
+    pub tests: FeatureTests,
 }
 
 /// A point of the size path: a finished model of some size.
@@ -49,6 +55,8 @@ pub enum Resize {
     Size(usize),
     /// The features that at least this share of the paths selected (π₀).
     Frequency(f64),
+    /// The confirmed features: those with at most this q-value.
+    Fdr(f64),
 }
 
 /// Why a model cannot be resized.
@@ -76,19 +84,23 @@ pub enum ResizeError {
         /// The largest selection frequency.
         most: f64,
     },
+    /// The features were not tested.
+    #[error("the features of this model were not tested: {rows} rows are too few")]
+    NotTested {
+        /// The number of rows.
+        rows: u64,
+    },
+    /// No feature is confirmed.
+    #[error("no feature is confirmed at q ≤ {asked}; the least q-value is {least:.3}")]
+    NoneConfirmed {
+        /// The requested false discovery rate.
+        asked: f64,
+        /// The least q-value.
+        least: f64,
+    },
     /// A size or a share is out of range.
     #[error("{0}")]
     Range(&'static str),
-}
-
-impl SizePath {
-    /// The bound of Meinshausen & Bühlmann on the expected number of false selections among features with a selection
-    /// frequency of at least `cutoff`: q²/((2π₀ − 1)p). It is indicative: it assumes subsamples that are independent of
-    /// the active set, which holds only for the first stage.
-    pub fn false_selections(&self, cutoff: f64) -> Option<f64> {
-        let (all, chosen) = (self.sizes.first()?, self.sizes.get(self.chosen)?);
-        (cutoff > 0.5).then(|| chosen.selected.powi(2) / ((2.0 * cutoff - 1.0) * all.size as f64))
-    }
 }
 
 impl Model {
@@ -102,6 +114,10 @@ impl Model {
                 return Err(ResizeError::Range("the selection frequency must lie between 0 and 1"));
             }
             Resize::Frequency(share) => (size_path.chosen, by_frequency(&self.outputs, share)?),
+            Resize::Fdr(fdr) if !(0.0..=LARGEST_FDR).contains(&fdr) => {
+                return Err(ResizeError::Range("the false discovery rate must lie between 0 and 0.5"));
+            }
+            Resize::Fdr(fdr) => size_path.of_confirmed(fdr)?,
         };
         // A size between two points was not evaluated: it gets the score of the next larger one.
         let evaluated = size_path.sizes.get(chosen);
@@ -116,6 +132,26 @@ impl Model {
 }
 
 impl SizePath {
+    /// The confirmed features, with the weights of the smallest size that contains most of them.
+    fn of_confirmed(&self, fdr: f64) -> Result<(usize, Vec<Output>), ResizeError> {
+        let names: BTreeSet<&str> = self.tests.confirmed(fdr).into_iter().map(|test| test.name.as_str()).collect();
+        if self.tests.tests.is_empty() {
+            return Err(ResizeError::NotTested { rows: self.tests.rows });
+        }
+        if names.is_empty() {
+            let least = self.tests.tests.iter().map(|test| test.q).fold(1.0, f64::min);
+            return Err(ResizeError::NoneConfirmed { asked: fdr, least });
+        }
+        let contained = |step: &SizePoint| {
+            let features = step.outputs.iter().flat_map(|output| &output.features);
+            features.filter(|one| names.contains(one.name.as_str())).map(|one| &one.name).collect::<BTreeSet<_>>().len()
+        };
+        let counts: Vec<usize> = self.sizes.iter().map(contained).collect();
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let number = counts.iter().rposition(|&count| count == most).unwrap_or(self.chosen);
+        Ok((number, keep(&self.sizes[number].outputs, |feature| names.contains(feature.name.as_str()))))
+    }
+
     /// The smallest size that has enough features, without the weakest of them.
     fn of_size(&self, size: usize) -> Result<(usize, Vec<Output>), ResizeError> {
         // A size may have features whose weight is zero: only features with a weight count.
@@ -214,7 +250,7 @@ mod tests {
                 ..TrainingSummary::default()
             },
             outputs,
-            size_path: Some(SizePath { paths: 32, chosen, sizes }),
+            size_path: Some(SizePath { paths: 32, chosen, sizes, tests: FeatureTests::default() }),
             sampling: None,
         }
     }

@@ -139,9 +139,13 @@ pub fn at_least(frequencies: &[f64], cutoff: f64) -> usize {
     frequencies.iter().filter(|&&frequency| frequency >= cutoff - 1e-9).count()
 }
 
-/// A bound on an expected count, with two decimals and never below 0.01.
-pub fn bound_text(bound: f64) -> String {
-    format!("{:.2}", bound.max(0.01))
+/// A q-value with as many digits as people read; tiny ones as a bound.
+pub fn q_text(q: f64) -> String {
+    match q {
+        q if q < 0.001 => "<0.001".into(),
+        q if q < 0.01 => format!("{q:.3}"),
+        q => format!("{q:.2}"),
+    }
 }
 
 /// A count with a comma between thousands.
@@ -187,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_bounds_are_written_for_people() {
+    fn counts_and_q_values_are_written_for_people() {
         assert_eq!([7, 1_000, 1_234_567].map(count), ["7", "1,000", "1,234,567"]);
-        assert_eq!([0.001, 0.01, 1.239].map(bound_text), ["0.01", "0.01", "1.24"]);
+        assert_eq!([0.0002, 0.0044, 0.08, 1.0].map(q_text), ["<0.001", "0.004", "0.08", "1.00"]);
     }
 }

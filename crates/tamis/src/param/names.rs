@@ -21,6 +21,8 @@ names! {
     HUBER_DELTA = "huber-delta", "huber-delta", "huber_delta";
     /// The number of features.
     K = "k", "k", "n_features_to_select";
+    /// The false discovery rate of the confirmed features.
+    FDR = "fdr", "fdr", "fdr";
     /// Column scaling.
     SCALE = "scale", "scale", "scale";
     /// Row scaling.

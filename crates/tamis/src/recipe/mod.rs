@@ -188,6 +188,9 @@ impl Recipe {
     }
 
     fn check_stabilized(&self, params: &StabilizedParams) -> Result<(), RecipeError> {
+        if params.fdr.is_some() && self.k.is_some() {
+            return exclusive(&[names::K, names::FDR], "each determines the number of features");
+        }
         if params.row_id.is_some() && self.hash_bits.is_some() {
             return exclusive(&[names::ROW_ID, names::HASH_BITS], "hashing keeps no names to find the column by");
         }

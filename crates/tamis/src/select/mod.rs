@@ -1,8 +1,10 @@
 //! Model selection: an estimate with its standard error, and the rules that choose the smallest candidate about as good
 //! as the best. Every choice of a size, a parameter or a number of features in this library is made here.
 
+mod false_discovery;
 mod size_path;
 
+pub use false_discovery::{q_values, two_sided_p_value};
 pub use size_path::{N_SE, SizeScore, smallest_on_path};
 
 /// A mean over rows or folds, and its standard error.

@@ -1,11 +1,14 @@
 //! The chosen size and its weights in raw units: how the size path becomes a model.
 
+use std::collections::BTreeSet;
+
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
+use super::stage::ClassCoding;
 use crate::data::FeatureId;
-use crate::model::{Model, Output, SizePath, SizePoint, TrainingSummary};
+use crate::model::{FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
 use crate::select::smallest_on_path;
-use crate::trainer::{ScaledWeight, TrainingData, output};
+use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, output};
 
 /// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
 const KEPT_SIZES: usize = 4;
@@ -22,14 +25,53 @@ pub(super) fn select(steps: &[SizeStep], k: Option<usize>) -> usize {
 }
 
 /// The model of a size, with its size path.
-pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, chosen: usize) -> Model {
+pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, chosen: usize, tests: FeatureTests) -> Model {
     let step = &ensembles.steps[chosen];
-    let largest = step.active.len().saturating_mul(KEPT_SIZES);
+    let largest = step.active.len().saturating_mul(KEPT_SIZES).max(confirmed_size(data, ensembles, &tests));
     let kept = |step: &SizeStep| if step.active.len() <= largest { outputs(data, ensembles, step) } else { Vec::new() };
     let sizes: Vec<SizePoint> = ensembles.steps.iter().map(|step| path_step(step, data, kept(step))).collect();
     let outputs = sizes[chosen].outputs.clone();
-    let size_path = SizePath { paths: ensembles.main.ensemble.paths(), chosen, sizes };
+    let size_path = SizePath { paths: ensembles.main.ensemble.paths(), chosen, sizes, tests };
     Model { size_path: Some(size_path), ..model_of(data, ensembles, step, outputs) }
+}
+
+/// The smallest size that contains all features that may be confirmed.
+fn confirmed_size(data: &TrainingData, ensembles: &CrossFit, tests: &FeatureTests) -> usize {
+    let confirmed: BTreeSet<&str> = tests.confirmed(LARGEST_FDR).iter().map(|test| test.name.as_str()).collect();
+    let contained = |step: &&SizeStep| {
+        step.active.iter().filter(|&&id| confirmed.contains(data.vocabulary.name(id).as_str())).count()
+            == confirmed.len()
+    };
+    let smallest = ensembles.steps.iter().rev().filter(|_| !confirmed.is_empty()).find(contained);
+    smallest.map_or(0, |step| step.active.len())
+}
+
+/// The model with only its confirmed features: with none of them, it predicts the same for every row.
+pub(super) fn only_confirmed(data: &TrainingData, model: Model, fdr: f64, base_scores: &[f64]) -> Model {
+    if let Ok(confirmed) = model.resize(Resize::Fdr(fdr)) {
+        return confirmed;
+    }
+    let empty = |(number, &score)| output(&data.targets, &data.vocabulary, number, score, std::iter::empty());
+    Model { outputs: base_scores.iter().enumerate().map(empty).collect(), ..model }
+}
+
+/// The best prediction without features for each output: the mean of numbers, the log-odds of a class.
+pub(super) fn base_scores(codings: &[ClassCoding], rows: &mut BufferedRows) -> Result<Vec<f64>, TrainError> {
+    let (mut sums, mut total) = (vec![0.0; codings.len()], 0.0);
+    for chunk in rows.store.chunks(0) {
+        for example in chunk?.examples() {
+            total += example.weight;
+            for (sum, coding) in sums.iter_mut().zip(codings) {
+                *sum += example.weight * coding.output.code(example.target);
+            }
+        }
+    }
+    // The mean of ±1 is 2p − 1.
+    let score = |(sum, coding): (f64, &ClassCoding)| match coding.output.class {
+        Some(_) => ((total + sum).max(f64::MIN_POSITIVE) / (total - sum).max(f64::MIN_POSITIVE)).ln(),
+        None => sum / f64::max(total, f64::MIN_POSITIVE),
+    };
+    Ok(sums.into_iter().zip(codings).map(score).collect())
 }
 
 /// A size as the model file stores it.

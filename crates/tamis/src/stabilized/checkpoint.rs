@@ -2,6 +2,7 @@
 
 use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::ensemble::SizeStep;
+use super::feature_tests::Knowledge;
 use super::holdout::{HoldoutScore, RowScore};
 use super::platt::Calibration;
 use super::stage::PathMeans;
@@ -25,6 +26,9 @@ pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
         save_step(step, &mut state);
     }
     state.set_prefix(String::new());
+    if !is_complete {
+        fits.knowledge.save(&mut state);
+    }
     state
 }
 
@@ -43,6 +47,7 @@ pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), Stat
         fold.load(state)?;
     }
     fits.steps = load_steps(state, steps, fits.codings.len())?;
+    fits.knowledge = Knowledge::load(state, fits.codings.len(), fits.main.transform.span())?;
     Ok(())
 }
 

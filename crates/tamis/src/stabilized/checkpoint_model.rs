@@ -4,7 +4,7 @@ use super::build_model::{path_step, raw_outputs};
 use super::checkpoint::load_steps;
 use super::ensemble::SizeStep;
 use crate::data::{State, StateError};
-use crate::model::{Output, SizePath, SizePoint};
+use crate::model::{FeatureTests, Output, SizePath, SizePoint};
 use crate::trainer::TrainingData;
 
 /// The outputs of the last finished size and the size path. `None` if the checkpoint stores no sizes: before the first
@@ -29,7 +29,7 @@ pub(crate) fn checkpoint_model(
     let mut sizes: Vec<SizePoint> = steps.iter().map(|step| path_step(step, data, Vec::new())).collect();
     let chosen = sizes.len() - 1;
     sizes[chosen].outputs = last.clone();
-    Ok(Some((last, SizePath { paths, chosen, sizes })))
+    Ok(Some((last, SizePath { paths, chosen, sizes, tests: FeatureTests::default() })))
 }
 
 /// Whether all lists of a size have the right length; the file may be damaged.

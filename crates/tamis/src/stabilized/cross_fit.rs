@@ -7,6 +7,7 @@
 use rayon::prelude::*;
 
 use super::ensemble::{Ensemble, SizeStep};
+use super::feature_tests::Knowledge;
 use super::holdout::evaluate;
 use super::row_transform::RowTransform;
 use super::stage::{ClassCoding, PathMeans};
@@ -113,6 +114,8 @@ pub(super) struct CrossFit {
     /// Rows visited in each stage.
     pub(super) lengths: Vec<u64>,
     pub(super) steps: Vec<SizeStep>,
+    /// What the fold ensembles know, for the tests of the features.
+    pub(super) knowledge: Knowledge,
     /// Rows visited.
     pub(super) done: u64,
     pub(super) threads: Threads,
@@ -175,6 +178,14 @@ impl CrossFit {
     fn bytes(&self) -> usize {
         let rows = size_of_val(&self.row_hashes[..]) + self.sample.batch.bytes();
         rows + self.main.ensemble.bytes() + self.folds.iter().map(|fold| fold.ensemble.bytes()).sum::<usize>()
+    }
+
+    /// Records what the fold ensembles know at the end of a stage: their means, or their refined means.
+    pub(super) fn record(&mut self, step: &SizeStep, refined: Option<Vec<Vec<PathMeans>>>) {
+        let means = refined.unwrap_or_else(|| self.folds.iter().map(|fold| fold.ensemble.means()).collect());
+        let active = self.folds.iter().map(|fold| fold.ensemble.active());
+        let folds: Vec<_> = active.zip(means).collect();
+        self.knowledge.record(step, &folds, self.row_hashes.len());
     }
 
     /// Ends a stage, and begins the next one with fewer features.

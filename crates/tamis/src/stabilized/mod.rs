@@ -60,6 +60,7 @@ mod checkpoint;
 mod checkpoint_model;
 mod cross_fit;
 mod ensemble;
+pub mod feature_tests;
 mod holdout;
 mod params;
 mod path_block;

@@ -33,31 +33,37 @@ const ROWS_PER_FEATURE: usize = 2;
 const MAX_ENTRIES: u64 = 1 << 19;
 
 /// Refines the weights of a size if the held-out loss falls by more than chance; its score is then that of the new
-/// weights.
-pub(super) fn refine(data: &TrainingData, ensembles: &mut CrossFit, step: &mut SizeStep) {
+/// weights. Returns the refined means of the fold ensembles.
+pub(super) fn refine(
+    data: &TrainingData,
+    ensembles: &mut CrossFit,
+    step: &mut SizeStep,
+) -> Option<Vec<Vec<PathMeans>>> {
     // Rows of earlier trainings are not available, and a fit without them would lose what the paths have learned from
     // them.
     let has_memory = data.rows_before > 0 && params_of(&data.recipe).warm_start_decay < 1.0;
     if has_memory || step.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
-        return;
+        return None;
     }
-    let Some((main, folds)) = gather(ensembles, data.fingerprint.0) else { return };
+    let (main, folds) = gather(ensembles, data.fingerprint.0)?;
     let ensembles = &*ensembles;
     let calibrations = &step.holdout.calibrations[..];
     let member = |member, outputs, rows| Member::new(ensembles, member, outputs, rows, calibrations, &data.recipe);
     let folds = ensembles.folds.iter().zip(folds);
     let folds: Vec<Member<'_>> = folds.map(|(fold, rows)| member(fold, fold.ensemble.means(), rows)).collect();
-    let Some((ridge, holdout)) = ensembles.threads.install(|| best_ridge(ensembles, &folds)) else { return };
+    let (ridge, changes, holdout) = ensembles.threads.install(|| best_ridge(ensembles, &folds))?;
     if !gains(&step.holdout, &holdout) {
-        return;
+        return None;
     }
     let main = member(&ensembles.main, step.outputs.clone(), main);
     let moved = ensembles.threads.install(|| main.moved(&main.changes(ridge, &main.no_change())));
     let finite = |means: &PathMeans| means.bias.is_finite() && means.weights.iter().all(|weight| weight.is_finite());
-    if moved.iter().all(finite) {
-        step.outputs = moved;
-        step.before_refinement = Some(std::mem::replace(&mut step.holdout, holdout));
+    if !moved.iter().all(finite) {
+        return None;
     }
+    step.outputs = moved;
+    step.before_refinement = Some(std::mem::replace(&mut step.holdout, holdout));
+    Some(folds.iter().zip(&changes).map(|(fold, changes)| fold.moved(changes)).collect())
 }
 
 /// The rows that the main ensemble is refined with, and those of the fold ensembles, each without its fold; `None` if
@@ -147,8 +153,8 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The ridge with the least held-out loss before the loss rises, and its score.
-fn best_ridge(ensembles: &CrossFit, folds: &[Member<'_>]) -> Option<(f64, HoldoutScore)> {
+/// The ridge with the least held-out loss before the loss rises, the changes of the folds, and its score.
+fn best_ridge(ensembles: &CrossFit, folds: &[Member<'_>]) -> Option<(f64, Vec<Vec<Vec<f64>>>, HoldoutScore)> {
     let mut changes: Vec<Vec<Vec<f64>>> = folds.iter().map(Member::no_change).collect();
     let (mut best, mut least) = (None, holdout_score(ensembles, folds, &changes).loss);
     for ridge in RIDGES {
@@ -161,7 +167,7 @@ fn best_ridge(ensembles: &CrossFit, folds: &[Member<'_>]) -> Option<(f64, Holdou
         }
         if holdout.loss < least {
             least = holdout.loss;
-            best = Some((ridge, holdout));
+            best = Some((ridge, changes.clone(), holdout));
         }
     }
     best

@@ -52,6 +52,11 @@ impl RowTransform {
         self.columns[id as usize]
     }
 
+    /// The number of features, active or not.
+    pub(super) fn span(&self) -> usize {
+        self.columns.len()
+    }
+
     /// The means that are subtracted, by feature.
     pub(super) fn centres(&self) -> Vec<f64> {
         self.columns.iter().map(|&(_, centre)| centre).collect()

@@ -1,19 +1,24 @@
 //! The stabilized learner over buffered rows, as a [`Trainer`].
 
-use super::build_model::{finish, model_of, outputs, select};
+use super::build_model::{base_scores, finish, model_of, only_confirmed, outputs, select};
 use super::checkpoint;
 use super::cross_fit::CrossFit;
+use super::feature_tests::test_features;
 use super::params::params_of;
 use super::refinement::refine;
 use super::setup::set_up;
 use crate::data::{Example, State};
 use crate::io::Block;
-use crate::model::Model;
+use crate::model::{FeatureTests, Model};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, SizeReport, TrainError, Trainer, TrainingData};
 
 /// A training of the stabilized learner.
 pub(crate) struct StabilizedTrainer {
     ensembles: CrossFit,
+    /// The tests of the features, when all stages are finished.
+    tests: Option<FeatureTests>,
+    /// The predictions of a model without features, if one may be needed.
+    base_scores: Vec<f64>,
 }
 
 impl StabilizedTrainer {
@@ -36,14 +41,15 @@ impl StabilizedTrainer {
             Some(saved) => restore(&mut ensembles, session.data, rows, saved)?,
             None => ensembles.begin(),
         }
-        Ok(StabilizedTrainer { ensembles })
+        Ok(StabilizedTrainer { ensembles, tests: None, base_scores: Vec::new() })
     }
 
     /// Ends a stage: evaluates the size, refines its weights and begins the next stage.
     fn end_stage(&mut self, session: &mut Session<'_>) {
         let ensembles = &mut self.ensembles;
         let mut step = ensembles.size_step();
-        refine(session.data, ensembles, &mut step);
+        let refined = refine(session.data, ensembles, &mut step);
+        ensembles.record(&step, refined);
         ensembles.end_stage(step);
         let step = ensembles.steps.last().expect("just added");
         let unit = session.data.targets.loss_unit();
@@ -145,10 +151,21 @@ impl Trainer for StabilizedTrainer {
             let feature = step.not_finite().map_or("the intercept".into(), name);
             return Err(TrainError::Diverged { row: self.ensembles.done, feature });
         }
-        Ok(finish(data, &self.ensembles, select(steps, data.recipe.k)))
+        let chosen = select(steps, data.recipe.k);
+        let none = FeatureTests { entered: steps[0].active.len(), rows: data.fingerprint.0, tests: Vec::new() };
+        let model = finish(data, &self.ensembles, chosen, self.tests.clone().unwrap_or(none));
+        match (params_of(&data.recipe).fdr, &self.tests) {
+            (Some(fdr), Some(_)) => Ok(only_confirmed(data, model, fdr, &self.base_scores)),
+            _ => Ok(model),
+        }
     }
 
-    fn finish(&mut self, session: &mut Session<'_>, _rows: &mut BufferedRows) -> Result<Model, TrainError> {
+    fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
+        let chosen = select(&self.ensembles.steps, session.data.recipe.k);
+        self.tests = Some(test_features(session.data, &self.ensembles, rows, chosen)?);
+        if params_of(&session.data.recipe).fdr.is_some() {
+            self.base_scores = base_scores(&self.ensembles.codings, rows)?;
+        }
         self.model(session.data)
     }
 

@@ -8,6 +8,8 @@ params! {
     pub struct StabilizedParams {
         /// Number of paths [default: 32, fewer for many classes].
         n_paths: Option<u32> = None, N_PATHS, Range::at_least(1.0).at_most(1024.0);
+        /// Keep only confirmed features: at most this share of them is expected to be false discoveries.
+        fdr: Option<f64> = None, FDR, Range::above(0.0).at_most(0.5);
         /// Share of the earlier evidence that is dropped when training continues with new data.
         warm_start_decay: f64 = 0.0, WARM_START_DECAY, Range::at_least(0.0).at_most(1.0);
         /// Column that identifies a row when rows are split into subsamples; #row is the row number [default: all

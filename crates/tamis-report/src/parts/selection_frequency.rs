@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tamis::model::summary::{STABLE, at_least, bound_text, count, selection_frequencies};
+use tamis::model::summary::{STABLE, at_least, count, selection_frequencies};
 use tamis::model::{Model, SizePath};
 
 use crate::axis::{Axis, AxisKind};
@@ -26,32 +26,21 @@ pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     let resize = size_path.map(|_| resize.as_str());
     let caption = prose("Features by [selection frequency]", &[]);
     let body = summary(size_path, stable, frequencies.len())
-        .with(size_path.map_or(Html::new(), |size_path| chance(size_path, stable)))
         .with(row([figure(frequency_chart(&frequencies), caption), slider(&frequencies, resize)]))
-        .with(table(&frequencies, size_path, resize).html());
-    Some(Section::new("stability", "Selection frequency", body))
+        .with(table(&frequencies, resize).html());
+    Some(Section::new("selection-frequency", "Selection frequency", body))
 }
 
 fn summary(size_path: Option<&SizePath>, stable: usize, all: usize) -> Html {
     let (stable, all) = (count(stable as u64), count(all as u64));
     match size_path {
         Some(size_path) => paragraph(
-            "*{} of {} features were selected by at least 75 %* of {} [paths], each trained on a random half of the rows: other \
-             samples of rows would select them again. Features below that may be selected by chance, or be interchangeable with \
-             a correlated feature.",
+            "*{} of {} features were selected by at least 75 %* of {} [paths], each trained on a random half of the rows. The \
+             selection frequency says how much the paths agree, not how sure a feature is: the paths share the features that \
+             earlier stages kept.",
             &[&stable, &all, &size_path.paths.to_string()],
         ),
         None => paragraph("*{} of {} features have a [selection frequency] of at least 75 %.*", &[&stable, &all]),
-    }
-}
-
-fn chance(size_path: &SizePath, stable: usize) -> Html {
-    match size_path.false_selections(STABLE) {
-        Some(bound) if bound < stable as f64 => paragraph(
-            "Expected among them by chance: at most {} (the bound of Meinshausen & Bühlmann; indicative).",
-            &[&bound_text(bound)],
-        ),
-        _ => Html::new(),
     }
 }
 
@@ -81,17 +70,13 @@ pub fn slider(frequencies: &[f64], resize: Option<&str>) -> Html {
     tag("div", &attributes, label.with(input).with(result).with(command))
 }
 
-fn table(frequencies: &[f64], size_path: Option<&SizePath>, resize: Option<&str>) -> Table {
-    let bound = |cutoff: f64| size_path.and_then(|size_path| size_path.false_selections(cutoff));
+fn table(frequencies: &[f64], resize: Option<&str>) -> Table {
     let mut columns = vec!["cut-off", "features kept"];
-    columns.extend(size_path.map(|_| "by chance, at most"));
     columns.extend(resize.map(|_| "command"));
     let mut table = Table::new("Cut-offs", &columns);
     for cutoff in CUTOFFS {
         let kept = at_least(frequencies, cutoff);
         let mut cells = vec![Cell::Shown(cutoff, format!("{:.0} %", 100.0 * cutoff)), Cell::Number(kept as f64)];
-        let chance = bound(cutoff).map_or(Cell::Empty, |bound| Cell::Shown(bound, bound_text(bound)));
-        cells.extend(size_path.map(|_| chance));
         let text = resize.filter(|_| kept > 0).map(|text| text.replace("{}", &cutoff.to_string()));
         cells.extend(resize.map(|_| text.map_or(Cell::Empty, Cell::Command)));
         table.row(cells);
