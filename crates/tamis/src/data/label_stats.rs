@@ -10,7 +10,7 @@ use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetO
 use crate::loss::LossKind;
 use crate::param::{Message, names};
 
-/// From so many classes on, there must be two rows for each.
+/// From this number of classes on, there must be two rows for each.
 const MANY_CLASSES: usize = 20;
 
 /// A label as buffered rows keep it while the task is not known.

@@ -16,7 +16,7 @@ const ODD_SHARE: f64 = 0.1;
 const FEW_NUMBERS: usize = 20;
 /// A column of text with this share of different cells holds ids, or sentences.
 const ID_SHARE: f64 = 0.9;
-/// Ids are looked for in tables of at least so many rows.
+/// The fewest rows of a table in which ids are looked for.
 const ID_ROWS: u64 = 30;
 
 /// How a column is read.

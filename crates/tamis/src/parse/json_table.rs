@@ -3,6 +3,8 @@
 //! Keys are columns: numbers, texts and true or false have the roles of a survey, as in CSV. A key that a line lacks is
 //! absent, null is a missing value. A list of texts holds several categories, a list of numbers is a vector.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use super::column::{self, Cell, Pushed, Role};
@@ -31,13 +33,15 @@ impl JsonTable {
     fn push(&self, name: &str, role: &Role, value: &Scalar<'_>, rows: &mut RawRows) -> Result<Pushed, LineError> {
         match value {
             Scalar::List(items) => {
+                let mut levels = BTreeSet::new();
                 for (at, item) in items.iter().enumerate() {
                     match item {
                         Scalar::Number(value) => rows.push_name(&[name, "[", &at.to_string(), "]"], *value),
-                        Scalar::Text(text) => rows.push_name(&[name, "=", text], 1.0),
+                        Scalar::Text(text) => drop(levels.insert(&**text)),
                         _ => return Err(list_error(name)),
                     }
                 }
+                levels.into_iter().for_each(|level| rows.push_name(&[name, "=", level], 1.0));
                 Ok(Pushed::Yes)
             }
             value => role.push(name, cell(value), &self.schema.missing, rows),
@@ -147,7 +151,7 @@ mod tests {
 
     #[test]
     fn keys_are_columns() {
-        let text = "{\"level\":\"error\",\"ms\":120.5,\"ok\":true,\"tags\":[\"a\",\"b\"],\"v\":[1,2.5],\"y\":1}\n\
+        let text = "{\"level\":\"error\",\"ms\":120.5,\"ok\":true,\"tags\":[\"b\",\"a\",\"b\"],\"v\":[1,2.5],\"y\":1}\n\
                     {\"level\":\"info\",\"ms\":null,\"y\":0}\n";
         assert!(is_flat(text.as_bytes()) && !is_flat(b"{\"y\":1,\"x\":{}}\n"));
         let options = SchemaOptions { needs_target: true, ..Default::default() };

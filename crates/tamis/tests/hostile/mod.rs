@@ -8,6 +8,7 @@ use tamis::data::{RawRows, Vocabulary};
 use tamis::model::Model;
 use tamis::moments::Moments;
 use tamis::parse::csv::{Table, header, survey};
+use tamis::parse::json_table::{self, JsonTable};
 use tamis::parse::jsonl::JsonLines;
 use tamis::parse::schema::{Schema, SchemaOptions};
 use tamis::parse::survey::Survey;
@@ -55,6 +56,12 @@ pub fn json_lines(bytes: &[u8]) {
     for missing in [Missing::Error, Missing::Zero, Missing::SkipRow] {
         lines_are_sound(bytes, &JsonLines { missing }, RawRows::by_name());
     }
+    let (mut seen, options) = (Survey::default(), SchemaOptions::default());
+    json_table::survey(bytes, "fuzz", 1, &mut seen);
+    let names = seen.names();
+    let Ok((known, _)) = seen.decide(&options, b',') else { return };
+    let Ok(schema) = Schema::resolve(names, &known, &options) else { return };
+    lines_are_sound(bytes, &JsonTable::new(schema, false), RawRows::by_name());
 }
 
 /// Tables.
