@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_calendar_is_the_inverse_for_four_centuries() {
-        for days in -80_000..80_000 {
+        for days in -80_000_i32..80_000 {
             let (year, month, day, weekday, hour) = calendar(f64::from(days));
             assert_eq!(day_number(year, i64::from(month), i64::from(day)), Some(f64::from(days)));
             assert_eq!((weekday, hour), ((days + 3).rem_euclid(7) as u32, 0));
