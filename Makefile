@@ -19,7 +19,8 @@ PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy no-features features docs rust-tests python-tests python-package \
-	browser-tests wheel licences advisories browser release release-all c-compiler liblinear sanitize clean-tools
+	browser-tests wheel licences advisories browser release release-all c-compiler liblinear sanitize clean-tools \
+	torture archive reproducible false-discoveries
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +41,9 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 	$(CARGO) build --release --locked --package tamis --examples
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+false-discoveries: release-all .venv/ready ## count false discoveries on planted data, the full grid
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python benchmarks/false_discoveries.py
 
 # The Python module uses the stable interface of Python, so cargo needs no interpreter to compile it.
 clippy rust-tests docs release-all: export PYO3_NO_PYTHON := 1
@@ -102,8 +106,35 @@ chromium = { [ -x "$${CHROMIUM:-}" ] || command -v chromium || command -v chromi
 
 wheel: c-compiler .venv/ready ## build the Python package as a wheel, in target/wheels
 	rm -rf target/wheels
+	$(PYTHON) .ci/archive.py --licences tamis-python python/THIRD-PARTY-LICENSES.txt
 	.venv/bin/maturin build --quiet --release --locked --interpreter .venv/bin/python \
 		--manifest-path python/Cargo.toml --out target/wheels
+
+# The campaigns of `rust-tests` for longer and with new cases: kills, damaged and extreme input, little room, mutations of
+# the fuzz corpora, and new cases for the property tests. CONTRIBUTING.md says what they check.
+SECONDS ?= 600
+torture: c-compiler ## attack the program for SECONDS (default 600), with new cases each time
+	export TORTURE_SECONDS=$(SECONDS) TORTURE_SEED=$${TORTURE_SEED:-$$(date +%s)}; \
+	export PROPTEST_RNG_SEED=$$TORTURE_SEED PROPTEST_CASES=$$((64 + $(SECONDS))); \
+	echo "torture: seed $$TORTURE_SEED"; \
+	$(CHECK) test --release --locked --package tamis-cli --test torture -- --test-threads=2; \
+	$(CHECK) test --release --locked --package tamis --test corpus; \
+	$(CHECK) test --release --locked --package tamis-testkit --tests
+
+# Paths of this machine are left out of the binary, so that it depends on the sources and the toolchain only.
+ARCHIVE := target/archive/tamis.tar.gz
+REMAP = --remap-path-prefix=$(CURDIR)=tamis --remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}=cargo \
+	--remap-path-prefix=$$(rustc --print sysroot)=rust
+archive: c-compiler ## build the program for release, with licences and a list of components, in target/archive
+	RUSTFLAGS="$(REMAP)" $(CARGO) build --release --locked --package tamis-cli --target-dir target/archive/build
+	$(PYTHON) .ci/archive.py target/archive/build/release/tamis $(ARCHIVE)
+
+reproducible: archive ## build the archive a second time in another folder and compare the two
+	rm -rf target/archive/copy && mkdir -p target/archive/copy
+	git archive HEAD | tar -x -C target/archive/copy
+	$(MAKE) -C target/archive/copy archive
+	cmp $(ARCHIVE) target/archive/copy/$(ARCHIVE)
+	@echo "two builds in two folders are equal"
 
 # For the one `unsafe` (data/prefetch.rs) and its callers. This needs a nightly toolchain, so `test` does not include it.
 sanitize: c-compiler ## test the learners with AddressSanitizer
@@ -112,6 +143,7 @@ sanitize: c-compiler ## test the learners with AddressSanitizer
 
 licences: $(DENY) advisories ## check the dependencies' licences, sources and known vulnerabilities
 	$(DENY) --all-features --locked check bans licenses sources
+	$(PYTHON) .ci/archive.py --check
 
 # The database of vulnerabilities is on the network. If it cannot be fetched, a notice says that this was not checked;
 # ADVISORIES=required makes it an error.

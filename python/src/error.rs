@@ -24,8 +24,25 @@ fn raise(class: &str, text: &str, attributes: &[(&str, Bound<'_, PyAny>)], py: P
     made().unwrap_or_else(|error| error)
 }
 
+/// Parameters that are keys of `reading`, and whether their values are lists.
+const READING: [(&str, bool); 6] = [
+    ("missing", false),
+    ("target", false),
+    ("weight_column", false),
+    ("format", false),
+    ("ignore", true),
+    ("categorical", true),
+];
+
 /// A parameter as Python calls it, perhaps with a value.
 fn python(name: ParamName, value: Option<&str>) -> String {
+    if let (Some(&(key, is_list)), Some(value)) = (READING.iter().find(|(key, _)| *key == name.python), value) {
+        return if is_list {
+            format!("reading={{{key:?}: [{value:?}]}}")
+        } else {
+            format!("reading={{{key:?}: {value:?}}}")
+        };
+    }
     let is_literal = |value: &str| value.parse::<f64>().is_ok() || value.chars().all(|c| c.is_ascii_uppercase());
     match value {
         None => name.python.into(),

@@ -7,72 +7,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tamis::data::Label;
 use tamis::data::TaskKind;
-use tamis::io::{Format, ReadOptions, RowSource, Source, expand, memory_of_this_machine};
+use tamis::io::{ReadOptions, RowSource, memory_of_this_machine};
 use tamis::loss::{EvalMetric, LossKind};
 use tamis::param::names;
-use tamis::parse::Missing;
-use tamis::parse::schema::SchemaOptions;
-use tamis::recipe::{Family, Kind, Method, Param, Recipe, SolveRecipe};
+use tamis::recipe::{Kind, Method, Param, Recipe, SolveRecipe};
 use tamis::train::{FitOptions, Fitted, TargetSpec, TrainError, Training, fit, fit_rows};
 
 use crate::error::{OrRaise, param_error};
 use crate::input::{Batches, PyLabel, Table};
 use crate::model::PyModel;
 use crate::progress::Watcher;
+use crate::reading::{Reading, sources};
 
 /// Values of parameters as text, by the names of the tables.
 pub type Settings = BTreeMap<String, String>;
-
-/// How files are read.
-#[derive(FromPyObject, Default)]
-#[pyo3(from_item_all)]
-pub struct Reading {
-    format: Option<String>,
-    target: Option<String>,
-    weight_column: Option<String>,
-    ignore: Vec<String>,
-    categorical: Vec<String>,
-    missing: String,
-    zero_based: bool,
-    on_error: String,
-}
-
-impl Reading {
-    /// The options of the library.
-    pub fn options(&self, py: Python<'_>) -> PyResult<ReadOptions> {
-        let missing = Missing::ALL.into_iter().find(|rule| rule.name() == self.missing).ok_or_else(|| {
-            let all = Missing::ALL.map(Missing::name).join(", ");
-            param_error(&format!("missing must be one of {all}, got {:?}", self.missing), py)
-        })?;
-        let columns = SchemaOptions {
-            target: self.target.clone(),
-            weight: self.weight_column.clone(),
-            ignore: self.ignore.clone(),
-            categorical: self.categorical.clone(),
-            needs_target: true,
-            missing,
-            ..SchemaOptions::default()
-        };
-        let skip_bad = match self.on_error.as_str() {
-            "stop" => false,
-            "skip" => true,
-            other => return Err(param_error(&format!("on_error must be stop or skip, got {other:?}"), py)),
-        };
-        Ok(ReadOptions { columns, zero_based: self.zero_based, skip_bad, threads: 1, ..ReadOptions::default() })
-    }
-}
-
-/// The files of paths, directories and patterns.
-pub fn sources(paths: &[String], reading: &Reading, py: Python<'_>) -> PyResult<Vec<Source>> {
-    let format = match &reading.format {
-        None => None,
-        Some(name) => match Format::from_name(name) {
-            None => return Err(param_error(&format!("unknown format {name:?}"), py)),
-            format => format,
-        },
-    };
-    expand(paths, format).or_raise(py)
-}
 
 /// The recipe of these parameters: values as text, by the names of the tables; the others have their defaults.
 pub fn recipe(mut settings: Settings, py: Python<'_>) -> PyResult<Recipe> {
@@ -88,10 +36,11 @@ pub fn recipe(mut settings: Settings, py: Python<'_>) -> PyResult<Recipe> {
     Ok(recipe)
 }
 
-/// The names of the methods, and whether each learns one row at a time.
+/// The names of the methods, whether each keeps k features while it learns, and a line about it. The weights of the
+/// others are cut to k at the end.
 #[pyfunction]
 pub fn methods() -> Vec<(&'static str, bool, &'static str)> {
-    let row = |method: Method| (method.name(), method.info().family != Family::Staged, method.info().about);
+    let row = |method: Method| (method.name(), method.info().keeps_k, method.info().about);
     Method::ALL.into_iter().map(row).collect()
 }
 
@@ -129,11 +78,21 @@ pub fn parameters() -> Vec<Row> {
 }
 
 /// Where rows come from.
-#[derive(FromPyObject)]
 pub enum Input<'py> {
     Files(Vec<String>, Reading),
     Table(Table<'py>),
     Batches(Py<PyAny>),
+}
+
+/// A table, a pair of paths and how to read them, or an iterator of tables. Errors are those of the one it is.
+pub fn input_of<'py>(input: &Bound<'py, PyAny>) -> PyResult<Input<'py>> {
+    if input.hasattr("cells")? {
+        Ok(Input::Table(input.extract()?))
+    } else if let Ok((paths, reading)) = input.extract::<(Vec<String>, Bound<'py, PyAny>)>() {
+        Ok(Input::Files(paths, reading.extract()?))
+    } else {
+        Ok(Input::Batches(input.clone().unbind()))
+    }
 }
 
 /// The task.
@@ -147,7 +106,7 @@ pub fn task_kind(name: &str, py: Python<'_>) -> PyResult<TaskKind> {
 #[pyo3(name = "fit", signature = (settings, input, task, threads, keep_open=false, report=None))]
 pub fn fit_any(
     settings: Settings,
-    input: Input<'_>,
+    #[pyo3(from_py_with = input_of)] input: Input<'_>,
     task: &str,
     threads: usize,
     keep_open: bool,
@@ -207,13 +166,18 @@ impl PyTraining {
 
     #[staticmethod]
     fn from_bytes(bytes: &[u8], py: Python<'_>) -> PyResult<Self> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(PyTraining { training: Training::from_bytes(bytes, threads).or_raise(py)? })
+        // A pickle does not know how many threads its reader may use.
+        Ok(PyTraining { training: Training::from_bytes(bytes, 1).or_raise(py)? })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let make = py.get_type::<PyTraining>().getattr("from_bytes")?;
-        Ok((make, (PyBytes::new(py, &self.training.to_bytes()),)))
+        Ok((make, (self.to_bytes(py),)))
+    }
+
+    /// Everything that is needed to continue.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.training.to_bytes())
     }
 
     /// Learns the rows of a table, in their order.

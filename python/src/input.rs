@@ -2,20 +2,21 @@
 //!
 //! `tamis/_input.py` brings everything into the shape of [`Table`]; only the current block is copied here.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PySet;
 use pyo3_arrow::PyRecordBatchReader;
 use tamis::columnar::ColumnarReader;
-use tamis::data::Label;
+use tamis::data::{FeatureKey, Label, RawRows};
 use tamis::io::{Block, Csr, Dense, Labels, MatrixRows, ReadError, RowSource};
-use tamis::parse::Missing;
 use tamis::parse::schema::{ModelSchema, SchemaOptions};
 
 use crate::error::OrRaise;
+use crate::reading::Reading;
 
 /// A label as Python has it.
 #[derive(FromPyObject)]
@@ -33,15 +34,19 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// Rows with labels, weights and names.
+/// Rows with labels, weights and names. `known` is the schema of a fitted model, `reading` says how an Arrow table is
+/// read, and the names of its features are added to `seen`.
 #[derive(FromPyObject)]
 pub struct Table<'py> {
+    #[pyo3(from_py_with = cells_of)]
     cells: Cells<'py>,
     names: Option<Vec<String>>,
     labels: Option<PyLabels<'py>>,
     classes: Vec<PyLabel>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     known: Option<String>,
+    reading: Option<Reading>,
+    seen: Option<Bound<'py, PySet>>,
 }
 
 #[derive(FromPyObject)]
@@ -61,6 +66,11 @@ enum Cells<'py> {
     CsrSingle32(Column<'py, i32>, Column<'py, i32>, Column<'py, f32>, usize),
     CsrSingle64(Column<'py, i64>, Column<'py, i64>, Column<'py, f32>, usize),
     Arrow(PyRecordBatchReader),
+}
+
+/// An Arrow stream, or a matrix. What is wrong with a stream is said by its producer.
+fn cells_of<'py>(cells: &Bound<'py, PyAny>) -> PyResult<Cells<'py>> {
+    if cells.hasattr("__arrow_c_stream__")? { Ok(Cells::Arrow(cells.extract()?)) } else { cells.extract() }
 }
 
 /// The slices of a matrix: what can be read without Python.
@@ -111,10 +121,22 @@ impl Table<'_> {
                 View::Arrow(reader.schema(), Box::new(reader))
             }
         };
-        let known = self.known.map(|text| serde_json::from_str(&text).unwrap_or_default());
-        let outcome = py.detach(|| view.read(labels, weights, names, known, run));
+        let options = arrow_options(self.known, self.reading.as_ref(), py)?;
+        let mut seen = self.seen.as_ref().map(|_| BTreeSet::new());
+        let outcome = py.detach(|| view.read(labels, weights, names, options, &mut seen, run));
+        if let Some(set) = &self.seen {
+            seen.into_iter().flatten().try_for_each(|name| set.add(name))?;
+        }
         outcome.or_raise(py)
     }
+}
+
+/// How an Arrow table is read. Labels are given separately: no column is the label, whatever its name.
+fn arrow_options(known: Option<String>, reading: Option<&Reading>, py: Python<'_>) -> PyResult<SchemaOptions> {
+    let known = known.map(|text| serde_json::from_str(&text).unwrap_or_default());
+    let options = reading.map(|reading| reading.options(py)).transpose()?.unwrap_or_default().columns;
+    let columns = SchemaOptions { target: None, weight: None, needs_target: false, ..options };
+    Ok(SchemaOptions { known: Some(known.unwrap_or_default()), ..columns })
 }
 
 impl View<'_> {
@@ -123,7 +145,8 @@ impl View<'_> {
         labels: Labels<'_>,
         weights: Option<&[f64]>,
         names: Option<&[String]>,
-        known: Option<ModelSchema>,
+        options: SchemaOptions,
+        seen: &mut Option<BTreeSet<String>>,
         run: impl FnOnce(&mut dyn RowSource) -> R,
     ) -> Result<R, ReadError> {
         macro_rules! rows {
@@ -139,12 +162,10 @@ impl View<'_> {
             View::CsrSingle32(offsets, places, values, width) => rows!(Csr::new(offsets, places, values, width)),
             View::CsrSingle64(offsets, places, values, width) => rows!(Csr::new(offsets, places, values, width)),
             View::Arrow(schema, batches) => {
-                // Labels are given separately: no column is the label, whatever its name.
-                let known = Some(known.unwrap_or_default());
-                let options = SchemaOptions { known, missing: Missing::Error, ..SchemaOptions::default() };
+                labels.check(weights, None)?;
                 let failed = |source| ReadError::Columnar { file: "X".into(), source };
                 let reader = ColumnarReader::from_batches(&schema, batches, &options).map_err(failed)?;
-                Ok(run(&mut ArrowRows { reader, labels, weights, name: "X".into() }))
+                Ok(run(&mut ArrowRows { reader, labels, weights, seen: seen.as_mut(), name: "X".into() }))
             }
         }
     }
@@ -155,7 +176,19 @@ struct ArrowRows<'a> {
     reader: ColumnarReader,
     labels: Labels<'a>,
     weights: Option<&'a [f64]>,
+    /// The names of all features so far, if they are wanted.
+    seen: Option<&'a mut BTreeSet<String>>,
     name: Arc<str>,
+}
+
+fn add_names(rows: &RawRows, seen: &mut BTreeSet<String>) {
+    for (key, _) in (0..rows.len()).flat_map(|row| rows.entries(row)) {
+        match key {
+            FeatureKey::Name(name) if seen.contains(name) => {}
+            FeatureKey::Name(name) => drop(seen.insert(name.to_string())),
+            FeatureKey::Index(index) => drop(seen.insert(index.to_string())),
+        }
+    }
 }
 
 impl RowSource for ArrowRows<'_> {
@@ -163,6 +196,9 @@ impl RowSource for ArrowRows<'_> {
         let failed = |source| ReadError::Columnar { file: self.name.to_string(), source };
         let Some(mut rows) = self.reader.next().transpose().map_err(failed)? else { return Ok(None) };
         let first = self.reader.first_row();
+        if let Some(seen) = &mut self.seen {
+            add_names(&rows, seen);
+        }
         for at in 0..rows.len() {
             let row = (first + u64::from(rows.lines[at])) as usize;
             rows.labels[at] = match self.labels {

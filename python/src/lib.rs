@@ -7,6 +7,7 @@ mod metric;
 mod model;
 mod moments;
 mod progress;
+mod reading;
 
 use pyo3::prelude::*;
 

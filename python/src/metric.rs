@@ -13,10 +13,11 @@ use tamis_metric::{
 };
 
 use crate::error::{OrRaise, param_error};
-use crate::fit::{Input, sources, task_kind};
+use crate::fit::{Input, input_of, task_kind};
 use crate::input::{Batches, Table};
 use crate::model::label_object;
 use crate::progress::Watcher;
+use crate::reading::sources;
 
 /// A learned metric and its reference rows.
 #[pyclass(name = "Metric", module = "tamis._core", frozen)]
@@ -111,6 +112,13 @@ impl PyMetric {
         Ok([array(&|answer| answer.vote), array(&|answer| answer.base)])
     }
 
+    /// The share of each class among the neighbours of rows.
+    fn shares<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let answers = table.read(py, |source| self.coordinates(source).map(|places| self.metric.predict(&places)))?;
+        let shares = answers.or_raise(py)?.into_iter().map(|answer| answer.shares).collect();
+        as_array(shares, self.metric.classes.len(), py)
+    }
+
     /// The same metric with other reference rows.
     fn with_reference_rows(
         &self,
@@ -177,7 +185,7 @@ pub fn metric_params() -> Vec<(&'static str, &'static str)> {
 #[pyo3(signature = (asked, input, task, threads, report=None))]
 pub fn fit_metric(
     asked: Asked,
-    input: Input<'_>,
+    #[pyo3(from_py_with = input_of)] input: Input<'_>,
     task: &str,
     threads: usize,
     report: Option<Py<PyAny>>,

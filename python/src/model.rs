@@ -1,19 +1,21 @@
 //! Models for Python: content, files and predictions.
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tamis::data::Label;
+use tamis::data::{FeatureKey, Label, Vocabulary};
 use tamis::io::{ReadError, RowSource, RowStream};
 use tamis::loss::Loss;
-use tamis::model::{Model, Output, Predictor, Resize};
+use tamis::model::{MatrixColumns, Model, Output, Predictor, Resize, Task};
 use tamis_report::of_model;
 
 use crate::error::OrRaise;
-use crate::fit::{Reading, sources};
 use crate::input::Table;
+use crate::reading::{Reading, sources};
 
 /// A model.
 #[pyclass(name = "Model", module = "tamis._core", frozen)]
@@ -24,8 +26,31 @@ pub struct PyModel {
 
 impl From<Model> for PyModel {
     fn from(model: Model) -> Self {
+        let model = with_sorted_classes(model);
         PyModel { predictor: Predictor::new(&model), model }
     }
+}
+
+/// The model with its classes in order, as scikit-learn has them. Classes that appear late in a stream come last in its
+/// model.
+fn with_sorted_classes(mut model: Model) -> Model {
+    let order = |one: &Label, other: &Label| match (one, other) {
+        (Label::Number(one), Label::Number(other)) => one.total_cmp(other),
+        (Label::Text(one), Label::Text(other)) => one.cmp(other),
+        (one, other) => matches!(one, Label::Text(_)).cmp(&matches!(other, Label::Text(_))),
+    };
+    let Task::Classes(classes) = &mut model.task else { return model };
+    if classes.len() > 2 && !classes.is_sorted_by(|one, other| order(one, other).is_le()) {
+        classes.sort_by(order);
+        let by_class = |one: &Output, other: &Output| match (&one.class, &other.class) {
+            (Some(one), Some(other)) => order(one, other),
+            _ => Ordering::Equal,
+        };
+        model.outputs.sort_by(by_class);
+        let steps = model.size_path.iter_mut().flat_map(|size_path| &mut size_path.sizes);
+        steps.for_each(|step| step.outputs.sort_by(by_class));
+    }
+    model
 }
 
 /// Names, weights, scales and selection frequencies of an output's features.
@@ -70,15 +95,28 @@ impl PyModel {
         Ok((make, (PyBytes::new(py, self.model.to_text().as_bytes()),)))
     }
 
-    /// Saves the model. An existing file is replaced atomically.
-    fn save(&self, path: PathBuf, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.model.save(&path)).or_raise(py)
+    /// Saves the model with the columns that Python fitted it to: their number, their names and the features they gave.
+    /// An existing file is replaced atomically.
+    #[pyo3(signature = (path, matrix=None))]
+    fn save(&self, path: PathBuf, matrix: Option<(usize, Vec<String>, Vec<String>)>, py: Python<'_>) -> PyResult<()> {
+        let columns = matrix.map(|(count, names, features)| MatrixColumns { count, names, features });
+        let model = Model { matrix: columns.or_else(|| self.model.matrix.clone()), ..self.model.clone() };
+        py.detach(|| model.save(&path)).or_raise(py)
+    }
+
+    /// The columns that Python fitted the model to: their number, their names and the features they gave.
+    #[getter]
+    fn matrix(&self) -> Option<(usize, Vec<String>, Vec<String>)> {
+        let MatrixColumns { count, names, features } = self.model.matrix.clone()?;
+        Some((count, names, features))
     }
 
     /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the
-    /// model.
-    fn report(&self, file: &str) -> String {
-        of_model(&self.model, &tamis_report::ReportContext { file, ..Default::default() }).html()
+    /// model, and `names` what it calls the features.
+    #[pyo3(signature = (file, names=None))]
+    fn report(&self, file: &str, names: Option<HashMap<String, String>>) -> String {
+        let model = self.with_names(&names.unwrap_or_default());
+        of_model(&model, &tamis_report::ReportContext { file, ..Default::default() }).html()
     }
 
     #[getter]
@@ -162,26 +200,57 @@ impl PyModel {
         .collect()
     }
 
-    /// The model of the same training with another number of features, or with a least selection frequency.
-    #[pyo3(signature = (size=None, frequency=None))]
-    fn resize(&self, size: Option<usize>, frequency: Option<f64>, py: Python<'_>) -> PyResult<PyModel> {
-        let cut = match (size, frequency) {
-            (Some(size), None) => Resize::Size(size),
-            (None, Some(share)) => Resize::Frequency(share),
-            _ => return Err(crate::error::param_error("give one of n_features_to_select and frequency", py)),
+    /// The model of the same training with another number of features, with a least selection frequency, or with the
+    /// confirmed features.
+    #[pyo3(signature = (size=None, frequency=None, fdr=None))]
+    fn resize(
+        &self,
+        size: Option<usize>,
+        frequency: Option<f64>,
+        fdr: Option<f64>,
+        py: Python<'_>,
+    ) -> PyResult<PyModel> {
+        let cut = match (size, frequency, fdr) {
+            (Some(size), None, None) => Resize::Size(size),
+            (None, Some(share), None) => Resize::Frequency(share),
+            (None, None, Some(fdr)) => Resize::Fdr(fdr),
+            _ => return Err(crate::error::param_error("give one of n_features_to_select, frequency and fdr", py)),
         };
         Ok(self.model.resize(cut).or_raise(py)?.into())
-    }
-
-    /// The bound on the expected number of false selections among features of at least this selection frequency.
-    fn false_selections(&self, cutoff: f64) -> Option<f64> {
-        self.model.size_path.as_ref()?.false_selections(cutoff)
     }
 
     /// Raw scores of rows: one row each, one column an output.
     fn margins<'py>(&self, table: Table<'_>, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let margins = table.read(py, |source| self.score(source))?.or_raise(py)?;
         self.as_array(margins, py)
+    }
+
+    /// The values of these features: one row each, one column a feature.
+    fn values<'py>(
+        &self,
+        table: Table<'_>,
+        features: Vec<String>,
+        py: Python<'py>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let mut vocabulary = Vocabulary::new(None);
+        let columns: Vec<usize> =
+            features.iter().map(|name| vocabulary.intern(FeatureKey::from_name(name)) as usize).collect();
+        let mut places = vec![0; features.len()];
+        columns.iter().enumerate().for_each(|(place, &id)| places[id] = place);
+        let run = |source: &mut dyn RowSource| -> Result<Vec<f64>, ReadError> {
+            let mut values = Vec::new();
+            while let Some(block) = source.next_block()? {
+                for example in block.rows.lookup(&vocabulary).examples() {
+                    let first = values.len();
+                    values.resize(first + places.len(), 0.0);
+                    example.row.iter().for_each(|(id, value)| values[first + places[id as usize]] = value);
+                }
+            }
+            Ok(values)
+        };
+        let values = table.read(py, run)?.or_raise(py)?;
+        let rows = values.len() / features.len().max(1);
+        PyArray1::from_vec(py, values).reshape([rows, features.len()])
     }
 
     /// Raw scores of the rows of files.
@@ -202,6 +271,26 @@ impl PyModel {
 }
 
 impl PyModel {
+    /// The model with other names of features.
+    fn with_names(&self, names: &HashMap<String, String>) -> Model {
+        let mut model = self.model.clone();
+        let rename = |name: &mut String| {
+            if let Some(other) = names.get(name) {
+                name.clone_from(other);
+            }
+        };
+        if let Some(size_path) = &mut model.size_path {
+            for test in &mut size_path.tests.tests {
+                rename(&mut test.name);
+                test.with.iter_mut().for_each(rename);
+            }
+        }
+        let steps = model.size_path.iter_mut().flat_map(|size_path| &mut size_path.sizes);
+        let outputs = model.outputs.iter_mut().chain(steps.flat_map(|step| &mut step.outputs));
+        outputs.flat_map(|output| &mut output.features).for_each(|feature| rename(&mut feature.name));
+        model
+    }
+
     fn score(&self, source: &mut dyn RowSource) -> Result<Vec<f64>, ReadError> {
         let mut margins = Vec::new();
         while let Some(block) = source.next_block()? {

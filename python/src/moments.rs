@@ -12,10 +12,11 @@ use tamis::recipe::{SolveRecipe, Solver};
 use tamis::solve::{SolveOptions, solve};
 
 use crate::error::{OrRaise, param_error};
-use crate::fit::{Reading, Settings, sources};
+use crate::fit::Settings;
 use crate::input::Table;
 use crate::model::{PyModel, label_object};
 use crate::progress::Watcher;
+use crate::reading::{Reading, sources};
 
 /// Moments: finished ones, and those to which rows are being added.
 #[pyclass(name = "Moments", module = "tamis._core")]
@@ -38,7 +39,7 @@ impl PyMoments {
         let mut whole = done.clone();
         // Decayed moments are merged with rows that have not decayed.
         open.decay = open.decay.or(whole.decay.filter(|rate| *rate == 0.0));
-        whole.merge(&open)?;
+        whole.merge(&open, true)?;
         Ok(whole)
     }
 
@@ -148,9 +149,10 @@ impl PyMoments {
         watcher.outcome(outcome, py)
     }
 
-    fn merge(&mut self, other: &PyMoments, py: Python<'_>) -> PyResult<()> {
+    #[pyo3(signature = (other, again=false))]
+    fn merge(&mut self, other: &PyMoments, again: bool, py: Python<'_>) -> PyResult<()> {
         let other = other.whole().or_raise(py)?;
-        py.detach(|| self.close()?.merge(&other)).or_raise(py)
+        py.detach(|| self.close()?.merge(&other, again)).or_raise(py)
     }
 
     fn subtract(&mut self, other: &PyMoments, py: Python<'_>) -> PyResult<()> {

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._core import VERSION as __version__
-from .errors import DataError, DivergedError, Error, FileError, ModelError, ParamError, ParseError
+from .errors import DataError, DivergedError, Error, FileError, MissingFileError, ModelError, Note, ParamError, ParseError
 
 if TYPE_CHECKING:
     from ._metric import KNN, SDist
@@ -45,7 +45,9 @@ __all__ = [
     "DivergedError",
     "Error",
     "FileError",
+    "MissingFileError",
     "ModelError",
+    "Note",
     "ParamError",
     "ParseError",
     "__version__",
@@ -90,17 +92,17 @@ def parameters() -> dict[str, str]:
 
 
 def load(path):
-    """Loads a model file of this package or of the program.
+    """Loads a file of this package or of the program.
 
     Parameters
     ----------
     path : str or path-like
-        A model file.
+        A model, a metric, or moments.
 
     Returns
     -------
-    estimator
-        A fitted estimator of the class that corresponds to the method of the model.
+    estimator or Moments
+        A fitted estimator of the class that corresponds to the method of the model, an ``SDist``, or moments.
     """
     from . import _load
 

@@ -8,11 +8,27 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from . import _core, _input, _picture
 from ._progress import Line
-from ._rows import Classes, Rows
+from ._rows import Classes, Rows, all_or_nothing
+from .errors import missing_file, warn
+
+
+def class_probabilities(scores):
+    """The probability of each class from log-odds: one column for two classes, or one for each class (one-vs-rest).
+
+    Those of several classes are the geometric mean of softmax and of the normalised one-vs-rest probabilities, as in
+    ``tamis predict``.
+    """
+    if scores.shape[1] == 1:
+        second = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
+        return np.column_stack([1 - second, second])
+    logs = (scores - np.logaddexp(0, -scores)) / 2
+    parts = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return parts / parts.sum(axis=1, keepdims=True)
 
 
 class Estimator(SelectorMixin, Rows):
@@ -36,6 +52,12 @@ class Estimator(SelectorMixin, Rows):
         self.__dict__.pop("_coef", None)
         return self
 
+    def _take_fit(self, model):
+        """The model of a fit; an empty one is worth a warning."""
+        if not any(len(output[0]) for output in model.outputs):
+            warn("the model has no features: it predicts the same for all rows")
+        return self._take_model(model)
+
     def _fitted(self):
         check_is_fitted(self)
         return self._model
@@ -43,14 +65,14 @@ class Estimator(SelectorMixin, Rows):
     def __sklearn_is_fitted__(self):
         return getattr(self, "_model", None) is not None
 
-    def _margins(self, X):
+    def _margins(self, X, model=None):
         """Margins of shape (n_samples, n_outputs)."""
-        model = self._fitted()
+        model = model or self._fitted()
         paths = _input.as_paths(X)
         if paths is not None:
             return model.margins_of_files(paths, self._reading())
         if _input.is_batches(X):
-            return np.concatenate([self._margins(batch) for batch in X])
+            return np.concatenate([self._margins(batch, model) for batch in X])
         return model.margins(self._known(X, model.columns))
 
     def _spread(self, outputs, of=1):
@@ -60,7 +82,7 @@ class Estimator(SelectorMixin, Rows):
         values = [np.ones(len(output[0])) if output[of] is None else output[of] for output in outputs]
         rows = np.repeat(np.arange(len(outputs)), [len(one) for one in columns])
         flat = np.concatenate([np.asarray(one, dtype=np.int64) for one in columns])
-        shape = (len(outputs), self.n_features_in_)
+        shape = (len(outputs), self._width())
         return sparse.csr_array((np.concatenate(values), (rows, flat)), shape=shape)
 
     @property
@@ -88,7 +110,7 @@ class Estimator(SelectorMixin, Rows):
         listed = []
         for number, (names, weights, scales, frequency) in enumerate(model.outputs):
             for place, name in enumerate(names):
-                told = {"name": name, "weight": float(weights[place]), "scale": float(scales[place])}
+                told = {"name": self._public_name(name), "weight": float(weights[place]), "scale": float(scales[place])}
                 if frequency is not None:
                     told["frequency"] = float(frequency[place])
                 if len(model.outputs) > 1:
@@ -117,17 +139,53 @@ class Estimator(SelectorMixin, Rows):
         except NotFittedError as error:
             raise AttributeError(f"{name}: {error}") from error
 
+    # -- selection of features
+
     def _get_support_mask(self):
-        self._fitted()
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.sparse_coef_.indices] = True
+        weights = self._spread(self._fitted().outputs)
+        mask = np.zeros(weights.shape[1], dtype=bool)
+        mask[weights.indices] = True
         return mask
+
+    def get_feature_names_out(self, input_features=None):
+        """The names of the selected features. Those of columns of strings are categories: ``column=value``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            The names of the columns; they must be those of ``fit``.
+        """
+        features = self._feature_list() if self.__sklearn_is_fitted__() else None
+        if features is None:
+            return super().get_feature_names_out(input_features)
+        _check_feature_names_in(self, input_features)
+        return np.array(features, dtype=object)[self.get_support()]
+
+    def transform(self, X):
+        """The selected features of rows. Categories become columns of zeros and ones.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        X : array-like or sparse matrix of shape (n_samples, n_selected_features)
+        """
+        model = self._fitted()
+        if self._feature_list() is None:
+            return super().transform(X)
+        return model.values(self._known(X, model.columns), self.get_feature_names_out().tolist())
 
     # -- files and pictures
 
     def save(self, path) -> None:
         """Saves the model in the format of the program. The file is replaced atomically."""
-        self._fitted().save(os.fspath(path))
+        model = self._fitted()
+        if not hasattr(self, "n_features_in_"):
+            return model.save(os.fspath(path))
+        return model.save(os.fspath(path), (self.n_features_in_, self._names() or [], self._feature_list() or []))
 
     def report(self, path, file="model.json") -> None:
         """Writes an HTML report, as ``tamis report`` does: features, stability, accuracy of smaller models.
@@ -140,11 +198,21 @@ class Estimator(SelectorMixin, Rows):
             The name of the model file in the commands that the report suggests.
         """
         with open(path, "w", encoding="utf-8") as page:
-            page.write(self._fitted().report(os.fspath(file)))
+            model = self._fitted()
+            names = {name: self._public_name(name) for name in self._all_names(model)}
+            page.write(model.report(os.fspath(file), names))
+
+    @staticmethod
+    def _all_names(model):
+        """The names of all features of a model: of all sizes, and those that were tested."""
+        for output in [*model.outputs, *(output for _, _, outputs in model.sizes for output in outputs)]:
+            yield from output[0]
+        for test in json.loads(model.size_path or "{}").get("tests", {}).get("tests", []):
+            yield from [test["name"], *test.get("with", [])]
 
     @classmethod
     def load(cls, path, **parameters):
-        """Loads an estimator from a model file. Columns are matched by name, since the file does not contain their number.
+        """Loads an estimator from a model file. A file of the program does not contain the columns: they are matched by name.
 
         Parameters
         ----------
@@ -153,10 +221,16 @@ class Estimator(SelectorMixin, Rows):
         **parameters
             Parameters of the estimator, for later fits.
         """
+        missing_file(path)
         estimator = cls(**parameters)
         return estimator._from_file(_core.Model.load(os.fspath(path)))
 
     def _from_file(self, model):
+        if model.matrix is not None:
+            self.n_features_in_, names, features = model.matrix
+            self._seen = set(features) if features else None
+            if names:
+                self.feature_names_in_ = np.array(names, dtype=object)
         return self._take_model(model)
 
     def _html_repr(self):
@@ -173,6 +247,7 @@ class Estimator(SelectorMixin, Rows):
 class Trained(Estimator):
     """An estimator that needs all rows at once."""
 
+    @all_or_nothing
     def fit(self, X, y=None, sample_weight=None):
         """Fits a model.
 
@@ -190,7 +265,7 @@ class Trained(Estimator):
         self
         """
         model, _ = self._learn(self._recipe(), X, y, sample_weight)
-        return self._take_model(model)
+        return self._take_fit(model)
 
 
 class Regressor:
@@ -202,8 +277,8 @@ class Regressor:
     def _label_checks(self):
         return {"y_numeric": True}
 
-    def _labels(self, y):
-        return (None if y is None else np.ascontiguousarray(y, dtype=np.float64)), []
+    def _labels(self, y, weights):
+        return (None if y is None else np.ascontiguousarray(y, dtype=np.float64)), [], weights
 
     def predict(self, X):
         """Predicts the target.
@@ -241,9 +316,17 @@ class Classifier(Classes):
         return self._class_task()
 
     def _take_model(self, model):
-        if not hasattr(self, "n_features_in_") or not hasattr(self, "classes_"):
-            self.classes_ = _input.classes_of(model.classes)
+        if model is not None:
+            self._match_classes(model)
         return super()._take_model(model)
+
+    def _match_classes(self, model) -> None:
+        """The classes are those of the model: rows of weight 0, and the classes that only they have, are left out."""
+        if not hasattr(self, "classes_"):
+            self.classes_ = _input.classes_of(model.classes)
+        elif len(self.classes_) != len(model.classes):
+            known = dict(zip(_input.labels_of(self.classes_), self.classes_, strict=True))
+            self.classes_ = np.array([known[label] for label in model.classes], dtype=self.classes_.dtype)
 
     def decision_function(self, X):
         """Confidence scores of the classes; for two classes, a score above zero predicts the second.
@@ -252,7 +335,8 @@ class Classifier(Classes):
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores = self._margins(X) - self._model.boundary
+        model = self._fitted()
+        scores = self._margins(X, model) - model.boundary
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X):
@@ -273,8 +357,36 @@ class Classifier(Classes):
 
     def _probabilities(self, X):
         scores = self.decision_function(X)
-        shares = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
-        if shares.ndim == 1:
-            return np.column_stack([1 - shares, shares])
-        total = shares.sum(axis=1, keepdims=True)
-        return np.divide(shares, total, out=np.full_like(shares, 1 / shares.shape[1]), where=total > 0)
+        return class_probabilities(scores[:, np.newaxis] if scores.ndim == 1 else scores)
+
+
+def gives_probabilities(estimator) -> bool:
+    """Whether the scores of a classifier are log-odds."""
+    if estimator.loss is None or dict(_core.losses()).get(estimator.loss, False):
+        return True
+    raise AttributeError(f"probabilities need the loss 'logistic', got {estimator.loss!r}")
+
+
+class Probabilities:
+    """Mixin for classifiers whose scores are log-odds if the loss is logistic."""
+
+    @available_if(gives_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_samples, n_classes)
+        """
+        return self._probabilities(X)
+
+    @available_if(gives_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self._probabilities(X))

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from .errors import DataError
 
 
 @dataclass(slots=True)
 class Table:
-    """Rows for the core. ``cells`` is an array, or (indptr, indices, data, width), or has ``__arrow_c_stream__``."""
+    """Rows for the core. ``cells`` is an array, or (indptr, indices, data, width), or has ``__arrow_c_stream__``; then
+    ``known`` is the schema of a fitted model, ``reading`` says what missing values mean, and the core adds the names of the
+    features to ``seen``."""
 
     cells: Any
     names: list[str] | None = None
@@ -22,6 +24,8 @@ class Table:
     classes: list[float | str] = field(default_factory=list)
     weights: np.ndarray | None = None
     known: str | None = None
+    reading: dict | None = None
+    seen: set[str] | None = None
 
 
 READING = {
@@ -45,43 +49,8 @@ def as_paths(X) -> list[str] | None:
 
 
 def is_batches(X) -> bool:
-    """Whether ``X`` is an iterator of batches."""
-    return isinstance(X, Iterator)
-
-
-def is_mixed(X) -> bool:
-    """Whether ``X`` is a table that scikit-learn cannot convert to numbers: Arrow data, or columns of strings."""
-    if not hasattr(X, "__arrow_c_stream__"):
-        return False
-    if not hasattr(X, "dtypes"):  # the core reads pyarrow, DuckDB, … directly
-        return True
-    kinds = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
-    return not all(_is_number(kind) for kind in kinds)
-
-
-def _is_number(kind) -> bool:
-    if isinstance(kind, np.dtype):
-        return kind.kind in "biuf"
-    numeric = getattr(kind, "is_numeric", None)  # polars has a method, pandas a private attribute
-    if callable(numeric):
-        return bool(numeric()) or str(kind) == "Boolean"
-    return bool(getattr(kind, "_is_numeric", False) or getattr(kind, "_is_boolean", False) or "Sparse" in str(kind))
-
-
-def column_names(X) -> list[str]:
-    """The names of a table's columns."""
-    names = getattr(X, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        names = getattr(X, "column_names", None) or X.schema.names
-    return [str(name) for name in names]
-
-
-def rows_of(X, y) -> int:
-    """The number of rows of a table; the number of labels must be the same."""
-    rows = len(X) if hasattr(X, "__len__") else X.num_rows
-    if y is not None and len(y) != rows:
-        raise DataError(f"Found input variables with inconsistent numbers of samples: {rows}, {len(y)}")
-    return rows
+    """Whether ``X`` is an iterator of batches. A reader of Arrow data is a table."""
+    return isinstance(X, Iterator) and not hasattr(X, "__arrow_c_stream__")
 
 
 def weights_of(sample_weight, rows: int) -> np.ndarray | None:
@@ -111,8 +80,16 @@ def check(estimator, X, y="no_validation", *, reset, **more):
     )
 
 
+LARGEST_EXACT = 2**53
+
+
 def labels_of(classes: np.ndarray) -> list[float | str]:
-    """Classes in the form of the core: numbers or strings."""
+    """Classes in the form of the core: numbers or strings, in the same order. Integers that are not exact as numbers of the
+    core are strings of digits."""
+    if classes.dtype.kind in "iu" and len(classes) and max(abs(int(classes[0])), abs(int(classes[-1]))) > LARGEST_EXACT:
+        if classes[0] < 0:
+            raise DataError(f"the class {int(classes[0])} cannot be told from its neighbours: pass the classes as strings")
+        return [f"{int(one):020d}" for one in classes]
     if classes.dtype.kind in "biuf":
         return [float(one) for one in classes]
     return [str(one) for one in classes]
@@ -124,5 +101,12 @@ def classes_of(labels: list[float | str]) -> np.ndarray:
         numbers = np.array(labels)
         return numbers.astype(np.int64) if np.all(numbers == np.round(numbers)) else numbers
     if all(isinstance(one, str) for one in labels):
+        if labels and all(len(one) == 20 and one.isdecimal() for one in labels):
+            return np.array([int(one) for one in labels])
         return np.array(labels)
     return np.array(labels, dtype=object)
+
+
+def check_labels(y, estimator, *, numeric: bool) -> np.ndarray:
+    """Labels that come with a table, checked as scikit-learn checks those of a matrix."""
+    return _check_y(y, multi_output=False, y_numeric=numeric, estimator=estimator)

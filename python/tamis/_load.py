@@ -1,17 +1,36 @@
-"""Estimators from model files."""
+"""Estimators and moments from files."""
 
 import json
 import os
 
 from . import _core
+from ._metric import SDist
+from ._moments import Moments
 from ._solved import MomentsClassifier, MomentsRegressor
 from ._sparse import SparseClassifier, SparseRegressor
 from ._stabilized import StabilizedClassifier, StabilizedRegressor
 from ._two_stage import TwoStageClassifier, TwoStageRegressor
+from .errors import missing_file
+
+# The entry in the header of files that are not models.
+KINDS = {b"tamis-metric": SDist, b"tamis-moments": Moments}
+
+
+def _kind(path):
+    """The class of a file of arrays by its header, or None for models, which are text."""
+    if os.path.isdir(path):
+        return None
+    with open(path, "rb") as file:
+        header = file.read(4096)
+    return next((kind for name, kind in KINDS.items() if header[:1] != b"{" and name in header), None)
 
 
 def load(path):
-    """The estimator of a model file, with the parameters that the file contains."""
+    """What a file contains; an estimator has the parameters that are in the file."""
+    missing_file(path)
+    kind = _kind(path)
+    if kind is not None:
+        return kind.load(path)
     model = _core.Model.load(os.fspath(path))
     recipe, is_classes = json.loads(model.recipe), bool(model.classes)
     if isinstance(recipe["method"], str):

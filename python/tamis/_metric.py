@@ -5,13 +5,16 @@ import os
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from . import _core, _input
-from ._rows import Classes, Rows
+from . import _core, _input, _params
+from ._params import AT_LEAST_ONE, POSITIVE
+from ._rows import Classes, Rows, all_or_nothing
 from ._progress import Line
-from .errors import ParamError, warn
+from .errors import missing_file, warn
 
 # Parameters of the learner that candidates have values of their own for.
 PARAMS = ("max_iter", "metric_neighbors", "max_terms", "max_order", "learning_rate", "subsample")
@@ -28,6 +31,12 @@ def _has_two_classes(estimator):
     if len(getattr(estimator, "classes_", (0, 1))) == 2:
         return True
     raise AttributeError("decision_function needs two classes")
+
+
+def _has_shares(estimator):
+    if not estimator._is_vote():
+        raise AttributeError("probabilities are shares of neighbours: they need rule='vote'")
+    return True
 
 
 class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
@@ -94,6 +103,27 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         decided = np.where(classes == 1, 1e-9, -1e-9)
         return np.where((centred > 0) == (classes == 1), centred, 0) + np.where(centred == 0, decided, 0)
 
+    @available_if(_has_shares)
+    def predict_proba(self, X):
+        """The shares of the classes among the neighbours.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_samples, n_classes)
+        """
+        return self._fitted().shares(self._known(X, self._fitted().columns))
+
+    @available_if(_has_shares)
+    def predict_log_proba(self, X):
+        """Logarithms of the shares of the classes among the neighbours.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def _predictions(self, X):
         vote, base = self._fitted().predict(self._known(X, self._fitted().columns))
         return vote if self._is_vote() else base
@@ -152,7 +182,7 @@ class SDist(ClassifierMixin, KNNBase):
     random_state : int, RandomState or None, default=None
         Seed; ``None`` is 0, so that the same data give the same metric.
     n_jobs : int, default=None
-        Number of threads; ``None`` uses all. The metric does not depend on it.
+        Number of threads; ``None`` is 1 and -1 all processors, as in scikit-learn. The metric does not depend on it.
     verbose : int, default=0
         1 shows progress.
 
@@ -176,7 +206,7 @@ class SDist(ClassifierMixin, KNNBase):
     >>> y = np.where(X[:, 3] ** 2 + X[:, 7] ** 2 > 1.5, "outside", "inside")
     >>> metric = SDist(candidates=("plain", "order-2"), max_iter=40).fit(X, y)
     >>> sorted(one["name"] for one in metric.variables_[:2])
-    ['4', '8']
+    ['x3', 'x7']
     >>> metric.transform(X).shape[0]
     300
     """
@@ -218,12 +248,22 @@ class SDist(ClassifierMixin, KNNBase):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _parameter_constraints = {
+        "candidates": [str, tuple, list],
+        "rule": [StrOptions({"vote", "base"})],
+        "early_stopping": [StrOptions({"held-out", "leave-one-out", "off"})],
+        "class_balance": ["boolean"],
+        **{name: [AT_LEAST_ONE] for name in ("n_neighbors", "cv")},
+        **{name: [AT_LEAST_ONE, None] for name in ("max_iter", "metric_neighbors", "max_terms", "max_order")},
+        **{name: [POSITIVE, None] for name in ("learning_rate", "subsample")},
+        **{name: _params.CONSTRAINTS[name] for name in ("reading", "random_state", "n_jobs", "verbose")},
+    }
+
     def _is_vote(self):
         return self.rule == "vote"
 
     def _asked(self) -> dict:
-        if self.rule not in ("vote", "base"):
-            raise ParamError(f"rule must be 'vote' or 'base', got {self.rule!r}")
+        self._check_params()
         given = {name.replace("_", "-"): getattr(self, name) for name in PARAMS if getattr(self, name) is not None}
         if not self.class_balance:
             given["class-balance"] = False
@@ -238,6 +278,7 @@ class SDist(ClassifierMixin, KNNBase):
             "seed": self._seed(),
         }
 
+    @all_or_nothing
     def fit(self, X, y=None):
         """Learns a metric.
 
@@ -253,7 +294,6 @@ class SDist(ClassifierMixin, KNNBase):
         self
         """
         asked = self._asked()
-        self.__dict__.pop("classes_", None)
         data = self._data(X, y, None)
         task = "auto" if not isinstance(data, _input.Table) else self._class_task()
         line = Line(self.verbose) if self.verbose else None
@@ -278,6 +318,7 @@ class SDist(ClassifierMixin, KNNBase):
         **parameters
             Parameters of the estimator, for later fits.
         """
+        missing_file(path)
         return cls(**parameters)._take_metric(_core.Metric.load(os.fspath(path)))
 
     def _about(self, name):
@@ -304,12 +345,15 @@ class SDist(ClassifierMixin, KNNBase):
     def variables_(self) -> list[dict]:
         """Variables by their share of the trace of the Mahalanobis matrix, largest first. The share of an interaction is divided
         among its variables."""
-        return self._about("variables_")["variables"]
+        return self._with_public_names(self._about("variables_")["variables"])
 
     @property
     def terms_(self) -> list[dict]:
         """Variables and interactions by their share of the trace of the Mahalanobis matrix, largest first."""
-        return self._about("terms_")["terms"]
+        return self._with_public_names(self._about("terms_")["terms"])
+
+    def _with_public_names(self, listed: list[dict]) -> list[dict]:
+        return [{**one, "name": self._public_name(one["name"])} for one in listed]
 
     @property
     def curve_(self) -> list[dict]:
@@ -320,9 +364,9 @@ class SDist(ClassifierMixin, KNNBase):
     @property
     def feature_importances_(self):
         """The share of each column; the shares add up to 1."""
-        shares = np.zeros(self.n_features_in_)
+        shares = np.zeros(self._width())
         find = self._column_of()
-        for one in self.variables_:
+        for one in self._about("feature_importances_")["variables"]:
             shares[find(one["name"])] = one["share"]
         return shares
 
@@ -338,7 +382,7 @@ class KNN(ClassifierMixin, KNNBase):
     metric : SDist or path, default=None
         A fitted metric, or its file. The rows given to ``fit`` are the neighbours. ``None`` scales each variable to variance 1.
     n_jobs : int, default=None
-        Number of threads; ``None`` uses all.
+        Number of threads; ``None`` is 1 and -1 all processors, as in scikit-learn.
 
     Attributes
     ----------
@@ -366,6 +410,19 @@ class KNN(ClassifierMixin, KNNBase):
     def _is_vote(self):
         return True
 
+    _parameter_constraints = {
+        "n_neighbors": [AT_LEAST_ONE],
+        "metric": [HasMethods(["transform"]), str, os.PathLike, None],
+        "n_jobs": _params.CONSTRAINTS["n_jobs"],
+    }
+
+    def __sklearn_clone__(self):
+        # A fitted metric is a parameter like a number: a copy that is not fitted would be of no use.
+        copied = super().__sklearn_clone__()
+        copied.metric = self.metric
+        return copied
+
+    @all_or_nothing
     def fit(self, X, y):
         """Stores the rows.
 
@@ -380,13 +437,18 @@ class KNN(ClassifierMixin, KNNBase):
         -------
         self
         """
-        self.__dict__.pop("classes_", None)
+        self._check_params()
         table = self._data(X, y, None)
         if self.metric is None:
             asked = {"candidates": ["plain"], "params": "{}", "early_stopping": "off", "folds": 5, "seed": 0}
             asked["n_neighbors"] = int(self.n_neighbors)
             metric, _ = _core.fit_metric(asked, table, self._class_task(), self._threads(), None)
         else:
-            given = self.metric._fitted() if isinstance(self.metric, SDist) else _core.Metric.load(os.fspath(self.metric))
-            metric = given.with_reference_rows(table, self._class_task(), int(self.n_neighbors))
+            metric = self._given_metric().with_reference_rows(table, self._class_task(), int(self.n_neighbors))
         return self._take_metric(metric)
+
+    def _given_metric(self):
+        metric = self.metric
+        if isinstance(metric, FrozenEstimator):
+            metric = metric.estimator
+        return metric._fitted() if isinstance(metric, SDist) else _core.Metric.load(os.fspath(metric))

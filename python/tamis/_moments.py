@@ -5,17 +5,29 @@ import json
 import os
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from . import _core, _input
-from .errors import ParamError
+from ._base import Regressor
+from ._rows import Classes, Rows
+from .errors import ParamError, missing_file
+
+
+class _Numbers(Regressor, Rows):
+    """The columns of rows whose labels are numbers."""
+
+
+class _Labels(Classes, Rows):
+    """The columns of rows whose labels are classes."""
 
 
 class Moments:
     """Count, means and centred co-moments of rows: sufficient statistics of linear models.
 
     Moments of different rows can be merged, subtracted and decayed. Models of any size and penalty are fitted to them without
-    the data. Moments do not depend on how the rows are divided into batches.
+    the data. Moments do not depend on how the rows are divided into batches; merged moments are equal to those of all rows
+    but for rounding.
 
     Parameters
     ----------
@@ -49,14 +61,15 @@ class Moments:
         if task not in ("regression", "classes"):
             raise ParamError(f"task must be regression or classes, got {task!r}")
         self.task = task
-        self._columns = BaseEstimator()
+        self._columns, self._classes = BaseEstimator(), None
         self._core = _core.Moments(task == "regression", int(folds), float(decay), bool(interactions))
 
     @classmethod
-    def _of(cls, core, columns=None):
+    def _of(cls, core, columns=None, classes=None):
         moments = cls.__new__(cls)
         moments._core, moments.task = core, "classes" if core.classes else "regression"
         moments._columns = BaseEstimator() if columns is None else copy.copy(columns)
+        moments._classes = classes
         return moments
 
     def observe(self, X, y, sample_weight=None):
@@ -75,18 +88,11 @@ class Moments:
         -------
         self
         """
-        columns = BaseEstimator()
-        if _input.is_mixed(X):
-            names = _input.column_names(X)
-            columns.n_features_in_, columns.feature_names_in_ = len(names), np.array(names, dtype=object)
-            cells, names, weights = X, None, _input.weights_of(sample_weight, _input.rows_of(X, y))
-        else:
-            X, y = _input.check(columns, X, y, reset=True, y_numeric=self.task == "regression")
-            names = list(columns.feature_names_in_) if hasattr(columns, "feature_names_in_") else None
-            cells, weights = _input.cells_of(X), _input.weights_of(sample_weight, X.shape[0])
-        labels, classes = labels_for(self.task, y)
-        self._core.observe(_input.Table(cells, names, labels, classes, weights))
-        self._join_columns(columns)
+        rows = _Numbers() if self.task == "regression" else _Labels()
+        self._core.observe(rows._any(X, y, sample_weight, reset=True))
+        self._join_columns(rows)
+        if self.task == "classes":
+            self._classes = rows.classes_ if self._classes is None else np.union1d(self._classes, rows.classes_)
         return self
 
     def _join_columns(self, other) -> None:
@@ -97,6 +103,8 @@ class Moments:
         if before or after:
             names = list(dict.fromkeys(before + after))
             own.feature_names_in_, own.n_features_in_ = np.array(names, dtype=object), len(names)
+        seen = [one._seen for one in (own, other) if getattr(one, "_seen", None) is not None]
+        own._seen = set().union(*seen) if seen else None
 
     @classmethod
     def of_files(
@@ -117,17 +125,20 @@ class Moments:
         reading : dict, default=None
             How files are read, as in the estimators.
         n_jobs : int, default=None
-            Number of threads; ``None`` uses all.
+            Number of threads; ``None`` is 1 and -1 all processors.
         """
         reading = {**_input.READING, **(reading or {})}
-        threads = os.cpu_count() if n_jobs is None else n_jobs
+        threads = effective_n_jobs(n_jobs)
         files = _input.as_paths(paths)
         return cls._of(_core.Moments.of_files(files, reading, task, folds, decay, interactions, screen, threads))
 
-    def merge(self, other):
-        """Merges the moments of other rows; returns self."""
-        self._core.merge(other._core)
+    def merge(self, other, again=False):
+        """Merges the moments of other rows; returns self. Rows that are in the moments already are an error, unless
+        ``again`` allows them to count twice."""
+        self._core.merge(other._core, again)
         self._join_columns(other._columns)
+        if self._classes is not None and other._classes is not None:
+            self._classes = np.union1d(self._classes, other._classes)
         return self
 
     def subtract(self, other):
@@ -142,7 +153,7 @@ class Moments:
 
     def copy(self):
         """An independent copy."""
-        return self._of(self._core.copy(), self._columns)
+        return self._of(self._core.copy(), self._columns, self._classes)
 
     def __add__(self, other):
         return self.copy().merge(other)
@@ -156,6 +167,14 @@ class Moments:
         return self._core.rows
 
     @property
+    def classes(self) -> np.ndarray:
+        """The classes; empty if the target is a number."""
+        if self._classes is not None:
+            return self._classes
+        classes = _input.classes_of(self._core.classes)
+        return classes if classes.dtype == object else np.sort(classes)
+
+    @property
     def info(self) -> dict:
         """Summary: rows, features, folds, decay."""
         return json.loads(self._core.info())
@@ -167,10 +186,11 @@ class Moments:
     @classmethod
     def load(cls, path):
         """Loads a moments file of this package or of the program."""
+        missing_file(path)
         return cls._of(_core.Moments.load(os.fspath(path)))
 
     def __reduce__(self):
-        return _restore, (self._core, self._columns)
+        return _restore, (self._core, self._columns, self._classes)
 
     def __repr__(self):
         return f"<Moments of {self.rows} rows, {len(self.info['features'])} features>"
@@ -195,13 +215,5 @@ class Moments:
         return made(solver, **parameters).fit_moments(self)
 
 
-def _restore(core, columns):
-    return Moments._of(core, columns)
-
-
-def labels_for(task, y):
-    """Labels in the form of the core, and the classes that they index."""
-    if task == "regression":
-        return np.ascontiguousarray(y, dtype=np.float64), []
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes)
+def _restore(core, columns, classes=None):
+    return Moments._of(core, columns, classes)

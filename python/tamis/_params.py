@@ -1,7 +1,11 @@
 """The parameter tables of the core: estimators take their documentation and the names of their parameters from them."""
 
+import functools
 import inspect
+from numbers import Integral, Real
 from typing import Any, NamedTuple
+
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _core
 from .errors import ParamError
@@ -29,9 +33,59 @@ READING = (
 SHARED = {
     "reading": READING,
     "random_state": ("int, RandomState or None", "Seed; ``None`` is 0, so that the same data give the same model."),
-    "n_jobs": ("int", "Number of threads; ``None`` uses all. Models do not depend on it."),
+    "n_jobs": ("int", "Number of threads; ``None`` is 1, -1 all processors, as in scikit-learn. Models do not depend on it."),
     "verbose": ("int", "1 shows progress in one line, 2 prints a line for each report."),
+    "class_weight": (
+        'dict or "balanced"',
+        "Weights of the classes, by which the weights of their rows are multiplied; ``balanced`` gives all classes the same\n"
+        "        total weight.",
+    ),
 }
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+FINITE = Interval(Real, None, None, closed="neither")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+CONSTRAINTS = {
+    "method": [str],
+    "solver": [str],
+    "alpha": [NOT_NEGATIVE, None],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+    "learning_rate": [POSITIVE, None],
+    "refit": ["boolean", None],
+    "settings": [dict, None],
+    "reading": [dict, None],
+    "random_state": ["random_state"],
+    "warm_start": ["boolean"],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "folds": [AT_LEAST_ONE],
+    "decay": [Interval(Real, 0, 1, closed="left")],
+    "interactions": ["boolean"],
+}
+CLASS_LOSSES = StrOptions({"logistic", "hinge", "squared-hinge", "clipped-squared", "squared"})
+NUMBER_LOSSES = StrOptions({"squared", "huber"})
+
+
+def constraints(init, owner: str | None = None, **own) -> dict[str, list]:
+    """The constraints on the parameters of an estimator, for scikit-learn; ``own`` takes precedence over the tables. How the
+    parameters go together is checked by the core."""
+    rows = any_method() if owner is None else of(owner)
+    listed = {}
+    for name, parameter in inspect.signature(init).parameters.items():
+        if name == "self":
+            continue
+        if name in own or name in CONSTRAINTS:
+            listed[name] = own.get(name) or CONSTRAINTS[name]
+            continue
+        kind = rows[name].type
+        if kind.startswith("{"):
+            given = StrOptions({choice.strip(' "') for choice in kind.strip("{}").split(",")})
+        else:
+            given = {"float": FINITE, "int": AT_LEAST_ONE, "bool": "boolean", "str": str}[kind]
+        listed[name] = [given, None] if parameter.default is None else [given]
+    return listed
 
 
 def of(owner: str) -> dict[str, Param]:
@@ -49,6 +103,20 @@ def any_method() -> dict[str, Param]:
         if row.owner != "solve":
             rows.setdefault(row.python, row)
     return rows
+
+
+def with_class_weight(init):
+    """The constructor of a classifier: that of the base class, and the parameter ``class_weight``."""
+
+    @functools.wraps(init)
+    def __init__(self, *positional, class_weight=None, **named):
+        init(self, *positional, **named)
+        self.class_weight = class_weight
+
+    signature = inspect.signature(init)
+    own = inspect.Parameter("class_weight", inspect.Parameter.KEYWORD_ONLY, default=None)
+    __init__.__signature__ = signature.replace(parameters=[*signature.parameters.values(), own])
+    return __init__
 
 
 def text(value: Any) -> str:

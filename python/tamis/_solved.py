@@ -2,14 +2,12 @@
 
 import json
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from . import _input, _params
 from ._base import Classifier, Estimator, Regressor
-from ._moments import Moments, labels_for
-from .errors import DataError
+from ._moments import Moments
+from ._rows import Classes, all_or_nothing
 
 
 HEAD = """
@@ -59,6 +57,7 @@ class Solved(Estimator):
         folds=1,
         decay=0.0,
         interactions=False,
+        reading=None,
         n_jobs=None,
     ):
         self.solver = solver
@@ -71,11 +70,14 @@ class Solved(Estimator):
         self.folds = folds
         self.decay = decay
         self.interactions = interactions
+        self.reading = reading
         self.n_jobs = n_jobs
 
     def _recipe(self) -> dict:
+        self._check_params()
         return {"method": self.solver, **_params.given(self, "solve")}
 
+    @all_or_nothing
     def fit(self, X, y=None, sample_weight=None):
         """Computes the moments of the rows and fits a model to them.
 
@@ -95,16 +97,20 @@ class Solved(Estimator):
         self._recipe()
         paths = _input.as_paths(X)
         if paths is not None:
-            given = {name: getattr(self, name) for name in ("folds", "decay", "interactions", "n_jobs")}
+            self._check_stream(is_files=True)
+            given = {name: getattr(self, name) for name in ("folds", "decay", "interactions", "reading", "n_jobs")}
             return self.fit_moments(Moments.of_files(paths, task=self._file_task, **given))
-        self._forget_shape()
+        self._forget("classes_")
         self.moments_ = self._empty()
         if not _input.is_batches(X):
             return self._add(X, y, sample_weight, reset=True)
+        self._check_stream(is_files=False)
         for number, (batch, labels, *rest) in enumerate(X):
-            self._add(batch, labels, rest[0] if rest else None, reset=number == 0)
+            self._add(batch, labels, rest[0] if rest else None, reset=number == 0, least=1)
+        self._fitted()
         return self
 
+    @all_or_nothing
     def partial_fit(self, X, y, sample_weight=None):
         """Adds rows to the moments. The model is solved on demand.
 
@@ -124,14 +130,9 @@ class Solved(Estimator):
         first = getattr(self, "moments_", None) is None
         if first:
             self._recipe()
-            self._forget_shape()
+            self._forget("classes_")
             self.moments_ = self._empty()
-        try:
-            return self._add(X, y, sample_weight, reset=first, least=1)
-        except BaseException:
-            if first:
-                del self.moments_
-            raise
+        return self._add(X, y, sample_weight, reset=first, least=1)
 
     def _empty(self):
         numbers = {"folds": self.folds, "decay": self.decay, "interactions": self.interactions}
@@ -141,38 +142,32 @@ class Solved(Estimator):
         """Adds rows to the moments; a fit needs at least two."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if not _input.is_mixed(X):
-            X, y = _input.check(self, X, y, reset=reset, ensure_min_samples=least, **self._label_checks())
-            cells, names = _input.cells_of(X), self._names()
-            weights = _input.weights_of(sample_weight, X.shape[0])
-        else:
-            table = self._mixed(X, y, sample_weight, reset=reset)
-            cells, names, weights = X, None, table.weights
-        labels, classes = self._moments_labels(y, least)
-        self._check_weights(labels, weights)
-        self.moments_._core.observe(_input.Table(cells, names, labels, classes, weights))
+        table = self._any(X, y, sample_weight, reset=reset, ensure_min_samples=least)
+        if least > 1:
+            self._check_classes()
+        self.moments_._core.observe(table)
         self.moments_._join_columns(self)
+        self.moments_._classes = getattr(self, "classes_", None)
         self._take_model(None)
         if least > 1:
             self._fitted()
         return self
 
-    def _moments_labels(self, y, least):
-        return labels_for("regression", y)
-
-    def _check_weights(self, labels, weights):
+    def _check_classes(self) -> None:
         pass
 
     def fit_moments(self, moments):
         """Fits a model to a copy of the given moments; returns self."""
-        self._forget_shape()
+        self._forget("classes_")
         self.moments_ = moments.copy()
-        self.__dict__.pop("classes_", None)
+        if moments.task == "classes":
+            self.classes_ = moments.classes
         columns = moments._columns
         if hasattr(columns, "n_features_in_"):
             self.n_features_in_ = columns.n_features_in_
         if hasattr(columns, "feature_names_in_"):
             self.feature_names_in_ = columns.feature_names_in_
+            self._seen = getattr(columns, "_seen", None)
         return self.resolve()
 
     def resolve(self, **parameters):
@@ -207,6 +202,7 @@ class Solved(Estimator):
 
 
 class MomentsRegressor(RegressorMixin, Regressor, Solved):
+    _parameter_constraints = _params.constraints(Solved.__init__, "solve")
     __doc__ = (
         "Sparse linear regression from co-moments.\n"
         + HEAD
@@ -232,10 +228,12 @@ class MomentsRegressor(RegressorMixin, Regressor, Solved):
 
 
 class MomentsClassifier(Classifier, ClassifierMixin, Solved):
+    __init__ = _params.with_class_weight(Solved.__init__)
+    _parameter_constraints = _params.constraints(__init__, "solve")
     __doc__ = (
         "Sparse linear classifier from co-moments, by least squares.\n"
         + HEAD
-        + _document(Solved.__init__)
+        + _document(__init__)
         + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
         + """
     Examples
@@ -252,17 +250,8 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
     _moments_task = "classes"
     _file_task = "multiclass"
 
-    def _moments_labels(self, y, least):
-        if least > 1:
-            return self._labels(y)
-        check_classification_targets(y)
-        before = getattr(self, "classes_", None)
-        self.classes_ = np.unique(y) if before is None else np.union1d(before, y)
-        return labels_for("classes", y)
-
-    def _check_weights(self, labels, weights):
-        if weights is not None and self.moments_.rows == 0 and len(np.unique(labels[weights > 0])) < 2:
-            raise DataError("at least two classes are needed, but all rows with positive weight are of one class")
+    def _check_classes(self) -> None:
+        Classes._check_classes(self)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Adds rows to the moments. The model is solved on demand.
@@ -282,4 +271,5 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
         -------
         self
         """
+        self._check_incremental()
         return super().partial_fit(X, y, sample_weight)

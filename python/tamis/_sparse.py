@@ -1,12 +1,14 @@
 """Estimators for the online learners."""
 
+import threading
+
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _get_feature_names
 
-from . import _core, _input, _params
-from ._base import Classifier, Estimator, Regressor
+from . import _core, _frames, _input, _params
+from ._base import Classifier, Estimator, Probabilities, Regressor
+from ._rows import all_or_nothing
 from .errors import DataError, ParamError
 
 ATTRIBUTES = """
@@ -23,7 +25,11 @@ def _document(init, losses: str) -> str:
         init,
         method=("str", "The method; ``tamis.methods()`` lists them."),
         loss=("str", losses),
-        alpha=("float", "Strength of the penalty; larger is sparser. ``None`` is the default of the method."),
+        alpha=(
+            "float",
+            "Strength of the penalty beside the sum of the losses of the rows: it counts less the more rows there are. Larger\n"
+            "        is sparser. ``None`` is the default of the method.",
+        ),
         l1_ratio=(
             "float",
             "Share of L1 in the penalty; the rest is L2 (``ftrl``, ``fobos`` and ``rda``).",
@@ -33,6 +39,12 @@ def _document(init, losses: str) -> str:
             "str",
             "Learning-rate schedule: ``auto``, ``constant``, ``inverse-sqrt``, ``inverse``, ``power`` or ``adagrad``;\n"
             "        ``None`` is the default of the method.",
+        ),
+        refit=(
+            "bool",
+            "Whether the selected features are fitted again without penalty. ``None`` does so if ``n_features_to_select`` is\n"
+            "        given and the method cuts its weights at the end, but not in ``partial_fit`` and with ``warm_start``:\n"
+            "        later rows may need the other weights.",
         ),
         settings=(
             "dict",
@@ -62,7 +74,7 @@ class Sparse(Estimator):
         scale="auto",
         fit_intercept=True,
         average=False,
-        refit=False,
+        refit=None,
         shuffle=None,
         settings=None,
         reading=None,
@@ -91,11 +103,13 @@ class Sparse(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _recipe(self) -> dict:
-        settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha",))}
+    def _recipe(self, *, incremental=False) -> dict:
+        self._check_params()
+        settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha", "refit"))}
         settings |= _params.further(self.settings)
-        if not 0 <= self.l1_ratio <= 1:
-            raise ParamError(f"l1_ratio must lie between 0 and 1, got {self.l1_ratio}")
+        is_refitted = self._is_cut() and not (incremental or self.warm_start) if self.refit is None else self.refit
+        if is_refitted:
+            settings["refit"] = "true"
         if self.alpha is not None:
             settings["l1"] = _params.text(float(self.alpha) * float(self.l1_ratio))
         if self.l1_ratio != 1:
@@ -104,6 +118,12 @@ class Sparse(Estimator):
             settings["l2"] = _params.text(float(self.alpha) * (1 - float(self.l1_ratio)))
         return settings
 
+    def _is_cut(self) -> bool:
+        """Whether weights are cut to the number of features at the end, and would be wrong without the others."""
+        keeps = {name: keeps_k for name, keeps_k, _ in _core.methods()}
+        return self.n_features_to_select is not None and not keeps.get(self.method, True)
+
+    @all_or_nothing
     def fit(self, X, y=None, sample_weight=None):
         """Fits a model.
 
@@ -123,8 +143,9 @@ class Sparse(Estimator):
         if self.warm_start and getattr(self, "_training", None) is not None:
             return self._go_on(X, y, sample_weight, passes=int(self.max_iter or 1))
         self._training, self._from_fit = None, True
-        model, self._training = self._learn(self._recipe(), X, y, sample_weight, keep_open=not self.refit)
-        return self._take_model(model)
+        recipe = self._recipe()
+        model, self._training = self._learn(recipe, X, y, sample_weight, keep_open="refit" not in recipe)
+        return self._take_fit(model)
 
     def _begin(self, classes, X, y, sample_weight):
         """Starts incremental training with the first rows."""
@@ -133,31 +154,40 @@ class Sparse(Estimator):
                 "training cannot be continued: the model was loaded from a file, pickled without warm_start, or fitted with"
                 " refit or by a method that is not online"
             )
-        self._from_fit = False
-        self._training = _core.Training(self._recipe(), classes, self._threads())
-        self._forget_shape()
-        try:
-            table = self._any(X, y, sample_weight, reset=True)
-            self._training.learn(table)
-        except BaseException:
-            self._training = None  # no row was learned: the next call is the first
-            raise
+        self._from_fit, self._started = False, self._recipe(incremental=True)
+        self._training = _core.Training(self._started, classes, self._threads())
+        self._forget()
+        self._training.learn(self._any(X, y, sample_weight, reset=True))
         return self._take_model(None)
 
     def _go_on(self, X, y, sample_weight, *, passes=1):
         """Continues training with more rows. There may be new columns."""
+        self._check_recipe()
         wider = self._widen(X) if hasattr(self, "n_features_in_") else (None, None)
         table = self._any(X, y, sample_weight, reset=wider is not None)
-        for _ in range(passes):
-            self._training.learn(table)
+        with self._lock():
+            for _ in range(passes):
+                self._training.learn(table)
+            self._is_behind = True
         if wider is not None and wider[0] is not None:
             self.feature_names_in_, self.n_features_in_ = wider
-        return self._take_model(None)
+        return self
+
+    def _check_recipe(self) -> None:
+        """A training cannot change its parameters. Those of ``fit`` include passes, which do not matter here."""
+        started = getattr(self, "_started", None)
+        if started is None:
+            return
+        now = self._recipe(incremental=True)
+        changed = sorted(name for name in started.keys() | now.keys() if started.get(name) != now.get(name))
+        if changed:
+            names = {row.name: row.python for row in _params.ROWS}
+            raise ParamError(f"{names.get(changed[0], changed[0])} cannot change while training continues")
 
     def _widen(self, X):
         """The columns after these rows, if there are new ones. Columns may be added but not removed."""
         before = getattr(self, "feature_names_in_", None)
-        names = _input.column_names(X) if _input.is_mixed(X) else _get_feature_names(X)
+        names = _frames.column_names(X) if self._is_table(X) else _get_feature_names(X)
         if names is None and before is None:
             width = X.shape[1] if getattr(X, "ndim", 0) == 2 else 0
             return (None, width) if width > self.n_features_in_ else None
@@ -169,30 +199,47 @@ class Sparse(Estimator):
             return None
         return np.array([*before, *fresh], dtype=object), len(before) + len(fresh)
 
+    def _lock(self):
+        """The lock of the learner: rows are learned, and models built, by one thread at a time."""
+        return self.__dict__.setdefault("_own_lock", threading.RLock())
+
     def _fitted(self):
-        # After partial_fit the model is built on demand.
-        if getattr(self, "_model", None) is None and getattr(self, "_training", None) is not None:
-            self._take_model(self._training.model())
-        return super()._fitted()
+        """The model. After ``partial_fit`` it is built on demand; while another thread learns, it is the one before."""
+        model, training = getattr(self, "_model", None), getattr(self, "_training", None)
+        is_behind = model is None or self.__dict__.get("_is_behind", False)
+        if training is not None and is_behind and self._lock().acquire(blocking=model is None):
+            try:
+                if self.__dict__.get("_is_behind", False) or self._model is None:
+                    self._is_behind = False
+                    self._take_model(training.model())
+            finally:
+                self._lock().release()
+        super()._fitted()
+        return self._model
 
     def __sklearn_is_fitted__(self):
         return getattr(self, "_model", None) is not None or getattr(self, "_training", None) is not None
 
     def __getstate__(self):
         # The learner is much larger than the model, so it is pickled only if it can be needed.
-        state = super().__getstate__()
-        if state.get("_from_fit") and not self.warm_start:
-            state = {**state, "_training": None}
+        with self._lock():
+            state = {**super().__getstate__()}
+            state.pop("_own_lock", None)
+            if state.get("_from_fit") and not self.warm_start:
+                state["_training"] = None
+            elif state.get("_training") is not None:
+                state["_training"] = state["_training"].to_bytes()
         return state
 
+    def __setstate__(self, state):
+        if isinstance(state.get("_training"), bytes):
+            state = {**state, "_training": _core.Training.from_bytes(state["_training"])}
+        super().__setstate__(state)
 
-def _estimates_probability(estimator):
-    if estimator.loss is None or dict(_core.losses()).get(estimator.loss, False):
-        return True
-    raise AttributeError(f"predict_proba needs the loss 'logistic', got {estimator.loss!r}")
 
-
-class SparseClassifier(Classifier, ClassifierMixin, Sparse):
+class SparseClassifier(Probabilities, Classifier, ClassifierMixin, Sparse):
+    __init__ = _params.with_class_weight(Sparse.__init__)
+    _parameter_constraints = _params.constraints(__init__, loss=[_params.CLASS_LOSSES, None])
     __doc__ = (
         """Sparse linear classifier, trained online.
 
@@ -200,8 +247,9 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
     of ``fit`` with ``max_iter=1`` and of ``tamis fit --passes 1``.
 """
         + _document(
-            Sparse.__init__,
-            "``logistic`` (the default), ``hinge``, ``squared-hinge``, ``clipped-squared`` or ``squared``.",
+            __init__,
+            "``logistic`` (the default), ``hinge``, ``squared-hinge``, ``clipped-squared`` or ``squared``. The model of\n"
+            "        ``clipped-squared`` divides each row by the square root of its number of non-zeros before weights apply.",
         )
         + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
         + """
@@ -219,6 +267,7 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
     """
     )
 
+    @all_or_nothing
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Continues training with more rows, in the given order.
 
@@ -237,10 +286,10 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
         -------
         self
         """
+        self._check_incremental()
         if getattr(self, "_training", None) is None:
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
-            self._recipe()
             self.classes_ = np.unique(classes)
             if len(self.classes_) < 2:
                 raise DataError(f"at least two classes are needed, got one class: {classes!r}")
@@ -251,28 +300,20 @@ class SparseClassifier(Classifier, ClassifierMixin, Sparse):
             )
         return self._go_on(X, y, sample_weight)
 
-    def _labels(self, y):
+    def _labels(self, y, weights):
         if getattr(self, "_training", None) is None:
-            return super()._labels(y)
+            return super()._labels(y, weights)
         codes = np.searchsorted(self.classes_, y)
         codes[codes == len(self.classes_)] = 0
         strange = self.classes_[codes] != y
         if np.any(strange):
             raise DataError(f"y contains labels that are not in classes: {np.unique(np.asarray(y)[strange])!r}")
-        return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(self.classes_)
-
-    @available_if(_estimates_probability)
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_samples, n_classes)
-        """
-        return self._probabilities(X)
+        weights = self._with_class_weights(np.asarray(y), weights)
+        return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(self.classes_), weights
 
 
 class SparseRegressor(RegressorMixin, Regressor, Sparse):
+    _parameter_constraints = _params.constraints(Sparse.__init__, loss=[_params.NUMBER_LOSSES, None])
     __doc__ = (
         """Sparse linear regression, trained online.
 
@@ -294,6 +335,7 @@ class SparseRegressor(RegressorMixin, Regressor, Sparse):
     """
     )
 
+    @all_or_nothing
     def partial_fit(self, X, y, sample_weight=None):
         """Continues training with more rows, in the given order.
 

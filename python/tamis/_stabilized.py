@@ -3,21 +3,25 @@
 import copy
 import json
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import _params
-from ._base import Classifier, Regressor, Trained
+from ._base import Classifier, Probabilities, Regressor, Trained
 from .errors import ParamError
 
 HEAD = """
     Stability selection: SGD paths on random half-samples vote for features while the number of features is halved in stages.
-    The model is the smallest one whose held-out loss and error are within √2 standard errors of the best.
+    The model is the smallest one whose held-out loss and error are within √2 standard errors of the best. The random halves
+    depend on the rows and on the names of the columns: under other names, other weak features may be selected.
 """
 
 ATTRIBUTES = """
     Attributes
     ----------
     coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
+    q_values_ : ndarray of shape (n_features_in_,), q-values; 1 for features that were not tested by themselves
+    tests_ : list of dict, the tested features: name, z-score, q-value, and features that cannot be told apart from it
     selection_frequency_ : ndarray of the shape of ``coef_``, selection frequencies; 0 for features outside the model
     coef_path_ : list of (size, sparse array), weights along the size path, from large to small
     path_ : list of dict, the size path: size, held-out loss and error, standard error
@@ -33,6 +37,7 @@ class Stabilized(Trained):
         self,
         n_features_to_select=None,
         *,
+        fdr=None,
         loss=None,
         n_paths=None,
         row_id=None,
@@ -45,6 +50,7 @@ class Stabilized(Trained):
         verbose=0,
     ):
         self.n_features_to_select = n_features_to_select
+        self.fdr = fdr
         self.loss = loss
         self.n_paths = n_paths
         self.row_id = row_id
@@ -57,6 +63,7 @@ class Stabilized(Trained):
         self.verbose = verbose
 
     def _recipe(self) -> dict:
+        self._check_params()
         return {"method": "stabilized", **_params.given(self, "stabilized")}
 
     def _from_file(self, model):
@@ -64,13 +71,15 @@ class Stabilized(Trained):
             raise ParamError(f"a model of the method {model.method!r} has no size path: load it with tamis.load")
         return super()._from_file(model)
 
-    def resize(self, n_features_to_select=None, *, frequency=None):
+    def resize(self, n_features_to_select=None, *, fdr=None, frequency=None):
         """Changes the number of features of the model, without the data.
 
         Parameters
         ----------
         n_features_to_select : int, default=None
             Number of features.
+        fdr : float, default=None
+            Keep the confirmed features: on average, at most this share of them are false discoveries.
         frequency : float, default=None
             Keep the features with at least this selection frequency.
 
@@ -79,7 +88,7 @@ class Stabilized(Trained):
         estimator
             A new fitted estimator; this one is not changed.
         """
-        model = self._fitted().resize(n_features_to_select, frequency)
+        model = self._fitted().resize(n_features_to_select, frequency, fdr)
         other = copy.copy(self)
         if n_features_to_select is not None:
             other.n_features_to_select = n_features_to_select
@@ -102,23 +111,53 @@ class Stabilized(Trained):
         sizes = self._fitted_attribute("coef_path_").sizes
         return [(size, self._spread(outputs)) for size, _, outputs in sizes]
 
-    def false_selections(self, cutoff: float) -> float | None:
-        """The bound of Meinshausen and Bühlmann on the expected number of false selections; it is only indicative.
+    @property
+    def tests_(self) -> list[dict]:
+        """The tested features by falling evidence: name, z, q, and under "with" features that go with it."""
+        names = self._public_name
+        return [
+            {**test, "name": names(test["name"]), **({"with": list(map(names, test["with"]))} if "with" in test else {})}
+            for test in self._tests("tests_")
+        ]
+
+    def _tests(self, attribute):
+        """The tests with the names of the core."""
+        return json.loads(self._fitted_attribute(attribute).size_path)["tests"]["tests"]
+
+    @property
+    def q_values_(self):
+        """q-values of all columns; 1 for those that were not tested by themselves.
+
+        Of the features with a q-value of at most q, at most a share q is expected to be false discoveries, on average
+        over data sets. A feature that is no false discovery adds to the linear prediction what no other feature adds; it
+        need not be a cause.
+        """
+        tests, find = self._tests("q_values_"), self._column_of()
+        q_values = np.ones(self._width())
+        for test in tests:
+            q_values[find(test["name"])] = test["q"]
+        return q_values
+
+    def confirmed(self, q: float = 0.1) -> list[str]:
+        """Names of the confirmed features: those with a q-value of at most ``q``, the surest first.
 
         Parameters
         ----------
-        cutoff : float
-            The selection frequency from which a feature counts as selected; there is no bound at 0.5 or below.
+        q : float, default=0.1
+            The false discovery rate. The list may be empty.
         """
-        return self._fitted().false_selections(cutoff)
+        tests = sorted(self.tests_, key=lambda test: (test["q"], -abs(test["z"])))
+        return [test["name"] for test in tests if test["q"] <= q]
 
 
-class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
+class StabilizedClassifier(Probabilities, Classifier, ClassifierMixin, Stabilized):
+    __init__ = _params.with_class_weight(Stabilized.__init__)
+    _parameter_constraints = _params.constraints(__init__, "stabilized", loss=[_params.CLASS_LOSSES, None])
     __doc__ = (
-        "Sparse linear classifier with selection frequencies.\n"
+        "Sparse linear classifier whose features are tested.\n"
         + HEAD
         + _params.document(
-            Stabilized.__init__,
+            __init__,
             "stabilized",
             loss=("str", "``logistic`` (the default; probabilities are calibrated), ``hinge`` or ``squared-hinge``."),
         )
@@ -139,19 +178,11 @@ class StabilizedClassifier(Classifier, ClassifierMixin, Stabilized):
     """
     )
 
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_samples, n_classes)
-        """
-        return self._probabilities(X)
-
 
 class StabilizedRegressor(RegressorMixin, Regressor, Stabilized):
+    _parameter_constraints = _params.constraints(Stabilized.__init__, "stabilized", loss=[_params.NUMBER_LOSSES, None])
     __doc__ = (
-        "Sparse linear regression with selection frequencies.\n"
+        "Sparse linear regression whose features are tested.\n"
         + HEAD
         + _params.document(
             Stabilized.__init__, "stabilized", loss=("str", "``squared`` (the default) or ``huber``.")

@@ -5,7 +5,7 @@ import json
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import _params
-from ._base import Classifier, Regressor, Trained
+from ._base import Classifier, Probabilities, Regressor, Trained
 from .errors import ParamError
 
 HEAD = """
@@ -71,6 +71,7 @@ class TwoStage(Trained):
         self.verbose = verbose
 
     def _recipe(self) -> dict:
+        self._check_params()
         return {"method": "two-stage", **_params.given(self, "two-stage")}
 
     def _from_file(self, model):
@@ -84,12 +85,14 @@ class TwoStage(Trained):
         return json.loads(self._fitted_attribute("sampling_").sampling)
 
 
-class TwoStageClassifier(Classifier, ClassifierMixin, TwoStage):
+class TwoStageClassifier(Probabilities, Classifier, ClassifierMixin, TwoStage):
+    __init__ = _params.with_class_weight(TwoStage.__init__)
+    _parameter_constraints = _params.constraints(__init__, "two-stage", loss=[_params.CLASS_LOSSES, None])
     __doc__ = (
         "Sparse linear classifier with features sampled without bias.\n"
         + HEAD
         + _params.document(
-            TwoStage.__init__,
+            __init__,
             "two-stage",
             loss=("str", "``logistic`` (the default), ``hinge``, ``squared-hinge`` or ``squared``."),
         )
@@ -110,6 +113,7 @@ class TwoStageClassifier(Classifier, ClassifierMixin, TwoStage):
 
 
 class TwoStageRegressor(RegressorMixin, Regressor, TwoStage):
+    _parameter_constraints = _params.constraints(TwoStage.__init__, "two-stage", loss=[_params.NUMBER_LOSSES, None])
     __doc__ = (
         "Sparse linear regression with features sampled without bias.\n"
         + HEAD

@@ -5,6 +5,8 @@
 True
 """
 
+import os as _os
+import sys as _sys
 import warnings as _warnings
 
 
@@ -42,10 +44,23 @@ class ModelError(Error, OSError):
     """A file is not a model, is damaged, or was written by a newer version."""
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """A file does not exist."""
+
+
 class Note(UserWarning):
     """A warning about a model that was fitted nevertheless."""
 
 
 def warn(text: str) -> None:
-    """Issues a note of the core as a warning."""
-    _warnings.warn(text, Note, stacklevel=4)
+    """Issues a note of the core as a warning, at the line that called this package."""
+    frame, level = _sys._getframe(1), 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "tamis":
+        frame, level = frame.f_back, level + 1
+    _warnings.warn(text, Note, stacklevel=level)
+
+
+def missing_file(path) -> None:
+    """Raises an error if a file does not exist."""
+    if not _os.path.exists(path):
+        raise MissingFileError(f"{_os.fspath(path)}: No such file or directory")

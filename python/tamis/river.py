@@ -11,12 +11,11 @@ Features are named by the keys of the dictionaries; new ones may appear at any t
 (``scale="none"``), so that learning starts with the first row. If columns differ in scale, put a scaler before the model.
 """
 
-import math
-
 import numpy as np
 from river import base
 
 from . import _core, _input, _params
+from ._base import class_probabilities
 from .errors import DataError
 
 
@@ -137,12 +136,7 @@ class SparseClassifier(_Online, base.MiniBatchClassifier):
 
     def _shares(self, table):
         scores = self._scores(table, len(self.classes) if self._multiclass else 1)
-        if scores is None:
-            return None
-        shares = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
-        if shares.shape[1] == 1:
-            return np.column_stack([1 - shares, shares])
-        return shares / np.maximum(shares.sum(axis=1, keepdims=True), math.ulp(0.0))
+        return None if scores is None else class_probabilities(scores)
 
     def predict_proba_one(self, x):
         """A dictionary of the probabilities of the classes."""

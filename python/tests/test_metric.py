@@ -1,6 +1,7 @@
 """The metric: the program's own, useful, and at home among the estimators of scikit-learn."""
 
 import json
+import re
 import pickle
 
 import numpy as np
@@ -32,7 +33,7 @@ def learned():
 
 def test_what_counts_is_found(learned):
     X, y = rings(seed=1)
-    assert {one["name"] for one in learned.variables_[:2]} == {"3", "8"}
+    assert {one["name"] for one in learned.variables_[:2]} == {"x2", "x7"}
     assert sum(one["share"] for one in learned.variables_) == pytest.approx(1)
     assert learned.feature_importances_.argsort()[-2:].tolist() in ([2, 7], [7, 2])
     assert learned.candidate_.startswith("order-2") and len(learned.cv_results_) >= 2
@@ -59,7 +60,9 @@ def test_it_is_the_program_s(learned, program, tmp_path):
     )
     loaded = SDist.load(out)
     same = SDist(candidates=("plain", "order-2"), max_iter=40).fit(X, (y == "near").astype(int))
-    assert same.terms_ == loaded.terms_ and same.candidate_ == loaded.candidate_
+    # A file counts columns from 1; columns of arrays have the names that scikit-learn gives them.
+    renamed = [{**one, "name": re.sub(r"\d+", lambda at: f"x{int(at[0]) - 1}", one["name"])} for one in loaded.terms_]
+    assert same.terms_ == renamed and same.candidate_ == loaded.candidate_
     assert told["leave_one_out_error"] == same._told["leave_one_out_error"]
     assert np.array_equal(same.transform(X), loaded.transform(X))
     same.save(tmp_path / "same.metric")
@@ -126,9 +129,9 @@ def test_complaints_and_notes():
     X, y = rings(rows=60)
     with pytest.raises(tamis.ParamError, match='unknown candidate "order-9"'):
         SDist("order-9").fit(X, y)
-    with pytest.raises(tamis.ParamError, match="max_iter must be from 1"):
+    with pytest.raises(tamis.ParamError, match="'max_iter' parameter of SDist must be an int in the range"):
         SDist(max_iter=0).fit(X, y)
-    with pytest.raises(tamis.ParamError, match="rule must be"):
+    with pytest.raises(tamis.ParamError, match="'rule' parameter of SDist must be a str among"):
         SDist(rule="nonsense").fit(X, y)
     with pytest.raises(tamis.DataError, match="one class"):
         SDist().fit(X, np.zeros(60))

@@ -127,8 +127,10 @@ def test_products():
     random = np.random.default_rng(0)
     X = random.normal(size=(800, 5))
     model = MomentsRegressor(n_features_to_select=2, interactions=True).fit(X, X[:, 0] * X[:, 3] + X[:, 1] ** 2)
-    assert {one["name"] for one in model.features_} == {"1*4", "2*2"}
+    assert {one["name"] for one in model.features_} == {"x0*x3", "x1*x1"}
     assert model.score(X, X[:, 0] * X[:, 3] + X[:, 1] ** 2) > 0.999
+    with pytest.raises(AttributeError, match="is a product of columns"):
+        model.coef_  # noqa: B018
 
 
 def test_pickles():

@@ -33,6 +33,16 @@ def test_nothing_is_wider_than_a_phone(opened, name):
     assert width <= 360, f"the page is {width} pixels wide"
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_rows_of_tables_are_low_on_a_phone(opened, name):
+    one = opened(name, viewport=PHONE)
+    one.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    tallest = one.page.evaluate(
+        "Math.max(0, ...[...document.querySelectorAll('tbody tr')].map((row) => row.getBoundingClientRect().height))"
+    )
+    assert tallest <= 200, f"a row is {tallest} pixels tall"
+
+
 # Both schemes, for contrast; the phone, for what is cut off or too small to be touched.
 LOOKS = [{"color_scheme": "light", "viewport": DESK}, {"color_scheme": "dark", "viewport": DESK}]
 

@@ -1,5 +1,6 @@
 //! The command line: one variant for each command, and the function that runs it.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::command::convert::ConvertArgs;
@@ -59,6 +60,32 @@ enum Command {
     Stability(Box<StabilityArgs>),
     /// Run a demo on generated data
     Demo(DemoArgs),
+}
+
+/// Words of other programs for our commands.
+const OTHER_WORDS: [(&str, &str); 11] = [
+    ("train", "fit"),
+    ("learn", "fit"),
+    ("test", "eval"),
+    ("evaluate", "eval"),
+    ("score", "eval"),
+    ("show", "inspect"),
+    ("info", "inspect"),
+    ("apply", "predict"),
+    ("cv", "tune"),
+    ("search", "tune"),
+    ("generate", "synth"),
+];
+
+/// The error of an unknown command, with the command that has another name elsewhere as the suggestion. Similar spelling
+/// alone would suggest `metric` for `train`.
+pub fn with_suggestion(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let ours = OTHER_WORDS.iter().find(|(theirs, _)| theirs == word).map(|(_, ours)| ours.to_string());
+    if let Some(ours) = ours {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![ours]));
+    }
+    error
 }
 
 /// Runs the command.

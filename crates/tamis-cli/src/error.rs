@@ -60,7 +60,13 @@ impl CliError {
             CliError::Train(TrainError::Interrupted { .. })
             | CliError::Metric(MetricError::Interrupted)
             | CliError::Moments(MomentsError::Interrupted { .. })
-            | CliError::Tune(TuneError::Train(TrainError::Interrupted { .. })) => INTERRUPTED,
+            | CliError::Tune(TuneError::Train(TrainError::Interrupted { .. }))
+            | CliError::Tune(TuneError::Read(ReadError::Interrupted))
+            | CliError::Read(ReadError::Interrupted)
+            | CliError::Train(TrainError::Read(ReadError::Interrupted))
+            | CliError::Moments(MomentsError::Read(ReadError::Interrupted))
+            | CliError::Eval(EvalError::Read(ReadError::Interrupted))
+            | CliError::Metric(MetricError::Read(ReadError::Interrupted)) => INTERRUPTED,
             _ => ERROR,
         }
     }

@@ -1,22 +1,30 @@
 //! Data opened with the schema of a model.
 
-use std::path::Path;
-
+use clap::Args;
 use tamis::io::{ReadOptions, RowStream, Source};
 use tamis::model::Model;
 
-use crate::args::input::DataArgs;
-use crate::error::CliError;
+/// What happens when a table lacks columns of the model.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Input")]
+pub struct MissingColumnsArgs {
+    /// Columns that the model uses and the data lacks: error, or zero (treat as 0)
+    #[arg(long, value_name = "ACTION", default_value = "error", value_parser = ["error", "zero"])]
+    pub missing_columns: String,
+}
 
-/// Loads a model and opens data with its schema.
-pub fn load_model_and_data(model: &Path, data: &DataArgs, needs_target: bool) -> Result<(Model, RowStream), CliError> {
-    let model = Model::load(model)?;
-    let rows = open_for(&model, data.sources()?, data.input.options(needs_target));
-    Ok((model, rows))
+impl MissingColumnsArgs {
+    /// Whether a table must have all columns that the model uses.
+    pub fn are_refused(&self) -> bool {
+        self.missing_columns != "zero"
+    }
 }
 
 /// Opens data with the schema of a model.
-pub fn open_for(model: &Model, sources: Vec<Source>, mut options: ReadOptions) -> RowStream {
+pub fn open_for(model: &Model, sources: Vec<Source>, mut options: ReadOptions, needs_columns: bool) -> RowStream {
     options.columns.known = model.columns.clone();
+    if needs_columns {
+        options.columns.required = model.used_columns();
+    }
     RowStream::open(sources, options)
 }

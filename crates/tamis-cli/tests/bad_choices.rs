@@ -199,7 +199,8 @@ fn a_full_disk_leaves_the_old_checkpoint() {
     let (names, checkpoint) = (folder.names(), folder.read("c.tamis"));
     let run =
         folder.shell(&on_a_full_disk("fit d.svm --quiet --out m.json --checkpoint c.tamis --checkpoint-every 50"));
-    assert!(run.complaint().starts_with("c.tamis: the checkpoint cannot be written: File too large"));
+    // A checkpoint that fails on the way is no reason to stop; the model at the end is.
+    assert!(run.complaint().starts_with("m.json: cannot be written: File too large"), "{}", run.err);
     assert_eq!((folder.names(), folder.read("c.tamis")), (names, checkpoint));
 }
 

@@ -71,14 +71,14 @@ fn new_data_may_lack_the_label_and_have_its_columns_in_any_order() {
     let folder = shop();
     folder.ok("fit train.csv --target buys --quiet --out shop.json");
     folder.write("new.csv", "town,age,more\nRome,20,x\nOslo,70,y\nParis,70,z\n");
-    assert_eq!(folder.ok("predict shop.json new.csv"), "yes\nno\nno\n");
-    let probabilities = folder.ok("predict shop.json new.csv --output probability");
+    assert_eq!(folder.ok("predict shop.json new.csv --missing-columns zero"), "yes\nno\nno\n");
+    let probabilities = folder.ok("predict shop.json new.csv --missing-columns zero --output probability");
     let numbers: Vec<f64> = probabilities.lines().map(|line| line.parse().unwrap()).collect();
     assert!(numbers[0] > 0.9 && numbers[1] < 0.1, "{numbers:?}");
-    let margins = folder.ok("predict shop.json new.csv --output margin");
+    let margins = folder.ok("predict shop.json new.csv --missing-columns zero --output margin");
     let margin: f64 = margins.lines().next().unwrap().parse().unwrap();
     assert!((1.0 / (1.0 + (-margin).exp()) - numbers[0]).abs() < 1e-12);
-    let all = folder.ok("predict shop.json new.csv --output all");
+    let all = folder.ok("predict shop.json new.csv --missing-columns zero --output all");
     assert_eq!(all.lines().next().unwrap(), format!("yes {} {margin}", numbers[0]));
 }
 
@@ -96,14 +96,14 @@ fn inspect_shows_the_same_features_in_three_formats() {
     assert_eq!(json["classes"], serde_json::json!(["no", "yes"]));
     let csv = folder.ok("inspect shop.json --top 0 --csv");
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!((lines[0], lines.len()), ("name,weight,scale,frequency,evidence,evidence_sd", weights.len() + 1));
+    assert_eq!((lines[0], lines.len()), ("name,weight,scale,frequency,evidence,evidence_sd", weights.len() + 2));
     if weights.contains_key("town=St. John's, NL") {
         assert!(csv.contains("\"town=St. John's, NL\","), "quoted: {csv}");
     }
     let table = folder.ok("inspect shop.json");
     assert!(table.starts_with("2 classes (no, yes), method ftrl, logistic loss\n1,000 rows, "), "{table}");
     assert!(weights.keys().all(|name| table.contains(name.as_str())), "{table}");
-    assert_eq!(folder.ok("inspect shop.json --top 1 --csv").lines().count(), 2);
+    assert_eq!(folder.ok("inspect shop.json --top 1 --csv").lines().count(), 3, "head, intercept, feature");
     folder.ok("convert shop.json features.csv");
     assert_eq!(folder.text("features.csv"), csv);
 }
@@ -356,7 +356,7 @@ fn every_result_can_be_json() {
     folder.ok("fit z.svm --method ftrl --quiet --out m.json");
     let weights = folder.json("inspect m.json --json")["features"].as_array().unwrap().len();
     assert!(weights > 20 && folder.json("inspect m.json --json")["nonzeros"] == weights, "all of them: {weights}");
-    assert_eq!(folder.ok("inspect m.json --csv").lines().count(), weights + 1);
+    assert_eq!(folder.ok("inspect m.json --csv").lines().count(), weights + 2, "head and intercept");
     let output = folder.json("convert z.svm z.vw --json");
     assert_eq!((&output["file"], &output["format"], &output["skipped"]), (&"z.vw".into(), &"vw".into(), &0.into()));
     let run = folder.run("convert z.svm - --to vw --json");

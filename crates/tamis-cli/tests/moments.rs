@@ -170,9 +170,9 @@ fn screening_keeps_the_correlated_features_and_is_suggested_when_needed() {
     assert_eq!(folder.json("moments info w.m --json")["n_features"], fits - 1);
     folder.ok("moments wide.svm -o few.m --screen 50 --quiet");
     folder.ok("moments wide.svm -o same.m --features-of few.m --quiet");
-    folder.ok("moments merge few.m same.m -o both.m --quiet");
+    folder.ok("moments merge --again few.m same.m -o both.m --quiet");
     folder.ok("moments wide.svm -o other.m --screen 49 --quiet");
-    let message = folder.run("moments merge few.m other.m -o both.m");
+    let message = folder.run("moments merge --again few.m other.m -o both.m");
     assert!(message.complaint().contains("--features-of"), "{}", message.err);
     assert!(
         folder.run_with("moments - --format svm --screen 5", "1 1:1\n").complaint().contains("reads the data twice")

@@ -255,12 +255,12 @@ fn other_data_are_refused() {
         run.complaint().to_string()
     };
     let complaint = "c.tamis: the data are not those the checkpoint saw: row ";
-    assert_eq!(message(&lines[..3000]), format!("{complaint}3000 differs or is missing"));
-    assert_eq!(message(&lines[..5000]), format!("{complaint}5001 differs or is missing"));
-    assert_eq!(message(&lines[1..]), format!("{complaint}6000 differs or is missing"));
+    assert_eq!(message(&lines[..3000]), format!("{complaint}3000, or one before it, differs or is missing"));
+    assert_eq!(message(&lines[..5000]), format!("{complaint}5001, or one before it, differs or is missing"));
+    assert_eq!(message(&lines[1..]), format!("{complaint}6000, or one before it, differs or is missing"));
     let mut changed = lines.clone();
     changed[5500] = "1 3:5";
-    assert_eq!(message(&changed), format!("{complaint}6000 differs or is missing"));
+    assert_eq!(message(&changed), format!("{complaint}6000, or one before it, differs or is missing"));
     let renamed = lines[5500].replacen(' ', " 1:0.25 ", usize::from(!lines[5500].contains(" 1:")));
     changed[5500] = &renamed;
     assert!(message(&changed).starts_with(complaint));
@@ -270,7 +270,7 @@ fn other_data_are_refused() {
 fn the_recipe_may_not_change_half_way() {
     let folder = interrupted("--passes 1 --method fobos --l1 0.001");
     let message = |flags: &str| folder.run(&format!("fit d.svm --quiet --resume c.tamis --out m.json {flags}"));
-    for flags in ["--l1 0.1", "--method ftrl", "--seed 5", "--no-intercept"] {
+    for flags in ["--l1 0.1", "--method ftrl", "--seed 5", "--no-intercept", "--k 5"] {
         let run = message(flags);
         let flag = flags.split(' ').next().unwrap();
         let expected =
@@ -330,6 +330,25 @@ fn a_finished_training_goes_on_with_new_data() {
         assert_eq!(folder.json("inspect b.json --json")["seen"]["rows"], 9000, "{method}");
         assert_eq!(folder.json("inspect b.json --json")["seen"]["features"], 800, "{method}");
     }
+}
+
+#[test]
+fn new_data_may_bring_another_size_and_another_decay() {
+    let folder = Folder::new();
+    let all = svm(&rows(2400, 60, 10, 2, 5));
+    let cut = all.match_indices('\n').nth(1199).unwrap().0 + 1;
+    folder.write("a.svm", &all[..cut]).write("b.svm", &all[cut..]);
+    folder.ok("fit a.svm --quiet --k 12 --out a.json --checkpoint c.tamis");
+    let size = |flags: &str| {
+        folder.ok(&format!("fit b.svm --quiet --resume c.tamis --out b.json {flags}"));
+        folder.json("inspect b.json --json")["nonzeros"].as_u64().unwrap()
+    };
+    assert_eq!((size(""), size("--k 5")), (12, 5));
+    let remembered = outputs(&folder.read("b.json"));
+    assert_eq!(size("--k 5 --warm-start-decay 1"), 5);
+    assert_ne!(outputs(&folder.read("b.json")), remembered, "the decay has an effect");
+    let run = folder.run("fit b.svm --quiet --resume c.tamis --out b.json --k 5 --seed 9");
+    assert!(run.complaint().starts_with("--seed cannot change what a checkpoint trains"), "{}", run.err);
 }
 
 #[test]

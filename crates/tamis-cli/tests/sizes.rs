@@ -93,7 +93,10 @@ fn inspect_shows_frequencies_evidence_and_the_size_path() {
     }
     let shown = folder.ok("inspect m.json --top 0");
     let head = shown.lines().find(|line| line.starts_with("feature ")).unwrap();
-    assert_eq!(head.split_whitespace().collect::<Vec<_>>(), ["feature", "weight", "frequency", "evidence", "effect"]);
+    assert_eq!(
+        head.split_whitespace().collect::<Vec<_>>(),
+        ["feature", "weight", "q", "frequency", "evidence", "effect"]
+    );
     let first = &features[0];
     let cells = format!(
         "{:.0} %  {:.1} ± {:.1}",
@@ -105,19 +108,10 @@ fn inspect_shows_frequencies_evidence_and_the_size_path() {
     let close = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(close(line).contains(&close(&cells)), "{line} {cells}");
     assert_eq!(shown.matches("◄ this model").count(), 1, "{shown}");
-    let stable = features.iter().filter(|feature| number(&feature["frequency"]) >= 0.75).count();
-    assert!(
-        shown.contains(&format!("{stable} of {} features have a selection frequency ≥ 0.75", features.len())),
-        "{shown}"
-    );
-    assert_eq!(output["stable"]["features"], stable);
-    let bound = number(&chosen(&output)["mean_per_path"]).powi(2) / (0.5 * number(&output["sizes"][0]["size"]));
-    assert!((number(&output["stable"]["false_selections"]) - bound).abs() < 1e-12);
-    let output = close(&shown);
-    assert!(
-        output.contains("approximate") && output.contains(&format!("at most {bound:.2} expected by chance")),
-        "{shown}"
-    );
+    let confirmed = number(&output["confirmed"]["count"]) as usize;
+    let inside = features.iter().filter(|feature| feature["q"].as_f64().is_some_and(|q| q <= 0.1)).count();
+    assert!(confirmed >= inside && inside > 0, "{confirmed} {inside}");
+    assert!(close(&shown).contains(&format!("{confirmed} features are confirmed (q ≤ 0.1)")), "{shown}");
 }
 
 #[test]
@@ -141,7 +135,7 @@ fn a_narrow_terminal_gets_fewer_columns_and_a_note() {
         }
         assert_eq!(text.contains("terminal too narrow for"), columns < 60, "{text}");
     }
-    assert!(shown("40").contains("(terminal too narrow for evidence; see --json)"), "{}", shown("40"));
+    assert!(shown("40").contains("(terminal too narrow for evidence, frequency;"), "{}", shown("40"));
 }
 
 #[test]
@@ -150,18 +144,19 @@ fn the_table_for_programs_has_all_columns() {
     let csv = folder.ok("inspect m.json --top 0 --csv");
     let output = inspected(&folder, "m.json");
     let mut lines = csv.lines();
-    assert_eq!(lines.next(), Some("name,weight,scale,frequency,evidence,evidence_sd"));
+    assert_eq!(lines.next(), Some("name,weight,scale,q,z,frequency,evidence,evidence_sd"));
+    assert!(lines.next().unwrap().starts_with(&format!("(intercept),{},", output["intercept"])));
     for (line, feature) in lines.zip(list(&output["features"])) {
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells[0], feature["name"].as_str().unwrap());
-        let keys = ["weight", "scale", "frequency", "evidence", "evidence_sd"];
+        let keys = ["weight", "scale", "q", "z", "frequency", "evidence", "evidence_sd"];
         let numbers: Vec<f64> = keys.map(|key| number(&feature[key])).into();
         assert_eq!(cells[1..].iter().map(|cell| cell.parse().unwrap()).collect::<Vec<f64>>(), numbers);
     }
     folder.ok("fit d.svm --method ftrl --quiet --out f.json");
     let plain = inspected(&folder, "f.json");
     assert!(plain["sizes"].is_null() && plain["features"][0]["evidence"].is_null(), "{plain}");
-    assert!(folder.ok("inspect f.json --csv").lines().nth(1).unwrap().ends_with(",,,"));
+    assert!(folder.ok("inspect f.json --csv").lines().nth(1).unwrap().ends_with(",,,,,"));
     assert!(!folder.ok("inspect f.json").contains("size path"));
 }
 
@@ -234,11 +229,25 @@ fn a_minimum_frequency_keeps_the_most_stable_features() {
     for least in [0.0, 0.6, most] {
         let output = folder.json(&format!("resize m.json --frequency {least} --out r.json --json"));
         assert_eq!(output["nonzeros"], frequencies.iter().filter(|share| **share >= least).count());
-        assert_eq!(output["false_selections"].is_f64(), least > 0.5);
     }
     let shown = folder.ok(&format!("resize m.json --frequency {most} --out r.json"));
     assert!(shown.contains(&format!(": those with selection frequency ≥ {most}\n")), "{shown}");
-    assert!(shown.contains("at most ") && shown.contains(" expected by chance (approximate bound)"), "{shown}");
+}
+
+#[test]
+fn a_false_discovery_rate_keeps_the_confirmed_features() {
+    let folder = fitted();
+    let features = inspected(&folder, "m.json")["confirmed"].clone();
+    let output = folder.json("resize m.json --fdr 0.1 --out r.json --json");
+    assert_eq!(output["nonzeros"], features["count"]);
+    let listed = inspected(&folder, "r.json");
+    assert!(list(&listed["features"]).iter().all(|feature| number(&feature["q"]) <= 0.1), "{listed}");
+    let shown = folder.ok("resize m.json --fdr 0.1 --out r.json");
+    assert!(shown.contains(": the confirmed ones (q ≤ 0.1)\n"), "{shown}");
+    folder.ok("fit d.svm --fdr 0.1 --quiet --out f.json");
+    assert_eq!(list(&inspected(&folder, "f.json")["features"]).len(), number(&features["count"]) as usize);
+    let message = folder.run("fit d.svm --fdr 0.1 --k 3 --quiet --out f.json").complaint().to_string();
+    assert!(message.contains("--k and --fdr"), "{message}");
 }
 
 #[test]
@@ -328,9 +337,9 @@ fn many_classes_share_their_features() {
         assert_eq!((&output["nonzeros"], &inspected(&folder, "r.json")["nonzeros"]), (&size.into(), &size.into()));
         assert_eq!(folder.ok("predict r.json four.svm").lines().count(), 800);
     }
-    assert!(folder.ok("inspect m.json").contains(" for each class\n"));
+    assert!(folder.ok("inspect m.json").contains("confirmed"));
     assert!(
-        folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,frequency,evidence,evidence_sd\n0,")
+        folder.ok("inspect m.json --csv").starts_with("class,name,weight,scale,q,z,frequency,evidence,evidence_sd\n0,")
     );
 }
 

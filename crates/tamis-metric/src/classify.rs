@@ -23,8 +23,8 @@ pub(super) fn check_neighbors(n_neighbors: usize) -> Result<(), MetricError> {
     check_range(Param::NNeighbors, (1..=1000).contains(&n_neighbors))
 }
 
-/// k-NN: the majority of the `n_neighbors` nearest rows; ties go to the class with the nearest row.
-pub(super) fn vote<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> ClassScore {
+/// The classes of the nearest rows, nearest first.
+fn nearest_classes<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> Vec<usize> {
     let with_class = |(class, list): (usize, &NeighborList<T>)| {
         let one = move |&(distance, place): &(T, u32)| (double(distance), place, class);
         list.iter().take(n_neighbors).map(one).collect::<Vec<_>>()
@@ -32,8 +32,22 @@ pub(super) fn vote<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> Cl
     let mut nearest: Vec<(f64, u32, usize)> = lists.iter().enumerate().flat_map(with_class).collect();
     nearest.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     nearest.truncate(n_neighbors);
-    let votes = |class: usize| nearest.iter().filter(|one| one.2 == class).count();
-    let best = nearest.iter().map(|one| one.2).fold(None, |best: Option<usize>, class| match best {
+    nearest.into_iter().map(|(_, _, class)| class).collect()
+}
+
+/// The share of each class among the `n_neighbors` nearest rows.
+pub(super) fn shares<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> Vec<f64> {
+    let nearest = nearest_classes(lists, n_neighbors);
+    let mut shares = vec![0.0; lists.len()];
+    nearest.iter().for_each(|&class| shares[class] += 1.0 / nearest.len() as f64);
+    shares
+}
+
+/// k-NN: the majority of the `n_neighbors` nearest rows; ties go to the class with the nearest row.
+pub(super) fn vote<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> ClassScore {
+    let nearest = nearest_classes(lists, n_neighbors);
+    let votes = |class: usize| nearest.iter().filter(|&&one| one == class).count();
+    let best = nearest.iter().copied().fold(None, |best: Option<usize>, class| match best {
         Some(best) if votes(best) >= votes(class) => Some(best),
         _ => Some(class),
     });
@@ -61,6 +75,8 @@ mod tests {
         let lists = vec![vec![(1.0, 0), (4.0, 1)], vec![(2.0, 5), (3.0, 6), (9.0, 7)]];
         assert_eq!(vote(&lists, 3), ClassScore { class: 1, score: 2.0 / 3.0 });
         assert_eq!(vote(&lists, 1), ClassScore { class: 0, score: 0.0 });
+        let found = shares(&lists, 3);
+        assert!((found[0] - 1.0 / 3.0).abs() < 1e-15 && (found[1] - 2.0 / 3.0).abs() < 1e-15, "{found:?}");
         // Means of two: 2.5 and 2.5, of three: 2.5 and 14/3.
         assert_eq!(base(&lists, 3), ClassScore { class: 0, score: 2.5 - 14.0 / 3.0 });
     }

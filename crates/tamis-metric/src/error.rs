@@ -51,6 +51,8 @@ pub enum MetricError {
     Open { path: PathBuf, source: io::Error },
     #[error("{}: cannot be written: {source}; the old file is unchanged", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error("{}: not written, and an old file is unchanged: {reason}", path.display())]
+    NotSaved { path: PathBuf, reason: String },
     #[error("{}: not a tamis metric file: {reason}", path.display())]
     NotAMetric { path: PathBuf, reason: String },
     #[error("{}: {source}", path.display())]

@@ -48,10 +48,14 @@ struct About {
 }
 
 impl Metric {
-    /// Saves the metric: the old file stays until the new one is whole.
+    /// Saves the metric: the old file stays until the new one is whole. A metric that could not be loaded is an error.
     pub fn save(&self, path: &Path) -> Result<(), MetricError> {
         let failed = |source| MetricError::Write { path: path.to_path_buf(), source };
-        replace_file(path, &self.to_bytes()).map_err(failed)
+        let bytes = self.to_bytes();
+        if let Err(MetricError::NotAMetric { reason, .. }) = Metric::from_bytes(&bytes, path) {
+            return Err(MetricError::NotSaved { path: path.to_path_buf(), reason });
+        }
+        replace_file(path, &bytes).map_err(failed)
     }
 
     /// The bytes of the file.

@@ -116,7 +116,9 @@ pub fn fit(
 ) -> Result<FittedMetric, MetricError> {
     let options = options.with_max_iter();
     options.check()?;
-    dataset.check_classes(2)?;
+    // A metric is learned from pairs of rows of a class; plain k-NN needs none.
+    let is_learned = options.candidates.iter().any(|candidate| candidate.params.is_some());
+    dataset.check_classes(if is_learned { 2 } else { 1 })?;
     let threads = Threads::new(options.threads);
     let steps = StepCount::default();
     let (sender, receiver) = channel();

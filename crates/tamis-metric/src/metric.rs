@@ -9,7 +9,7 @@ use faer::{Mat, Side};
 use serde::{Deserialize, Serialize};
 
 use super::boost::{Boost, Step};
-use super::classify::{ClassScore, base, vote};
+use super::classify::{ClassScore, base, shares, vote};
 use super::dataset::{Dataset, Variable};
 use super::knn::{NeighborList, Points, Search, search_in_blocks};
 use super::learning_curve::CvResult;
@@ -64,12 +64,14 @@ pub struct Term {
 }
 
 /// The prediction for a row.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// k-NN under the metric.
     pub vote: ClassScore,
     /// The base classifier f_W.
     pub base: ClassScore,
+    /// The share of each class among the neighbours.
+    pub shares: Vec<f64>,
 }
 
 /// Coordinates are kept finite, whatever rows hold.
@@ -160,6 +162,7 @@ impl Metric {
         let answer = |_: usize, lists: &[NeighborList<f32>]| Prediction {
             vote: vote(lists, self.n_neighbors),
             base: base(lists, self.metric_neighbors),
+            shares: shares(lists, self.n_neighbors),
         };
         search_in_blocks(rows, queries, &search, answer)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tamis::model::summary::{at_least, count};
+use tamis::model::summary::{at_least, count, plural};
 use tamis::model::{DEFAULT_FDR, Model, Task};
 use tamis::recipe::{Provenance, Recipe};
 use tamis::tune::{DataSummary, Measure, Repeated};
@@ -48,16 +48,16 @@ fn title(context: &ReportContext<'_>) -> String {
 
 /// The result in one sentence, and its provenance in another.
 fn summary(model: &Model, context: &ReportContext<'_>) -> Html {
-    let (kept, all) = (count(model.nonzeros() as u64), count(model.seen.features));
+    let (kept, all) = (count(model.nonzeros() as u64), plural(model.seen.features, "feature"));
     let name = |at: usize| model.classes().get(at).map(|class| clipped(&class.to_string(), 40)).unwrap_or_default();
     let result = match &model.task {
-        Task::Regression => prose("*{} of {} features* predict the label", &[&kept, &all]),
+        Task::Regression => prose("*{} of {}* predict the label", &[&kept, &all]),
         Task::Classes(classes) if classes.len() == 2 => {
-            prose("*{} of {} features* separate “{}” from “{}”", &[&kept, &all, &name(1), &name(0)])
+            prose("*{} of {}* separate “{}” from “{}”", &[&kept, &all, &name(1), &name(0)])
         }
         Task::Classes(classes) => {
             let classes = count(classes.len() as u64);
-            prose("*{} of {} features* separate {} classes ([one-vs-rest])", &[&kept, &all, &classes])
+            prose("*{} of {}* separate {} classes ([one-vs-rest])", &[&kept, &all, &classes])
         }
     };
     let quality = Headline::of(model, context.evaluation).map_or_else(
@@ -95,7 +95,7 @@ fn provenance_line(model: &Model, context: &ReportContext<'_>) -> Html {
 fn tiles(model: &Model, context: &ReportContext<'_>) -> Vec<Tile> {
     let tile = |value: String, what: Html| Tile { value, what };
     let kept = count(model.nonzeros() as u64);
-    let mut list = vec![tile(kept, prose("features of {}", &[&count(model.seen.features)]))];
+    let mut list = vec![tile(kept, prose("of {}", &[&plural(model.seen.features, "feature")]))];
     if let Some(headline) = Headline::of(model, context.evaluation) {
         let mut what = term(headline.metric.name());
         if let Some([low, high]) = headline.interval_text() {
@@ -132,7 +132,7 @@ pub fn of_runs(recipe: &Recipe, about: &DataSummary, found: &Repeated, context: 
         tile(short_number(found.kappa), prose("[kappa] of the feature sets", &[])),
         tile(always, "features selected in every run".into()),
         tile(error, prose("{}, standard deviation {}", &[found.measure.name(), &deviation])),
-        tile(count(about.rows), prose("rows, {} features", &[&count(about.features)])),
+        tile(count(about.rows), prose("rows, {}", &[&plural(about.features, "feature")])),
     ];
     let title = format!("Stability report: {}", clipped(&context.data.join(", "), 120));
     Report { title, lead, tiles, sections: Vec::new() }
@@ -156,8 +156,8 @@ pub fn of_periods(periods: &[String], models: &[Model], k: usize) -> Report {
     }
     let always = traces.values().filter(|weights| weights.iter().all(|weight| *weight != 0.0)).count();
     let lead = paragraph(
-        "*{} features* are selected in all {} periods, {} in at least one. The model of each period has {} features.",
-        &[&count(always as u64), &periods.len().to_string(), &count(traces.len() as u64), &count(k as u64)],
+        "*{} features* are selected in all {} periods, {} in at least one. The model of each period has {}.",
+        &[&count(always as u64), &periods.len().to_string(), &count(traces.len() as u64), &plural(k as u64, "feature")],
     );
     let rows: u64 = models.iter().map(|model| model.seen.rows).sum();
     let tile = |value: String, what: &str| Tile { value, what: what.into() };

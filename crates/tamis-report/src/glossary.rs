@@ -25,6 +25,7 @@ pub const TERMS: &[(&str, &str)] = &[
         "evidence",
         "How strongly the rows support a feature, in standard errors of its gradient: 2 may be chance, 5 is hardly chance.",
     ),
+    ("F1", "The harmonic mean of precision and recall: high only if both are."),
     ("features", "The inputs: columns of a table, words of a text, or numbered entries of a file."),
     ("held-out", "Held-out rows take no part in choosing the features of the model that they evaluate."),
     ("intercept", "The score when all features are zero."),
@@ -46,6 +47,11 @@ pub const TERMS: &[(&str, &str)] = &[
     ("paths", "Learners that are each trained on a different random half of the rows."),
     ("penalty", "The strength λ with which weights are shrunk towards zero. A larger penalty keeps fewer features."),
     (
+        "PR-AUC",
+        "Area under the curve of precision against recall (average precision): the share of the class is guessing, 1 is perfect.",
+    ),
+    ("precision", "Of the rows predicted as a class, the share that belongs to it."),
+    (
         "progressive validation",
         "Each row is predicted before it is learned, so the error is measured on rows not yet seen.",
     ),
@@ -53,6 +59,7 @@ pub const TERMS: &[(&str, &str)] = &[
         "q-value",
         "Of the features with this q-value or a smaller one, at most this share is expected to be false discoveries (Benjamini & Hochberg).",
     ),
+    ("recall", "Of the rows of a class, the share that is predicted as it."),
     ("RMSE", "Root mean squared error: the typical size of an error, in units of the label."),
     ("ROC curve", "The true positive rate against the false positive rate, for every threshold on the score."),
     ("R²", "The share of the variance that is explained: 0 is no better than predicting the mean, 1 is perfect."),

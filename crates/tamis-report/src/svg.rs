@@ -26,6 +26,10 @@ pub fn escape(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\t' | '\n' => safe.push(' '),
+            // These change the order or the lines of the text around them.
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => {
+                safe.push('·');
+            }
             other if other.is_control() || matches!(other, '\u{fffe}' | '\u{ffff}') => {}
             other => safe.push(other),
         }

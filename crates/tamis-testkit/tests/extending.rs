@@ -262,7 +262,8 @@ fn brier(scored: &[(Scored, f64)]) -> Option<f64> {
 fn a_metric_takes_predictions_beside_the_truth() {
     let row = |truth, probability: f64, weight| {
         let right = truth == (probability > 0.5);
-        (Scored::Class { right, binary: Some((truth, probability, Some(probability))) }, weight)
+        let true_probability = Some(if truth { probability } else { 1.0 - probability });
+        (Scored::Class { right, true_probability, binary: Some((truth, probability, Some(probability))) }, weight)
     };
     let rows = [row(true, 0.75, 1.0), row(false, 0.5, 2.0)];
     assert_eq!(brier(&rows), Some((0.0625 + 2.0 * 0.25) / 3.0));

@@ -33,7 +33,7 @@ fn moments(table: &Table, folds: usize) -> Moments {
     let names = (1..columns).map(|j| Column::Feature(format!("x{j}")));
     let columns: Vec<Column> = [Column::Target("y".into())].into_iter().chain(names).collect();
     let folds = gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
-    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds }
+    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds, identity: Default::default() }
 }
 
 fn solved(moments: &Moments, recipe: SolveRecipe) -> Solved {
@@ -92,7 +92,7 @@ proptest! {
         let whole = moments(&table, 1);
         let (first, second) = (moments(&table.pick(0..cut), 1), moments(&table.pick(cut..60), 1));
         let mut joined = first.clone();
-        joined.merge(&second).unwrap();
+        joined.merge(&second, false).unwrap();
         let unit = |i: usize| whole.folds[0].covariance(i, i).sqrt().max(1e-3);
         let same = |a: &Comoments, b: &Comoments, slack: f64| {
             (0..7).all(|i| (a.means[i] - b.means[i]).abs() <= 1e-12 * (1.0 + level)
@@ -293,5 +293,56 @@ fn copies_of_a_column_are_left_out() {
         assert!(intercept.is_finite() && weights.iter().all(|weight| weight.is_finite()), "{method:?}");
         assert!(weights[5] == 0.0 && found.notes[0].contains("copies of others"), "the first copy stands for both");
         assert!(found.path[found.chosen].r2 > 0.5, "{method:?}: {}", found.path[found.chosen].r2);
+    }
+}
+
+/// Independent normal columns; the target is noise, or depends on the first three columns.
+fn wide(rows: usize, columns: usize, signal: f64, seed: u64) -> Moments {
+    let mut table = Table::default();
+    for row in 0..rows as u64 {
+        let uniform =
+            |salt: u64| (splitmix64(splitmix64(seed) ^ (row * 100_000 + salt)) as f64 + 0.5) / u64::MAX as f64;
+        let normal =
+            |salt: u64| (-2.0 * uniform(salt).ln()).sqrt() * (std::f64::consts::TAU * uniform(salt + 50_000)).cos();
+        let cells: Vec<f64> = (0..columns as u64).map(normal).collect();
+        table.targets.push(signal * (cells[0] - cells[1] + cells[2]) + normal(40_000));
+        table.rows.push(cells);
+        table.weights.push(1.0);
+    }
+    moments(&table, 1)
+}
+
+#[test]
+fn noise_with_fewer_rows_than_columns_has_no_features() {
+    for (rows, columns) in [(120, 300), (100, 95)] {
+        let noise = wide(rows, columns, 0.0, 7);
+        for method in Solver::ALL.into_iter().filter(|method| !matches!(method, Solver::Ols | Solver::Ridge)) {
+            for criterion in [Criterion::Aic, Criterion::Bic, Criterion::Ebic] {
+                let recipe = SolveRecipe { criterion: Some(criterion), ..SolveRecipe::new(method) };
+                let found = solve(&noise, &recipe, SolveOptions { path: false, threads: 2 }).unwrap();
+                let size = found.model.nonzeros();
+                assert!(size <= 3, "{method:?} by {criterion:?} takes {size} of {columns} columns of noise");
+            }
+        }
+        let recipe = SolveRecipe { criterion: Some(Criterion::Bic), ..SolveRecipe::new(Solver::Ridge) };
+        let found = solve(&noise, &recipe, SolveOptions { path: false, threads: 2 }).unwrap();
+        assert!(found.path[found.chosen].r2 < 0.5, "ridge: R² {}", found.path[found.chosen].r2);
+    }
+}
+
+#[test]
+fn planted_features_are_found_with_fewer_rows_than_columns() {
+    let planted = wide(120, 300, 1.0, 8);
+    for method in
+        Solver::ALL.into_iter().filter(|method| !matches!(method, Solver::Ols | Solver::Ridge | Solver::OlsTh))
+    {
+        for criterion in [Criterion::Aic, Criterion::Bic, Criterion::Ebic] {
+            let recipe = SolveRecipe { criterion: Some(criterion), ..SolveRecipe::new(method) };
+            let found = solve(&planted, &recipe, SolveOptions { path: false, threads: 2 }).unwrap();
+            let names: Vec<&str> =
+                found.model.outputs[0].features.iter().map(|feature| feature.name.as_str()).collect();
+            let all = ["x1", "x2", "x3"].iter().all(|name| names.contains(name));
+            assert!(all && names.len() <= 8, "{method:?} by {criterion:?}: {names:?}");
+        }
     }
 }

@@ -90,7 +90,15 @@ fn sparse(count: usize, columns: usize, nonzeros: usize) -> serde_json::Value {
 fn moments(sums: Comoments) -> Moments {
     let features = (1..sums.size()).map(|j| Column::Feature(j.to_string()));
     let columns = [Column::Target("y".into())].into_iter().chain(features).collect();
-    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums] }
+    Moments {
+        columns,
+        table: None,
+        decay: None,
+        screened: false,
+        skipped: 0,
+        identity: tamis::moments::RowIdentity::default(),
+        folds: vec![sums],
+    }
 }
 
 fn simulated(seed: u64, count: usize, columns: usize, k: usize, signal: f64) -> Moments {

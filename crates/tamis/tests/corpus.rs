@@ -5,6 +5,7 @@ mod hostile;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use tamis::data::tensor_file::{Arrays, TensorFile};
 use tamis::model::Model;
 use tamis::moments::Moments;
 use tamis::train::Checkpoint;
@@ -57,6 +58,127 @@ fn cut_files_do_no_harm() {
             (0..bytes.len()).step_by(step).for_each(|end| check(&bytes[..end]));
         }
     }
+}
+
+/// A small generator: the seed decides the cases.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound.max(1)
+    }
+}
+
+/// Pieces that mean something to some parser.
+const PIECES: [&[u8]; 22] = [
+    b"nan",
+    b"inf",
+    b"-1",
+    b"1e308",
+    b"5e-324",
+    b"1e400",
+    b"0",
+    b"4294967295",
+    b"18446744073709551616",
+    b"\"",
+    b",",
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b":",
+    b"|",
+    b"{",
+    b"}",
+    b"[",
+    b"null",
+    b"\xff\xfe",
+    b" ",
+];
+
+/// A seed with parts changed, removed, repeated, and joined with parts of another seed.
+fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = seeds[random.below(seeds.len())].clone();
+    for _ in 0..1 + random.below(5) {
+        let at = random.below(bytes.len());
+        let end = (at + 1 + random.below(32)).min(bytes.len());
+        match random.below(7) {
+            _ if bytes.is_empty() => break,
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes[at] = random.below(256) as u8,
+            2 => drop(bytes.drain(at..end)),
+            3 => bytes.truncate(at),
+            4 => {
+                let other = &seeds[random.below(seeds.len())];
+                let from = random.below(other.len());
+                let to = (from + random.below(64)).min(other.len());
+                bytes.splice(at..at, other[from..to].iter().copied());
+            }
+            _ => drop(bytes.splice(at..end.min(at + 3), PIECES[random.below(PIECES.len())].iter().copied())),
+        }
+    }
+    bytes
+}
+
+/// The content of a loaded file changed and sealed again: what a checksum does not keep out.
+fn resealed(target: &str, bytes: &[u8], random: &mut Random) -> Option<Vec<u8>> {
+    let kind = match target {
+        "checkpoint_load" => "tamis-checkpoint",
+        "moments_load" => "tamis-moments",
+        _ => {
+            let text = std::str::from_utf8(bytes).ok().filter(|_| target == "model_load")?;
+            let body = text.find("\"body\":")? + 7;
+            let body = mutated(random, &[text.as_bytes()[body..text.trim_end().len() - 1].to_vec()]);
+            let sum = crc32fast::hash(&body);
+            let head = format!("{{\"format\":\"tamis-model\",\"version\":1,\"checksum\":\"crc32:{sum:08x}\",\"body\":");
+            return Some([head.as_bytes(), &body, b"}"].concat());
+        }
+    };
+    let file = TensorFile { name: kind, version: 1 };
+    let (json, views) = file.read(bytes).ok()?;
+    let mut arrays: Arrays =
+        views.iter().map(|(name, view)| (name.clone(), (view.dtype(), view.data().to_vec()))).collect();
+    let json = if random.below(2) == 0 { mutated(random, &[json.into_bytes()]) } else { json.into_bytes() };
+    let name = arrays.keys().nth(random.below(arrays.len()))?.clone();
+    let array = &mut arrays.get_mut(&name)?.1;
+    let length = array.len();
+    *array = mutated(random, std::slice::from_ref(array));
+    array.resize(length, 0);
+    Some(file.write(std::str::from_utf8(&json).ok()?, &arrays))
+}
+
+/// Fuzzing without a fuzzer: the seeds of `cargo fuzz` are changed at random for a while. `TORTURE_SECONDS` and
+/// `TORTURE_SEED` are those of the program's torture.
+#[test]
+fn mutations_do_no_harm() {
+    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let time = std::time::Duration::from_millis(variable("TORTURE_SECONDS").unwrap_or(60) * 1000 / 10);
+    let seed = variable("TORTURE_SEED").unwrap_or(1);
+    let (mut runs, mut sealed) = ([0_u64; TARGETS.len()], 0_u64);
+    let seeds = TARGETS.map(|(target, _)| corpus(target));
+    let started = std::time::Instant::now();
+    for case in 0_u64.. {
+        let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(case) | 1);
+        let at = case as usize % TARGETS.len();
+        let (target, check) = TARGETS[at];
+        let whole = &seeds[at][random.below(seeds[at].len())];
+        let bytes = match resealed(target, whole, &mut random).filter(|_| case % 3 > 0) {
+            Some(bytes) => {
+                sealed += 1;
+                bytes
+            }
+            None => mutated(&mut random, &seeds[at]),
+        };
+        let outcome = std::panic::catch_unwind(|| check(&bytes));
+        assert!(outcome.is_ok(), "{target}: case {case} of seed {seed}: {:?}", String::from_utf8_lossy(&bytes));
+        runs[at] += 1;
+        if case % 64 == 0 && started.elapsed() > time {
+            break;
+        }
+    }
+    use std::io::Write as _;
+    let runs: Vec<String> = TARGETS.iter().zip(runs).map(|((target, _), runs)| format!("{target} {runs}")).collect();
+    writeln!(std::io::stderr(), "mutations: {}; {sealed} with a right checksum", runs.join(", ")).ok();
 }
 
 proptest! {

@@ -9,6 +9,7 @@ use tamis::parse::Missing;
 use tamis::parse::date::DatePart;
 use tamis::parse::schema::SchemaOptions;
 
+use super::training::bytes_parser;
 use crate::error::CliError;
 use crate::output::format::shell_word;
 
@@ -90,6 +91,12 @@ pub struct InputArgs {
     /// Names of svmlight indices: a text file with a name a line, as `convert --map` writes it
     #[arg(long, value_name = "FILE", value_parser = vocabulary_parser)]
     pub vocabulary: Option<Vocabulary>,
+    /// Longest line of a text file, e.g. 1G [default: 64M]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub max_line: Option<u64>,
+    /// Largest size of a compressed Parquet, Arrow or npz file on disk when it is decompressed [default: 16G]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub max_unpacked: Option<u64>,
     /// Number of threads [default: all cores]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads_parser)]
     pub threads: Option<usize>,
@@ -163,7 +170,9 @@ impl InputArgs {
                 min_count: self.min_count,
                 na: self.na.clone(),
                 decimal_comma: self.decimal.as_ref().map(|sign| sign == ","),
+                id: None,
                 known: None,
+                required: Vec::new(),
                 needs_target,
                 missing: self.missing,
             },
@@ -172,7 +181,9 @@ impl InputArgs {
             vocabulary: self.vocabulary.as_ref().map(|vocabulary| vocabulary.names.clone()),
             skip_bad: self.on_error == "skip",
             threads: self.threads(),
-            rows: Vec::new(),
+            max_line: self.max_line,
+            max_unpacked: self.max_unpacked,
+            ..ReadOptions::default()
         }
     }
 

@@ -20,6 +20,10 @@ pub struct TrainingDataArgs {
     /// Memory for stored rows, e.g. 500M or 2G [default: half of the machine's memory]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub memory: Option<u64>,
+    /// Memory for the learner and the names of features; beyond it the training is saved and ends with an error
+    /// [default: three quarters of the machine's memory]
+    #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
+    pub max_memory: Option<u64>,
 }
 
 impl TrainingDataArgs {
@@ -30,6 +34,7 @@ impl TrainingDataArgs {
             read: data.input.options(true),
             task: self.task,
             memory: self.memory.unwrap_or_else(memory_of_this_machine),
+            max_memory: Some(self.max_memory.unwrap_or_else(|| memory_of_this_machine() / 2 * 3)),
             stop: stop_on_signal(),
             ..FitOptions::default()
         })

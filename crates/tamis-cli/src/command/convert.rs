@@ -16,8 +16,8 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::name_map::NameMap;
 use crate::output::row_writer::{RowWriter, WriteError};
-use crate::output::{csv, note, print_line, warn_skipped};
-use crate::output_file::OutputFile;
+use crate::output::{csv, note, print_data, warn_skipped};
+use crate::output_file::{OutputFile, check_files, paths};
 
 #[derive(Args)]
 pub struct ConvertArgs {
@@ -51,6 +51,8 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
         return Err(CliError::Message("--map numbers features for svmlight; other formats hold names".into()));
     }
     let sources = args.input.sources(std::slice::from_ref(&args.from))?;
+    let out = PathBuf::from(&args.to_file);
+    check_files([&out], paths(&sources))?;
     let by_number = sources.iter().all(|source| matches!(source.format, Format::Svmlight | Format::Npz));
     let columnar = sources.iter().any(|source| matches!(source.format, Format::Parquet | Format::Arrow));
     let mut stream = RowStream::open(sources, args.input.options(false));
@@ -91,7 +93,7 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
         warn_skipped(stream.skipped(), stream.first_skipped());
     }
     if args.output.json {
-        print_line!("{}", json!({"file": args.to_file, "format": format.name(), "skipped": stream.skipped()}))?;
+        print_data!("{}", json!({"file": args.to_file, "format": format.name(), "skipped": stream.skipped()}))?;
     }
     Ok(())
 }
@@ -170,13 +172,15 @@ fn convert_model(args: &ConvertArgs) -> Result<(), CliError> {
         return Err(CliError::Message("a model can only be converted to .csv".into()));
     }
     let text = csv::features(&model, usize::MAX);
+    let out = PathBuf::from(&args.to_file);
+    check_files([&out], [Path::new(&args.from)])?;
     if args.to_file == "-" {
         return Ok(io::stdout().write_all(text.as_bytes())?);
     }
     let failed = |error| CliError::of_file(&args.to_file, error);
     replace_file(Path::new(&args.to_file), text.as_bytes()).map_err(failed)?;
     if args.output.json {
-        print_line!("{}", json!({"file": args.to_file, "format": format.name()}))?;
+        print_data!("{}", json!({"file": args.to_file, "format": format.name()}))?;
     }
     Ok(())
 }

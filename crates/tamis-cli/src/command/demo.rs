@@ -20,8 +20,8 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::format::{bytes, count, percent};
 use crate::output::progress::ProgressDisplay;
-use crate::output::{model, print_line};
-use crate::output_file::check_writable;
+use crate::output::{model, print_data, print_line};
+use crate::output_file::check_files;
 use crate::report_file::write_report;
 use crate::signals::stop_on_signal;
 
@@ -46,7 +46,7 @@ pub fn run(args: DemoArgs) -> Result<(), CliError> {
     let temporary = tempfile::tempdir()?;
     let folder = args.keep.as_deref().unwrap_or(temporary.path());
     std::fs::create_dir_all(folder)?;
-    check_writable(&args.report)?;
+    check_files([&args.report], [])?;
     let (prefix, truth) = generate_data(&args, folder)?;
     let model = learn(&args, &prefix, folder)?;
     let comparison = Comparison::new(&truth, &model);
@@ -78,7 +78,7 @@ pub fn run(args: DemoArgs) -> Result<(), CliError> {
             json!({"q": DEFAULT_FDR, "count": comparison.confirmed.len(), "false": comparison.false_confirmed()});
         value["bayes_error"] = json!(truth.bayes_error);
         value["report"] = json!(args.report);
-        print_line!("{value}")?;
+        print_data!("{value}")?;
     }
     Ok(())
 }

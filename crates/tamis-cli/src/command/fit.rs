@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tamis::eval::{Evaluation, Metrics, UnknownClasses, evaluate, measure};
-use tamis::io::Source;
+use tamis::data::TaskKind;
+use tamis::eval::{ClassReport, Evaluation, Metrics, UnknownClasses, evaluate, measure_classes};
+use tamis::io::{ReadOptions, Source};
 use tamis::loss::EvalMetric;
 use tamis::model::{DEFAULT_FDR, Model};
 use tamis::param::worded;
@@ -20,12 +21,14 @@ use crate::args::recipe::RecipeArgs;
 use crate::args::training::TrainingDataArgs;
 use crate::error::CliError;
 use crate::flag::flag;
+use crate::memory::peak_memory;
 use crate::model_input::open_for;
-use crate::output::format::{bytes, count, passes};
+use crate::model_output::{check_model_output, is_stdout, write_model};
+use crate::output::format::{bytes, count, features, passes, rows};
 use crate::output::progress::ProgressDisplay;
 use crate::output::terminal::wrapped;
-use crate::output::{model, note, print_line, show_notes, sizes, warn_skipped};
-use crate::output_file::check_writable;
+use crate::output::{classes, model, note, print_data, print_line, show_notes, sizes, warn_skipped};
+use crate::output_file::{check_files, paths};
 use crate::report_file::{feature_frequencies, write_report};
 
 #[derive(Args)]
@@ -42,7 +45,7 @@ pub struct FitArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunArgs {
-    /// Model file to write
+    /// Model file to write; - for standard output
     #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
     pub out: PathBuf,
     /// Labelled data to evaluate the model on
@@ -62,31 +65,43 @@ pub struct RunArgs {
     /// Number of rows between two checkpoints
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub checkpoint_every: Option<u64>,
-    /// Resume from a checkpoint (same data if interrupted, new data if complete)
+    /// Resume from a checkpoint: with the same data if it was interrupted; with new data if it was complete, then --k and
+    /// --warm-start-decay may be given
     #[arg(long, value_name = "CHECKPOINT")]
     pub resume: Option<PathBuf>,
+    /// With --resume from a complete training: learn the same data again
+    #[arg(long, requires = "resume")]
+    pub again: bool,
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-pub fn run(args: FitArgs) -> Result<(), CliError> {
+pub fn run(mut args: FitArgs) -> Result<(), CliError> {
     let started = Instant::now();
+    check_model_output(&args.run.out, &mut args.run.output)?;
     let FitArgs { data, run, .. } = &args;
     let (recipe, resume) = recipe_or_checkpoint(&args)?;
-    let outputs = [Some(&run.out), run.checkpoint.as_ref(), run.report.as_ref()];
-    outputs.into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let options = fit_options(&args)?;
     let validation = run.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
+    let checkpoint = options.checkpoint.as_ref().map(|plan| &plan.path);
+    let outputs = [Some(&run.out), checkpoint, run.report.as_ref()].into_iter().flatten();
+    check_files(outputs, paths(&options.sources).chain(validation.iter().flat_map(|sources| paths(sources))))?;
+    let resumed = run.resume.as_deref();
+    check_files([Some(&run.out), run.report.as_ref()].into_iter().flatten(), resumed)?;
     let mut progress = ProgressDisplay::of_rows(run.output.quiet, &options.sources).with_loss(recipe.loss);
     let fitted = fit(&recipe, &options, resume, &mut progress)?;
     progress.finish();
+    if is_stdout(&run.out) {
+        write_model(&fitted.model, &run.out)?;
+    }
     let (mut measures, mut evaluation) = (None, None);
     if let Some(sources) = validation {
-        let mut rows = open_for(&fitted.model, sources, data.input.options(true));
+        let read = ReadOptions { stop: options.stop.clone(), ..data.input.options(true) };
+        let mut rows = open_for(&fitted.model, sources, read, true);
         evaluation = run.report.as_ref().map(|_| evaluate(&fitted.model, &mut rows)).transpose()?;
         measures = Some(match &evaluation {
-            Some(evaluation) => evaluation.measures.clone(),
-            None => measure(&fitted.model, &mut rows, UnknownClasses::Refused)?,
+            Some(evaluation) => (evaluation.measures.clone(), evaluation.classes.clone()),
+            None => measure_classes(&fitted.model, &mut rows, UnknownClasses::Refused)?,
         });
     }
     show(&args, &fitted, measures.as_ref(), started.elapsed().as_secs_f64())?;
@@ -96,19 +111,32 @@ pub fn run(args: FitArgs) -> Result<(), CliError> {
     }
 }
 
-/// The recipe of the command line or of the checkpoint; the two may not differ.
+/// The recipe of the command line or of the checkpoint. With new data, the number of features and the decay of the warm
+/// start may differ; nothing else may.
 fn recipe_or_checkpoint(args: &FitArgs) -> Result<(Recipe, Option<Checkpoint>), CliError> {
     let FitArgs { recipe, run, .. } = args;
     if run.checkpoint_every.is_some() && run.checkpoint.is_none() && run.resume.is_none() {
         return Err(CliError::Message("--checkpoint-every requires --checkpoint FILE".into()));
     }
     let Some(path) = &run.resume else { return Ok((recipe.checked()?.clone(), None)) };
-    let saved = Checkpoint::load(path)?;
-    if let Some(flag) = recipe.given.first()
+    let mut saved = Checkpoint::load(path)?;
+    let mut fixed = recipe.given.clone();
+    if saved.is_complete() {
+        for param in Checkpoint::CHANGEABLE.into_iter().filter(|param| recipe.given.contains(&param.flag)) {
+            let value = recipe.checked()?.get(param.name).expect("the flag was given");
+            saved.set(param, &value)?;
+            fixed.retain(|flag| *flag != param.flag);
+        }
+    }
+    if let Some(flag) = fixed.first()
         && recipe.checked() != Ok(saved.recipe())
     {
         let text = format!("--{flag} cannot change what a checkpoint trains; omit it, or train anew without --resume");
         return Err(CliError::Message(text));
+    }
+    if run.training.task != TaskKind::Auto {
+        let text = "--task cannot change what a checkpoint trains; omit it, or train anew without --resume";
+        return Err(CliError::Message(text.into()));
     }
     if !run.output.quiet {
         let path = path.display();
@@ -127,7 +155,8 @@ fn fit_options(args: &FitArgs) -> Result<FitOptions, CliError> {
     let checkpoint = run.checkpoint.clone().or(resumed);
     Ok(FitOptions {
         cache_folder: run.cache_dir.clone(),
-        model: Some(run.out.clone()),
+        again: run.again,
+        model: (!is_stdout(&run.out)).then(|| run.out.clone()),
         checkpoint: checkpoint.map(|path| CheckpointPlan { path, every: run.checkpoint_every }),
         ..run.training.fit_options(&args.data)?
     })
@@ -155,35 +184,41 @@ fn report(
     write_report(path, &of_model(model, &context), !run.output.is_text())
 }
 
-fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f64) -> Result<(), CliError> {
+/// The metrics on the rows of `--validate`, and those of each class.
+type Measured = (Metrics, Option<ClassReport>);
+
+fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f64) -> Result<(), CliError> {
     let (run, seen) = (&args.run, &fitted.model.seen);
     if !run.output.quiet {
         warn_skipped(seen.skipped, &fitted.skipped);
         show_notes(&fitted.notes);
     }
     if run.output.json {
-        print_line!("{}", as_json(args, fitted, measures, seconds))?;
+        print_data!("{}", as_json(args, fitted, measures, seconds))?;
         return Ok(());
     }
     if run.output.quiet {
         return Ok(());
     }
     print_line!(
-        "{} rows, {}, {} features seen, {} selected; {seconds:.2} s ({} rows/s), {} of memory",
-        count(seen.rows),
+        "{}, {}, {} seen, {} selected; {seconds:.2} s ({} rows/s), {} of memory",
+        rows(seen.rows),
         passes(seen.passes),
-        count(seen.features),
+        features(seen.features),
         count(fitted.model.nonzeros() as u64),
         count((fitted.rows_learned as f64 / seconds.max(1e-9)) as u64),
-        bytes(fitted.memory as u64),
+        bytes(peak_memory().unwrap_or(fitted.memory as u64)),
     )?;
     print_line!("{}", task_line(fitted))?;
     print_line!("model: {}", run.out.display())?;
-    if let Some(measures) = measures {
+    if let Some((measures, _)) = measures {
         print_line!("{}: {}", run.validate.as_deref().unwrap_or_default(), model::measures(measures))?;
     }
     if let Some(text) = sizes::selected(&fitted.model, &run.out.display().to_string()) {
         print_line!("{text}")?;
+    }
+    if let Some(text) = not_sparse(&fitted.model) {
+        note!("note: {text}");
     }
     if let Some(size_path) = &fitted.model.size_path {
         let fdr = asked_fdr(&fitted.model).unwrap_or(DEFAULT_FDR);
@@ -196,6 +231,24 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f6
     Ok(())
 }
 
+/// The share of features from which on a model is called dense, of this many at least.
+const DENSE: (f64, u64) = (0.8, 10);
+
+/// What to do about a model of a sparse method that keeps most features. A penalty has no default that suits all data.
+fn not_sparse(model: &Model) -> Option<String> {
+    let Provenance::Fit(recipe) = &model.recipe else { return None };
+    let (kept, seen) = (model.nonzeros() as u64, model.seen.features);
+    let is_sparse_method = recipe.l1().is_some_and(|l1| l1 > 0.0) && recipe.k.is_none();
+    (is_sparse_method && seen >= DENSE.1 && kept as f64 >= DENSE.0 * seen as f64).then(|| {
+        let (l1, method) = (recipe.l1().unwrap_or_default(), recipe.method.name());
+        let kept = count(kept);
+        format!(
+            "{kept} of {} have a weight: for fewer, raise --l1 (now {l1}), give --k, or use `tamis tune --method {method}`",
+            features(seen)
+        )
+    })
+}
+
 /// The false discovery rate that was asked for.
 fn asked_fdr(model: &Model) -> Option<f64> {
     match &model.recipe {
@@ -206,9 +259,9 @@ fn asked_fdr(model: &Model) -> Option<f64> {
 
 /// Error and mean loss on rows that the model was not fitted to: those of `--validate`, or else the estimate of the
 /// selected size.
-fn heldout(model: &Model, measures: Option<&Metrics>) -> (Option<f64>, Option<f64>) {
+fn heldout(model: &Model, measures: Option<&Measured>) -> (Option<f64>, Option<f64>) {
     match (measures, sizes::step(model)) {
-        (Some(measures), _) => {
+        (Some((measures, _)), _) => {
             let loss = match model.loss.facts().metric {
                 Some(EvalMetric::LogLoss) => measures.log_loss,
                 Some(EvalMetric::SquaredError) => measures.rmse.map(|rmse| rmse * rmse),
@@ -234,7 +287,7 @@ fn task_line(fitted: &Fitted) -> String {
     format!("task: {task}{of}{reason}")
 }
 
-fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds: f64) -> Value {
+fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f64) -> Value {
     let Model { recipe, seen, loss, .. } = &fitted.model;
     let (error, mean_loss) = heldout(&fitted.model, measures);
     let mut value = json!({
@@ -252,6 +305,7 @@ fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds:
         "skipped": seen.skipped,
         "seconds": seconds,
         "memory_bytes": fitted.memory,
+        "peak_memory_bytes": peak_memory(),
         "heldout_error": error,
         "heldout_loss": mean_loss,
         "progressive_loss": seen.progressive_loss,
@@ -265,8 +319,8 @@ fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Metrics>, seconds:
     if let Some(sampling) = &fitted.model.sampling {
         value["sampling"] = json!(sampling);
     }
-    if let Some(measures) = measures {
-        value["validation"] = json!(measures);
+    if let Some((measures, report)) = measures {
+        value["validation"] = classes::as_json(measures, report.as_ref());
     }
     value
 }

@@ -13,10 +13,10 @@ use crate::args::input::InputArgs;
 use crate::args::output::OutputArgs;
 use crate::args::training::{bytes_parser, task_parser};
 use crate::error::CliError;
-use crate::output::format::count;
-use crate::output::print_line;
+use crate::output::format::{count, features, rows};
 use crate::output::progress::ProgressDisplay;
-use crate::output_file::check_writable;
+use crate::output::{print_data, print_line};
+use crate::output_file::{check_files, paths};
 use crate::signals::stop_on_signal;
 
 #[derive(Args)]
@@ -72,7 +72,7 @@ pub struct FileArgs {
 #[derive(Subcommand)]
 pub enum MomentsCommand {
     /// Merge the moments of different rows
-    Merge(CombineArgs),
+    Merge(MergeArgs),
     /// Subtract the moments of some rows from those of all rows
     Subtract(CombineArgs),
     /// Show the contents of moments files
@@ -89,6 +89,15 @@ pub struct CombineArgs {
 }
 
 #[derive(Args)]
+pub struct MergeArgs {
+    /// Merge rows that are in the moments already, so that they count twice
+    #[arg(long)]
+    pub again: bool,
+    #[command(flatten)]
+    pub files: CombineArgs,
+}
+
+#[derive(Args)]
 pub struct InfoArgs {
     /// Moments files
     #[arg(required = true, value_name = "FILE")]
@@ -100,7 +109,7 @@ pub struct InfoArgs {
 pub fn run(args: MomentsArgs) -> Result<(), CliError> {
     match args.command {
         None => compute(&args),
-        Some(MomentsCommand::Merge(args)) => combine(&args, Moments::merge),
+        Some(MomentsCommand::Merge(args)) => combine(&args.files, |whole, part| whole.merge(part, args.again)),
         Some(MomentsCommand::Subtract(args)) => combine(&args, Moments::subtract),
         Some(MomentsCommand::Info(args)) => info(&args),
     }
@@ -110,7 +119,7 @@ fn info(args: &InfoArgs) -> Result<(), CliError> {
     for file in &args.files {
         let moments = Moments::load(file)?;
         if args.output.json {
-            print_line!("{}", as_json(&moments, file))?;
+            print_data!("{}", as_json(&moments, file))?;
         } else {
             print_line!("{}: {}", file.display(), summary(&moments))?;
         }
@@ -120,8 +129,9 @@ fn info(args: &InfoArgs) -> Result<(), CliError> {
 
 fn compute(args: &MomentsArgs) -> Result<(), CliError> {
     let started = Instant::now();
-    check_writable(&args.file.out)?;
     let options = options(args)?;
+    let others = [&args.products, &args.features_of].into_iter().flatten().map(PathBuf::as_path);
+    check_files([&args.file.out], paths(&options.sources).chain(others))?;
     let mut progress = ProgressDisplay::of_rows(args.file.output.quiet, &options.sources);
     let moments = collect(&options, &mut progress)?;
     progress.finish();
@@ -163,9 +173,13 @@ fn feature_names(moments: &Moments) -> Vec<String> {
 }
 
 /// Merges or subtracts file by file, so that two are in memory at a time.
-fn combine(args: &CombineArgs, step: fn(&mut Moments, &Moments) -> Result<(), MomentsError>) -> Result<(), CliError> {
+fn combine(
+    args: &CombineArgs,
+    step: impl Fn(&mut Moments, &Moments) -> Result<(), MomentsError>,
+) -> Result<(), CliError> {
     let started = Instant::now();
-    check_writable(&args.file.out)?;
+    // The first file may be replaced by the result: so statistics grow day by day.
+    check_files([&args.file.out], args.files[1..].iter().map(PathBuf::as_path))?;
     let mut moments = Moments::load(&args.files[0])?;
     for file in &args.files[1..] {
         let other = Moments::load(file)?;
@@ -180,7 +194,7 @@ fn save(file: &FileArgs, moments: &Moments, started: Instant) -> Result<(), CliE
     if file.output.json {
         let mut value = as_json(moments, &file.out);
         value["seconds"] = json!(seconds);
-        print_line!("{value}")?;
+        print_data!("{value}")?;
     } else if !file.output.quiet {
         print_line!("{}; {seconds:.2} s\nmoments: {}", summary(moments), file.out.display())?;
     }
@@ -193,8 +207,7 @@ fn summary(moments: &Moments) -> String {
     let kind = if moments.classes().is_empty() { "target" } else { "classes" };
     let shown = targets.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     let more = if targets.len() > 8 { ", …" } else { "" };
-    let mut text =
-        format!("{} rows, {} features, {kind} {shown}{more}", count(moments.rows()), count(moments.features() as u64));
+    let mut text = format!("{}, {}, {kind} {shown}{more}", rows(moments.rows()), features(moments.features() as u64));
     if moments.folds.len() > 1 {
         text += &format!(", {} folds", moments.folds.len());
     }

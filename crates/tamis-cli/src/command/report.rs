@@ -18,9 +18,10 @@ use tamis_report::{MetricContext, Report, ReportContext, of_metric, of_model, of
 use crate::args::input::InputArgs;
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
-use crate::model_input::open_for;
-use crate::output::{print_line, warn_skipped};
-use crate::output_file::check_writable;
+use crate::model_input::{MissingColumnsArgs, open_for};
+use crate::model_output::is_stdout;
+use crate::output::{print_data, warn_skipped};
+use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 
 #[derive(Args)]
@@ -43,11 +44,17 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub input: InputArgs,
     #[command(flatten)]
+    pub columns: MissingColumnsArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
 pub fn run(args: ReportArgs) -> Result<(), CliError> {
-    check_writable(&args.out)?;
+    if is_stdout(&args.out) && args.output.json {
+        return Err(CliError::Message("--json needs an output file: standard output holds the page".into()));
+    }
+    let data = if args.data.is_empty() { Vec::new() } else { args.input.sources(&args.data)? };
+    check_files([&args.out], paths(&data).chain(args.files.iter().map(PathBuf::as_path)))?;
     let report = match &args.files[..] {
         [file] => match Kind::of(file)? {
             Kind::Model => of_one(&args, file, &Model::load(file)?, &ReportContext::default())?,
@@ -59,7 +66,7 @@ pub fn run(args: ReportArgs) -> Result<(), CliError> {
     };
     write_report(&args.out, &report, !args.output.is_text())?;
     if args.output.json {
-        print_line!("{}", json!({"report": args.out}))?;
+        print_data!("{}", json!({"report": args.out}))?;
     }
     Ok(())
 }
@@ -112,7 +119,8 @@ fn of_one(args: &ReportArgs, file: &Path, model: &Model, context: &ReportContext
 }
 
 fn evaluated(args: &ReportArgs, model: &Model) -> Result<Evaluation, CliError> {
-    let mut rows = open_for(model, args.input.sources(&args.data)?, args.input.options(true));
+    let (sources, options) = (args.input.sources(&args.data)?, args.input.options(true));
+    let mut rows = open_for(model, sources, options, args.columns.are_refused());
     let found = evaluate(model, &mut rows)?;
     if !args.output.quiet {
         warn_skipped(rows.skipped(), rows.first_skipped());

@@ -8,9 +8,10 @@ use tamis::model::{Model, Resize};
 
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
+use crate::model_output::{check_model_output, write_model};
 use crate::output::format::count;
-use crate::output::{print_line, sizes};
-use crate::output_file::check_writable;
+use crate::output::{print_data, print_line, sizes};
+use crate::output_file::check_files;
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("size").required(true))]
@@ -26,25 +27,26 @@ pub struct ResizeArgs {
     /// Keep the features with at least this selection frequency
     #[arg(long, value_name = "X", group = "size", allow_hyphen_values = true)]
     pub frequency: Option<f64>,
-    /// Model file to write
+    /// Model file to write; - for standard output
     #[arg(long, short, value_name = "MODEL")]
     pub out: PathBuf,
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-pub fn run(args: ResizeArgs) -> Result<(), CliError> {
+pub fn run(mut args: ResizeArgs) -> Result<(), CliError> {
     let model = Model::load(&args.model)?;
-    check_writable(&args.out)?;
+    check_model_output(&args.out, &mut args.output)?;
+    check_files([&args.out], [args.model.as_path()])?;
     let size = match (args.k, args.fdr) {
         (Some(size), _) => Resize::Size(size),
         (None, Some(fdr)) => Resize::Fdr(fdr),
         (None, None) => Resize::Frequency(args.frequency.expect("clap requires one of the three")),
     };
     let resized = model.resize(size).map_err(|error| CliError::of_file(args.model.display(), error))?;
-    resized.save(&args.out)?;
+    write_model(&resized, &args.out)?;
     if args.output.json {
-        print_line!("{}", as_json(&args, &model, &resized))?;
+        print_data!("{}", as_json(&args, &model, &resized))?;
     } else if !args.output.quiet {
         print_line!("{}\nmodel: {}", as_text(&args, &model, &resized), args.out.display())?;
     }

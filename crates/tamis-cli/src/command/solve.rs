@@ -14,10 +14,11 @@ use tamis_report::{ReportContext, of_model};
 use crate::args::input::threads_parser;
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
-use crate::output::format::count;
+use crate::model_output::{check_model_output, write_model};
+use crate::output::format::{count, features, rows};
 use crate::output::terminal::clipped;
-use crate::output::{model, note, print_line};
-use crate::output_file::check_writable;
+use crate::output::{model, note, print_data, print_line};
+use crate::output_file::check_files;
 use crate::report_file::write_report;
 
 #[derive(Args)]
@@ -55,7 +56,7 @@ pub struct SolveArgs {
     /// Write an HTML report: path, features, accuracy of smaller models
     #[arg(long, value_name = "HTML")]
     pub report: Option<PathBuf>,
-    /// Model file to write
+    /// Model file to write; - for standard output
     #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
     pub out: PathBuf,
     /// Number of threads [default: all cores]; results do not depend on it
@@ -80,8 +81,9 @@ fn solvers() -> String {
     format!("Method\n{}", lines.join("\n"))
 }
 
-pub fn run(args: SolveArgs) -> Result<(), CliError> {
+pub fn run(mut args: SolveArgs) -> Result<(), CliError> {
     let started = Instant::now();
+    check_model_output(&args.out, &mut args.output)?;
     let recipe = SolveRecipe {
         target: args.target.clone(),
         k: args.k,
@@ -93,12 +95,12 @@ pub fn run(args: SolveArgs) -> Result<(), CliError> {
         ..SolveRecipe::new(args.method)
     };
     recipe.check()?;
-    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    check_files([Some(&args.out), args.report.as_ref()].into_iter().flatten(), [args.moments.as_path()])?;
     let moments = Moments::load(&args.moments)?;
     let recipe = recipe.resolved(moments.folds.len());
     let options = SolveOptions { path: args.path || args.report.is_some(), threads: args.threads.unwrap_or(0) };
     let solved = solve(&moments, &recipe, options)?;
-    solved.model.save(&args.out)?;
+    write_model(&solved.model, &args.out)?;
     if !args.output.quiet {
         solved.notes.iter().for_each(|text| note!("note: {text}"));
     }
@@ -120,7 +122,7 @@ pub fn run(args: SolveArgs) -> Result<(), CliError> {
 
 fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -> Result<(), CliError> {
     if args.output.json {
-        print_line!("{}", as_json(args, recipe, solved, seconds))?;
+        print_data!("{}", as_json(args, recipe, solved, seconds))?;
         return Ok(());
     }
     if args.path {
@@ -132,12 +134,12 @@ fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -
     let point = &solved.path[solved.chosen];
     let penalty = point.lambda.map(|penalty| format!(", λ {penalty:.6}")).unwrap_or_default();
     print_line!(
-        "{}: {} of {} features{penalty}, R² {:.4} on {} rows; {seconds:.2} s",
+        "{}: {} of {}{penalty}, R² {:.4} on {}; {seconds:.2} s",
         args.method.name(),
         count(point.size as u64),
-        count(solved.model.seen.features),
+        features(solved.model.seen.features),
         point.r2,
-        count(solved.model.seen.rows),
+        rows(solved.model.seen.rows),
     )?;
     print_line!("model: {}", args.out.display())?;
     print_line!("\n{}", model::features(&solved.model, 10))?;

@@ -16,8 +16,8 @@ use crate::error::CliError;
 use crate::output::format::{self, count};
 use crate::output::progress::ProgressDisplay;
 use crate::output::terminal::clipped;
-use crate::output::{csv, note, print_line, table};
-use crate::output_file::check_writable;
+use crate::output::{csv, note, print_data, print_line, table};
+use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 
 #[derive(Args)]
@@ -73,9 +73,9 @@ pub fn run(args: StabilityArgs) -> Result<(), CliError> {
     let StabilityArgs { data, recipe, repeat: repeated } = &args;
     let recipe = recipe.checked()?;
     recipe.check()?;
-    repeated.report.iter().try_for_each(|path| check_writable(path))?;
     let options = repeated.training.fit_options(data)?;
     let other = repeated.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
+    check_files(&repeated.report, paths(&options.sources).chain(other.iter().flat_map(|sources| paths(sources))))?;
     let plan = RepeatOptions {
         runs: repeated.runs,
         by: match repeated.by.as_str() {
@@ -99,9 +99,9 @@ pub fn run(args: StabilityArgs) -> Result<(), CliError> {
         write_report(path, &of_runs(recipe, &about, &found, &context), !repeated.output.is_text() || repeated.csv)?;
     }
     if repeated.output.json {
-        print_line!("{}", as_json(&args, &about, &found, seconds))?;
+        print_data!("{}", as_json(&args, &about, &found, seconds))?;
     } else if repeated.csv {
-        print_line!("{}", as_csv(&args, &found))?;
+        print_data!("{}", as_csv(&args, &found))?;
     } else {
         print_line!("{}", as_text(&args, &about, &found))?;
         if !repeated.output.quiet {

@@ -10,7 +10,8 @@ use tamis::synth::{Kind, Plan, Rows, Truth, generate, write_svmlight};
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::format::count;
-use crate::output::print_line;
+use crate::output::{print_data, print_line};
+use crate::output_file::OutputFile;
 
 #[derive(Args)]
 pub struct SynthArgs {
@@ -59,7 +60,7 @@ pub fn run(args: SynthArgs) -> Result<(), CliError> {
     let (prefix, relevant) = (&args.out, truth.features.len());
     if args.output.json {
         let test_file = (test > 0).then(|| format!("{prefix}.test.svm"));
-        print_line!(
+        print_data!(
             "{}",
             json!({
                 "data": format!("{prefix}.svm"),
@@ -75,7 +76,7 @@ pub fn run(args: SynthArgs) -> Result<(), CliError> {
         if test > 0 {
             print_line!("{prefix}.test.svm: {} rows", count(test as u64))?;
         }
-        print_line!("{prefix}.truth.json: {relevant} relevant features")?;
+        print_data!("{prefix}.truth.json: {relevant} relevant features")?;
     }
     Ok(())
 }
@@ -105,19 +106,15 @@ fn plan(args: &SynthArgs) -> Result<Plan, CliError> {
 
 /// Writes training rows, test rows and coefficients.
 pub fn write_files(prefix: &str, truth: &Truth, mut rows: Rows, train: usize, test: usize) -> Result<(), CliError> {
-    let create = |name: String| {
-        let file = File::create(&name).map_err(|error| CliError::of_file(&name, error))?;
-        Ok::<_, CliError>(BufWriter::with_capacity(1 << 20, file))
+    let write = |name: String, rows: &mut dyn FnMut(&mut BufWriter<File>) -> std::io::Result<()>| {
+        let file = OutputFile::create(&name)?;
+        let mut out = BufWriter::with_capacity(1 << 20, file.file()?);
+        rows(&mut out).and_then(|()| out.flush()).map_err(|error| CliError::of_file(&name, error))?;
+        file.persist()
     };
-    let mut out = create(format!("{prefix}.svm"))?;
-    write_svmlight(rows.by_ref().take(train), &mut out)?;
-    out.flush()?;
+    write(format!("{prefix}.svm"), &mut |out| write_svmlight(rows.by_ref().take(train), out).map(drop))?;
     if test > 0 {
-        let mut out = create(format!("{prefix}.test.svm"))?;
-        write_svmlight(rows.take(test), &mut out)?;
-        out.flush()?;
+        write(format!("{prefix}.test.svm"), &mut |out| write_svmlight(rows.by_ref().take(test), out).map(drop))?;
     }
-    let mut out = create(format!("{prefix}.truth.json"))?;
-    serde_json::to_writer_pretty(&mut out, truth).map_err(std::io::Error::from)?;
-    Ok(out.flush()?)
+    write(format!("{prefix}.truth.json"), &mut |out| Ok(serde_json::to_writer_pretty(out, truth)?))
 }

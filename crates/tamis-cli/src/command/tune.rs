@@ -7,19 +7,21 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::{Value, json};
 use tamis::data::replace_file;
-use tamis::train::{FitOptions, Fitted, fit};
-use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule};
-use tamis::tune::{choose, cross_validate, default_axes, settings, summarize};
+use tamis::model::summary::plural;
+use tamis::train::{Fitted, fit};
+use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule, Search};
+use tamis::tune::{search, settings, summarize};
 
 use crate::args::input::DataArgs;
 use crate::args::output::OutputArgs;
 use crate::args::recipe::GridArgs;
 use crate::args::training::{TrainingDataArgs, measure_parser};
 use crate::error::CliError;
-use crate::output::format::{self, count};
+use crate::model_output::{check_model_output, is_stdout, write_model};
+use crate::output::format;
 use crate::output::progress::ProgressDisplay;
-use crate::output::{csv, note, print_line, table};
-use crate::output_file::check_writable;
+use crate::output::{csv, note, print_data, print_line, table};
+use crate::output_file::{check_files, paths};
 
 #[derive(Args)]
 pub struct TuneArgs {
@@ -47,7 +49,7 @@ pub struct TuningArgs {
     /// Values of a recipe parameter, e.g. l1=0.1,1,10 or scale=auto,none; may be repeated
     #[arg(long = "grid", value_name = "NAME=VALUES")]
     pub lists: Vec<String>,
-    /// Model file to write
+    /// Model file to write; - for standard output
     #[arg(long, short, value_name = "MODEL", default_value = "model.json")]
     pub out: PathBuf,
     /// File for the cross-validation results, .json or .csv
@@ -67,27 +69,33 @@ fn rule_parser(text: &str) -> Result<Rule, String> {
     found.ok_or_else(|| format!("expected one of {}", Rule::ALL.map(Rule::name).join(", ")))
 }
 
-pub fn run(args: TuneArgs) -> Result<(), CliError> {
+pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
     let started = Instant::now();
+    if !args.tuning.no_fit {
+        check_model_output(&args.tuning.out, &mut args.tuning.output)?;
+    }
     let TuneArgs { data, grid, tuning } = &args;
     grid.checked()?;
     let model = (!tuning.no_fit).then_some(&tuning.out);
-    [model, tuning.curve.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
     curve_format(tuning.curve.as_deref())?;
+    if model.is_some() && model == tuning.curve.as_ref() {
+        let text = "the model and the curve need two files: name the curve with --curve, the model with --out";
+        return Err(CliError::of_file(tuning.out.display(), text));
+    }
     let options = tuning.training.fit_options(data)?;
+    check_files([model, tuning.curve.as_ref()].into_iter().flatten(), paths(&options.sources))?;
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
     settings(&grid.recipe, &axes)?; // reports errors of the grid before the data are read
     let about = summarize(&options.sources, &options.read, grid.recipe.hash_bits)?;
-    axes.extend(default_axes(&grid.recipe, &axes, about.features));
-    let all = settings(&grid.recipe, &axes)?;
     let cross = CrossOptions { folds: tuning.folds, seed: grid.recipe.seed, measure: tuning.measure };
     let progress = ProgressDisplay::of_fits(tuning.output.quiet, "cross-validation");
-    let curve = cross_validate(&all, &about, &options, &cross, &|done, total| progress.advance(done, total))?;
+    let watch = |done, total| progress.advance(done, total);
+    let found = search(&grid.recipe, &axes, tuning.rule, &about, &options, &cross, &watch)?;
     progress.finish();
-    let chosen = choose(&curve, tuning.rule).expect("a curve has at least one value");
+    let Search { curve, chosen, .. } = found;
     if !tuning.output.quiet {
-        edges(&curve, &axes).iter().for_each(|text| note!("note: {text}"));
+        found.notes.iter().for_each(|text| note!("note: {text}"));
     }
     if let Some(path) = &tuning.curve {
         let content = match curve_format(Some(path))? {
@@ -99,12 +107,16 @@ pub fn run(args: TuneArgs) -> Result<(), CliError> {
     }
     let fitted = match model {
         Some(path) => {
-            let options = FitOptions { model: Some(path.clone()), ..options };
-            Some(fit(&curve.points[chosen].setting.recipe, &options, None, &mut ())?)
+            let fitted = fit(&curve.points[chosen].setting.recipe, &options, None, &mut ())?;
+            write_model(&fitted.model, path)?;
+            Some(fitted)
         }
         None => None,
     };
-    show(&args, &curve, chosen, fitted.as_ref(), started.elapsed().as_secs_f64())
+    match model {
+        Some(path) if is_stdout(path) => Ok(()),
+        _ => show(&args, &curve, chosen, fitted.as_ref(), started.elapsed().as_secs_f64()),
+    }
 }
 
 /// The format of the curve, by its extension.
@@ -117,27 +129,6 @@ fn curve_format(path: Option<&Path>) -> Result<&'static str, CliError> {
     }
 }
 
-/// Notes about parameters whose best value lies at an end of the grid.
-fn edges(curve: &Curve, axes: &[Axis]) -> Vec<String> {
-    let Some(best) = curve.best() else { return Vec::new() };
-    let at_edge = |axis: &&Axis| {
-        let is_number = axis.values.iter().all(|value| value.parse::<f64>().is_ok());
-        let value = best.setting.values.iter().find(|(name, _)| *name == axis.name).map(|(_, value)| value);
-        let ends = [axis.values.first(), axis.values.last()];
-        is_number && axis.values.len() > 2 && ends.contains(&value)
-    };
-    let text = |axis: &Axis| {
-        let value = &best.setting.values.iter().find(|(name, _)| *name == axis.name).expect("an axis is set").1;
-        let ends = [&axis.values[0], &axis.values[axis.values.len() - 1]];
-        let [first, last] = ends;
-        format!(
-            "the best {} is {value}, an end of its grid {first} … {last}; values beyond it may be better",
-            axis.name
-        )
-    };
-    axes.iter().filter(at_edge).map(text).collect()
-}
-
 fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, seconds: f64) -> Result<(), CliError> {
     if args.tuning.output.json {
         let mut value = as_json(args, curve, chosen);
@@ -146,13 +137,13 @@ fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, 
             value["nonzeros"] = json!(fitted.model.nonzeros());
         }
         value["seconds"] = json!(seconds);
-        print_line!("{value}")?;
+        print_data!("{value}")?;
         return Ok(());
     }
     print_line!("{}", as_table(args, curve, chosen))?;
     if let Some(fitted) = fitted {
-        let features = count(fitted.model.nonzeros() as u64);
-        print_line!("model: {} ({features} features, fitted to all rows)", args.tuning.out.display())?;
+        let features = format::features(fitted.model.nonzeros() as u64);
+        print_line!("model: {} ({features}, fitted to all rows)", args.tuning.out.display())?;
     }
     if !args.tuning.output.quiet {
         note!("{seconds:.1} s");
@@ -169,11 +160,11 @@ fn as_table(args: &TuneArgs, curve: &Curve, chosen: usize) -> String {
         curve.points.iter().enumerate().map(|(at, point)| line(curve, at == chosen, point)).collect();
     rows.extend(texts.iter().map(|line| line.iter().map(String::as_str).collect::<Vec<_>>()));
     let mut text = format!(
-        "{} rows, {} features, {} folds, {} settings of method {}\n\n",
-        count(curve.rows),
-        count(curve.features),
+        "{}, {}, {} folds, {} of method {}\n\n",
+        format::rows(curve.rows),
+        format::features(curve.features),
         args.tuning.folds,
-        curve.points.len(),
+        plural(curve.points.len() as u64, "setting"),
         args.grid.recipe.method.name()
     );
     text.push_str(&table::aligned(&rows));

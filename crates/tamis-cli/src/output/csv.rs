@@ -2,24 +2,37 @@
 
 use tamis::model::{Feature, Model};
 
-/// Rows of equal length as CSV.
+/// Rows of equal length as CSV, to be read by people with a spreadsheet.
 pub fn text<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row.into_iter().collect::<Vec<_>>()).expect("rows of one length fit in memory");
+        writer
+            .write_record(row.into_iter().map(no_formula).collect::<Vec<_>>())
+            .expect("rows of one length fit in memory");
     }
     String::from_utf8(writer.into_inner().expect("memory takes all bytes")).expect("cells are text")
 }
 
-/// The features of a model, output by output, at most `top` of each.
+/// A cell that a spreadsheet shows and does not compute: text that begins like a formula gets an apostrophe. Names come
+/// from data, and `=cmd|…` could start a program. Numbers stay as they are.
+fn no_formula(cell: String) -> String {
+    let begins_one = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    if begins_one && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
+}
+
+/// The intercept and the features of a model, output by output, at most `top` features of each.
 pub fn features(model: &Model, top: usize) -> String {
     let has_class = model.outputs.len() > 1;
     let class = has_class.then(|| "class".to_string());
     let names = ["name", "weight", "scale", "q", "z", "frequency", "evidence", "evidence_sd"].map(String::from);
+    let others = names.len() - 2;
     let mut rows: Vec<Vec<String>> = vec![class.into_iter().chain(names).collect()];
     for output in &model.outputs {
         let class = output.class.as_ref().filter(|_| has_class).map(ToString::to_string);
         let row = |feature: &Feature| class.clone().into_iter().chain(cells(model, feature)).collect();
+        let intercept = ["(intercept)".to_string(), output.intercept.to_string()];
+        let blanks = std::iter::repeat_n(String::new(), others);
+        rows.push(class.clone().into_iter().chain(intercept).chain(blanks).collect());
         rows.extend(output.features.iter().take(top).map(row));
     }
     text(rows)
@@ -42,5 +55,11 @@ mod tests {
     fn fields_are_quoted_where_needed() {
         let row = ["say \"hi\", you", "plain"].map(String::from);
         assert_eq!(text([row]), "\"say \"\"hi\"\", you\",plain\n");
+    }
+
+    #[test]
+    fn names_are_not_formulas() {
+        let row = ["=cmd|' /C calc'!A0", "@SUM(1)", "-0.5", "+x", "\tz", "a=b"].map(String::from);
+        assert_eq!(text([row]), "'=cmd|' /C calc'!A0,'@SUM(1),-0.5,'+x,'\tz,a=b\n");
     }
 }

@@ -2,6 +2,7 @@
 
 use bytesize::ByteSize;
 use indicatif::HumanCount;
+use tamis::model::summary::plural;
 use tamis::tune::Measure;
 
 /// A count with thousands separators.
@@ -34,6 +35,16 @@ pub fn measure(measure: Measure, value: f64) -> String {
         Measure::Error => percent(value),
         _ => format!("{value:.6}"),
     }
+}
+
+/// "1 feature", "1,234 features".
+pub fn features(number: u64) -> String {
+    plural(number, "feature")
+}
+
+/// "1 row", "1,234 rows".
+pub fn rows(number: u64) -> String {
+    plural(number, "row")
 }
 
 /// "1 pass", "2 passes".

@@ -1,33 +1,44 @@
 //! What is printed: results on standard output; progress, notes and warnings on standard error.
 
-/// Prints a line on standard output. A closed pipe or a full disk is an error of the command.
+/// Prints text for people on standard output: names and labels from data cannot move the cursor. A closed pipe or a full
+/// disk is an error of the command.
 macro_rules! print_line {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        writeln!(std::io::stdout(), "{}", $crate::output::terminal::safe(&format!($($text)*)))
+    }};
+}
+
+/// Prints JSON or CSV on standard output, as it is: these formats have their own way to write strange characters.
+macro_rules! print_data {
     ($($text:tt)*) => {{
         use std::io::Write as _;
         writeln!(std::io::stdout(), $($text)*)
     }};
 }
 
-/// Prints a line on standard error. It is no error if nobody reads it.
+/// Prints text for people on standard error. It is no error if nobody reads it.
 macro_rules! note {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        writeln!(std::io::stderr(), $($text)*).ok();
+        writeln!(std::io::stderr(), "{}", $crate::output::terminal::safe(&format!($($text)*))).ok();
     }};
 }
 
-pub(crate) use {note, print_line};
+pub(crate) use {note, print_data, print_line};
 
 use tamis::param::worded;
 use tamis::parse::survey::ColumnNote;
 
 use crate::flag::flag;
 
+pub mod classes;
 pub mod csv;
 pub mod format;
 pub mod history;
 pub mod model;
 pub mod name_map;
+pub mod predictions;
 pub mod progress;
 pub mod row_writer;
 pub mod sizes;

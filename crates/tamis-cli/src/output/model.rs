@@ -6,10 +6,10 @@ use tamis::eval::Metrics;
 use tamis::model::summary::q_text;
 use tamis::model::{Feature, Model, Sampling, Task};
 
-use super::format::{count, loss, passes, percent};
+use super::format::{count, features as features_of, loss, passes, percent, rows};
 use super::sizes;
 use super::table::omitted_columns;
-use super::terminal::{block, clipped, columns as columns_of, padded, width};
+use super::terminal::{block, clipped, columns as columns_of, one_line, padded, width};
 
 /// The type of the target.
 pub fn task_name(model: &Model) -> &'static str {
@@ -32,7 +32,7 @@ pub fn measures(measures: &Metrics) -> String {
         ("R²", r2.map(|r2| format!("{r2:.4}"))),
     ];
     let known = named.into_iter().filter_map(|(name, value)| Some(format!(", {name} {}", value?)));
-    format!("{} rows{}", count(n), known.collect::<String>())
+    format!("{}{}", rows(n), known.collect::<String>())
 }
 
 /// A summary of a few lines.
@@ -41,7 +41,7 @@ pub fn summary(model: &Model) -> String {
     let target = match &model.task {
         Task::Regression => "regression".to_string(),
         Task::Classes(classes) => {
-            let names: Vec<String> = classes.iter().take(10).map(|class| class.to_string()).collect();
+            let names: Vec<String> = classes.iter().take(10).map(|class| one_line(&class.to_string())).collect();
             let more = if classes.len() > 10 { ", …" } else { "" };
             format!("{} classes ({}{more})", classes.len(), names.join(", "))
         }
@@ -49,10 +49,10 @@ pub fn summary(model: &Model) -> String {
     let mut lines = vec![
         format!("{target}, method {}, {} loss", model.recipe.method_name(), model.loss.name()),
         format!(
-            "{} rows, {}, {} features seen, {} selected",
-            count(seen.rows),
+            "{}, {}, {} seen, {} selected",
+            rows(seen.rows),
             passes(seen.passes),
-            count(seen.features),
+            features_of(seen.features),
             count(model.nonzeros() as u64)
         ),
     ];

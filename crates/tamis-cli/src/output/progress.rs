@@ -12,9 +12,40 @@ use tamis::train::{Observer, Progress, SizeReport};
 use super::format::{count, loss, percent};
 use super::model;
 
-const ROWS: &str = "{bar:32} {percent:>3} % {msg} {elapsed}";
-const FITS: &str = "{msg} {bar:32} {pos} of {len} fits {elapsed}";
-const STEPS: &str = "{bar:32} {percent:>3} % steps {pos}/{len} {elapsed}";
+const ROWS: &str = "{prefix} {bar:32} {percent:>3} % {msg} {elapsed}, {eta} left";
+const FITS: &str = "{msg} {bar:32} {pos} of {len} fits {elapsed}, {eta} left";
+const STEPS: &str = "learning {bar:32} {percent:>3} % steps {pos}/{len} {elapsed}, {eta} left";
+
+/// What a training does. A phase has a bar of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Reads rows, and learns them as they come if it stores none.
+    Reading,
+    /// Learns stored rows.
+    Learning,
+}
+
+/// The phase, and how far it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Position {
+    phase: Option<Phase>,
+    done: u64,
+}
+
+impl Position {
+    /// Moves on. Returns the name of the phase if it begins, or begins again.
+    fn advance(&mut self, phase: Phase, done: u64) -> Option<&'static str> {
+        let (is_new, is_again) = (self.phase != Some(phase), done < self.done);
+        *self = Position { phase: Some(phase), done };
+        match (phase, is_new, is_again) {
+            (_, false, false) => None,
+            (Phase::Reading, true, _) => Some("reading"),
+            (Phase::Learning, true, _) => Some("learning"),
+            (Phase::Reading, false, true) => Some("reading again"),
+            (Phase::Learning, false, true) => Some("learning again"),
+        }
+    }
+}
 
 /// The table that users of Vowpal Wabbit know, with the number of non-zero weights.
 const HEAD: &str = "\
@@ -28,6 +59,7 @@ pub struct ProgressDisplay {
     /// Where there is no terminal: the name of the work, printed at every tenth of it.
     lines: Option<String>,
     has_head: bool,
+    position: Position,
     /// The size of all inputs, if known.
     bytes: Option<u64>,
     /// Whether the RMSE is shown for regression.
@@ -64,7 +96,15 @@ impl ProgressDisplay {
         };
         let style = ProgressStyle::with_template(template).expect("the template is valid");
         bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
-        ProgressDisplay { quiet, bar, lines: None, has_head: false, bytes: None, squared: true }
+        ProgressDisplay {
+            quiet,
+            bar,
+            lines: None,
+            has_head: false,
+            position: Position::default(),
+            bytes: None,
+            squared: true,
+        }
     }
 
     /// Sets the loss of the training.
@@ -134,11 +174,15 @@ impl Observer for ProgressDisplay {
     }
 
     fn tick(&mut self, rows: u64, total: Option<u64>, bytes: u64) {
-        let (done, all) = match (total, self.bytes) {
-            (Some(total), _) => (rows, total),
-            (None, Some(all)) => (bytes, all),
+        let (phase, done, all) = match (total, self.bytes) {
+            (Some(total), _) => (Phase::Learning, rows, total),
+            (None, Some(all)) => (Phase::Reading, bytes, all),
             (None, None) => return,
         };
+        if let Some(name) = self.position.advance(phase, done) {
+            self.bar.reset();
+            self.bar.set_prefix(name);
+        }
         self.bar.set_length(all);
         self.bar.set_position(done);
     }
@@ -163,5 +207,36 @@ impl Observer for ProgressDisplay {
 
     fn note(&mut self, text: &str) {
         self.print(&format!("note: {text}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_has_its_name_and_says_that_it_starts_again() {
+        let mut position = Position::default();
+        let mut names = Vec::new();
+        for (phase, done) in [
+            (Phase::Reading, 10),
+            (Phase::Reading, 90),
+            (Phase::Learning, 0),
+            (Phase::Learning, 50),
+            (Phase::Learning, 20),
+            (Phase::Learning, 30),
+        ] {
+            names.push(position.advance(phase, done).unwrap_or("-"));
+        }
+        assert_eq!(names, ["reading", "-", "learning", "-", "learning again", "-"]);
+    }
+
+    #[test]
+    fn every_bar_names_its_phase_and_the_time_left() {
+        for template in [ROWS, FITS, STEPS] {
+            assert!(template.contains("{eta} left"), "{template}");
+            assert!(["{prefix}", "{msg}", "learning"].iter().any(|name| template.starts_with(name)), "{template}");
+            ProgressStyle::with_template(template).expect("valid");
+        }
     }
 }

@@ -85,6 +85,16 @@ impl<W: Write> RowWriter<W> {
             }
         }
         entries.sort_by_key(|(index, _)| *index);
+        // In Vowpal Wabbit the values of a repeated name add up; an svmlight row may hold each index once, from 1 on.
+        entries.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0 && rows.adds_duplicates;
+            kept.1 += if is_same { next.1 } else { 0.0 };
+            is_same
+        });
+        if entries.first().is_some_and(|entry| entry.0 == 0) {
+            let text = "svmlight indices start at 1, found the index 0; write vw, jsonl or csv";
+            return Err(WriteError::NotPossible(text.into()));
+        }
         write!(self.out, "{label}")?;
         for (index, value) in entries {
             write!(self.out, " {index}:{value}")?;

@@ -30,10 +30,25 @@ pub fn padded(text: &str, width: usize) -> String {
     text.to_string() + &" ".repeat(width.saturating_sub(columns(text)))
 }
 
-/// A name clipped to a width, with control and bidirectional characters replaced by a dot.
+/// Whether a character can move the cursor, change colours, or change the order of the characters around it.
+fn is_strange(character: char) -> bool {
+    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || turns || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// Text of several lines in which strange characters are replaced by a dot.
+pub fn safe(text: &str) -> String {
+    text.chars().map(|c| if is_strange(c) && c != '\n' && c != '\t' { '·' } else { c }).collect()
+}
+
+/// A name on one line: strange characters, line ends too, are replaced by a dot.
+pub fn one_line(name: &str) -> String {
+    name.chars().map(|c| if is_strange(c) { '·' } else { c }).collect()
+}
+
+/// A name clipped to a width, on one line.
 pub fn clipped(name: &str, width: usize) -> String {
-    let strange = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let safe: String = name.chars().map(|c| if strange(c) { '·' } else { c }).collect();
+    let safe = one_line(name);
     if columns(&safe) <= width {
         return safe;
     }
@@ -82,7 +97,8 @@ mod tests {
     #[test]
     fn names_cannot_break_the_table() {
         assert_eq!(clipped("a\nb\u{1b}[31m", 20), "a·b·[31m");
-        assert_eq!(clipped("right\u{202e}left", 20), "right·left");
+        assert_eq!(clipped("right\u{202e}left\u{2028}", 20), "right·left·");
+        assert_eq!(safe("two\nlines\tand\u{1b}[2J\r\u{9b}0m"), "two\nlines\tand·[2J··0m");
         assert_eq!(columns(&clipped(&"x".repeat(100), 10)), 10);
         assert_eq!(clipped("日本語の名前", 7), "日本語…", "letters of two columns");
         assert_eq!(padded("日本", 6), "日本  ");

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Keys of `--json` output that differ from run to run, or that hold settings instead of results.
-const NOT_RESULTS: [&str; 6] = [
+const NOT_RESULTS: [&str; 7] = [
     "seconds",
     "learning_seconds",
     "memory_bytes",
+    "peak_memory_bytes",
     "recipe",
     "heldout_error", // repeats a number of the model or of the validation
     "heldout_loss",

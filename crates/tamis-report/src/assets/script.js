@@ -19,7 +19,10 @@
     setTimeout(() => { button.textContent = before; }, 1500);
   };
 
-  const field = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  // Names come from data: a spreadsheet must show them, not compute them as formulas. Numbers stay as they are.
+  const shown = (text) => (/^[=+\-@\t\r\n]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
+  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const field = (text) => quoted(shown(text));
   const code = (cell) => (cell.querySelector("code") ?? cell).textContent;
   const csv = (table) => {
     const head = all("thead th button", table).map((button) => field(button.textContent));

@@ -32,6 +32,9 @@ pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     if !evaluation.calibration.is_empty() {
         body = body.with(details("Show calibration as a table", bins(model, evaluation).html()));
     }
+    if let Some(table) = per_class(evaluation) {
+        body = body.with(plain("h3", "Classes")).with(table.html());
+    }
     if let Some(table) = confusion(model, evaluation) {
         body = body.with(plain("h3", prose("[Confusion matrix|confusion matrix]", &[]))).with(table.html());
     }
@@ -151,21 +154,44 @@ fn bins(model: &Model, evaluation: &Evaluation) -> Table {
 
 fn confusion(model: &Model, evaluation: &Evaluation) -> Option<Table> {
     let classes = model.classes();
-    if classes.is_empty() || classes.len() > CLASSES || evaluation.confusion.len() != classes.len() {
+    let report = evaluation.classes.as_ref()?;
+    if classes.is_empty() || classes.len() > CLASSES || report.confusion.len() != classes.len() {
         return None;
     }
     let names: Vec<String> = classes.iter().map(|class| clipped(&class.to_string(), 24)).collect();
     let columns: Vec<String> = names.iter().map(|name| format!("predicted {name}")).collect();
     let mut heads = vec!["true class"];
     heads.extend(columns.iter().map(String::as_str));
-    heads.push("recall");
     let mut table = Table::new("Confusion matrix", &heads);
-    for (truth, row) in evaluation.confusion.iter().enumerate() {
-        let total: f64 = row.iter().sum();
+    for (truth, row) in report.confusion.iter().enumerate() {
         let mut cells = vec![Cell::Text(names[truth].clone())];
         cells.extend(row.iter().map(|&weight| Cell::Number(weight)));
-        cells.push(if total > 0.0 { Cell::Share(row[truth] / total) } else { Cell::Empty });
         table.row(cells);
     }
     Some(table)
+}
+
+/// Precision, recall, F1 and PR-AUC of each class, and their means.
+fn per_class(evaluation: &Evaluation) -> Option<Table> {
+    let report = evaluation.classes.as_ref()?;
+    let mut table = Table::new("Classes", &["class", "rows", "precision", "recall", "F1", "PR-AUC"]);
+    let share = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Share);
+    for class in &report.classes {
+        let name = Cell::Text(clipped(&class.class.to_string(), 24));
+        let rows = Cell::Number(class.n);
+        table.row(vec![
+            name,
+            rows,
+            share(class.precision),
+            share(class.recall),
+            share(class.f1),
+            class.pr_auc.map_or(Cell::Empty, Cell::Number),
+        ]);
+    }
+    let means = &report.averages;
+    let mut cells = vec![Cell::Text("mean of classes".into()), Cell::Empty];
+    cells.extend([means.precision, means.recall, means.f1].map(Cell::Share));
+    cells.push(means.pr_auc.map_or(Cell::Empty, Cell::Number));
+    table.row(cells);
+    Some(table.with_note(prose("See also [precision], [recall], [F1], [PR-AUC].", &[])))
 }

@@ -1,7 +1,7 @@
 //! The solution path: the criterion for models of all sizes, the model chosen, and the weights along the path.
 
 use tamis::model::Model;
-use tamis::model::summary::count;
+use tamis::model::summary::{count, plural};
 use tamis::recipe::Criterion;
 use tamis::solve::{PathPoint, Solved};
 
@@ -31,13 +31,13 @@ pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     let half = (point.size / 2).max(1);
     let near = solved.path.iter().filter(|other| other.size <= half).max_by_key(|other| other.size);
     let mut text = paragraph(
-        "The path has {} models. The chosen one has *{} features* and explains {} of the variance ([R²]).",
-        &[&count(solved.path.len() as u64), &count(point.size as u64), &crate::table::per_cent(point.r2)],
+        "The path has {} models. The chosen one has *{}* and explains {} of the variance ([R²]).",
+        &[&count(solved.path.len() as u64), &plural(point.size as u64, "feature"), &crate::table::per_cent(point.r2)],
     );
     if let Some(near) = near.filter(|_| point.size > 1) {
         text = text.with(paragraph(
-            "*Half the size, {} features*, explains {}.",
-            &[&count(near.size as u64), &crate::table::per_cent(near.r2)],
+            "*Half the size, {}*, explains {}.",
+            &[&plural(near.size as u64, "feature"), &crate::table::per_cent(near.r2)],
         ));
         let moments = context.data.first().map_or("MOMENTS", String::as_str);
         let (method, size) = (model.recipe.method_name(), near.size.max(1));

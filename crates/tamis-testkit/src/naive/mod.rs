@@ -14,6 +14,7 @@ mod rda;
 pub mod refine;
 mod rounding;
 mod sadmm;
+pub mod score_test;
 mod sgd;
 mod single_stage;
 mod sofs;

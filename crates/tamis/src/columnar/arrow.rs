@@ -35,6 +35,7 @@ pub(super) struct Table {
 /// A few rows with their columns decoded, and the number of rows already returned.
 struct Chunk {
     target: Option<Cells>,
+    id: Option<Cells>,
     weight: Option<Cells>,
     features: Vec<Cells>,
     vectors: Option<Vectors>,
@@ -77,7 +78,10 @@ impl Table {
             let mark = block.rows.mark();
             match self.row(&mut chunk, line, &mut block.rows) {
                 Ok(Some(features)) => entries += features,
-                Ok(None) => block.rows.rollback(mark),
+                Ok(None) => {
+                    block.rows.rollback(mark);
+                    block.rows.left_out.push(line);
+                }
                 Err((column, problem)) => {
                     block.rows.rollback(mark);
                     let row = self.next_row + 1;
@@ -148,15 +152,20 @@ impl Table {
         let Some(dense) = self.dense(chunk, rows)? else { return Ok(None) };
         let Some(sparse) = self.sparse(chunk, rows)? else { return Ok(None) };
         rows.end_row(label, weight, line);
+        if let Some(ids) = &chunk.id {
+            let text = match ids.at(chunk.done) {
+                Cell::Text(text) => text.into(),
+                Cell::Number(number) => number.to_string(),
+                Cell::Missing => String::new(),
+            };
+            rows.tags.push(text.into());
+        }
         Ok(Some(dense + sparse))
     }
 
     fn label(&self, chunk: &Chunk) -> Result<Option<Label>, CellError> {
         let (Some(place), Some(cells)) = (&self.layout.target, &chunk.target) else { return Ok(Some(Label::Absent)) };
-        match self.target.label(cells.at(chunk.done), &self.missing) {
-            Some(Label::Number(number)) if !number.is_finite() => {
-                cell_error(place, LineError::NotFinite { what: "label", found: number.to_string() })
-            }
+        match self.target.label(cells.at(chunk.done), &self.missing).map_err(|problem| (place.name.clone(), problem))? {
             Some(label) => Ok(Some(label)),
             None if !self.needs_target => Ok(Some(Label::Absent)),
             None if self.missing.rule == Missing::SkipRow => Ok(None),
@@ -215,6 +224,7 @@ impl Chunk {
         Ok(Chunk {
             target: layout.target.as_ref().map(plain).transpose()?,
             weight: layout.weight.as_ref().map(plain).transpose()?,
+            id: layout.id.as_ref().map(plain).transpose()?,
             features: layout.features.iter().map(feature).collect::<Result<_, _>>()?,
             vectors,
             rows: batch.num_rows(),

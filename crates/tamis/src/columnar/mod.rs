@@ -54,6 +54,6 @@ pub use disabled::ColumnarReader;
 pub use error::ColumnarError;
 pub use kind::ColumnarKind;
 #[cfg(feature = "columnar")]
-pub use reader::ColumnarReader;
+pub use reader::{ColumnarReader, is_decoding};
 #[cfg(feature = "columnar")]
 pub use write::{ColumnarWriter, writer};

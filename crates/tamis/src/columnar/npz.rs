@@ -88,7 +88,7 @@ impl Csr {
                     self.row.entries.iter().for_each(|(index, value)| block.rows.push_index(*index, *value));
                     block.rows.end_row(label, weight, lines as u32);
                 }
-                Ok(None) => {}
+                Ok(None) => block.rows.left_out.push(lines as u32),
                 Err((column, problem)) => {
                     block.refused.push(ColumnarError::Row { row: self.next_row + 1, column, problem });
                 }

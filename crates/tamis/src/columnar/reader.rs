@@ -1,5 +1,6 @@
 //! The reader of columnar files.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -109,7 +110,8 @@ impl Iterator for ColumnarReader {
             match self.block() {
                 Ok(Some(block)) => {
                     self.refused.extend(block.refused);
-                    self.ready = (!block.rows.is_empty()).then_some((block.rows, block.first_row));
+                    let has_rows = !block.rows.is_empty() || !block.rows.left_out.is_empty();
+                    self.ready = has_rows.then_some((block.rows, block.first_row));
                 }
                 Ok(None) => self.ended = true,
                 Err(error) => {
@@ -121,9 +123,21 @@ impl Iterator for ColumnarReader {
     }
 }
 
+thread_local! {
+    static IS_DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread decodes a file, so that a panic will become an error: a panic hook need not print it.
+pub fn is_decoding() -> bool {
+    IS_DECODING.get()
+}
+
 /// The decoders may panic on a damaged file; a panic becomes an error.
 fn guarded<T>(kind: ColumnarKind, read: impl FnOnce() -> Result<T, ColumnarError>) -> Result<T, ColumnarError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+    let before = IS_DECODING.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(read));
+    IS_DECODING.set(before);
+    outcome.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let reason = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("the decoder failed");
         Err(ColumnarError::damaged(kind, reason))

@@ -46,6 +46,8 @@ pub(super) struct Layout {
     pub columns: Option<RowSchema>,
     pub target: Option<Place>,
     pub weight: Option<Place>,
+    /// The column that identifies a row; it may be a feature, too.
+    pub id: Option<Place>,
     /// Feature columns and their roles.
     pub features: Vec<(Place, Role)>,
     pub sparse: Option<Sparse>,
@@ -85,11 +87,20 @@ impl Layout {
             RowSchema::resolve(names.clone(), &known, &written_by_convert(&names, options))?
         };
         let named = others.iter().zip(&columns.roles).filter(|(_, role)| **role != Role::Ignored);
-        let mut used: Vec<usize> = named.clone().map(|(&at, _)| at).chain(vectors.iter().copied()).collect();
+        let id = columns.id.map(|at| others[at]);
+        let mut used: Vec<usize> = named.clone().map(|(&at, _)| at).chain(vectors.iter().copied()).chain(id).collect();
         used.sort_unstable();
-        let mut layout = Layout { used, columns: None, target: None, weight: None, features: Vec::new(), sparse: None };
+        used.dedup();
+        let (features, sparse) = (Vec::new(), None);
+        let mut layout = Layout { used, columns: None, target: None, weight: None, id: None, features, sparse };
         for (&at, role) in named {
             layout.put(&fields[at], at, role)?;
+        }
+        if let Some(at) = id {
+            if cell_kind(fields[at].data_type()) == CellKind::Other {
+                return Err(role_type("id", &fields[at], "numbers, booleans or strings"));
+            }
+            layout.id = Some(layout.place(&fields[at], at));
         }
         layout.sparse = layout.sparse(fields, &vectors);
         layout.columns = (!others.is_empty()).then_some(columns);

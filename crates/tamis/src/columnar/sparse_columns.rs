@@ -8,8 +8,8 @@ use arrow_schema::DataType;
 
 use super::cells::Cells;
 use crate::data::RawRows;
-use crate::parse::LineError;
 use crate::parse::column::Cell;
+use crate::parse::{LONGEST_NAME, LineError};
 
 /// The largest index a feature may have.
 const LARGEST_INDEX: f64 = 4_294_967_294.0;
@@ -135,6 +135,7 @@ impl Vectors {
 
     fn key(&self, at: usize) -> Result<Key, LineError> {
         match self.keys.cells.at(at) {
+            Cell::Text(text) if text.len() > LONGEST_NAME => Err(LineError::LongName { length: text.len() }),
             Cell::Text(_) => Ok(Key::Name(at)),
             Cell::Number(index) if index > LARGEST_INDEX => Err(LineError::IndexTooLarge { found: index.to_string() }),
             Cell::Number(index) if index < 0.0 => Err(LineError::Other(format!("feature index {index} is negative"))),

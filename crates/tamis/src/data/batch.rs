@@ -62,6 +62,12 @@ impl Batch {
         Batch { targets, ..self }
     }
 
+    /// The same rows with their weights divided by a number.
+    pub fn with_weight_unit(mut self, unit: f64) -> Self {
+        self.weights.iter_mut().for_each(|weight| *weight /= unit);
+        self
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.targets.len()
@@ -121,6 +127,17 @@ impl Batch {
     pub fn push_mapped(&mut self, example: Example<'_>, map: impl Fn(FeatureId, f64) -> f64) {
         self.ids.extend_from_slice(example.row.ids);
         self.values.extend(example.row.iter().map(|(id, value)| map(id, value)));
+        self.offsets.push(self.ids.len());
+        self.targets.push(example.target);
+        self.weights.push(example.weight);
+    }
+
+    /// Adds a row with other entries.
+    pub fn push_entries(&mut self, example: Example<'_>, entries: impl Iterator<Item = (FeatureId, f64)>) {
+        for (id, value) in entries {
+            self.ids.push(id);
+            self.values.push(value);
+        }
         self.offsets.push(self.ids.len());
         self.targets.push(example.target);
         self.weights.push(example.weight);

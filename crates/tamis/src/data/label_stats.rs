@@ -1,8 +1,6 @@
 //! Statistics of the labels read first: from them comes the task.
 
-use std::collections::BTreeMap;
-
-use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Label;
 use super::label_nature::{LabelNature, label_nature};
@@ -39,7 +37,7 @@ pub struct LabelStats {
     /// The third distinct label, and the two before it.
     third: Option<(Label, [Label; 2])>,
     /// The texts among the labels, and their numbers.
-    pub(super) texts: FxHashMap<Box<str>, u32>,
+    pub(super) texts: HashMap<Box<str>, u32, ahash::RandomState>,
     /// The first text, and where it was seen.
     pub(super) first_text: Option<(Label, String)>,
     rows: u64,
@@ -193,7 +191,10 @@ impl LabelStats {
             return Err(TargetError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
         let loss = options.loss.unwrap_or(LossKind::default_for(numeric));
-        let kind = if numeric { self.regression(options) } else { self.classification(kind)? };
+        if !numeric && kind == TaskKind::Auto && !only_classes {
+            self.check_classes()?;
+        }
+        let kind = if numeric { self.regression(options)? } else { self.classification(kind)? };
         Ok(TargetEncoder::new(loss, options.huber_delta, kind))
     }
 
@@ -222,11 +223,24 @@ impl LabelStats {
         Ok(())
     }
 
-    fn regression(&self, options: &TargetOptions) -> TargetKind {
+    fn regression(&self, options: &TargetOptions) -> Result<TargetKind, TargetError> {
+        if !self.sum_of_squares.is_finite() {
+            let size = |label: &Label| if let Label::Number(number) = label { number.abs() } else { 0.0 };
+            let largest = self.distinct.values().max_by(|one, other| size(&one.label).total_cmp(&size(&other.label)));
+            let SeenLabel { label, place, .. } = largest.cloned().expect("rows have labels");
+            return Err(TargetError::TooLarge { place, found: format!("{:e}", size(&label)) });
+        }
         let spread = (self.sum_of_squares / self.rows.max(1) as f64).sqrt();
         let scaled = options.standardize && spread > 0.0;
         let (centre, spread) = if scaled { (self.mean, spread) } else { (0.0, 1.0) };
-        TargetKind::Numbers { centre, spread }
+        Ok(TargetKind::Numbers { centre, spread })
+    }
+
+    /// Refuses labels that are hardly classes, where nobody said that they are: a model for each would take hours.
+    fn check_classes(&self) -> Result<(), TargetError> {
+        let labels = self.distinct.len();
+        let is_hardly_a_class = labels >= MANY_CLASSES && labels as u64 * 2 > self.rows;
+        if is_hardly_a_class { Err(TargetError::LabelPerRow { labels, rows: self.rows }) } else { Ok(()) }
     }
 
     fn classification(&self, kind: TaskKind) -> Result<TargetKind, TargetError> {
@@ -234,9 +248,6 @@ impl LabelStats {
         if count < 2 {
             let label = self.labels().next().map(ToString::to_string).unwrap_or_default();
             return Err(TargetError::OneClass { rows: self.rows, label });
-        }
-        if count >= MANY_CLASSES && 2 * count as u64 > self.rows {
-            return Err(TargetError::ClassARow { labels: count, rows: self.rows });
         }
         if count > MAX_CLASSES {
             return Err(TargetError::TooManyClasses { labels: count });

@@ -39,8 +39,10 @@ pub struct RawRows {
     pub labels: Vec<Label>,
     /// The line of each row within its block, from 0 (or the row within a columnar batch).
     pub lines: Vec<u32>,
-    /// The tag of each row (Vowpal Wabbit); empty if no row has one.
+    /// The tag of each row (Vowpal Wabbit, JSON lines, the id column of a table); empty if no row has one.
     pub tags: Vec<Box<str>>,
+    /// The lines of rows that were left out because a value was missing, ascending.
+    pub left_out: Vec<u32>,
     weights: Vec<f64>,
     /// Whether values of a repeated name are summed (Vowpal Wabbit); otherwise it is an error.
     pub adds_duplicates: bool,
@@ -84,6 +86,7 @@ impl RawRows {
             labels: Vec::new(),
             lines: Vec::new(),
             tags: Vec::new(),
+            left_out: Vec::new(),
             weights: Vec::new(),
             adds_duplicates: false,
         }
@@ -187,6 +190,7 @@ impl RawRows {
             labels: self.labels.split_off(at),
             lines: self.lines.split_off(at),
             tags: self.tags.split_off(at.min(self.tags.len())),
+            left_out: Vec::new(),
             weights: self.weights.split_off(at),
             adds_duplicates: self.adds_duplicates,
         }
@@ -291,14 +295,15 @@ impl RawRows {
         let mut builder = RowBuilder::default();
         for i in 0..self.labels.len() {
             let span = self.offsets[i]..self.offsets[i + 1];
-            builder.pairs.extend(ids[span.clone()].iter().copied().zip(self.values[span].iter().copied()));
+            let entries = ids[span.clone()].iter().zip(&self.values[span]);
+            builder.entries.extend(entries.map(|(&id, &value)| (u64::from(id), id, value)));
             builder.finish(self.weights[i], true).expect("sums are allowed");
         }
         Ok((builder.batch, self.labels))
     }
 
-    /// New names of a row get ids in the order of their bytes, and rows are sorted by id. So the order of the features
-    /// in the input does not matter.
+    /// New features of a row get ids in a fixed order, numbers first, and rows are in a fixed order, too. So neither the order of
+    /// the features in the input matters, nor whether the format gives numbers or names.
     fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         let mut builder = RowBuilder::default();
         let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();
@@ -306,13 +311,13 @@ impl RawRows {
         for i in 0..self.labels.len() {
             for (key, value) in self.entries(i) {
                 match vocabulary.get(key) {
-                    Some(_) => builder.pairs.push((vocabulary.intern(key), value)),
+                    Some(_) => builder.entries.push(entry(vocabulary, key, value)),
                     None => fresh.push((key_text(key), value)),
                 }
             }
-            fresh.sort_by(|a, b| a.0.cmp(&b.0));
+            fresh.sort_by(|a, b| place_of(&a.0).cmp(&place_of(&b.0)));
             for (name, value) in fresh.drain(..) {
-                builder.pairs.push((vocabulary.intern(FeatureKey::from_name(&name)), value));
+                builder.entries.push(entry(vocabulary, FeatureKey::from_name(&name), value));
             }
             builder.finish(self.weights[i], adds).map_err(|id| (i, vocabulary.name(id)))?;
         }
@@ -323,11 +328,30 @@ impl RawRows {
     pub fn lookup(&self, vocabulary: &Vocabulary) -> Batch {
         let mut builder = RowBuilder::default();
         for i in 0..self.labels.len() {
-            let known = self.entries(i).filter_map(|(key, value)| Some((vocabulary.get(key)?, value)));
-            builder.pairs.extend(known);
+            let known = |(key, value)| vocabulary.get(key).map(|id| (u64::from(id), id, value));
+            builder.entries.extend(self.entries(i).filter_map(known));
             builder.finish(self.weights[i], true).expect("sums are allowed");
         }
         builder.batch
+    }
+}
+
+/// An entry of a row, with its place: numbers in ascending order as in svmlight rows, then names by id. So rows are
+/// summed in the same order, and give the same bits, whatever their format.
+fn entry(vocabulary: &mut Vocabulary, key: FeatureKey<'_>, value: f64) -> (u64, FeatureId, f64) {
+    let id = vocabulary.intern(key);
+    match key {
+        FeatureKey::Index(index) if vocabulary.hash_bits().is_none() => (u64::from(index), id, value),
+        FeatureKey::Name(_) if vocabulary.hash_bits().is_none() => ((1 << 32) + u64::from(id), id, value),
+        _ => (u64::from(id), id, value),
+    }
+}
+
+/// The place of a new name among the new names of a row: numbers ascending as in svmlight rows, then names by bytes.
+fn place_of(name: &str) -> (bool, u32, &str) {
+    match FeatureKey::from_name(name) {
+        FeatureKey::Index(index) => (false, index, ""),
+        FeatureKey::Name(name) => (true, 0, name),
     }
 }
 
@@ -358,6 +382,16 @@ mod tests {
         let (mut left, mut right) = (Vocabulary::new(None), Vocabulary::new(None));
         assert_eq!(a.intern(&mut left).unwrap().0, b.intern(&mut right).unwrap().0);
         assert_eq!(left.export(), right.export());
+    }
+
+    #[test]
+    fn numbers_as_names_get_the_ids_of_numbers() {
+        let by_name = named(&[&[("10", 1.0), ("9", 2.0), ("100", 3.0)], &[("x", 1.0), ("11", 2.0)]]);
+        let (mut left, mut right) = (Vocabulary::new(None), Vocabulary::new(None));
+        by_name.intern(&mut left).unwrap();
+        right.intern_indices(&mut [9, 10, 100, 11]);
+        assert_eq!(left.export()[..4], right.export());
+        assert_eq!(left.name(4), "x");
     }
 
     #[test]

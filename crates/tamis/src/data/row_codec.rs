@@ -50,6 +50,11 @@ impl StoredRows {
         let codes = self.rows.parts().targets.to_vec();
         StoredRows { rows: self.rows.with_targets(encoded), codes, is_text: self.is_text }
     }
+
+    /// The rows with their weights divided by a number.
+    pub(super) fn with_weight_unit(self, unit: f64) -> Self {
+        StoredRows { rows: self.rows.with_weight_unit(unit), ..self }
+    }
 }
 
 /// Rows as bytes: counts, row lengths, ids, values in the narrowest exact form, label codes, weights, checksum.

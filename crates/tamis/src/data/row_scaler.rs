@@ -1,8 +1,11 @@
 //! Rows as learners see them: the one place where values are scaled.
 //!
 //! ```text
-//! x'_j = x_j · f(x) / d_j        f: the factor of the row (RowScale),  d: the divisor of the column (ColumnScaler)
+//! x'_j = (x_j − c_j) · f(x) / d_j        f: the factor of the row (RowScale)
+//!                                        c, d: the mean and the divisor of the column (ColumnScaler)
 //! ```
+//!
+//! Few columns are centred (c ≠ 0); every row has entries of these, also of those that are zero in it.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +68,9 @@ impl RowScaler<'_> {
     /// Adds a scaled row to a batch.
     #[inline]
     pub fn push(&self, example: Example<'_>, batch: &mut Batch) {
+        if !self.columns.centred().is_empty() {
+            return batch.push_entries(example, self.entries(example.row));
+        }
         match (self.columns.is_active(), self.rows.factor(example.row.len())) {
             (false, 1.0) => batch.push_mapped(example, |_, value| value),
             (false, factor) => batch.push_mapped(example, |_, value| value * factor),
@@ -72,21 +78,36 @@ impl RowScaler<'_> {
         }
     }
 
-    /// The scaled entries of a row.
+    /// The scaled entries of a row: its own, then those of centred columns that are zero in it.
     pub fn entries<'a>(self, row: Row<'a>) -> impl Iterator<Item = (FeatureId, f64)> + 'a
     where
         Self: 'a,
     {
-        let factor = self.rows.factor(row.len());
-        row.iter().map(move |(id, value)| (id, scaled(value, factor, self.columns.divisor(id))))
+        let RowScaler { rows, columns } = self;
+        let factor = rows.factor(row.len());
+        let scale = move |(id, value)| (id, scaled(value - columns.centre(id), factor, columns.divisor(id)));
+        // A centred value may be zero, and zeros are no entries.
+        let is_entry = move |&(id, value): &(FeatureId, f64)| value != 0.0 || columns.centre(id) == 0.0;
+        let absent = self.absent_centred(row).into_iter().map(|id| (id, 0.0));
+        row.iter().chain(absent).map(scale).filter(is_entry)
+    }
+
+    /// The centred columns that a row does not contain. Most rows contain all of them.
+    fn absent_centred(&self, row: Row<'_>) -> Vec<FeatureId> {
+        let centred = self.columns.centred();
+        let present = || row.ids.iter().copied().filter(|&id| self.columns.centre(id) != 0.0);
+        if centred.is_empty() || present().count() == centred.len() {
+            return Vec::new();
+        }
+        let mut present: Vec<FeatureId> = present().collect();
+        present.sort_unstable();
+        centred.iter().copied().filter(|id| present.binary_search(id).is_err()).collect()
     }
 
     /// ‖x‖² of a scaled row, with 1 for the intercept if there is one.
     pub fn squared_norm(&self, row: Row<'_>, intercept: bool) -> f64 {
-        let factor = self.rows.factor(row.len());
-        let square = |(id, value)| scaled(value, factor, self.columns.divisor(id)).powi(2);
         let intercept = if intercept { 1.0 } else { 0.0 };
-        intercept + row.iter().map(square).sum::<f64>()
+        intercept + self.entries(row).map(|(_, value)| value.powi(2)).sum::<f64>()
     }
 }
 
@@ -108,5 +129,31 @@ mod tests {
         assert_eq!((scaler.squared_norm(row, true), scaler.is_identity()), (2.0, false));
         let none = ColumnScaler::new(ScaleKind::None);
         assert!(RowScaler { rows: RowScale::None, columns: &none }.is_identity());
+    }
+
+    #[test]
+    fn dense_columns_far_from_zero_are_centred() {
+        let rows: [(&[u32], &[f64]); 4] = [
+            (&[0, 1, 2], &[99.0, 1.0, 7.0]),
+            (&[0, 2], &[101.0, 7.0]),
+            (&[0, 1, 2], &[99.0, -1.0, 7.0]),
+            (&[0, 2, 3], &[101.0, 7.0, 5.0]),
+        ];
+        let mut columns = ColumnScaler::new(ScaleKind::Auto);
+        rows.iter().for_each(|(ids, values)| columns.observe(Row { ids, values }));
+        columns.finish();
+        let scaler = RowScaler { rows: RowScale::None, columns: &columns };
+        let entries = |ids: &[u32], values: &[f64]| scaler.entries(Row { ids, values }).collect::<Vec<_>>();
+        assert_eq!((columns.centred(), columns.centre(0)), (&[0][..], 100.0), "neither constant nor sparse columns");
+        assert_eq!(entries(&[0, 1, 2], &[99.0, 1.0, 7.0]), [(0, -1.0), (1, 1.0), (2, 7.0)]);
+        assert_eq!(entries(&[0, 3], &[100.0, 5.0]), [(3, 5.0)], "a zero is no entry");
+        assert_eq!(entries(&[1], &[2.0]), [(1, 2.0), (0, -100.0)], "absent is zero");
+        assert_eq!(entries(&[3, 1, 0], &[5.0, 2.0, 99.0]), [(3, 5.0), (1, 2.0), (0, -1.0)], "ids need not ascend");
+        assert_eq!(entries(&[], &[]), [(0, -100.0)]);
+        assert!(!scaler.is_identity());
+        let mut batch = Batch::new();
+        scaler.push(Example { row: Row { ids: &[1], values: &[2.0] }, target: 1.0, weight: 3.0 }, &mut batch);
+        assert_eq!((batch.row(0).ids, batch.row(0).values), (&[1, 0][..], &[2.0, -100.0][..]));
+        assert_eq!(scaler.squared_norm(Row { ids: &[1], values: &[2.0] }, true), 10005.0);
     }
 }

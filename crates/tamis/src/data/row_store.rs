@@ -72,6 +72,7 @@ pub struct RowStore {
     /// Rows in closed blocks.
     closed: u64,
     targets: Option<TargetMap>,
+    weight_unit: f64,
     /// The rows of the only chunk, once unpacked.
     unpacked: Option<Arc<[StoredRows]>>,
 }
@@ -139,6 +140,7 @@ impl RowStore {
             rows: 0,
             closed: 0,
             targets: None,
+            weight_unit: 1.0,
             unpacked: None,
         }
     }
@@ -185,6 +187,11 @@ impl RowStore {
     /// Sets how label codes become targets, for all passes from here on.
     pub fn set_targets(&mut self, targets: TargetMap) {
         (self.targets, self.unpacked) = (Some(targets), None);
+    }
+
+    /// Sets the number by which weights are divided, for all passes from here on.
+    pub fn set_weight_unit(&mut self, unit: f64) {
+        (self.weight_unit, self.unpacked) = (unit, None);
     }
 
     /// Frees memory and disk; no rows remain.
@@ -243,10 +250,11 @@ impl RowStore {
                 unpack(&packed).ok_or(damaged)?
             }
         };
-        Ok(match &self.targets {
+        let rows = match &self.targets {
             Some(targets) => rows.with_targets(targets),
             None => rows,
-        })
+        };
+        Ok(if self.weight_unit == 1.0 { rows } else { rows.with_weight_unit(self.weight_unit) })
     }
 
     /// All rows of pass number `pass` (from 0), chunk by chunk.

@@ -1,8 +1,10 @@
 //! Column scaling: learners see scaled values, models hold weights for raw values.
 //!
-//! Each column is divided by one number. Values are not shifted, so that zeros stay zeros, except for the dense columns
-//! of [`ScaleKind::SqrtStd`], which are centred. If rows are stored, the divisors are computed from all rows before
-//! learning. If a stream is learned as it is read, the divisor is the largest absolute value *so far*.
+//! Each column is divided by one number. Values are not shifted, so that zeros stay zeros, except for dense columns:
+//! [`ScaleKind::SqrtStd`] centres all of them, the other kinds those whose mean is large against their spread, such as
+//! years. Without that, the gradients of such a column say little but what the intercept already knows. If rows are
+//! stored, the statistics are computed from all rows before learning. If a stream is learned as it is read, means are
+//! those of the first rows, and the divisor is the largest absolute value *so far*.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,90 +50,197 @@ const LARGE: f64 = 10.0;
 const TINY: f64 = 1.0 / 64.0;
 /// Columns with this share of non-zeros are dense: centring them fills in few zeros.
 const DENSE: f64 = 0.5;
+/// A dense column is centred if its mean exceeds this many standard deviations, and if it is not constant but for
+/// rounding.
+const FAR: f64 = 2.0;
+const CONSTANT: f64 = 1e-12;
 
-/// Statistics of each column over the rows seen, and the divisors they give.
+/// Statistics of each column over the rows seen, and the divisors and means they give.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnScaler {
     kind: ScaleKind,
+    /// Whether columns may be centred: the model then needs an intercept.
+    may_centre: bool,
     /// The divisor of each column: the largest absolute value or, after [`ColumnScaler::finish`], the standard
     /// deviation or its square root.
     divisors: Vec<f64>,
-    means: Vec<Moments>,
+    moments: Vec<Moments>,
     rows: f64,
     /// Columns with smaller ids have weights that were learned with their divisor, which may not change.
     restored: usize,
-    /// The means of restored columns.
+    /// The mean of each column that is centred, 0 for others; there may be fewer means than columns.
     centres: Vec<f64>,
+    /// The columns that are centred, ascending.
+    centred: Vec<FeatureId>,
+    is_finished: bool,
 }
 
-/// Welford's running mean and squared deviation over the non-zero values of a column.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Welford's running mean and squared deviation over the non-zero values of a column, and their range.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Moments {
     count: f64,
     mean: f64,
     deviation: f64,
+    range: [f64; 2],
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Moments { count: 0.0, mean: 0.0, deviation: 0.0, range: [f64::INFINITY, f64::NEG_INFINITY] }
+    }
+}
+
+impl Moments {
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        let shift = value - self.mean;
+        self.mean += shift / self.count;
+        self.deviation += shift * (value - self.mean);
+        self.range = [self.range[0].min(value), self.range[1].max(value)];
+    }
+
+    /// The mean over all rows. The others are zeros.
+    fn mean(&self, rows: f64) -> f64 {
+        self.mean * self.count / rows
+    }
+
+    /// The standard deviation over all rows. The zeros are merged by the pairwise rule: their mean and deviation are 0.
+    fn std(&self, rows: f64) -> f64 {
+        let zeros = rows - self.count;
+        let deviation = self.deviation + self.mean * self.mean * self.count * zeros / rows;
+        (deviation / rows).sqrt()
+    }
+
+    fn is_dense(&self, rows: f64) -> bool {
+        self.count > 0.0 && self.count >= DENSE * rows
+    }
+
+    /// Whether the column is dense and far from zero, but not constant.
+    fn is_far(&self, rows: f64) -> bool {
+        let (mean, std) = (self.mean(rows).abs(), self.std(rows));
+        self.is_dense(rows) && mean.is_finite() && mean > FAR * std && std > CONSTANT * mean
+    }
+
+    /// The largest distance from the mean over all rows.
+    fn reach(&self, rows: f64) -> f64 {
+        let (mean, [low, high]) = (self.mean(rows), self.range);
+        let nonzero = (high - mean).max(mean - low);
+        if self.count < rows { nonzero.max(mean.abs()) } else { nonzero }
+    }
 }
 
 impl ColumnScaler {
     /// A scaler that has observed no rows.
     pub fn new(kind: ScaleKind) -> Self {
-        ColumnScaler { kind, divisors: Vec::new(), means: Vec::new(), rows: 0.0, restored: 0, centres: Vec::new() }
+        ColumnScaler {
+            kind,
+            may_centre: true,
+            divisors: Vec::new(),
+            moments: Vec::new(),
+            rows: 0.0,
+            restored: 0,
+            centres: Vec::new(),
+            centred: Vec::new(),
+            is_finished: false,
+        }
+    }
+
+    /// The same scaler; whether it may centre columns.
+    pub fn centring(mut self, may_centre: bool) -> Self {
+        self.may_centre = may_centre;
+        self
     }
 
     /// Whether values are changed at all.
     pub fn is_active(&self) -> bool {
-        self.kind != ScaleKind::None
+        self.kind != ScaleKind::None || !self.centred.is_empty()
+    }
+
+    /// The kind of scaling: not [`ScaleKind::Auto`] after [`ColumnScaler::finish`].
+    pub fn kind(&self) -> ScaleKind {
+        self.kind
     }
 
     /// Observes a row.
     pub fn observe(&mut self, row: Row<'_>) {
-        self.rows += 1.0;
-        if !matches!(self.kind, ScaleKind::UnitVariance | ScaleKind::SqrtStd) {
-            for (id, value) in row.iter() {
-                match self.divisors.get_mut(id as usize) {
-                    Some(largest) if *largest >= value.abs() => {}
-                    Some(largest) => *largest = value.abs(),
-                    None => {
-                        self.divisors.resize(id as usize + 1, 0.0);
-                        self.divisors[id as usize] = value.abs();
-                    }
-                }
-            }
+        if self.kind == ScaleKind::None {
             return;
         }
+        self.rows += 1.0;
         let Some(&top) = row.ids.iter().max() else { return };
         if top as usize >= self.divisors.len() {
             self.divisors.resize(top as usize + 1, 0.0);
         }
-        self.means.resize(self.divisors.len(), Moments::default());
-        for (id, value) in row.iter() {
-            let moments = &mut self.means[id as usize];
-            moments.count += 1.0;
-            let shift = value - moments.mean;
-            moments.mean += shift / moments.count;
-            moments.deviation += shift * (value - moments.mean);
+        if matches!(self.kind, ScaleKind::Auto | ScaleKind::MaxAbs) {
+            for (id, value) in row.iter() {
+                let size = (value - self.centre(id)).abs();
+                let largest = &mut self.divisors[id as usize];
+                *largest = largest.max(size);
+            }
+        }
+        if self.is_open() {
+            self.moments.resize(self.divisors.len(), Moments::default());
+            row.iter().for_each(|(id, value)| self.moments[id as usize].add(value));
+        }
+    }
+
+    /// Whether means and deviations are needed: until the kind of scaling is decided, or centring is.
+    fn is_open(&self) -> bool {
+        match self.kind {
+            ScaleKind::UnitVariance | ScaleKind::SqrtStd => true,
+            ScaleKind::Auto | ScaleKind::MaxAbs => self.may_centre && self.restored == 0 && !self.is_finished,
+            ScaleKind::None => false,
         }
     }
 
     /// Resets the statistics; restored divisors are kept.
     pub fn restart(&mut self) {
         self.rows = 0.0;
-        self.means.clear();
+        self.moments.clear();
         self.divisors.truncate(self.restored);
     }
 
-    /// Ends the observation of rows: fixes the kind of scaling and computes divisors from standard deviations.
+    /// Ends the observation of rows: fixes the kind of scaling, the columns that are centred, and the divisors.
     pub fn finish(&mut self) {
+        if self.is_open() && self.may_centre {
+            let is_centred = match self.kind {
+                ScaleKind::SqrtStd => Moments::is_dense,
+                _ => Moments::is_far,
+            };
+            self.centre_columns(is_centred);
+        }
         match self.kind {
             ScaleKind::UnitVariance => self.use_std(),
             ScaleKind::SqrtStd => {
                 self.use_std();
                 self.shrink_to_sqrt_std();
             }
-            ScaleKind::Auto if self.needs_no_scaling() => *self = ColumnScaler::new(ScaleKind::None),
+            ScaleKind::Auto if self.needs_no_scaling() => {
+                self.kind = ScaleKind::None;
+                self.divisors.clear();
+            }
             ScaleKind::Auto => self.kind = ScaleKind::MaxAbs,
             ScaleKind::None | ScaleKind::MaxAbs => {}
         }
+        self.moments = Vec::new();
+        self.is_finished = true;
+    }
+
+    /// Centres the new columns of a kind; their sizes are then distances from the mean.
+    fn centre_columns(&mut self, is_centred: impl Fn(&Moments, f64) -> bool) {
+        let rows = self.rows;
+        let columns = self.moments.iter().enumerate().skip(self.restored);
+        for (id, moments) in columns.filter(|(_, moments)| is_centred(moments, rows)) {
+            self.centres.resize(id + 1, 0.0);
+            self.centres[id] = moments.mean(rows);
+            self.divisors[id] = moments.reach(rows);
+        }
+        self.list_centred();
+    }
+
+    fn list_centred(&mut self) {
+        let ids = 0..self.centres.len() as FeatureId;
+        self.centred = ids.filter(|&id| self.centres[id as usize] != 0.0).collect();
     }
 
     /// Whether no column is large and few are tiny, as with word counts, flags and normalised rows.
@@ -145,11 +254,11 @@ impl ColumnScaler {
     /// Divides sparse columns by √(s·S), where s is the standard deviation of the column and S the mean over sparse
     /// columns. So the result does not depend on the unit of the data.
     fn shrink_to_sqrt_std(&mut self) {
-        let sparse = |moments: &Moments| moments.count > 0.0 && moments.count < DENSE * self.rows;
-        let columns = || self.divisors.iter().zip(&self.means).filter(|(_, moments)| sparse(moments));
+        let sparse = |moments: &Moments| moments.count > 0.0 && !moments.is_dense(self.rows);
+        let columns = || self.divisors.iter().zip(&self.moments).filter(|(_, moments)| sparse(moments));
         let mean = columns().map(|(spread, _)| spread).sum::<f64>() / columns().count().max(1) as f64;
-        for (spread, moments) in self.divisors.iter_mut().zip(&self.means).skip(self.restored) {
-            if moments.count > 0.0 && moments.count < DENSE * self.rows {
+        for (spread, moments) in self.divisors.iter_mut().zip(&self.moments).skip(self.restored) {
+            if sparse(moments) {
                 *spread = (*spread * mean).sqrt();
             }
         }
@@ -157,11 +266,8 @@ impl ColumnScaler {
 
     /// Sets the divisors to standard deviations over all rows.
     fn use_std(&mut self) {
-        // The zeros are merged by the pairwise rule: mean and deviation of the n−c zeros are 0.
-        for (largest, moments) in self.divisors.iter_mut().zip(&self.means).skip(self.restored) {
-            let zeros = self.rows - moments.count;
-            let deviation = moments.deviation + moments.mean * moments.mean * moments.count * zeros / self.rows;
-            let spread = (deviation / self.rows).sqrt();
+        for (largest, moments) in self.divisors.iter_mut().zip(&self.moments).skip(self.restored) {
+            let spread = moments.std(self.rows);
             // An infinite deviation must not turn the column into zeros: training then reports that values are too
             // large.
             *largest = if spread.is_finite() { spread } else { f64::MAX.sqrt() };
@@ -172,29 +278,25 @@ impl ColumnScaler {
     #[inline]
     pub fn divisor(&self, id: FeatureId) -> f64 {
         match self.divisors.get(id as usize) {
-            Some(&largest) if largest > 0.0 && self.is_active() => largest,
+            Some(&largest) if largest > 0.0 && self.kind != ScaleKind::None => largest,
             _ => 1.0,
         }
     }
 
     /// The mean of a column that is centred, 0 for one that is not.
+    #[inline]
     pub fn centre(&self, id: FeatureId) -> f64 {
-        if let Some(&centre) = self.centres.get(id as usize) {
-            return centre;
-        }
-        match self.means.get(id as usize) {
-            Some(moments) if self.kind == ScaleKind::SqrtStd && moments.count >= DENSE * self.rows => {
-                moments.mean * moments.count / self.rows
-            }
-            _ => 0.0,
-        }
+        self.centres.get(id as usize).copied().unwrap_or(0.0)
     }
 
-    /// Resets a column whose id will be reused.
-    pub fn forget(&mut self, id: FeatureId) {
-        if let Some(largest) = self.divisors.get_mut(id as usize) {
-            *largest = 0.0;
-        }
+    /// The columns that are centred, ascending.
+    pub fn centred(&self) -> &[FeatureId] {
+        &self.centred
+    }
+
+    /// The means of the first columns, 0 for columns that are not centred.
+    pub fn centres(&self) -> &[f64] {
+        &self.centres
     }
 
     /// The divisors, for checkpoints.
@@ -202,25 +304,26 @@ impl ColumnScaler {
         &self.divisors
     }
 
-    /// Sets the divisors from a checkpoint.
-    pub fn restore(&mut self, divisors: Vec<f64>) {
-        self.kind = match self.kind {
-            ScaleKind::Auto if divisors.is_empty() => ScaleKind::None,
-            ScaleKind::Auto => ScaleKind::MaxAbs,
-            kind => kind,
-        };
-        self.restored = divisors.len();
+    /// Sets the kind of scaling, the divisors and the means from a checkpoint.
+    pub fn restore(&mut self, kind: ScaleKind, divisors: Vec<f64>, centres: Vec<f64>) {
+        self.kind = kind;
+        self.restored = divisors.len().max(centres.len());
         self.divisors = divisors;
+        self.divisors.resize(self.restored, 0.0);
+        self.restore_centres(centres);
     }
 
     /// Sets the means with which the weights of restored columns were learned.
     pub fn restore_centres(&mut self, centres: Vec<f64>) {
+        let later = self.centres.split_off(centres.len().min(self.centres.len()));
         self.centres = centres;
+        self.centres.extend(later);
+        self.list_centred();
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.divisors.capacity() * 8 + self.means.capacity() * 24
+        (self.divisors.capacity() + self.centres.capacity()) * 8 + self.moments.capacity() * size_of::<Moments>()
     }
 }
 
@@ -261,7 +364,7 @@ mod tests {
     #[test]
     fn a_restored_divisor_is_kept() {
         let mut scale = ColumnScaler::new(ScaleKind::UnitVariance);
-        scale.restore(vec![3.0]);
+        scale.restore(ScaleKind::UnitVariance, vec![3.0], Vec::new());
         for value in [1.0, 5.0] {
             scale.observe(Row { ids: &[0, 1], values: &[value, value] });
         }
@@ -279,7 +382,7 @@ mod tests {
         assert_eq!(tiny.divisor(1), 1e-4);
         for scale in [words, mixed] {
             let mut restored = ColumnScaler::new(ScaleKind::Auto);
-            restored.restore(scale.divisors().to_vec());
+            restored.restore(scale.kind(), scale.divisors().to_vec(), scale.centres().to_vec());
             assert_eq!(restored.is_active(), scale.is_active());
         }
     }

@@ -62,8 +62,18 @@ pub enum TargetError {
     NoLabel { place: String },
     #[error("{place}: label {found} is not a number, and {reason}")]
     NotANumber { place: String, found: String, reason: Message },
+    #[error(
+        "{place}: label {found} is too large: its square is not a finite number. Is it a mark for a missing label?"
+    )]
+    TooLarge { place: String, found: String },
     #[error("all {rows} rows have the label {label}; classification needs two classes")]
     OneClass { rows: u64, label: String },
+    #[error(
+        "{labels} different labels for {rows} rows: is {} the right column? Use {} if these are classes",
+        names::TARGET,
+        names::TASK.with("multiclass")
+    )]
+    LabelPerRow { labels: usize, rows: u64 },
     #[error("{place}: a third label {found} in a task with two classes ({first}, {second}); {advice}")]
     ThirdLabel { place: String, found: String, first: String, second: String, advice: Message },
     #[error("{place}: label {found} is not one of the classes {}", classes.join(", "))]
@@ -73,11 +83,6 @@ pub enum TargetError {
         names::TASK.with("regression")
     )]
     TooManyClasses { labels: usize },
-    #[error(
-        "{labels} different labels for {rows} rows: is this the label? Name another column with {}, or use {} for numbers",
-        names::TARGET, names::TASK.with("regression")
-    )]
-    ClassARow { labels: usize, rows: u64 },
     #[error(
         "the labels of {rows} rows are the whole numbers from {low} to {high}, each once: is this the label, or an id? \
          Name another column with {}, or use {}",

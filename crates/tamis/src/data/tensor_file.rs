@@ -67,6 +67,9 @@ impl TensorFile {
         let parts: Vec<&str> = entry.splitn(3, ' ').collect();
         let &[version, stated, json] = &parts[..] else { return Err(other("its header is truncated".into())) };
         let version = version.parse().map_err(|_| other("its version is not a number".into()))?;
+        if version == 0 {
+            return Err(other("there is no version 0".into()));
+        }
         if version > self.version {
             return Err(TensorFileError::Newer { version, newest: self.version });
         }

@@ -4,7 +4,7 @@
 //! feature, so a model learned from one format can read another. With hashing (`--hash-bits`), a name is first mapped
 //! to a bucket; the first name seen in each bucket is kept, so selected features still have names.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 use super::{FeatureId, SparseIndexMap};
 
@@ -68,7 +68,8 @@ enum Text {
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
     by_index: SparseIndexMap,
-    by_name: FxHashMap<Box<str>, FeatureId>,
+    /// The hash has a random key, so that nobody can choose names that collide. Ids do not depend on it.
+    by_name: HashMap<Box<str>, FeatureId, ahash::RandomState>,
     entries: Vec<Entry>,
     free: Vec<FeatureId>,
     texts: Vec<Text>,
@@ -290,8 +291,8 @@ impl Vocabulary {
         vocabulary
     }
 
-    /// The whole vocabulary as text lines and the free list, to be stored.
-    pub fn export(&self) -> (Vec<String>, Vec<FeatureId>) {
+    /// The whole vocabulary as text lines, to be stored with [`Vocabulary::free_ids`].
+    pub fn export(&self) -> Vec<String> {
         let line = |entry: &Entry| match *entry {
             Entry::Index(index) => format!("i{index}"),
             Entry::Text(place) => match self.text(place) {
@@ -300,7 +301,12 @@ impl Vocabulary {
             },
             Entry::Free => "f".to_string(),
         };
-        (self.entries.iter().map(line).collect(), self.free.clone())
+        self.entries.iter().map(line).collect()
+    }
+
+    /// Ids without a feature, in the order in which they will be used again.
+    pub fn free_ids(&self) -> Vec<FeatureId> {
+        self.free.clone()
     }
 
     /// The vocabulary that [`Vocabulary::export`] stored, or `None` if the lines are invalid.
@@ -312,11 +318,19 @@ impl Vocabulary {
         let mut vocabulary = Vocabulary::new(hash_bits);
         for line in lines {
             match (line.as_bytes().first()?, line.get(1..)?) {
-                (b'i', index) => drop(vocabulary.add_index(index.parse().ok()?)),
-                (b'n', name) => drop(vocabulary.add_text(Text::Name(name.into()))),
+                (b'i', index) => {
+                    let index = index.parse().ok().filter(|&index| vocabulary.by_index.get(index).is_none())?;
+                    vocabulary.add_index(index);
+                }
+                (b'n', name) if !vocabulary.by_name.contains_key(name) => {
+                    vocabulary.add_text(Text::Name(name.into()));
+                }
                 (kind @ (b's' | b'b'), rest) => {
                     let (bucket, name) = rest.split_once(' ')?;
                     let (bucket, shared) = (bucket.parse().ok()?, *kind == b's');
+                    if hash_bits.is_none_or(|bits| bucket >> bits > 0) || vocabulary.by_index.get(bucket).is_some() {
+                        return None;
+                    }
                     vocabulary.add_text(Text::Bucket { bucket, name: name.into(), shared });
                 }
                 (b'f', "") => vocabulary.entries.push(Entry::Free),
@@ -324,7 +338,9 @@ impl Vocabulary {
             }
         }
         let vacant = vocabulary.entries.iter().filter(|entry| **entry == Entry::Free).count();
-        let all_vacant = free.iter().all(|&id| vocabulary.entries.get(id as usize) == Some(&Entry::Free));
+        let distinct: std::collections::BTreeSet<FeatureId> = free.iter().copied().collect();
+        let all_vacant = distinct.len() == free.len()
+            && free.iter().all(|&id| vocabulary.entries.get(id as usize) == Some(&Entry::Free));
         vocabulary.free = free;
         (vacant == vocabulary.free.len() && all_vacant).then_some(vocabulary)
     }
@@ -389,12 +405,51 @@ mod tests {
                 vocabulary.intern(FeatureKey::from_name(name));
             }
             vocabulary.free(1);
-            let (lines, free) = vocabulary.export();
+            let (lines, free) = (vocabulary.export(), vocabulary.free_ids());
             let back = Vocabulary::import(bits, lines.iter().map(String::as_str), free.clone()).unwrap();
-            assert_eq!(back.export(), (lines, free));
+            assert_eq!((back.export(), back.free_ids()), (lines, free));
             assert_eq!(back.get(FeatureKey::Name("é")), vocabulary.get(FeatureKey::Name("é")));
         }
         assert!(Vocabulary::import(None, ["x"].into_iter(), vec![]).is_none());
         assert!(Vocabulary::import(None, ["i1"].into_iter(), vec![0]).is_none());
+        for twice in [["i1", "i1"], ["na", "na"], ["f", "f"]] {
+            assert!(Vocabulary::import(None, twice.into_iter(), vec![0, 0]).is_none(), "{twice:?}");
+        }
+        assert!(Vocabulary::import(Some(3), ["b9 word"].into_iter(), vec![]).is_none(), "eight buckets");
+    }
+
+    /// Names of 32 bytes that all have one value under the hash of `rustc-hash`, which has no key: the last eight bytes
+    /// equal the state before them, so that the last product is zero, whatever the eight bytes in the middle are.
+    fn colliding_names(count: usize) -> Vec<String> {
+        let mix = |a: u64, b: u64| {
+            let product = u128::from(a) * u128::from(b);
+            product as u64 ^ (product >> 64) as u64
+        };
+        let start = (0_u64..).map(|number| format!("{number:016}")).find_map(|head| {
+            let word = |at: usize| u64::from_le_bytes(head.as_bytes()[at..at + 8].try_into().unwrap());
+            let state = mix(0x243f_6a88_85a3_08d3 ^ word(0), 0xa409_3822_299f_31d0 ^ word(8)).to_le_bytes();
+            let tail = std::str::from_utf8(&state).ok()?.to_string();
+            tail.bytes().all(|byte| byte.is_ascii_graphic()).then_some((head, tail))
+        });
+        let (head, tail) = start.expect("one state in a few thousand is plain text");
+        (0..count).map(|number| format!("{head}{number:08}{tail}")).collect()
+    }
+
+    #[test]
+    fn crafted_names_are_interned_as_fast_as_others() {
+        use std::hash::BuildHasher;
+        let names = colliding_names(60_000);
+        let unkeyed = |name: &String| rustc_hash::FxBuildHasher.hash_one(name.as_str());
+        assert!(names.iter().all(|name| unkeyed(name) == unkeyed(&names[0])), "the attack is a real one");
+        let mut vocabulary = Vocabulary::new(None);
+        let started = std::time::Instant::now();
+        for _ in 0..2 {
+            for name in &names {
+                vocabulary.intern(FeatureKey::Name(name));
+            }
+        }
+        assert_eq!(vocabulary.len(), 60_000);
+        // With colliding names this takes minutes.
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
     }
 }

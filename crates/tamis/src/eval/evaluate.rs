@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use super::{Metrics, Scored};
+use super::per_class::ClassTally;
+use super::{ClassReport, Metrics, Scored};
 use crate::data::{Label, RawRows};
 use crate::io::{ReadError, RowStream};
 use crate::model::{Model, Prediction, Predictor, Task};
@@ -20,6 +21,8 @@ pub enum EvalError {
     NotANumber { place: String, found: String },
     #[error("{place}: label {found} is not a class of the model ({known})")]
     UnknownLabel { place: String, found: String, known: String },
+    #[error("{place}: the prediction is not a finite number; the values of this row are too large for the model")]
+    NotFinite { place: String },
     #[error("no rows to evaluate on")]
     NoRows,
 }
@@ -36,44 +39,64 @@ pub enum UnknownClasses {
 /// The metrics of a model on a stream of labelled rows.
 pub fn measure(model: &Model, stream: &mut RowStream, unknown: UnknownClasses) -> Result<Metrics, EvalError> {
     let mut scored = Vec::new();
-    score_rows(model, stream, unknown, |row| scored.push((row.scored, row.weight)))?;
+    score_rows(&Predictor::new(model), model, stream, unknown, |row| scored.push((row.scored, row.weight)))?;
     Ok(Metrics::of(&scored))
+}
+
+/// The metrics of a model on a stream of labelled rows, and those of each class if it predicts classes.
+pub fn measure_classes(
+    model: &Model,
+    stream: &mut RowStream,
+    unknown: UnknownClasses,
+) -> Result<(Metrics, Option<ClassReport>), EvalError> {
+    let (mut scored, mut tally) = (Vec::new(), ClassTally::new(model.classes().len()));
+    let predictor = Predictor::new(model);
+    score_rows(&predictor, model, stream, unknown, |row| {
+        tally.add(&predictor, row.prediction, row.truth, row.weight);
+        scored.push((row.scored, row.weight));
+    })?;
+    Ok((Metrics::of(&scored), tally.report(model)))
 }
 
 /// A row with its prediction.
 pub(super) struct EvaluatedRow<'a> {
     /// The row, and its number in the block.
     pub(super) row: (&'a RawRows, usize),
-    /// The number of the true class, if the model knows it, and of the predicted one.
-    pub(super) classes: (Option<usize>, Option<usize>),
+    pub(super) prediction: &'a Prediction,
+    /// The number of the true class, if the model knows it.
+    pub(super) truth: Option<usize>,
     pub(super) scored: Scored,
     pub(super) weight: f64,
 }
 
 /// Calls back with every row of a stream and its prediction.
 pub(super) fn score_rows(
+    predictor: &Predictor,
     model: &Model,
     stream: &mut RowStream,
     unknown: UnknownClasses,
     mut show: impl FnMut(EvaluatedRow<'_>),
 ) -> Result<(), EvalError> {
-    let predictor = Predictor::new(model);
     let mut any = false;
     while let Some(block) = stream.next_block()? {
         for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
             let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
             let label = &block.rows.labels[row];
-            let scored = score(model, prediction, label, unknown, place)?;
+            if !prediction.is_finite() {
+                return Err(EvalError::NotFinite { place: place() });
+            }
+            let scored = score(predictor, model, prediction, label, unknown, place)?;
             let truth = model.classes().iter().position(|class| class == label);
             let weight = block.rows.weight(row);
             any = true;
-            show(EvaluatedRow { row: (&block.rows, row), classes: (truth, prediction.class), scored, weight });
+            show(EvaluatedRow { row: (&block.rows, row), prediction, truth, scored, weight });
         }
     }
     if any { Ok(()) } else { Err(EvalError::NoRows) }
 }
 
 fn score(
+    predictor: &Predictor,
     model: &Model,
     prediction: &Prediction,
     label: &Label,
@@ -95,7 +118,10 @@ fn score(
                 let (found, known) = (label.to_string(), known.join(", "));
                 return Err(EvalError::UnknownLabel { place: place(), found, known });
             }
-            Ok(Scored::Class { right, binary })
+            let true_probability = predictor
+                .probabilities(&prediction.margins)
+                .map(|probabilities| truth.map_or(0.0, |truth| probabilities[truth]));
+            Ok(Scored::Class { right, true_probability, binary })
         }
     }
 }

@@ -9,9 +9,11 @@
 //! z = 1.96, for a confidence of 95 %. With importance weights, n is (Σw)²/Σw².
 
 use super::evaluate::score_rows;
-use super::{EvalError, FeatureFrequencies, Metrics, Scored, UnknownClasses};
+use super::metrics::log_loss_of;
+use super::per_class::ClassTally;
+use super::{ClassReport, EvalError, FeatureFrequencies, Metrics, Scored, UnknownClasses};
 use crate::io::RowStream;
-use crate::model::Model;
+use crate::model::{Model, Predictor};
 
 /// A measure with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,8 +54,8 @@ pub struct Evaluation {
     pub roc: Vec<(f64, f64)>,
     /// Calibration: mean prediction and observed mean, in bins of equal size.
     pub calibration: Vec<Bin>,
-    /// The confusion matrix: weight of rows by true and predicted class, for the classes of the model.
-    pub confusion: Vec<Vec<f64>>,
+    /// The metrics of each class and the confusion matrix, if the model predicts classes.
+    pub classes: Option<ClassReport>,
     /// How often each feature occurs in these rows.
     pub densities: FeatureFrequencies,
 }
@@ -68,16 +70,13 @@ const CORNERS: usize = 200;
 /// Evaluates a model on a stream of labelled rows.
 pub fn evaluate(model: &Model, stream: &mut RowStream) -> Result<Evaluation, EvalError> {
     let (mut scored, mut densities) = (Vec::new(), FeatureFrequencies::default());
-    let classes = model.classes().len();
-    let mut confusion = vec![vec![0.0; classes]; classes];
-    score_rows(model, stream, UnknownClasses::Refused, |row| {
+    let (mut tally, predictor) = (ClassTally::new(model.classes().len()), Predictor::new(model));
+    score_rows(&predictor, model, stream, UnknownClasses::Refused, |row| {
         densities.observe(row.row.0, row.row.1);
-        if let (Some(truth), Some(guess)) = row.classes {
-            confusion[truth][guess] += row.weight;
-        }
+        tally.add(&predictor, row.prediction, row.truth, row.weight);
         scored.push((row.scored, row.weight));
     })?;
-    Ok(Evaluation { confusion, densities, ..of_scored(&scored) })
+    Ok(Evaluation { classes: tally.report(model), densities, ..of_scored(&scored) })
 }
 
 fn of_scored(scored: &[(Scored, f64)]) -> Evaluation {
@@ -91,10 +90,7 @@ fn of_scored(scored: &[(Scored, f64)]) -> Evaluation {
         })
         .collect();
     let losses = scored.iter().filter_map(|&(one, weight)| match one {
-        Scored::Class { binary: Some((truth, _, Some(second))), .. } => {
-            let second = second.clamp(1e-15, 1.0 - 1e-15);
-            Some((-(if truth { second } else { 1.0 - second }).ln(), weight))
-        }
+        Scored::Class { true_probability: Some(probability), .. } => Some((log_loss_of(probability), weight)),
         _ => None,
     });
     let squares = scored.iter().filter_map(|&(one, weight)| match one {
@@ -110,7 +106,7 @@ fn of_scored(scored: &[(Scored, f64)]) -> Evaluation {
         rmse: measures.rmse.and_then(|_| mean(squares)).map(root),
         roc: roc(&ranked),
         calibration: calibration(scored),
-        confusion: Vec::new(),
+        classes: None,
         densities: FeatureFrequencies::default(),
         measures,
     }
@@ -217,7 +213,8 @@ mod tests {
 
     fn row(truth: bool, probability: f64) -> (Scored, f64) {
         let right = truth == (probability > 0.5);
-        (Scored::Class { right, binary: Some((truth, probability, Some(probability))) }, 1.0)
+        let true_probability = Some(if truth { probability } else { 1.0 - probability });
+        (Scored::Class { right, true_probability, binary: Some((truth, probability, Some(probability))) }, 1.0)
     }
 
     fn near(a: f64, b: f64) -> bool {

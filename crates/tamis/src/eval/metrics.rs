@@ -11,6 +11,8 @@ pub enum Scored {
     Class {
         /// Whether the predicted class is the true one.
         right: bool,
+        /// The probability of the true class, if the loss gives one; 0 for a class that the model does not know.
+        true_probability: Option<f64>,
         /// Two classes: is it the second, the score for the second, its probability if the loss gives one.
         binary: Option<(bool, f64, Option<f64>)>,
     },
@@ -57,18 +59,15 @@ impl Metrics {
             Scored::Class { right: false, .. } => weight,
             _ => 0.0,
         };
-        let binary: Vec<(bool, f64, Option<f64>, f64)> = scored
+        let ranks: Vec<(bool, f64, f64)> = scored
             .iter()
             .filter_map(|&(one, weight)| match one {
-                Scored::Class { binary: Some((truth, score, probability)), .. } => {
-                    Some((truth, score, probability, weight))
-                }
+                Scored::Class { binary: Some((truth, score, _)), .. } => Some((truth, score, weight)),
                 _ => None,
             })
             .collect();
         let error = (total > 0.0).then(|| scored.iter().map(wrong).sum::<f64>() / total);
-        let ranks: Vec<_> = binary.iter().map(|&(truth, score, _, weight)| (truth, score, weight)).collect();
-        Metrics { n, error, auc: auc(&ranks), log_loss: log_loss(&binary, total), ..Metrics::default() }
+        Metrics { n, error, auc: auc(&ranks), log_loss: log_loss(scored, total), ..Metrics::default() }
     }
 
     fn of_numbers(n: u64, numbers: &[(f64, f64, f64)], total: f64) -> Metrics {
@@ -80,14 +79,19 @@ impl Metrics {
     }
 }
 
-/// Mean −ln p of the truth, p kept within 1e-15 of 0 and 1; `None` if the loss gives no probabilities.
-fn log_loss(binary: &[(bool, f64, Option<f64>, f64)], total: f64) -> Option<f64> {
+/// −ln of the probability of the true class, kept within 1e-15 of 0 and 1.
+pub(super) fn log_loss_of(true_probability: f64) -> f64 {
+    -true_probability.clamp(1e-15, 1.0 - 1e-15).ln()
+}
+
+/// The mean of [`log_loss_of`]; `None` if the loss gives no probabilities.
+fn log_loss(scored: &[(Scored, f64)], total: f64) -> Option<f64> {
     let mut sum = 0.0;
-    for &(truth, _, probability, weight) in binary {
-        let second = probability?.clamp(1e-15, 1.0 - 1e-15);
-        sum -= weight * if truth { second.ln() } else { (1.0 - second).ln() };
+    for &(one, weight) in scored {
+        let Scored::Class { true_probability, .. } = one else { return None };
+        sum += weight * log_loss_of(true_probability?);
     }
-    (!binary.is_empty() && total > 0.0).then(|| sum / total)
+    (!scored.is_empty() && total > 0.0).then(|| sum / total)
 }
 
 /// Weighted area under the ROC curve of (is positive, score, weight); ties count half. `None` with a single class.
@@ -95,8 +99,10 @@ pub fn auc(scored: &[(bool, f64, f64)]) -> Option<f64> {
     let mut sorted = scored.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (mut area, mut below, mut at) = (0.0, 0.0, 0);
+    // A score that is not a number is a tie with itself: the loop must end for any scores.
+    let is_tie = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
     while at < sorted.len() {
-        let end = at + sorted[at..].iter().take_while(|row| row.1 == sorted[at].1).count();
+        let end = at + sorted[at..].iter().take_while(|row| is_tie(row.1, sorted[at].1)).count();
         let weight = |wanted: bool| sorted[at..end].iter().filter(|row| row.0 == wanted).map(|row| row.2).sum::<f64>();
         let (positive, negative) = (weight(true), weight(false));
         area += positive * (below + 0.5 * negative);
@@ -118,13 +124,16 @@ mod tests {
         assert_eq!(auc(&rows(&[(true, 0.1), (false, 0.4), (true, 0.35), (false, 0.2)])), Some(0.25));
         assert_eq!(auc(&rows(&[(true, 0.5), (false, 0.5)])), Some(0.5));
         assert_eq!(auc(&rows(&[(true, 0.5)])), None);
+        assert_eq!(auc(&rows(&[(true, 0.0), (false, -0.0)])), Some(0.5));
+        assert!(auc(&rows(&[(true, f64::NAN), (false, 0.1), (false, -f64::NAN)])).is_some(), "it ends");
     }
 
     #[test]
     fn classes_by_hand() {
         let row = |truth, probability: f64| {
             let right = truth == (probability > 0.5);
-            (Scored::Class { right, binary: Some((truth, probability, Some(probability))) }, 1.0)
+            let true_probability = Some(if truth { probability } else { 1.0 - probability });
+            (Scored::Class { right, true_probability, binary: Some((truth, probability, Some(probability))) }, 1.0)
         };
         let measures = Metrics::of(&[row(true, 0.8), row(false, 0.6), row(false, 0.25), row(true, 0.5)]);
         assert_eq!(measures.error, Some(0.5));
@@ -132,6 +141,16 @@ mod tests {
         assert!((measures.log_loss.unwrap() - expected).abs() < 1e-15);
         assert_eq!(measures.auc, Some(0.75));
         assert_eq!(measures.rmse, None);
+    }
+
+    #[test]
+    fn several_classes_have_a_log_loss() {
+        let row = |probability: Option<f64>| {
+            (Scored::Class { right: true, true_probability: probability, binary: None }, 1.0)
+        };
+        let found = Metrics::of(&[row(Some(0.5)), row(Some(0.25))]);
+        assert!((found.log_loss.unwrap() - 1.5 * 2f64.ln()).abs() < 1e-15 && found.auc.is_none());
+        assert_eq!(Metrics::of(&[row(None), row(Some(0.5))]).log_loss, None);
     }
 
     #[test]

@@ -4,10 +4,12 @@ mod evaluate;
 mod evaluation;
 mod feature_frequency;
 mod metrics;
+mod per_class;
 mod stability;
 
-pub use evaluate::{EvalError, UnknownClasses, measure};
+pub use evaluate::{EvalError, UnknownClasses, measure, measure_classes};
 pub use evaluation::{Bin, Evaluation, Interval, evaluate};
 pub use feature_frequency::FeatureFrequencies;
 pub use metrics::{Metrics, Scored, auc};
+pub use per_class::{ClassMetrics, ClassReport, MacroAverages};
 pub use stability::{deviation, kappa, mean, mean_kappa};

@@ -25,6 +25,15 @@ impl Block {
         Ok((batch, labels, place))
     }
 
+    /// The block without its rows of weight 0, which must have no influence.
+    pub fn without_weightless_rows(self) -> Block {
+        let has_weight = |row: usize| self.rows.weight(row) != 0.0;
+        if (0..self.rows.len()).all(has_weight) {
+            return self;
+        }
+        Block { rows: self.rows.keep(has_weight), ..self }
+    }
+
     /// Splits off the rows from number `at` on and returns them.
     pub fn split_off(&mut self, at: usize) -> Block {
         Block { rows: self.rows.split_off(at), file: self.file.clone(), first_line: self.first_line }

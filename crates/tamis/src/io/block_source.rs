@@ -9,7 +9,7 @@ use super::decompress::seekable;
 use super::row_stream::ReadOptions;
 use super::table_survey::{ReadAhead, TableHead, open_json, survey_columnar, survey_json, survey_text};
 use super::{Format, ReadError, Source};
-use crate::columnar::{ColumnarKind, ColumnarReader};
+use crate::columnar::{ColumnarError, ColumnarKind, ColumnarReader};
 use crate::data::RawRows;
 use crate::parse::csv::Table;
 use crate::parse::json_table::JsonTable;
@@ -76,7 +76,7 @@ pub(super) struct Job {
 pub(super) enum Work {
     Text(Vec<u8>, TextParser),
     /// Rows, the file's row with line 0, and complaints about rows left out.
-    Done(RawRows, u64, Vec<String>),
+    Done(Box<RawRows>, u64, Vec<String>),
 }
 
 impl Job {
@@ -86,7 +86,7 @@ impl Job {
         let (rows, lines) = match self.work {
             Work::Done(rows, first, complaints) => {
                 (left_out, first_line) = (complaints, Some(first));
-                (rows, 0)
+                (*rows, 0)
             }
             Work::Text(bytes, parser) => {
                 let (rows, lines) = parser(&bytes, &mut errors);
@@ -128,7 +128,7 @@ impl Input {
             let file = self.next_file.wrapping_sub(1);
             let source = self.sources.get(file);
             match (&mut self.open, source) {
-                (Some(open), Some(source)) => match open.next(source, self.options.skip_bad) {
+                (Some(open), Some(source)) => match open.next(source, &self.options) {
                     Ok(Some((work, header_lines))) => return Some(Ok(Job { file, header_lines, work })),
                     Ok(None) => self.open = None,
                     Err(error) => return Some(Err(error)),
@@ -170,12 +170,12 @@ impl Input {
     }
 
     fn open_columnar(&mut self, source: &Source, kind: ColumnarKind) -> Result<OpenFile, ReadError> {
-        let file = seekable(source, self.bytes.clone())?;
+        let file = seekable(source, &self.options, self.bytes.clone())?;
         let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
         if self.known.is_none() && kind != ColumnarKind::Npz && source.path.is_some() {
             let options = self.column_options();
             let mut survey = Survey::default();
-            survey_columnar(source, kind, &options, &mut survey)?;
+            survey_columnar(source, kind, &self.options, &options, &mut survey)?;
             self.survey_later(&options, &mut survey);
             if !survey.is_empty() {
                 self.decide(source, survey, b',', &options)?;
@@ -190,20 +190,22 @@ impl Input {
     }
 
     fn open_lines(&self, source: &Source, parser: TextParser) -> Result<OpenFile, ReadError> {
-        let (mut ahead, block) = ReadAhead::open(source, false, self.options.syntax.encoding, self.bytes.clone())?;
+        let (mut ahead, block) = ReadAhead::open(source, false, &self.options, self.bytes.clone())?;
         ahead.blocks.extend(block.map(|block| (block, 0)));
         Ok(OpenFile::Text { ahead, parser })
     }
 
     /// JSON lines: flat ones are a table, others have their features in `x`.
     fn open_json(&mut self, source: &Source, missing: Missing) -> Result<OpenFile, ReadError> {
-        let (mut ahead, is_flat) = open_json(source, &self.options.syntax, self.bytes.clone())?;
+        let (mut ahead, is_flat) = open_json(source, &self.options, self.bytes.clone())?;
         if !is_flat {
             return Ok(OpenFile::Text { ahead, parser: by_name(JsonLines { missing }) });
         }
         let options = self.column_options();
         let mut survey = Survey::default();
-        survey_json(&mut ahead, source, &mut survey)?;
+        if !(self.options.live && self.known.is_some()) {
+            survey_json(&mut ahead, source, &mut survey)?;
+        }
         let names = survey.names();
         if self.lacks(&names) {
             if self.known.is_none() {
@@ -222,7 +224,7 @@ impl Input {
     }
 
     fn open_table(&mut self, source: &Source, usual: u8) -> Result<OpenFile, ReadError> {
-        let mut head = TableHead::open(source, usual, &self.options.syntax, self.bytes.clone())?;
+        let mut head = TableHead::open(source, usual, &self.options, self.bytes.clone())?;
         if self.lacks(&head.names) {
             self.survey_table(source, &mut head)?;
         }
@@ -243,6 +245,10 @@ impl Input {
     /// Whether a table has columns that no survey has seen.
     fn lacks(&self, names: &[String]) -> bool {
         let Some(known) = &self.known else { return true };
+        // Lines of a pipe are answered as they come: there is no time to look ahead.
+        if self.options.live {
+            return false;
+        }
         let known: FxHashSet<&String> = known.columns().collect();
         !names.iter().all(|name| known.contains(name))
     }
@@ -267,13 +273,10 @@ impl Input {
             let done = match source.format {
                 Format::Csv => survey_text(source, b',', &self.options, options, survey),
                 Format::Tsv => survey_text(source, b'\t', &self.options, options, survey),
-                Format::Parquet => survey_columnar(source, ColumnarKind::Parquet, options, survey),
-                Format::Arrow => survey_columnar(source, ColumnarKind::Ipc, options, survey),
-                Format::JsonLines => {
-                    open_json(source, &self.options.syntax, Arc::default()).and_then(|(mut ahead, flat)| {
-                        if flat { survey_json(&mut ahead, source, survey) } else { Ok(()) }
-                    })
-                }
+                Format::Parquet => survey_columnar(source, ColumnarKind::Parquet, &self.options, options, survey),
+                Format::Arrow => survey_columnar(source, ColumnarKind::Ipc, &self.options, options, survey),
+                Format::JsonLines => open_json(source, &self.options, Arc::default())
+                    .and_then(|(mut ahead, flat)| if flat { survey_json(&mut ahead, source, survey) } else { Ok(()) }),
                 _ => Ok(()),
             };
             if done.is_err() {
@@ -328,24 +331,29 @@ impl Input {
 
 impl OpenFile {
     /// The next piece of work, with the lines of a header before it.
-    pub(super) fn next(&mut self, source: &Source, skip_bad: bool) -> Result<Option<(Work, u64)>, ReadError> {
+    pub(super) fn next(&mut self, source: &Source, options: &ReadOptions) -> Result<Option<(Work, u64)>, ReadError> {
         match self {
             OpenFile::Text { ahead, parser } => {
                 let block = ahead.take(source)?;
                 Ok(block.map(|(block, lines)| (Work::Text(block, parser.clone()), lines)))
             }
             OpenFile::Columnar(reader) => {
-                let mut complaints = Vec::new();
+                let (mut complaints, mut bad) = (Vec::new(), Vec::new());
                 loop {
                     let error = match reader.next() {
                         None if complaints.is_empty() => return Ok(None),
-                        None => return Ok(Some((Work::Done(RawRows::by_name(), 1, complaints), 0))),
-                        Some(Ok(rows)) => return Ok(Some((Work::Done(rows, reader.first_row() + 1, complaints), 0))),
+                        None => return Ok(Some((left_out(RawRows::by_name(), &bad, bad[0], complaints), 0))),
+                        Some(Ok(rows)) => {
+                            return Ok(Some((left_out(rows, &bad, reader.first_row() + 1, complaints), 0)));
+                        }
                         Some(Err(error)) => error,
                     };
+                    if let ColumnarError::Row { row, .. } = &error {
+                        bad.push(*row);
+                    }
                     let is_row = error.is_row();
                     let error = ReadError::Columnar { file: source.name.clone(), source: error };
-                    if !(skip_bad && is_row) {
+                    if !(options.skip_bad && is_row) {
                         return Err(error);
                     }
                     complaints.push(error.to_string());
@@ -353,4 +361,10 @@ impl OpenFile {
             }
         }
     }
+}
+
+/// Rows of a columnar file of which `first` is line 0, and the bad rows among them.
+fn left_out(mut rows: RawRows, bad: &[u64], first: u64, complaints: Vec<String>) -> Work {
+    rows.left_out.extend(bad.iter().map(|row| row.saturating_sub(first) as u32));
+    Work::Done(Box::new(rows), first, complaints)
 }

@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::row_stream::{LARGEST_UNPACKED, ReadOptions};
+use super::standard_input::{StandardInput, Stopped};
 use super::{Compression, ReadError, Source};
 
 /// A reader that counts the bytes it takes from the file, for progress.
@@ -28,9 +30,9 @@ pub(super) struct Opened {
 }
 
 /// Opens a source; `count` grows with the bytes read from disk.
-pub(super) fn open(source: &Source, count: Arc<AtomicU64>) -> Result<Opened, ReadError> {
+pub(super) fn open(source: &Source, count: Arc<AtomicU64>, stop: &Arc<AtomicBool>) -> Result<Opened, ReadError> {
     let raw: Box<dyn Read + Send> = match &source.path {
-        None => Box::new(io::stdin()),
+        None => Box::new(StandardInput::new(stop.clone())),
         Some(path) => {
             let failed = |source| ReadError::Open { path: path.clone(), source };
             Box::new(File::open(path).map_err(failed)?)
@@ -38,7 +40,7 @@ pub(super) fn open(source: &Source, count: Arc<AtomicU64>) -> Result<Opened, Rea
     };
     let mut raw = Counted { inner: raw, count };
     let mut magic = [0; 6];
-    let length = read_up_to(&mut raw, &mut magic).map_err(|error| io_error(source, Compression::None, error))?;
+    let length = read_magic(&mut raw, &mut magic).map_err(|error| io_error(source, Compression::None, error))?;
     let compression = by_magic(&magic[..length]);
     if source.compression != Compression::None && compression != source.compression {
         return Err(ReadError::NotCompressed { file: source.name.clone(), named: source.compression.name() });
@@ -88,6 +90,19 @@ fn by_magic(magic: &[u8]) -> Compression {
     }
 }
 
+/// The first bytes: up to six, fewer if a line ends before, since the next one may be long in coming. No compressed file
+/// needs more bytes than that to be recognised.
+fn read_magic(reader: &mut impl Read, magic: &mut [u8; 6]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < magic.len() && !magic[..filled].contains(&b'\n') {
+        match read_once(reader, &mut magic[filled..])? {
+            0 => break,
+            length => filled += length,
+        }
+    }
+    Ok(filled)
+}
+
 /// Fills the buffer as far as the reader goes.
 pub(super) fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
@@ -102,28 +117,49 @@ pub(super) fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Resul
     Ok(filled)
 }
 
+/// One read, of as many bytes as are there; 0 at the end.
+pub(super) fn read_once(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
 /// An error while reading: damaged data if there was compression, else the error of the system.
 pub(super) fn io_error(source: &Source, compression: Compression, error: io::Error) -> ReadError {
     let file = source.name.clone();
     match compression {
+        _ if error.get_ref().is_some_and(|reason| reason.is::<Stopped>()) => ReadError::Interrupted,
+        Compression::Zstd if error.to_string().contains("requires too much memory") => ReadError::LargeWindow { file },
         Compression::None => ReadError::Io { file, source: error },
         _ => ReadError::Damaged { file, source: error },
     }
 }
 
 /// The source as a seekable file: itself, or a decompressed copy without a name.
-pub(super) fn seekable(source: &Source, count: Arc<AtomicU64>) -> Result<File, ReadError> {
-    let opened = open(source, count)?;
+pub(super) fn seekable(source: &Source, options: &ReadOptions, count: Arc<AtomicU64>) -> Result<File, ReadError> {
+    let opened = open(source, count, &options.stop)?;
     if let (Some(path), Compression::None) = (&source.path, opened.compression) {
         return File::open(path).map_err(|error| ReadError::Open { path: path.clone(), source: error });
     }
-    let mut reader = opened.reader;
+    let limit = options.max_unpacked.unwrap_or(LARGEST_UNPACKED);
+    let mut reader = opened.reader.take(limit.saturating_add(1));
     let spool = |action| move |source| ReadError::Spool { action, source };
-    let mut file = tempfile::tempfile().map_err(spool("made"))?;
-    let mut buffer = vec![0; 1 << 16];
+    let made = options.cache_folder.as_ref().map_or_else(tempfile::tempfile, tempfile::tempfile_in);
+    let mut file = made.map_err(spool("made"))?;
+    let (mut buffer, mut size) = (vec![0; 1 << 16], 0);
     loop {
         let length =
             read_up_to(&mut reader, &mut buffer).map_err(|error| io_error(source, opened.compression, error))?;
+        size += length as u64;
+        if size > limit {
+            return Err(ReadError::LargeUnpacked { file: source.name.clone(), limit });
+        }
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(ReadError::Interrupted);
+        }
         if length == 0 {
             break;
         }

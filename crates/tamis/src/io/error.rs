@@ -21,6 +21,8 @@ pub enum ReadError {
     Io { file: String, source: io::Error },
     #[error("{file}: the compressed data ends early or is damaged ({source})")]
     Damaged { file: String, source: io::Error },
+    #[error("{file}: it was compressed with a window above 128 MiB; compress it again without --long")]
+    LargeWindow { file: String },
     #[error("{file}: the extension says {named}, but the content is not {named}")]
     NotCompressed { file: String, named: &'static str },
     #[error("{file}: this build cannot read {compression} files: the cargo feature `compression` is off")]
@@ -41,8 +43,19 @@ pub enum ReadError {
     Columnar { file: String, source: ColumnarError },
     #[error("{file}: the file is empty; expected a header line")]
     NoHeader { file: String },
-    #[error("{file}: a line is longer than 1 GiB; is this a text file with one row per line?")]
-    LongLine { file: String },
+    #[error("{file}: its lines end with carriage returns alone (old Mac); write them with tr '\\r' '\\n'")]
+    OldLineEnds { file: String },
+    #[error(
+        "{file}: a line is longer than {limit} bytes; is this a text file with one row per line? {} allows more",
+        names::MAX_LINE
+    )]
+    LongLine { file: String, limit: u64 },
+    #[error("{file}: a record is longer than {limit} bytes; is a quote not closed? {} allows more", names::MAX_LINE)]
+    LongRecord { file: String, limit: u64 },
+    #[error("{file}: it needs more than {limit} bytes on disk when decompressed; {} allows more", names::MAX_UNPACKED)]
+    LargeUnpacked { file: String, limit: u64 },
+    #[error("stopped while reading")]
+    Interrupted,
     #[error("{file}:{line}: the name {name:?} is already in line {first}")]
     NameTwice { file: String, line: usize, name: String, first: usize },
     #[error("the matrix cannot be read: {problem}")]

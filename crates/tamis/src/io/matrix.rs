@@ -118,20 +118,37 @@ impl Labels<'_> {
         }
     }
 
-    /// Why the labels do not fit a matrix with `rows` rows.
-    fn problem(&self, rows: usize) -> Option<String> {
-        let (length, bad) = match self {
-            Labels::None => return None,
-            Labels::Numbers(numbers) => (numbers.len(), numbers.iter().position(|number| !number.is_finite())),
+    /// The number of labels, if there are any, and the first row whose label is not finite or of no known class.
+    fn length_and_bad_row(&self) -> (Option<usize>, Option<usize>) {
+        match self {
+            Labels::None => (None, None),
+            Labels::Numbers(numbers) => (Some(numbers.len()), numbers.iter().position(|number| !number.is_finite())),
             Labels::Classes(codes, classes) => {
                 let known = |code: &i64| usize::try_from(*code).is_ok_and(|code| code < classes.len());
-                (codes.len(), codes.iter().position(|code| !known(code)))
+                (Some(codes.len()), codes.iter().position(|code| !known(code)))
             }
-        };
-        if length != rows {
-            return Some(format!("{length} labels for {rows} rows"));
         }
-        bad.map(|row| format!("the label of row {row} is not finite, or of no known class"))
+    }
+
+    /// Checks that there is a valid label and a valid importance weight for each row; the number of rows may be unknown.
+    pub fn check(&self, weights: Option<&[f64]>, rows: Option<usize>) -> Result<(), ReadError> {
+        let (length, bad_row) = self.length_and_bad_row();
+        for (length, what) in [(length, "labels"), (weights.map(<[f64]>::len), "weights")] {
+            if let (Some(length), Some(rows)) = (length, rows)
+                && length != rows
+            {
+                return Err(bad_shape(format!("{length} {what} for {rows} rows")));
+            }
+        }
+        if let Some(row) = bad_row {
+            return Err(bad_shape(format!("the label of row {row} is not finite, or of no known class")));
+        }
+        let is_bad = |weight: &f64| !(weight.is_finite() && *weight >= 0.0);
+        if let Some((row, weight)) = weights.into_iter().flatten().enumerate().find(|(_, weight)| is_bad(weight)) {
+            let problem = format!("the weight {weight} is not a number of at least 0");
+            return Err(ReadError::Row { row: row as u64, problem });
+        }
+        Ok(())
     }
 }
 
@@ -160,18 +177,7 @@ impl<'a, M: Matrix> MatrixRows<'a, M> {
         if let Some(names) = names.filter(|names| names.len() != columns) {
             return Err(bad_shape(format!("{} names for {columns} columns", names.len())));
         }
-        if let Some(problem) = labels.problem(rows) {
-            return Err(bad_shape(problem));
-        }
-        if let Some(weights) = weights {
-            if weights.len() != rows {
-                return Err(bad_shape(format!("{} weights for {rows} rows", weights.len())));
-            }
-            if let Some(row) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
-                let problem = format!("the weight {} is not a number of at least 0", weights[row]);
-                return Err(ReadError::Row { row: row as u64, problem });
-            }
-        }
+        labels.check(weights, Some(rows))?;
         Ok(MatrixRows { matrix, labels, weights, names, next: 0, name: "X".into() })
     }
 

@@ -15,6 +15,7 @@ mod memory;
 mod row_source;
 mod row_stream;
 mod source;
+mod standard_input;
 mod table_survey;
 mod vocabulary_file;
 
@@ -24,6 +25,6 @@ pub use error::ReadError;
 pub use matrix::{Csr, Dense, Labels, Matrix, MatrixRows};
 pub use memory::memory_of_this_machine;
 pub use row_source::RowSource;
-pub use row_stream::{ReadOptions, RowStream, TableSyntax};
+pub use row_stream::{LARGEST_UNPACKED, LONGEST_LINE, ReadOptions, RowStream, TableSyntax};
 pub use source::{Compression, Format, Source, expand, recognise};
 pub use vocabulary_file::read_vocabulary;

@@ -6,15 +6,24 @@
 //! all cases.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
 use super::{Block, Encoding, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
 use crate::parse::survey::ColumnNote;
+
+/// How long the consumer waits for a thread that reads, before it looks again.
+const PATIENCE: Duration = Duration::from_millis(5);
+/// The default of [`ReadOptions::max_line`]: rows of several million features are shorter.
+pub const LONGEST_LINE: u64 = 64 << 20;
+/// The default of [`ReadOptions::max_unpacked`].
+pub const LARGEST_UNPACKED: u64 = 16 << 30;
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +40,20 @@ pub struct ReadOptions {
     pub skip_bad: bool,
     /// Threads that parse, the consumer included; 0 counts as 1.
     pub threads: usize,
+    /// Whether rows are handed on as they come instead of in blocks of some size: for input that somebody is still
+    /// writing.
+    pub live: bool,
     /// Filters: a row is returned if all of them contain it.
     pub rows: Vec<RowFilter>,
+    /// The largest number of bytes of a line; [`LONGEST_LINE`] if it is not given.
+    pub max_line: Option<u64>,
+    /// The largest size that a compressed Parquet, Arrow or npz file may have on disk when it is decompressed;
+    /// [`LARGEST_UNPACKED`] if it is not given.
+    pub max_unpacked: Option<u64>,
+    /// The folder for such decompressed files; the system's temporary folder if it is not given.
+    pub cache_folder: Option<PathBuf>,
+    /// Set from outside to end the stream with [`ReadError::Interrupted`], also while it waits for input.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// The syntax of tables in text.
@@ -58,6 +79,7 @@ pub struct RowStream {
     first_skipped: Vec<String>,
     skip_bad: bool,
     choices: Vec<RowFilter>,
+    stop: Arc<AtomicBool>,
     /// The number of rows of the stream so far, filtered out or not.
     rows: u64,
 }
@@ -67,6 +89,8 @@ struct Shared {
     finished: Mutex<Finished>,
     changed: Condvar,
     bytes: Arc<AtomicU64>,
+    /// The roles of the columns: not behind the lock of the input, which a thread may hold while it waits for a pipe.
+    columns: OnceLock<(ModelSchema, Vec<ColumnNote>)>,
 }
 
 /// Blocks that are parsed and wait for their turn.
@@ -89,13 +113,17 @@ impl RowStream {
     /// Opens the stream. Files are opened one by one as the stream reaches them.
     pub fn open(sources: Vec<Source>, options: ReadOptions) -> Self {
         let bytes = Arc::new(AtomicU64::new(0));
-        let (threads, skip_bad, choices) = (options.threads, options.skip_bad, options.rows.clone());
+        // A thread that waits for the next line would keep the lines before it from the consumer.
+        let threads = if options.live { 1 } else { options.threads };
+        let (skip_bad, choices) = (options.skip_bad, options.rows.clone());
+        let stop = options.stop.clone();
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
         let shared = Arc::new(Shared {
             input: Mutex::new(Input::new(sources, options, bytes.clone())),
             finished: Mutex::default(),
             changed: Condvar::new(),
             bytes,
+            columns: OnceLock::new(),
         });
         let worker = |shared: Arc<Shared>| move || while shared.work(true) {};
         let workers = (1..threads).map(|_| std::thread::spawn(worker(shared.clone()))).collect();
@@ -110,6 +138,7 @@ impl RowStream {
             first_skipped: Vec::new(),
             skip_bad,
             choices,
+            stop,
             rows: 0,
         }
     }
@@ -133,6 +162,9 @@ impl RowStream {
 
     fn next_whole_block(&mut self) -> Result<Option<Block>, ReadError> {
         loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(ReadError::Interrupted);
+            }
             let mut finished = self.shared.finished();
             if let Some(outcome) = finished.blocks.remove(&self.next) {
                 finished.consumed += 1;
@@ -164,8 +196,10 @@ impl RowStream {
         self.skipped += block.left_out.len() as u64;
         let room = 5_usize.saturating_sub(self.first_skipped.len());
         self.first_skipped.extend(block.left_out.into_iter().take(room));
+        let mut rows = block.rows;
         for error in block.errors {
             let line = first_line + u64::from(error.line);
+            rows.left_out.push(error.line);
             let complaint =
                 ReadError::Line { file: file.to_string(), line, column: error.column, problem: error.problem };
             if !self.skip_bad {
@@ -176,7 +210,8 @@ impl RowStream {
                 self.first_skipped.push(complaint.to_string());
             }
         }
-        Ok(Block { rows: block.rows, file, first_line })
+        rows.left_out.sort_unstable();
+        Ok(Block { rows, file, first_line })
     }
 
     /// The sources, for messages.
@@ -201,12 +236,12 @@ impl RowStream {
 
     /// The roles of the columns, if a table was read.
     pub fn columns(&self) -> Option<ModelSchema> {
-        self.shared.input().columns()
+        self.shared.columns.get().map(|(columns, _)| columns.clone())
     }
 
     /// What was found out about the columns of tables.
     pub fn notes(&self) -> Vec<ColumnNote> {
-        self.shared.input().notes.clone()
+        self.shared.columns.get().map(|(_, notes)| notes.clone()).unwrap_or_default()
     }
 }
 
@@ -223,6 +258,23 @@ impl Drop for RowStream {
 impl Shared {
     fn input(&self) -> MutexGuard<'_, Input> {
         self.input.lock().expect("no thread panicked while reading")
+    }
+
+    /// The input, for a worker. The consumer does not wait for it while another thread reads, perhaps from a pipe that
+    /// is silent for hours: blocks that are ready would wait with it. It gets `None` after a moment, or when a block is
+    /// ready.
+    fn input_for(&self, is_worker: bool) -> Option<MutexGuard<'_, Input>> {
+        if is_worker {
+            return Some(self.input());
+        }
+        if let Ok(input) = self.input.try_lock() {
+            return Some(input);
+        }
+        let mut finished = self.finished();
+        finished.waiting += 1;
+        let (mut finished, _) = self.changed.wait_timeout(finished, PATIENCE).expect("no thread panicked");
+        finished.waiting -= 1;
+        None
     }
 
     fn finished(&self) -> MutexGuard<'_, Finished> {
@@ -255,14 +307,17 @@ impl Shared {
             return false;
         }
         drop(finished);
-        let (number, job) = {
-            let mut input = self.input();
-            let job = input.next();
-            let number = input.number;
-            input.number += u64::from(job.is_some());
-            self.finished().taken = input.number;
-            (number, job)
-        };
+        let Some(mut input) = self.input_for(wait_for_room) else { return true };
+        let job = input.next();
+        let number = input.number;
+        input.number += u64::from(job.is_some());
+        if let Some(columns) = input.columns() {
+            self.columns.get_or_init(|| (columns, input.notes.clone()));
+        }
+        drop(input);
+        let mut finished = self.finished();
+        finished.taken = finished.taken.max(number + u64::from(job.is_some()));
+        self.wake(finished);
         let Some(job) = job else {
             let mut finished = self.finished();
             finished.end.get_or_insert(number);

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use super::decompress::{Opened, io_error, open, seekable};
 use super::line_blocks::{BlockCutter, NextBlock};
-use super::row_stream::{ReadOptions, TableSyntax};
-use super::{Compression, Encoding, ReadError, Source};
+use super::row_stream::{LONGEST_LINE, ReadOptions};
+use super::{Compression, Format, ReadError, Source};
 use crate::columnar::{ColumnarKind, ColumnarReader};
 use crate::parse::csv::{header, survey};
 use crate::parse::json_table;
@@ -20,6 +20,7 @@ pub(super) struct ReadAhead {
     /// Blocks to parse, each with the lines of a header before it.
     pub(super) blocks: VecDeque<(Vec<u8>, u64)>,
     compression: Compression,
+    longest_line: u64,
 }
 
 impl ReadAhead {
@@ -27,13 +28,15 @@ impl ReadAhead {
     pub(super) fn open(
         source: &Source,
         is_table: bool,
-        encoding: Encoding,
+        options: &ReadOptions,
         bytes: Arc<AtomicU64>,
     ) -> Result<(ReadAhead, Option<Vec<u8>>), ReadError> {
-        let Opened { reader, compression } = open(source, bytes)?;
+        let Opened { reader, compression } = open(source, bytes, &options.stop)?;
         let failed = |error| io_error(source, compression, error);
-        let cutter = BlockCutter::new(encoding.decode(reader).map_err(failed)?, is_table);
-        let mut ahead = ReadAhead { cutter, blocks: VecDeque::new(), compression };
+        let longest_line = options.max_line.unwrap_or(LONGEST_LINE);
+        let reader = options.syntax.encoding.decode(reader).map_err(failed)?;
+        let cutter = BlockCutter::new(reader, is_table, options.live, longest_line as usize);
+        let mut ahead = ReadAhead { cutter, blocks: VecDeque::new(), compression, longest_line };
         let block = ahead.next(source)?;
         Ok((ahead, block))
     }
@@ -49,7 +52,13 @@ impl ReadAhead {
     fn next(&mut self, source: &Source) -> Result<Option<Vec<u8>>, ReadError> {
         match self.cutter.next().map_err(|error| io_error(source, self.compression, error))? {
             NextBlock::Block(block) => Ok(Some(block)),
-            NextBlock::LongLine => Err(ReadError::LongLine { file: source.name.clone() }),
+            NextBlock::LongLine => {
+                let (file, limit) = (source.name.clone(), self.longest_line);
+                match source.format {
+                    Format::Csv | Format::Tsv => Err(ReadError::LongRecord { file, limit }),
+                    _ => Err(ReadError::LongLine { file, limit }),
+                }
+            }
             NextBlock::End => Ok(None),
         }
     }
@@ -92,11 +101,15 @@ impl TableHead {
     pub(super) fn open(
         source: &Source,
         usual: u8,
-        syntax: &TableSyntax,
+        options: &ReadOptions,
         bytes: Arc<AtomicU64>,
     ) -> Result<TableHead, ReadError> {
-        let (mut ahead, block) = ReadAhead::open(source, true, syntax.encoding, bytes)?;
+        let syntax = &options.syntax;
+        let (mut ahead, block) = ReadAhead::open(source, true, options, bytes)?;
         let block = block.ok_or_else(|| ReadError::NoHeader { file: source.name.clone() })?;
+        if !block.contains(&b'\n') && block.trim_ascii_end().contains(&b'\r') {
+            return Err(ReadError::OldLineEnds { file: source.name.clone() });
+        }
         let delimiter = syntax.delimiter.unwrap_or_else(|| delimiter_of(&block, usual));
         let at = |problem| ReadError::Line { file: source.name.clone(), line: 1, column: 1, problem };
         let (mut names, mut start) = header(&block, delimiter).map_err(at)?;
@@ -129,10 +142,10 @@ impl TableHead {
 /// A file of JSON lines of which the first block was read, and whether its lines are flat.
 pub(super) fn open_json(
     source: &Source,
-    syntax: &TableSyntax,
+    options: &ReadOptions,
     bytes: Arc<AtomicU64>,
 ) -> Result<(ReadAhead, bool), ReadError> {
-    let (mut ahead, block) = ReadAhead::open(source, false, syntax.encoding, bytes)?;
+    let (mut ahead, block) = ReadAhead::open(source, false, options, bytes)?;
     let is_flat = block.as_deref().is_some_and(json_table::is_flat);
     ahead.blocks.extend(block.map(|block| (block, 0)));
     Ok((ahead, is_flat))
@@ -170,7 +183,7 @@ pub(super) fn survey_text(
     columns: &SchemaOptions,
     found: &mut Survey,
 ) -> Result<(), ReadError> {
-    let mut head = TableHead::open(source, usual, &options.syntax, Arc::default())?;
+    let mut head = TableHead::open(source, usual, options, Arc::default())?;
     head.survey(source, columns, found)
 }
 
@@ -178,11 +191,12 @@ pub(super) fn survey_text(
 pub(super) fn survey_columnar(
     source: &Source,
     kind: ColumnarKind,
+    read: &ReadOptions,
     options: &SchemaOptions,
     found: &mut Survey,
 ) -> Result<(), ReadError> {
     let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
-    let mut reader = ColumnarReader::open(seekable(source, Arc::default())?, kind, options).map_err(named)?;
+    let mut reader = ColumnarReader::open(seekable(source, read, Arc::default())?, kind, options).map_err(named)?;
     reader.survey(&source.name, found).map_err(named)
 }
 

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 use super::{FeatureTest, FeatureTests, Model, Output, SizePath, Task};
-use crate::data::replace_file;
+use crate::data::{Label, replace_file};
 
 /// The version this build writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -41,6 +41,8 @@ pub enum ModelError {
     Checksum { path: PathBuf, found: String, stated: String },
     #[error("{}: {problem}", path.display())]
     Invalid { path: PathBuf, problem: String },
+    #[error("{}: not written, and an old file is unchanged: {problem}", path.display())]
+    NotSaved { path: PathBuf, problem: String },
 }
 
 #[derive(Deserialize)]
@@ -80,6 +82,9 @@ impl Model {
         if let Some(columns) = &self.columns {
             writeln!(text, "\"columns\":{},", json(columns)).expect("text grows");
         }
+        if let Some(matrix) = &self.matrix {
+            writeln!(text, "\"matrix\":{},", json(matrix)).expect("text grows");
+        }
         if let Some(SizePath { paths, chosen, sizes, tests }) = &self.size_path {
             let lines = |parts: &mut dyn Iterator<Item = String>| {
                 parts.map(|part| format!("\n{part}")).collect::<Vec<_>>().join(",")
@@ -112,8 +117,12 @@ impl Model {
         String::from_utf8(text).expect("JSON is text")
     }
 
-    /// Saves the model: the old file is replaced only when the new one is complete.
+    /// Saves the model: the old file is replaced only when the new one is complete. A model that could not be loaded
+    /// again is an error.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        if let Some(problem) = self.problem() {
+            return Err(ModelError::NotSaved { path: path.to_path_buf(), problem });
+        }
         let failed = |source| ModelError::Write { path: path.to_path_buf(), source };
         replace_file(path, self.to_text().as_bytes()).map_err(failed)
     }
@@ -133,9 +142,13 @@ impl Model {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Model, ModelError> {
         let path = path.to_path_buf();
         let not_a_model = |reason: String| ModelError::NotAModel { path: path.clone(), reason };
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| not_a_model(error.to_string()))?;
+        let reason = |error: serde_json::Error| other_kind(bytes).map_or_else(|| error.to_string(), String::from);
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|error| not_a_model(reason(error)))?;
         if envelope.format != FORMAT_NAME {
             return Err(not_a_model(format!("its format is {:?}", envelope.format)));
+        }
+        if envelope.version == 0 {
+            return Err(not_a_model("there is no version 0".into()));
         }
         if envelope.version > FORMAT_VERSION {
             return Err(ModelError::Newer { path, version: envelope.version });
@@ -151,10 +164,14 @@ impl Model {
         }
     }
 
-    /// The first problem of a model that has been parsed.
-    fn problem(&self) -> Option<String> {
+    /// The first reason why the model cannot be used: a number that is not finite (JSON cannot hold it), or parts that
+    /// do not fit together. Models are checked by it before they are saved and after they are loaded.
+    pub(crate) fn problem(&self) -> Option<String> {
         if let Err(error) = self.recipe.check() {
             return Some(error.to_string());
+        }
+        if let Some(what) = self.not_finite() {
+            return Some(format!("{what} is not a finite number; look for labels or values that are far too large"));
         }
         let expected = match &self.task {
             Task::Regression => 1,
@@ -176,6 +193,26 @@ impl Model {
         let kept = size_path.sizes.iter().filter(|step| !step.outputs.is_empty());
         kept.filter_map(|step| outputs_problem(&step.outputs, expected)).next()
     }
+
+    /// The first number beside the weights that is not finite.
+    fn not_finite(&self) -> Option<&'static str> {
+        let seen = &self.seen;
+        let curve = seen.history.iter().flat_map(|point| [Some(point.loss), point.error]);
+        let losses = [Some(seen.progressive_loss), seen.progressive_error].into_iter().chain(curve);
+        let sizes = self.size_path.iter().flat_map(|path| &path.sizes);
+        let held_out = sizes.flat_map(|one| [one.gravity, one.loss, one.error.unwrap_or(0.0), one.standard_error]);
+        let held_out = held_out.chain(self.size_path.iter().flat_map(|path| path.sizes.iter().map(|one| one.selected)));
+        let sampled = self.sampling.iter().flat_map(|one| one.settings.values().copied().chain([one.expected]));
+        let labels = self.classes().iter().map(|label| if let Label::Number(number) = label { *number } else { 0.0 });
+        let is_wrong = |mut numbers: Box<dyn Iterator<Item = f64> + '_>| numbers.any(|number| !number.is_finite());
+        let groups: [(&str, Box<dyn Iterator<Item = f64> + '_>); 4] = [
+            ("the mean loss", Box::new(losses.flatten())),
+            ("a held-out loss", Box::new(held_out)),
+            ("a parameter of the sampling", Box::new(sampled)),
+            ("a class", Box::new(labels)),
+        ];
+        groups.into_iter().find_map(|(what, numbers)| is_wrong(numbers).then_some(what))
+    }
 }
 
 /// The first problem of the outputs of a model, or of one of its sizes.
@@ -184,11 +221,19 @@ fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
         return Some(format!("{} outputs where the task needs {expected}", outputs.len()));
     }
     for output in outputs {
-        let finite = |feature: &super::Feature| {
-            feature.weight.is_finite() && feature.scale.is_finite() && feature.scale > 0.0 && feature.centre.is_finite()
+        let is_finite = |feature: &super::Feature| {
+            let numbers = [feature.weight, feature.scale, feature.centre, feature.frequency.unwrap_or(0.0)];
+            let evidence = feature.evidence.unwrap_or_default();
+            numbers.iter().chain(&evidence).all(|number| number.is_finite()) && feature.scale > 0.0
         };
-        if !output.intercept.is_finite() || !output.features.iter().all(finite) {
-            return Some("a weight is not finite".into());
+        if let Some(feature) = output.features.iter().find(|feature| !is_finite(feature)) {
+            let name = &feature.name;
+            return Some(format!(
+                "the weight of {name:?} is not a finite number; its values are too small or too large to be learned from"
+            ));
+        }
+        if !output.intercept.is_finite() {
+            return Some("the intercept is not a finite number; scale the values or the labels".into());
         }
         let names: std::collections::BTreeSet<_> = output.features.iter().map(|f| (&f.name, f.bucket)).collect();
         if names.len() != output.features.len() {
@@ -196,6 +241,23 @@ fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
         }
     }
     None
+}
+
+/// What a file is that is no model, by its first bytes.
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(1 << 16)];
+    let holds = |text: &str| head.windows(text.len()).any(|window| window == text.as_bytes());
+    let begins = |start: &[u8]| head.trim_ascii_start().starts_with(start);
+    match () {
+        () if head.is_empty() => Some("the file is empty"),
+        () if holds("\"tamis-moments\"") => Some("it holds moments; solve them first"),
+        () if holds("\"tamis-metric\"") => Some("it holds a metric"),
+        () if holds("\"tamis-checkpoint\"") => Some("it is a checkpoint; resume it, or write its report"),
+        () if begins(b"<") => Some("it is a page"),
+        () if begins(b"{") && holds("tamis-model") => None,
+        () if begins(b"{") => Some("it is other JSON"),
+        () => Some("it looks like data; the model comes first, then the data"),
+    }
 }
 
 fn checksum(body: &str) -> String {
@@ -217,7 +279,6 @@ mod erased {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Label;
     use crate::data::RowScale;
     use crate::loss::LossKind;
     use crate::model::{Feature, Output, Sampling, TrainingSummary};
@@ -239,6 +300,7 @@ mod tests {
             row_scale: RowScale::None,
             task: Task::Classes(vec![Label::Text("ham".into()), Label::Text("spam".into())]),
             columns: None,
+            matrix: None,
             seen: TrainingSummary { rows: 3, ..TrainingSummary::default() },
             outputs: vec![Output {
                 class: None,
@@ -284,9 +346,29 @@ mod tests {
             "m.json: written by format 3, this build reads up to 1; upgrade tamis"
         );
         assert!(message(&text.replace("spam", "spam!")).starts_with("m.json: damaged: the checksum is crc32:"));
+        assert!(message(&text.replace("\"version\":1", "\"version\":0")).contains("there is no version 0"));
         assert!(message("").contains("not a tamis model"));
         assert!(message("{\"format\":\"other\",\"version\":1,\"body\":{}}").contains("its format is \"other\""));
         assert!(message(&text[..text.len() / 2]).contains("not a tamis model"));
+    }
+
+    #[test]
+    fn a_model_that_could_not_be_loaded_is_not_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.json");
+        model().save(&path).unwrap();
+        let mut heavy = model();
+        heavy.outputs[0].features[1].weight = f64::INFINITY;
+        let mut lost = model();
+        lost.seen.progressive_loss = f64::INFINITY;
+        let mut shifted = model();
+        shifted.outputs[0].intercept = f64::NAN;
+        for (bad, what) in [(heavy, "the weight of \"é\""), (lost, "the mean loss"), (shifted, "the intercept")] {
+            let error = bad.save(&path).unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("not written, and an old file is unchanged"), "{error}");
+            assert_eq!(Model::load(&path).unwrap(), model());
+            assert!(load(&bad.to_text()).is_err(), "the same model is refused on the way in");
+        }
     }
 
     #[test]

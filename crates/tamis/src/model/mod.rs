@@ -11,7 +11,7 @@ pub use file::{FORMAT_VERSION, ModelError};
 pub use predict::{Prediction, Predictor};
 pub use size_path::{LARGEST_FDR, Resize, ResizeError, SizePath, SizePoint};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +127,9 @@ pub struct Model {
     /// The columns of the table it learned from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ModelSchema>,
+    /// The columns of the matrix or frame it learned from, where rows are not read from files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<MatrixColumns>,
     /// A summary of the training.
     pub seen: TrainingSummary,
     /// The linear functions.
@@ -137,6 +140,20 @@ pub struct Model {
     /// How its features were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
+}
+
+/// The columns of a matrix or frame, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatrixColumns {
+    /// How many there are.
+    pub count: usize,
+    /// Their names; empty if they are numbered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// The features that columns of categories and numbers gave; empty if each column is a feature.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
 }
 
 /// How `two-stage` sampled the features of a model.
@@ -166,7 +183,35 @@ impl Model {
             return output.features.len();
         }
         let names = self.outputs.iter().flat_map(|output| output.features.iter().map(|feature| &feature.name));
-        names.collect::<std::collections::BTreeSet<_>>().len()
+        names.collect::<BTreeSet<_>>().len()
+    }
+
+    /// The columns of its table that have a weight, ascending. A table without one of them cannot be predicted.
+    pub fn used_columns(&self) -> Vec<String> {
+        let Some(columns) = &self.columns else { return Vec::new() };
+        let numeric: HashSet<&str> = columns.numeric.iter().map(String::as_str).collect();
+        let categorical: HashSet<&str> = columns.categorical.iter().map(String::as_str).collect();
+        // A category may hold the sign, too: the longest column that fits is the one.
+        let column_of = |name: &str| -> Option<String> {
+            if numeric.contains(name) {
+                return Some(name.into());
+            }
+            let ends = name.rmatch_indices('=').map(|(at, _)| &name[..at]);
+            ends.into_iter().find(|column| categorical.contains(column)).map(String::from)
+        };
+        let mut used = BTreeSet::new();
+        for feature in self.outputs.iter().flat_map(|output| &output.features) {
+            match self.recipe.factors(&feature.name) {
+                Some([a, b]) => used.extend([a, b].into_iter().filter_map(|name| column_of(name))),
+                None => used.extend(column_of(&feature.name)),
+            }
+        }
+        used.into_iter().collect()
+    }
+
+    /// Whether it gives the probability of each class.
+    pub fn gives_probabilities(&self) -> bool {
+        matches!(self.task, Task::Classes(_)) && self.loss.facts().is_probabilistic
     }
 
     /// The classes; empty for regression.

@@ -1,4 +1,10 @@
 //! Predictions of a model for raw rows of any format.
+//!
+//! **Probabilities of several classes.** The outputs of one-vs-rest are log-odds m of one class against the others, each
+//! learned alone, so that their probabilities σ(m) do not sum to one. Two ways to make them sum to one are to divide them
+//! by their sum, and softmax, ∝ eᵐ: they agree where σ(m) is small, and differ where several outputs claim a row. The
+//! first is too timid, the second too bold; their geometric mean, p ∝ √(σ(m)·eᵐ), has the lower log loss on most data or
+//! is close to the better one. The order of the classes is that of the margins.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +24,7 @@ pub struct Predictor {
     loss: AnyLoss,
     row_scale: RowScale,
     classes: usize,
+    is_probabilistic: bool,
 }
 
 /// The prediction for a row.
@@ -25,10 +32,18 @@ pub struct Predictor {
 pub struct Prediction {
     /// Raw scores, one for each output.
     pub margins: Vec<f64>,
-    /// The predicted number, the probability of the second of two classes, or the score of the best class.
+    /// The predicted number, or the probability of the second of two classes or of the best of several; a margin if the
+    /// loss gives no probabilities.
     pub response: f64,
     /// The number of the predicted class.
     pub class: Option<usize>,
+}
+
+impl Prediction {
+    /// Whether all scores are finite: values that are very large can make them infinite.
+    pub fn is_finite(&self) -> bool {
+        self.margins.iter().chain([&self.response]).all(|score| score.is_finite())
+    }
 }
 
 impl Predictor {
@@ -61,6 +76,7 @@ impl Predictor {
             intercepts: model.outputs.iter().map(|output| output.intercept).collect(),
             loss: model.loss.build(1.0),
             row_scale: model.row_scale,
+            is_probabilistic: model.loss.facts().is_probabilistic,
             classes: match &model.task {
                 Task::Regression => 0,
                 Task::Classes(classes) => classes.len(),
@@ -97,10 +113,30 @@ impl Predictor {
             (2, [margin]) => (self.loss.response(*margin), Some(usize::from(*margin > self.loss.boundary()))),
             (_, margins) => {
                 let best = argmax(margins);
-                (self.loss.response(margins[best]), Some(best))
+                let probabilities = self.probabilities(margins);
+                (probabilities.map_or(margins[best], |probabilities| probabilities[best]), Some(best))
             }
         };
         Prediction { margins, response, class }
+    }
+
+    /// The probability of each class for the margins of a row; they sum to one. `None` for regression, and for losses
+    /// that give no probabilities.
+    pub fn probabilities(&self, margins: &[f64]) -> Option<Vec<f64>> {
+        if self.classes == 0 || !self.is_probabilistic {
+            return None;
+        }
+        if let [margin] = margins {
+            let second = self.loss.response(*margin);
+            return Some(vec![1.0 - second, second]);
+        }
+        // The loss of the positive class is −ln σ(m).
+        let positive = self.loss.codes()[1];
+        let logs: Vec<f64> = margins.iter().map(|&margin| 0.5 * (margin - self.loss.value(margin, positive))).collect();
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let parts: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+        let sum: f64 = parts.iter().sum();
+        Some(parts.iter().map(|part| part / sum).collect())
     }
 
     fn add_products(&self, row: Row<'_>, factor: f64, margins: &mut [f64]) {
@@ -141,8 +177,18 @@ mod tests {
         };
         let row_scale = if loss == LossKind::ClippedSquared { RowScale::SqrtCount } else { RowScale::None };
         let (recipe, seen) = (Recipe::default().into(), TrainingSummary::default());
-        let model =
-            Model { recipe, loss, row_scale, task, columns: None, seen, outputs, size_path: None, sampling: None };
+        let model = Model {
+            recipe,
+            loss,
+            row_scale,
+            task,
+            columns: None,
+            matrix: None,
+            seen,
+            outputs,
+            size_path: None,
+            sampling: None,
+        };
         let mut rows = RawRows::by_name();
         row.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
         rows.end_row(Label::Absent, 1.0, 0);
@@ -163,6 +209,21 @@ mod tests {
             output(Some(3.0), 0.0, &[("b", 1.0)]),
         ];
         assert_eq!(predict(LossKind::Hinge, &[1.0, 2.0, 3.0], three, &row).class, Some(1));
+    }
+
+    #[test]
+    fn probabilities_of_classes_sum_to_one() {
+        let three = |loss| {
+            let outputs =
+                vec![output(Some(1.0), -800.0, &[]), output(Some(2.0), 1.0, &[]), output(Some(3.0), -2.0, &[])];
+            predict(loss, &[1.0, 2.0, 3.0], outputs, &[("a", 2.0)])
+        };
+        let sigmoid = |margin: f64| 1.0 / (1.0 + (-margin).exp());
+        let parts = [(sigmoid(1.0) * 1f64.exp()).sqrt(), (sigmoid(-2.0) * (-2f64).exp()).sqrt()];
+        let found = three(LossKind::Logistic);
+        assert!((found.response - parts[0] / (parts[0] + parts[1])).abs() < 1e-12, "{found:?}");
+        assert_eq!(found.class, Some(1));
+        assert_eq!(three(LossKind::Hinge).response, 1.0, "no probability, but the margin");
     }
 
     #[test]

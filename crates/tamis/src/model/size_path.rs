@@ -212,7 +212,7 @@ mod tests {
     use crate::data::Label;
     use crate::data::RowScale;
     use crate::loss::LossKind;
-    use crate::model::Task;
+    use crate::model::{FeatureTest, Task};
     use crate::recipe::Recipe;
 
     /// A name, its evidence (with the sign of the weight) and its selection frequency.
@@ -244,6 +244,7 @@ mod tests {
             row_scale: RowScale::None,
             task: Task::Classes((0..classes).map(|class| Label::Number(class as f64)).collect()),
             columns: None,
+            matrix: None,
             seen: TrainingSummary {
                 progressive_loss: sizes[chosen].loss,
                 progressive_error: sizes[chosen].error,
@@ -384,12 +385,21 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_by_hand() {
-        let size_path = binary().size_path.unwrap();
-        // q = 3 of p = 100 features: 9 / (0.5 · 100) and 9 / (0.8 · 100).
-        assert!((size_path.false_selections(0.75).unwrap() - 0.18).abs() < 1e-15);
-        assert!((size_path.false_selections(0.9).unwrap() - 0.1125).abs() < 1e-15);
-        assert_eq!(size_path.false_selections(0.5), None, "says nothing at or below one half");
-        assert_eq!(SizePath { sizes: vec![], ..size_path }.false_selections(0.75), None);
+    fn confirmed_features_come_with_the_weights_of_the_smallest_size_that_has_them() {
+        let mut model = binary();
+        let test = |(name, q): (&str, f64)| FeatureTest { name: name.into(), z: 3.0, q, with: Vec::new() };
+        let tests = [("a", 0.01), ("b", 0.2), ("c", 0.05), ("d", 0.9)].map(test);
+        model.size_path.as_mut().unwrap().tests = FeatureTests { entered: 100, rows: 1000, tests: tests.into() };
+        let sure = model.resize(Resize::Fdr(0.1)).unwrap();
+        assert_eq!((names(&sure), sure.size_path.as_ref().unwrap().chosen), (vec![vec!["a", "c"]], 1));
+        let one = model.resize(Resize::Fdr(0.01)).unwrap();
+        assert_eq!((names(&one), one.outputs[0].features[0].weight), (vec![vec!["a"]], 0.6), "of the two features");
+        let message = |fdr| model.resize(Resize::Fdr(fdr)).unwrap_err().to_string();
+        assert_eq!(message(0.001), "no feature is confirmed at q ≤ 0.001; the least q-value is 0.010");
+        assert_eq!(message(0.6), "the false discovery rate must lie between 0 and 0.5");
+        assert_eq!(
+            binary().resize(Resize::Fdr(0.1)).unwrap_err().to_string(),
+            "the features of this model were not tested: 0 rows are too few"
+        );
     }
 }

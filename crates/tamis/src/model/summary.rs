@@ -148,6 +148,11 @@ pub fn q_text(q: f64) -> String {
     }
 }
 
+/// A count with its noun: "1 feature", "1,234 features".
+pub fn plural(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A count with a comma between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -193,6 +198,7 @@ mod tests {
     #[test]
     fn counts_and_q_values_are_written_for_people() {
         assert_eq!([7, 1_000, 1_234_567].map(count), ["7", "1,000", "1,234,567"]);
+        assert_eq!([0, 1, 1000].map(|number| plural(number, "row")), ["0 rows", "1 row", "1,000 rows"]);
         assert_eq!([0.0002, 0.0044, 0.08, 1.0].map(q_text), ["<0.001", "0.004", "0.08", "1.00"]);
     }
 }

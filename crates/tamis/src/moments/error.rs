@@ -46,6 +46,22 @@ pub enum MomentsError {
     NothingLeft { whole: u64, part: u64, weight: f64 },
     #[error("the variance of {column} would be negative: the subtracted rows are not among those of these moments")]
     NotAPart { column: String },
+    #[error(
+        "{rows} rows are to be subtracted, and some of them were never added to these moments, or were subtracted before"
+    )]
+    NeverAdded { rows: u64 },
+    #[error(
+        "these {rows} rows are in the moments already: they would count twice; use {} if they should",
+        names::AGAIN
+    )]
+    Twice { rows: u64 },
+    #[error(
+        "the squares of {column:?} add up to more than a floating-point number holds; look for values that are far too \
+         large, or scale the column"
+    )]
+    NotFinite { column: String },
+    #[error("the weights of the rows add up to more than a floating-point number holds; scale them")]
+    WeightsNotFinite,
     #[error("{}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
     #[error("{}: cannot be written: {source}; the old file is unchanged", path.display())]

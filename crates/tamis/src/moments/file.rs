@@ -18,7 +18,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::packed_symmetric::PackedSymmetric;
-use super::{Column, Comoments, Moments, MomentsError};
+use super::{Column, Comoments, Moments, MomentsError, RowIdentity};
 use crate::data::f64_codec::{bytes_of, doubles};
 use crate::data::replace_file;
 use crate::data::tensor_file::{Arrays, TensorFile};
@@ -35,11 +35,14 @@ struct About {
     screened: bool,
     skipped: u64,
     table: Option<ModelSchema>,
+    #[serde(default)]
+    identity: RowIdentity,
 }
 
 impl Moments {
-    /// Saves the moments. An existing file is replaced atomically.
+    /// Saves the moments. An existing file is replaced atomically. Moments that could not be loaded are an error.
     pub fn save(&self, path: &Path) -> Result<(), MomentsError> {
+        self.check_finite()?;
         let failed = |source| MomentsError::Write { path: path.to_path_buf(), source };
         replace_file(path, &self.to_bytes()).map_err(failed)
     }
@@ -52,6 +55,7 @@ impl Moments {
             screened: self.screened,
             skipped: self.skipped,
             table: self.table.clone(),
+            identity: self.identity.clone(),
         };
         let about = serde_json::to_string(&about).expect("plain data becomes JSON");
         let columns = serde_json::to_string(&self.columns).expect("plain data becomes JSON");
@@ -116,9 +120,12 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
         }
         Ok(Comoments { rows: rows as u64, weight, squares, means, comoments })
     };
+    if !about.identity.is_valid() {
+        return Err("the record of its rows is invalid".into());
+    }
     let folds = (0..about.folds).map(fold).collect::<Result<_, String>>()?;
-    let About { decay, screened, skipped, table, .. } = about;
-    Ok(Moments { columns, table, decay, screened, skipped, folds })
+    let About { decay, screened, skipped, table, identity, .. } = about;
+    Ok(Moments { columns, table, decay, screened, skipped, folds, identity })
 }
 
 #[cfg(test)]
@@ -135,7 +142,15 @@ mod tests {
         let mut sums = Comoments::new(3);
         sums.observe_dense(&[0.0, 1.0, 2.0, 1.0, 1.0 / 3.0, 5.0, 0.0, 3.0, -2.0], &[1.0, 2.0, 0.5]);
         let folds = vec![sums, Comoments::new(3)];
-        Moments { columns, table: None, decay: Some(0.01), screened: true, skipped: 3, folds }
+        Moments {
+            columns,
+            table: None,
+            decay: Some(0.01),
+            screened: true,
+            skipped: 3,
+            folds,
+            identity: RowIdentity::default(),
+        }
     }
 
     fn load(bytes: &[u8]) -> Result<Moments, MomentsError> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::columns::ColumnSpace;
 use super::screening::Screen;
-use super::{Accumulator, Column, Comoments, Moments, MomentsError, Products};
+use super::{Accumulator, Column, Comoments, Moments, MomentsError, Products, RowIdentity};
 use crate::data::{
     Batch, FeatureId, FeatureKey, Label, LabelStats, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind,
     Vocabulary, fold_of,
@@ -126,7 +126,10 @@ pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<
     let classes = pass.targets.classes();
     let (columns, folds) = threads.install(|| collector.finish(&vocabulary, &label, classes));
     let decay = (options.decay > 0.0).then_some(options.decay);
-    Ok(Moments { columns, table, decay, screened, skipped: pass.stream.skipped(), folds })
+    let (skipped, identity) = (pass.stream.skipped(), pass.identity.finish());
+    let moments = Moments { columns, table, decay, screened, skipped, folds, identity };
+    moments.check_finite()?;
+    Ok(moments)
 }
 
 /// For each feature id, whether its name is in the list.
@@ -248,12 +251,14 @@ struct Pass<'a> {
     targets: TargetEncoder,
     /// Blocks that were read to decide the task.
     head: VecDeque<Block>,
+    identity: RowIdentity,
 }
 
 impl<'a> Pass<'a> {
     /// Opens the data and decides the task from the first rows.
     fn open(options: &'a CollectOptions, observer: &'a mut dyn Observer) -> Result<Self, MomentsError> {
-        let mut stream = RowStream::open(options.sources.clone(), options.read.clone());
+        let read = ReadOptions { stop: options.stop.clone(), ..options.read.clone() };
+        let mut stream = RowStream::open(options.sources.clone(), read);
         let (mut label_stats, mut head, mut rows, mut first) = (LabelStats::default(), VecDeque::new(), 0, None);
         'judging: while let Some(block) = stream.next_block()? {
             for (row, label) in block.rows.labels.iter().enumerate() {
@@ -273,7 +278,7 @@ impl<'a> Pass<'a> {
             return Err(ReadError::NoRows { files: files.join(", ") }.into());
         };
         let targets = decide(&label_stats, options.task, first)?;
-        Ok(Pass { options, observer, stream, targets, head })
+        Ok(Pass { options, observer, stream, targets, head, identity: RowIdentity::empty() })
     }
 
     fn numeric(&self) -> bool {
@@ -293,6 +298,7 @@ impl<'a> Pass<'a> {
                 None => self.stream.next_block()?,
             };
             let Some(block) = block else { return Ok(()) };
+            self.identity.observe(&block.rows);
             let (batch, labels, place) = block.intern(vocabulary)?;
             let targets = labels.iter().enumerate().map(|(row, label)| self.targets.encode(label, || place.of(row)));
             let targets: Vec<f64> = targets.collect::<Result<_, _>>()?;

@@ -4,7 +4,7 @@
 //! into calls.
 
 use super::from_stream::{AS_THEY_ARE, CollectOptions, Collector, no_column, too_wide};
-use super::{Moments, MomentsError};
+use super::{Moments, MomentsError, RowIdentity};
 use crate::data::{DuplicateFeature, RawRows, TargetEncoder, TargetKind, Vocabulary};
 use crate::loss::LossKind;
 
@@ -14,6 +14,7 @@ pub struct IncrementalMoments {
     vocabulary: Vocabulary,
     targets: TargetEncoder,
     collector: Collector,
+    identity: RowIdentity,
 }
 
 impl IncrementalMoments {
@@ -29,7 +30,13 @@ impl IncrementalMoments {
         let mut vocabulary = Vocabulary::new(None);
         let collector = Collector::new(numeric, options, &mut vocabulary);
         let targets = TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind);
-        Ok(IncrementalMoments { options: options.clone(), vocabulary, targets, collector })
+        Ok(IncrementalMoments {
+            options: options.clone(),
+            vocabulary,
+            targets,
+            collector,
+            identity: RowIdentity::empty(),
+        })
     }
 
     /// Rows seen.
@@ -40,6 +47,7 @@ impl IncrementalMoments {
     /// Adds rows. `place` gives the position of a row for error messages.
     pub fn observe(&mut self, rows: RawRows, place: impl Fn(usize) -> String) -> Result<(), MomentsError> {
         let duplicate = |(row, name)| DuplicateFeature { place: place(row), name };
+        self.identity.observe(&rows);
         let (batch, labels) = rows.intern(&mut self.vocabulary).map_err(duplicate)?;
         let target = |(row, label)| self.targets.encode(label, || place(row));
         let targets = labels.iter().enumerate().map(target).collect::<Result<Vec<f64>, _>>()?;
@@ -55,7 +63,10 @@ impl IncrementalMoments {
         }
         let (columns, folds) = self.collector.clone().finish(&self.vocabulary, "label", self.targets.classes());
         let decay = (self.options.decay > 0.0).then_some(self.options.decay);
-        Ok(Moments { columns, table: None, decay, screened: false, skipped: 0, folds })
+        let identity = self.identity.clone().finish();
+        let moments = Moments { columns, table: None, decay, screened: false, skipped: 0, folds, identity };
+        moments.check_finite()?;
+        Ok(moments)
     }
 }
 

@@ -28,6 +28,7 @@ mod from_stream;
 mod incremental;
 mod named;
 mod packed_symmetric;
+mod row_identity;
 mod screening;
 
 pub use accumulator::Accumulator;
@@ -38,3 +39,4 @@ pub use from_stream::{CollectOptions, collect};
 pub use incremental::IncrementalMoments;
 pub use named::Moments;
 pub use packed_symmetric::PackedSymmetric;
+pub use row_identity::RowIdentity;

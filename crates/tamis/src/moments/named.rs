@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Column, Comoments, MomentsError};
+use super::{Column, Comoments, MomentsError, RowIdentity};
 use crate::data::Label;
 use crate::parse::schema::ModelSchema;
 
@@ -22,6 +22,8 @@ pub struct Moments {
     pub skipped: u64,
     /// The moments of each fold; a single entry without folds.
     pub folds: Vec<Comoments>,
+    /// Which rows these are.
+    pub identity: RowIdentity,
 }
 
 impl Moments {
@@ -53,8 +55,9 @@ impl Moments {
     }
 
     /// Merges the moments of other rows: fold by fold, columns by name. A feature that one side does not have was zero
-    /// in all its rows. If that cannot be (tables with other columns, screened features), it is an error.
-    pub fn merge(&mut self, other: &Moments) -> Result<(), MomentsError> {
+    /// in all its rows. If that cannot be (tables with other columns, screened features), it is an error. So are rows
+    /// that were merged before, unless `again` allows them, and sums that are not finite: such moments cannot be saved.
+    pub fn merge(&mut self, other: &Moments, again: bool) -> Result<(), MomentsError> {
         self.check_alike(other, "merge")?;
         if self.decay != other.decay {
             let word = |decay: Option<f64>| {
@@ -63,6 +66,9 @@ impl Moments {
             let text =
                 format!("one {} and the other {}: such moments cannot be merged", word(self.decay), word(other.decay));
             return Err(MomentsError::Differ(text));
+        }
+        if let Some(rows) = self.identity.overlap(&other.identity).filter(|_| !again) {
+            return Err(MomentsError::Twice { rows });
         }
         let places = self.places_of(other, true)?;
         let size = self.columns.len();
@@ -74,7 +80,8 @@ impl Moments {
             }
         }
         self.skipped += other.skipped;
-        Ok(())
+        self.identity.merge(&other.identity);
+        self.check_finite()
     }
 
     /// Subtracts rows that were added before: the inverse of [`Moments::merge`]. After an error nothing has changed.
@@ -85,6 +92,7 @@ impl Moments {
             return Err(MomentsError::Differ(text.into()));
         }
         let places = self.places_of(other, false)?;
+        let identity = self.identity.without(&other.identity).ok_or(MomentsError::NeverAdded { rows: other.rows() })?;
         let mut folds = self.folds.clone();
         for (own, other) in folds.iter_mut().zip(&other.folds) {
             if own.rows <= other.rows || own.weight <= other.weight {
@@ -98,7 +106,7 @@ impl Moments {
                 None => own.subtract(other).map_err(failed)?,
             }
         }
-        self.folds = folds;
+        (self.folds, self.identity) = (folds, identity);
         self.skipped = self.skipped.saturating_sub(other.skipped);
         Ok(())
     }
@@ -107,6 +115,23 @@ impl Moments {
     pub fn decay(&mut self, keep: f64) {
         self.folds.iter_mut().for_each(|fold| fold.decay(keep));
         self.decay.get_or_insert(0.0);
+    }
+
+    /// Moments whose sums overflowed are of no use, and their file could not be read.
+    pub(super) fn check_finite(&self) -> Result<(), MomentsError> {
+        for fold in &self.folds {
+            if ![fold.weight, fold.squares].iter().all(|sum| sum.is_finite()) {
+                return Err(MomentsError::WeightsNotFinite);
+            }
+            let is_finite = |at: usize| fold.means[at].is_finite() && fold.comoments.get(at, at).is_finite();
+            if let Some(at) = (0..fold.means.len()).find(|&at| !is_finite(at)) {
+                return Err(MomentsError::NotFinite { column: self.columns[at].name() });
+            }
+            if let Some(at) = (0..fold.means.len()).find(|&at| !fold.comoments.row_is_finite(at)) {
+                return Err(MomentsError::NotFinite { column: self.columns[at].name() });
+            }
+        }
+        Ok(())
     }
 
     fn check_alike(&self, other: &Moments, verb: &str) -> Result<(), MomentsError> {
@@ -171,13 +196,21 @@ mod tests {
         columns.extend(names.iter().map(|name| Column::Feature(name.to_string())));
         let mut sums = Comoments::new(columns.len());
         sums.observe_dense(rows, &[]);
-        Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums] }
+        Moments {
+            columns,
+            table: None,
+            decay: None,
+            screened: false,
+            skipped: 0,
+            folds: vec![sums],
+            identity: RowIdentity::default(),
+        }
     }
 
     #[test]
     fn merging_goes_by_name_and_absent_is_zero() {
         let mut left = moments(&["a", "b"], &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0]);
-        left.merge(&moments(&["c", "a"], &[9.0, 1.0, 5.0])).unwrap();
+        left.merge(&moments(&["c", "a"], &[9.0, 1.0, 5.0]), false).unwrap();
         let whole = moments(&["a", "b", "c"], &[1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 7.0, 0.0, 9.0, 5.0, 0.0, 1.0]);
         assert_eq!(left.columns, whole.columns);
         for i in 0..4 {
@@ -196,17 +229,18 @@ mod tests {
         let mut forgetful = plain();
         forgetful.decay(0.5);
         assert!(
-            message(forgetful.merge(&plain())).contains("forgets at the rate 0 and the other counts all rows alike")
+            message(forgetful.merge(&plain(), false))
+                .contains("forgets at the rate 0 and the other counts all rows alike")
         );
         assert!(message(forgetful.subtract(&other())).contains("moments that decay"));
         assert!(message(plain().subtract(&plain())).contains("cannot subtract 2 rows from 2 rows"));
         assert!(message(plain().subtract(&other())).contains("\"b\" is a column of one and not of the other"));
         let screened = Moments { screened: true, ..plain() };
-        assert!(message(screened.clone().merge(&other())).contains("`features-of`"));
+        assert!(message(screened.clone().merge(&other(), false)).contains("`features-of`"));
         let folds = Moments { folds: vec![Comoments::new(2), Comoments::new(2)], ..plain() };
-        assert!(message(plain().merge(&folds)).contains("1 and of 2 folds"));
+        assert!(message(plain().merge(&folds, false)).contains("1 and of 2 folds"));
         let classes =
             Moments { columns: vec![Column::Class(Label::Number(1.0)), Column::Feature("a".into())], ..plain() };
-        assert!(message(plain().merge(&classes)).contains("`task`"));
+        assert!(message(plain().merge(&classes, false)).contains("`task`"));
     }
 }

@@ -73,6 +73,11 @@ impl PackedSymmetric {
         self.panels[i / PANEL][j * PANEL + i % PANEL]
     }
 
+    /// Whether the entries of a column with itself and all columns before it are finite.
+    pub(super) fn row_is_finite(&self, i: usize) -> bool {
+        (0..=i).all(|j| self.get(i, j).is_finite())
+    }
+
     pub(super) fn set(&mut self, i: usize, j: usize, value: f64) {
         let (i, j) = (i.max(j), i.min(j));
         self.panels[i / PANEL][j * PANEL + i % PANEL] = value;

@@ -33,6 +33,8 @@ pub(crate) struct LearnerTrainer<L> {
     last_row: (f64, usize),
     next_report: u64,
     next_save: u64,
+    /// The number of features at which memory is measured next.
+    next_measure: usize,
 }
 
 impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
@@ -54,6 +56,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             last_row: (0.0, 0),
             next_report: next_report(session, 0),
             next_save: session.options.checkpoint_every().unwrap_or(u64::MAX),
+            next_measure: FIRST_SWEEP,
         }
     }
 
@@ -79,7 +82,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         }
         self.set_position(position, session);
         if !is_in_buffer {
-            session.data.scale.restore(checkpoint.divisors);
+            session.data.scale = checkpoint.scale();
             session.data.fingerprint = header.fingerprint;
             session.data.vocabulary = checkpoint.vocabulary;
         }
@@ -175,11 +178,12 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Whether rows can be taken as one batch: they need no scaling, and no report, checkpoint or sweep is due among
-    /// them.
+    /// Whether rows can be taken as one batch: they and their weights need no scaling, and no report, checkpoint or
+    /// sweep is due among them.
     pub(super) fn takes_whole(&self, session: &Session<'_>, batch: &Batch) -> bool {
         let rows = self.done + (self.pending.len() + batch.len()) as u64;
-        session.data.scaler().is_identity() && rows < self.next_report.min(self.next_save)
+        let is_unchanged = session.data.scaler().is_identity() && session.data.weight_unit == 1.0;
+        is_unchanged && rows < self.next_report.min(self.next_save)
     }
 
     /// Takes rows whose targets are encoded as one batch; `fingerprint` is that after them. At every [`Self::send`],
@@ -201,7 +205,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         self.learn_pending(session)?;
         if self.done == self.next_save {
             self.next_save += session.options.checkpoint_every().unwrap_or(0);
-            session.save(self.save(), false)?;
+            session.save_and_go_on(self.save())?;
         }
         Ok(())
     }
@@ -311,18 +315,34 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
+    /// Measures the memory whenever the number of features has grown by a quarter.
+    pub(super) fn check_memory(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
+        let features = session.data.vocabulary.span();
+        if session.options.max_memory.is_none() || features < self.next_measure {
+            return Ok(());
+        }
+        self.next_measure = features + features / 4;
+        self.flush(session)?;
+        session.check_memory(self.bytes(), || Some(self.save()))
+    }
+
     /// Margins of rows in units of the label: row by row, one margin for each output.
     pub(crate) fn margins(&self, data: &TrainingData, rows: &RawRows) -> Result<Vec<f64>, TrainError> {
         let learners = self.state().learners.learners();
         let known = rows.lookup(&data.vocabulary);
         let (middle, unit) = data.targets.centre_and_spread();
         let mut margins = Vec::with_capacity(known.len() * learners.len());
+        let part = |learner: &L, id: u32, value: f64| learner.weight(id) * value / data.scale.divisor(id);
+        // Centred columns have entries in every row: those of their means are part of the intercept.
+        let centred = |learner: &L| -> f64 {
+            data.scale.centred().iter().map(|&id| part(learner, id, data.scale.centre(id))).sum()
+        };
+        let biases: Vec<f64> = learners.iter().map(|learner| learner.bias() - centred(learner)).collect();
         for (place, example) in known.examples().enumerate() {
             let factor = data.recipe.row_scaling().factor(rows.entries(place).count());
-            for learner in learners {
-                let part = |(id, value): (u32, f64)| learner.weight(id) * value / data.scale.divisor(id);
-                let parts = example.row.iter().map(part);
-                margins.push(middle + unit * (learner.bias() + factor * parts.sum::<f64>()));
+            for (learner, bias) in learners.iter().zip(&biases) {
+                let parts = example.row.iter().map(|(id, value)| part(learner, id, value));
+                margins.push(middle + unit * (bias + factor * parts.sum::<f64>()));
             }
         }
         if margins.iter().all(|margin| margin.is_finite()) { Ok(margins) } else { Err(self.divergence(data)) }

@@ -16,6 +16,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             self.learn_piece(session, block)?;
             if self.stream.is_at_sweep() {
                 self.free_idle_features(session)?;
+                self.check_memory(session)?;
             }
             block = later;
         }
@@ -60,7 +61,8 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
                 session.data.scale.observe(example.row);
             }
             session.data.fingerprint = (session.data.fingerprint.0 + 1, prints[row]);
-            self.take(session, Example { target, ..example })?;
+            let weight = example.weight / session.data.weight_unit;
+            self.take(session, Example { target, weight, ..example })?;
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ pub(crate) fn linear_output(
     let weighted = ids.iter().zip(weights).map(|(&id, &weight)| ScaledWeight {
         id,
         weight,
-        column: (data.scale.divisor(id), 0.0),
+        column: (data.scale.divisor(id), data.scale.centre(id)),
         frequency: None,
         evidence: None,
     });

@@ -155,16 +155,26 @@ names! {
     NO_HEADER = "no-header", "no-header", "no_header";
     /// Missing values.
     MISSING = "missing", "missing", "missing";
+    /// Columns of the model that the data lacks.
+    MISSING_COLUMNS = "missing-columns", "missing-columns", "missing_columns";
     /// svmlight indices that start at 0.
     ZERO_BASED = "zero-based", "zero-based", "zero_based";
+    /// The longest line.
+    MAX_LINE = "max-line", "max-line", "max_line";
+    /// The largest decompressed file.
+    MAX_UNPACKED = "max-unpacked", "max-unpacked", "max_unpacked";
     /// Memory.
     MEMORY = "memory", "memory", "memory";
+    /// The memory of the learner and the names.
+    MAX_MEMORY = "max-memory", "max-memory", "max_memory";
     /// The folder of the row cache.
     CACHE_DIR = "cache-dir", "cache-dir", "cache_dir";
     /// The checkpoint to write.
     CHECKPOINT = "checkpoint", "checkpoint", "checkpoint";
     /// The checkpoint to resume from.
     RESUME = "resume", "resume", "resume";
+    /// The same rows a second time.
+    AGAIN = "again", "again", "again";
 
     // Moments.
     /// Cross-validation folds kept in moments.

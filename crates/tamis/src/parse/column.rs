@@ -6,7 +6,7 @@ use super::date::{DateForm, DatePart, WEEKDAYS, calendar};
 use super::missing_cells::{Among, is_missing};
 use super::number_form::NumberForm;
 use super::words::words_and_pairs;
-use super::{LineError, Missing, number, shown};
+use super::{LONGEST_NAME, LineError, Missing, number, shown};
 use crate::data::{Label, RawRows};
 
 /// The level that categories of few rows share.
@@ -120,6 +120,9 @@ impl Role {
                 if is_missing(text, Among::Categories, &missing.markers) {
                     return push_missing(name, Fill::Nothing, missing, rows);
                 }
+                if text.len() > LONGEST_NAME {
+                    return Err(LineError::LongName { length: text.len() });
+                }
                 let is_own = rule.levels.as_ref().is_none_or(|levels| levels.contains(text));
                 rows.push_name(&[name, "=", if is_own { text } else { OTHER }], 1.0);
                 Ok(Pushed::Yes)
@@ -154,19 +157,21 @@ impl Role {
     }
 
     /// The label of a cell; `None` if it is missing.
-    pub(crate) fn label(&self, cell: Cell<'_>, missing: &MissingCells) -> Option<Label> {
-        let Role::Target(form) = self else { return None };
+    pub(crate) fn label(&self, cell: Cell<'_>, missing: &MissingCells) -> Result<Option<Label>, LineError> {
+        let Role::Target(form) = self else { return Ok(None) };
         match cell {
-            Cell::Missing => None,
-            Cell::Number(value) => Some(Label::Number(value)),
+            Cell::Missing => Ok(None),
+            Cell::Number(value) if value.is_finite() => Ok(Some(Label::Number(value))),
+            Cell::Number(value) => Err(LineError::NotFinite { what: "label", found: value.to_string() }),
             Cell::Text(text) => {
                 let text = text.trim();
                 if is_missing(text, Among::Labels, &missing.markers) {
-                    return None;
+                    return Ok(None);
                 }
                 let plain = *form == NumberForm::default();
                 let number = if plain { None } else { form.parse(text).filter(|value| value.is_finite()) };
-                Some(number.map_or_else(|| Label::parse(text), Label::Number))
+                let label = number.map(Label::Number).or_else(|| Label::parse(text));
+                label.map(Some).ok_or_else(|| LineError::NotFinite { what: "label", found: shown(text.as_bytes()) })
             }
         }
     }

@@ -106,7 +106,10 @@ pub fn survey(block: &[u8], delimiter: u8, columns: usize, file: &str, first_lin
 /// The result of a row.
 enum Outcome {
     Kept,
+    /// A value is missing.
     LeftOut,
+    /// There is no row.
+    Blank,
 }
 
 impl Table {
@@ -121,7 +124,11 @@ impl Table {
             let mark = rows.mark();
             match self.row(&record, line, rows) {
                 Ok(Outcome::Kept) => {}
-                Ok(Outcome::LeftOut) => rows.rollback(mark),
+                Ok(Outcome::Blank) => {}
+                Ok(Outcome::LeftOut) => {
+                    rows.rollback(mark);
+                    rows.left_out.push(line);
+                }
                 Err((field, problem)) => {
                     rows.rollback(mark);
                     let column = field_offset(&block[first..record.end], self.delimiter, field) as u32 + 1;
@@ -135,7 +142,7 @@ impl Table {
     fn row(&self, record: &Record<'_>, line: u32, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
         let expected = self.columns.names.len();
         if expected > 1 && matches!(record.fields[..], [blank] if blank.trim_ascii().is_empty()) {
-            return Ok(Outcome::LeftOut);
+            return Ok(Outcome::Blank);
         }
         if record.fields.len() != expected {
             let found = record.fields.len();
@@ -157,7 +164,7 @@ impl Table {
             }
             let text = std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim();
             match role {
-                Role::Target(_) => match role.label(Cell::Text(text), &self.columns.missing) {
+                Role::Target(_) => match role.label(Cell::Text(text), &self.columns.missing).map_err(|e| (at, e))? {
                     Some(found) => label = found,
                     None if !self.needs_target => {}
                     None if self.columns.missing.rule == Missing::SkipRow => return Ok(Outcome::LeftOut),
@@ -173,6 +180,10 @@ impl Table {
                     Err(problem) => return Err((at, problem)),
                 },
             }
+        }
+        if let Some(at) = self.columns.id {
+            let text = std::str::from_utf8(record.fields[at]).map_err(|_| (at, LineError::NotUtf8))?;
+            rows.tags.push(text.trim().into());
         }
         rows.end_row(label, weight, line);
         Ok(Outcome::Kept)

@@ -109,18 +109,24 @@ impl LineParser for JsonTable {
             let at = |problem| (memchr::memmem::find(line, name.as_bytes()).unwrap_or(0), problem);
             match role {
                 Role::Ignored => {}
-                Role::Target(_) => label = role.label(cell(value), &self.schema.missing).unwrap_or(Label::Absent),
+                Role::Target(_) => {
+                    label = role.label(cell(value), &self.schema.missing).map_err(at)?.unwrap_or(Label::Absent);
+                }
                 Role::Weight => weight = column::weight(cell(value)).map_err(at)?,
                 role => {
                     if self.push(name, role, value, rows).map_err(at)? == Pushed::SkipRow {
                         rows.rollback(mark);
+                        rows.left_out.push(number);
                         return Ok(());
                     }
                 }
             }
         }
         match label {
-            Label::Absent if self.needs_target && self.schema.missing.rule == Missing::SkipRow => rows.rollback(mark),
+            Label::Absent if self.needs_target && self.schema.missing.rule == Missing::SkipRow => {
+                rows.rollback(mark);
+                rows.left_out.push(number);
+            }
             Label::Absent if self.needs_target => return Err((0, LineError::NoLabel)),
             label => rows.end_row(label, weight, number),
         }

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::{LineError, LineParser, Missing};
+use super::{LineError, LineParser, Missing, shown};
 use crate::data::{Label, RawRows};
 
 /// The parser.
@@ -98,6 +98,7 @@ impl LineParser for JsonLines {
                     Missing::Zero => {}
                     Missing::SkipRow => {
                         rows.rollback(mark);
+                        rows.left_out.push(number);
                         return Ok(());
                     }
                     _ => return Err((0, LineError::Empty { column: name.to_string() })),
@@ -111,7 +112,10 @@ impl LineParser for JsonLines {
         let label = match parsed.y {
             Some(Scalar::Number(value)) => Label::Number(value),
             Some(Scalar::Flag(flag)) => Label::Number(f64::from(u8::from(flag))),
-            Some(Scalar::Text(text)) => Label::parse(&text),
+            Some(Scalar::Text(text)) => {
+                let not_finite = || LineError::NotFinite { what: "label", found: shown(text.as_bytes()) };
+                Label::parse(&text).ok_or_else(|| (0, not_finite()))?
+            }
             Some(Scalar::Null | Scalar::List(_)) | None => Label::Absent,
         };
         rows.end_row(label, weight, number);

@@ -4,6 +4,10 @@ use thiserror::Error;
 
 use crate::param::names;
 
+/// The longest name in files whose text is stored once and repeated for every row. In lines of text, the longest line
+/// is the limit.
+pub const LONGEST_NAME: usize = 1 << 16;
+
 /// A line error: its position in the block, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParseError {
@@ -24,6 +28,10 @@ pub enum LineError {
     NotANumber { what: &'static str, found: String },
     #[error("{what} {found:?} is not finite; remove it, or use {} or {} for NaN", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
     NotFinite { what: &'static str, found: String },
+    #[error("{what} {found:?} is too large for a floating-point number")]
+    TooLarge { what: &'static str, found: String },
+    #[error("a name of {length} bytes is too long; names may have {} bytes", LONGEST_NAME)]
+    LongName { length: usize },
     #[error("expected index:value, found {found:?}")]
     NoColon { found: String },
     #[error("feature index {found:?} is not a whole number")]

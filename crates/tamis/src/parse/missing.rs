@@ -25,7 +25,10 @@ impl<P: LineParser> LineParser for MissingPolicy<P> {
             _ => return Err(error),
         };
         match self.missing {
-            Missing::SkipRow if is_nan => Ok(()),
+            Missing::SkipRow if is_nan => {
+                rows.left_out.push(number);
+                Ok(())
+            }
             Missing::Zero if is_nan && what == "feature value" => {
                 self.parser.line(&zeroed(line), number, rows).inspect_err(|_| rows.rollback(mark))
             }

@@ -22,7 +22,7 @@ mod missing_cells;
 mod swar;
 mod words;
 
-pub use line_error::{LineError, ParseError};
+pub use line_error::{LONGEST_NAME, LineError, ParseError};
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 //! A [`Survey`](super::survey::Survey) of the first rows gives a [`ModelSchema`]: how the cells of each column are read.
 //! Models store it, so that new data is read as the training data was. [`Schema::resolve`] applies it to a header.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub struct Schema {
     pub names: Vec<String>,
     /// The role of each.
     pub roles: Vec<Role>,
+    /// The column whose text identifies a row, whatever its role.
+    pub id: Option<usize>,
     /// What becomes of missing cells.
     pub missing: MissingCells,
     /// What a model stores.
@@ -53,8 +55,12 @@ pub struct SchemaOptions {
     pub na: Vec<String>,
     /// Whether a comma stands before the decimals; `None` lets the cells decide.
     pub decimal_comma: Option<bool>,
+    /// The column whose text identifies a row. It is no feature unless the model knows it as one.
+    pub id: Option<String>,
     /// The schema of the model, when predicting.
     pub known: Option<ModelSchema>,
+    /// Columns that the model uses: a table without one of them is refused.
+    pub required: Vec<String>,
     /// Whether rows must have a label.
     pub needs_target: bool,
     /// What to do about missing values.
@@ -182,6 +188,16 @@ pub enum SchemaError {
     NoTarget { columns: String },
     #[error("the first line is data and not a header ({columns}): use {} if the file has no header", names::NO_HEADER)]
     NoHeader { columns: String },
+    #[error(
+        "there is no column {name:?}, which was the label: name another with {}; the columns are {columns}",
+        names::TARGET
+    )]
+    NoKnownTarget { name: String, columns: String },
+    #[error(
+        "the model uses {missing}, which this table does not have{hint}; the columns are {columns}. With {} they count as zero",
+        names::MISSING_COLUMNS.with("zero")
+    )]
+    MissingColumns { missing: String, hint: String, columns: String },
     #[error("the column {name:?} occurs twice in the header")]
     Twice { name: String },
 }
@@ -217,7 +233,8 @@ impl Schema {
         markers.dedup();
         let weight = weight.cloned().filter(|name| names.contains(name));
         let stored = ModelSchema { target, weight, missing: rule, na: markers.clone(), ..known.clone() };
-        Ok(Schema { names, roles, missing: MissingCells { rule, markers }, stored })
+        let id = options.id.as_ref().and_then(|id| names.iter().position(|name| name == id));
+        Ok(Schema { names, roles, missing: MissingCells { rule, markers }, stored, id })
     }
 
     /// The part that a model stores.
@@ -228,13 +245,13 @@ impl Schema {
 
 /// Complains about names that come twice, and about options that name no column.
 fn check_names(names: &[String], options: &SchemaOptions) -> Result<(), SchemaError> {
-    let mut met = std::collections::BTreeSet::new();
+    let mut met = BTreeSet::new();
     if let Some(name) = names.iter().find(|name| !met.insert(name.as_str())) {
         return Err(SchemaError::Twice { name: name.clone() });
     }
-    match options.named().chain(&options.weight).find(|name| !met.contains(name.as_str())) {
+    match options.named().chain(&options.weight).chain(&options.id).find(|name| !met.contains(name.as_str())) {
         Some(name) => Err(SchemaError::Unknown { name: name.clone(), columns: list(names) }),
-        None => Ok(()),
+        None => check_required(names, &met, &options.required),
     }
 }
 
@@ -247,9 +264,12 @@ pub(super) fn find_target(names: &[String], options: &SchemaOptions) -> Result<O
             false => Err(SchemaError::Unknown { name: name.clone(), columns: list(names) }),
         };
     }
-    let known = options.known.as_ref().and_then(|known| known.target.clone());
-    if let Some(name) = known.filter(|name| names.contains(name)) {
-        return Ok(Some(name));
+    match options.known.as_ref().and_then(|known| known.target.clone()) {
+        Some(name) if names.contains(&name) => return Ok(Some(name)),
+        Some(name) if options.needs_target => {
+            return Err(SchemaError::NoKnownTarget { name, columns: list(names) });
+        }
+        _ => {}
     }
     let usual = names.iter().find(|name| USUAL_TARGETS.contains(&name.to_lowercase().as_str()));
     match usual {
@@ -264,6 +284,20 @@ pub(super) fn find_target(names: &[String], options: &SchemaOptions) -> Result<O
 fn looks_like_data(names: &[String]) -> bool {
     let numbers = names.iter().filter(|name| super::number::whole(name.as_bytes()).is_some()).count();
     2 * numbers > names.len()
+}
+
+/// Every required column is there; a name that differs by its case or by blanks only is pointed out.
+fn check_required(names: &[String], met: &BTreeSet<&str>, required: &[String]) -> Result<(), SchemaError> {
+    let missing: Vec<String> = required.iter().filter(|name| !met.contains(name.as_str())).cloned().collect();
+    let Some(first) = missing.first() else { return Ok(()) };
+    let plain =
+        |name: &str| name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let hint = match names.iter().find(|name| plain(name) == plain(first)) {
+        Some(name) => format!(" (is {name:?} the column {first:?}?)"),
+        None => String::new(),
+    };
+    let (s, columns) = (if missing.len() == 1 { "" } else { "s" }, list(names));
+    Err(SchemaError::MissingColumns { missing: format!("the column{s} {}", list(&missing)), hint, columns })
 }
 
 fn list(names: &[String]) -> String {
@@ -301,6 +335,46 @@ mod tests {
         let stored = schema.known();
         assert_eq!((&stored.categorical, stored.missing), (&names(&["zip", "town"]), Missing::Mean));
         assert_eq!((stored.target.as_deref(), stored.weight.as_deref()), (Some("Class"), Some("w")));
+    }
+
+    #[test]
+    fn many_known_columns_are_found_in_linear_time() {
+        let many: Vec<String> = (0..200_000).map(|at| format!("column{at}")).collect();
+        let known = ModelSchema { numeric: many.clone(), ..Default::default() };
+        let started = std::time::Instant::now();
+        let schema = Schema::resolve(many, &known, &SchemaOptions::default()).unwrap();
+        assert!(schema.roles.iter().all(|role| matches!(role, Role::Numeric(_))));
+        // Name by name this takes minutes.
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn columns_that_the_model_uses_must_be_there() {
+        let options = |required: &[&str]| SchemaOptions { required: names(required), ..Default::default() };
+        let table = || names(&["AGE", "town "]);
+        assert!(Schema::resolve(table(), &ModelSchema::default(), &options(&["AGE"])).is_ok());
+        let text =
+            |required| Schema::resolve(table(), &ModelSchema::default(), &options(required)).unwrap_err().to_string();
+        assert_eq!(
+            text(&["age", "plan"]),
+            "the model uses the columns \"age\", \"plan\", which this table does not have (is \"AGE\" the column \
+             \"age\"?); the columns are \"AGE\", \"town \". With `missing-columns = zero` they count as zero"
+        );
+        assert!(text(&["plan"]).starts_with("the model uses the column \"plan\", which this table does not have; the"));
+        let known = ModelSchema { target: Some("churned".into()), ..Default::default() };
+        let labelled = SchemaOptions { known: Some(known), needs_target: true, ..Default::default() };
+        let text = Schema::resolve(names(&["y", "age"]), &ModelSchema::default(), &labelled).unwrap_err().to_string();
+        assert!(text.starts_with("there is no column \"churned\", which was the label: name another"), "{text}");
+    }
+
+    #[test]
+    fn an_id_is_a_feature_only_if_the_model_knows_it() {
+        let options = SchemaOptions { id: Some("id".into()), ..Default::default() };
+        let schema = Schema::resolve(names(&["a", "id"]), &ModelSchema::default(), &options).unwrap();
+        assert_eq!((&schema.roles[1], schema.id), (&Role::Ignored, Some(1)));
+        let known = ModelSchema { numeric: names(&["id"]), ..Default::default() };
+        let schema = Schema::resolve(names(&["a", "id"]), &known, &options).unwrap();
+        assert!(matches!(schema.roles[1], Role::Numeric(_)) && schema.id == Some(1));
     }
 
     #[test]

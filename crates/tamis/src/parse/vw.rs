@@ -88,6 +88,10 @@ fn namespace(text: &[u8], offset: usize, rows: &mut RawRows) -> Result<(), (usiz
             None => 1.0,
             Some(given) => finite("feature value", given, offset + start + name.len() + 1)?,
         };
+        if !(value * scale).is_finite() {
+            let (what, found) = ("feature value times namespace scale", format!("{value:e} * {scale:e}"));
+            return Err((offset + start, LineError::TooLarge { what, found }));
+        }
         rows.push_name(&[prefix, joint, utf8(name, offset + start)?], value * scale);
     }
     Ok(())
@@ -165,5 +169,9 @@ mod tests {
         assert_eq!(complaint("1 |n x:1 y:1e"), "12: feature value \"1e\" is not a number");
         assert_eq!(complaint("1 |n:z x"), "6: namespace scale \"z\" is not a number");
         assert!(complaint("1 | x:inf").contains("not finite"));
+        assert_eq!(
+            complaint("1 |a:1e308 x:1e308"),
+            "12: feature value times namespace scale \"1e308 * 1e308\" is too large for a floating-point number"
+        );
     }
 }

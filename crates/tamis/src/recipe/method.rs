@@ -196,7 +196,7 @@ methods! {
     /// First-order online feature selection.
     Fofs(FofsParams): MethodInfo {
         name: "fofs",
-        about: "first-order online feature selection: keeps the k largest weights",
+        about: "first-order online feature selection: keeps the k largest weights; for sparse rows (its step is constant)",
         keeps_k: true,
         schedules: Schedules::OneRate,
         baseline: true,
@@ -205,7 +205,7 @@ methods! {
     /// Second-order online feature selection.
     Sofs(SofsParams): MethodInfo {
         name: "sofs",
-        about: "second-order online feature selection: keeps the k most certain weights",
+        about: "second-order online feature selection: keeps the k most frequent features; not for dense rows, where all are",
         keeps_k: true,
         schedules: Schedules::Own,
         baseline: true,

@@ -112,6 +112,16 @@ impl Recipe {
         if self.scale == ScaleKind::Auto { self.method.info().scale } else { self.scale }
     }
 
+    /// Whether columns may be centred. A model without intercept, and one whose rows are scaled, could not undo it; the
+    /// published algorithm does not do it.
+    pub fn may_centre(&self) -> bool {
+        match self.method.kind() {
+            Method::Stabilized => true,
+            Method::StabilizedPublished => self.scale == ScaleKind::SqrtStd,
+            _ => self.intercept && self.row_scaling() == RowScale::None,
+        }
+    }
+
     /// What the recipe says about targets.
     pub fn target_options(&self) -> TargetOptions {
         let standardize = self.scale != ScaleKind::None;

@@ -106,6 +106,7 @@ impl Task {
             row_scale: RowScale::None,
             task: self.kind.clone(),
             columns: self.table(moments),
+            matrix: None,
             seen: TrainingSummary {
                 rows: moments.rows(),
                 passes: 1,

@@ -6,6 +6,12 @@
 //! df is the number of non-zero coefficients (Zou, Hastie & Tibshirani 2007 for the lasso), for ridge Σ d/(d + λ) over
 //! the eigenvalues d of S; n is W²/Σw² where rows have weights. With several outputs the terms are summed.
 //!
+//! These are asymptotic in n. With fewer than two rows for each column p they would take as many features as there are
+//! rows, of noise alone: a model of n − 1 features fits exactly, and the best of p columns of noise lowers n·ln RSS by
+//! 2·ln p. There, all three have the charge for the choice of EBIC (risk inflation, Foster & George 1994; modified BIC,
+//! Bogdan et al. 2004), and what they charge is multiplied by n/(n − df − 1), the correction of Hurvich & Tsai
+//! 1989 for AIC.
+//!
 //! Cross-validation does not read the data again: the training moments of fold f are the total minus those of f, and
 //! the error of a model on fold f is a quadratic form of the moments of f. Both are exact. All folds use the λ and k of
 //! the whole data. The error is the mean squared error; for classes, that of the codes ±1.
@@ -28,16 +34,30 @@ pub(crate) struct Scored {
     pub(crate) ebic: f64,
 }
 
-/// The criteria of a model on the moments it was fitted to.
-pub(crate) fn score(problem: &Standardized, fit: &Fit, freedom: f64) -> Scored {
+/// With fewer rows for each column, criteria charge for the choice among columns.
+const FEW_ROWS: f64 = 2.0;
+
+/// Whether there are so few rows that criteria which are asymptotic in them need a correction.
+pub(crate) fn few_rows(problem: &Standardized) -> bool {
+    problem.rows < FEW_ROWS * problem.size() as f64
+}
+
+/// The criteria of a model on the moments it was fitted to; `freedom` are its degrees of freedom, all outputs counted,
+/// and `selects` is whether its features were chosen among the columns.
+pub(crate) fn score(problem: &Standardized, fit: &Fit, freedom: f64, selects: bool) -> Scored {
     let errors: Vec<f64> = fit.coefficients.iter().enumerate().map(|(o, pairs)| problem.error(o, pairs)).collect();
     let (n, spread): (f64, f64) = (problem.rows, problem.spread.iter().sum());
     let fitted: f64 =
         errors.iter().zip(&problem.spread).map(|(error, spread)| n * error.max(1e-14 * spread).ln()).sum();
-    let bic = fitted + freedom * n.ln();
-    let many = ln_choose(problem.size() as f64 * problem.outputs() as f64, freedom);
+    let choice = 2.0 * ln_choose(problem.size() as f64 * problem.outputs() as f64, freedom);
+    let (factor, always) = match few_rows(problem) {
+        true => (n / (n - freedom / problem.outputs() as f64 - 1.0).max(0.5), if selects { choice } else { 0.0 }),
+        false => (1.0, 0.0),
+    };
+    let value = |charge: f64| fitted + factor * charge;
+    let (aic, bic, ebic) = (2.0 * freedom + always, freedom * n.ln() + always, freedom * n.ln() + choice);
     let error: f64 = errors.iter().sum();
-    Scored { r2: 1.0 - error / spread, error, aic: fitted + 2.0 * freedom, bic, ebic: bic + 2.0 * many }
+    Scored { r2: 1.0 - error / spread, error, aic: value(aic), bic: value(bic), ebic: value(ebic) }
 }
 
 /// ln C(n, k), for any real k between 0 and n.
@@ -56,10 +76,15 @@ fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + tail - shift
 }
 
+/// Whether the features of a model are chosen among the columns.
+pub(crate) fn selects(recipe: &SolveRecipe) -> bool {
+    recipe.method != Solver::Ridge || recipe.k.is_some()
+}
+
 /// Degrees of freedom of each model.
 pub(crate) fn freedoms(problem: &Standardized, recipe: &SolveRecipe, fits: &[Fit]) -> Vec<f64> {
     let count = |fit: &Fit| fit.coefficients.iter().map(Vec::len).sum::<usize>() as f64;
-    if recipe.method != Solver::Ridge || recipe.k.is_some() {
+    if selects(recipe) {
         return fits.iter().map(count).collect();
     }
     let size = problem.size();
@@ -117,11 +142,31 @@ mod tests {
         let output = Output { column: 0, factor: 1.0, shift: 0.0 };
         let problem = Standardized::new(&sums, &[1], &[output]);
         let fit = Fit { penalty: None, coefficients: vec![vec![(0, problem.cross[0][0])]] };
-        let scored = score(&problem, &fit, 1.0);
+        let scored = score(&problem, &fit, 1.0, true);
         // Slope 7/5, residual sum of squares 14 − 49/5 = 4.2.
         assert!((scored.error - 1.05).abs() < 1e-12 && (scored.r2 - 0.7).abs() < 1e-12);
         assert!((scored.aic - (4.0 * 1.05f64.ln() + 2.0)).abs() < 1e-9);
         assert!((scored.bic - (4.0 * 1.05f64.ln() + 4f64.ln())).abs() < 1e-9);
         assert_eq!(scored.ebic, scored.bic, "one feature can be chosen in one way");
+    }
+
+    #[test]
+    fn few_rows_are_charged_for_the_choice() {
+        let mut sums = Comoments::new(5);
+        let rows = [[1.0, 1.0, 0.0, 2.0, 5.0], [3.0, 2.0, 1.0, 0.0, 3.0], [2.0, 3.0, 5.0, 1.0, 1.0]];
+        rows.iter().chain(&[[6.0, 4.0, 2.0, 3.0, 2.0]]).for_each(|row| sums.observe_dense(row, &[]));
+        let output = Output { column: 0, factor: 1.0, shift: 0.0 };
+        let problem = Standardized::new(&sums, &[1, 2, 3, 4], &[output]);
+        let fit = Fit { penalty: None, coefficients: vec![vec![(0, problem.cross[0][0])]] };
+        // Four rows and columns: one feature has two residual degrees of freedom, and can be chosen in four ways.
+        let (chosen, given) = (score(&problem, &fit, 1.0, true), score(&problem, &fit, 1.0, false));
+        let fitted = 4.0 * 1.05f64.ln();
+        assert!((chosen.aic - (fitted + 2.0 * (2.0 + 2.0 * 4f64.ln()))).abs() < 1e-9, "{chosen:?}");
+        assert!((chosen.bic - (fitted + 2.0 * 3.0 * 4f64.ln())).abs() < 1e-9 && chosen.bic == chosen.ebic);
+        assert!((given.aic - (fitted + 2.0 * 2.0)).abs() < 1e-9 && given.ebic == chosen.ebic, "{given:?}");
+        assert!(
+            score(&problem, &fit, 3.0, true).bic.is_finite(),
+            "no degree of freedom is left: charged, not infinite"
+        );
     }
 }

@@ -21,7 +21,7 @@
 //! sums.observe_dense(&[1.0, 0.0, 2.0, 3.0, 1.0, 1.0, 5.0, 2.0, 2.0, 7.0, 3.0, 0.0], &[]);
 //! let names = ["a", "b"].map(|name| Column::Feature(name.into()));
 //! let columns = [Column::Target("y".into())].into_iter().chain(names).collect();
-//! let moments = Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums] };
+//! let moments = Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums], identity: Default::default() };
 //! let solved = solve(&moments, &SolveRecipe { k: Some(1), ..SolveRecipe::new(Solver::OlsTh) }, Default::default())?;
 //! let line = &solved.model.outputs[0];
 //! assert_eq!(line.features[0].name, "a");
@@ -45,7 +45,7 @@ use thiserror::Error;
 
 use self::build_model::Task;
 use self::coordinate_descent::CoordinateDescent;
-use self::criteria::{Scored, cross_validate, freedoms, score};
+use self::criteria::{Scored, cross_validate, few_rows, freedoms, score, selects};
 use self::path::{Fit, Grid, exactly, fits, grid};
 use self::penalty::Penalty;
 use self::standardized::{Output, Standardized};
@@ -66,6 +66,11 @@ pub enum SolveError {
     Recipe(#[from] RecipeError),
     #[error("the moments hold no rows")]
     NoRows,
+    #[error(
+        "these moments cannot be those of any rows: {what}. Were rows subtracted that were never added? Compute them \
+         from the data again"
+    )]
+    Impossible { what: String },
     #[error("one row is not enough: no column varies")]
     OneRow,
     #[error("no column {name:?} to predict; the targets are {targets}")]
@@ -195,6 +200,7 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     if problem.size() == 0 {
         return Err(SolveError::NoFeatures);
     }
+    check_possible(moments, &problem, recipe)?;
     if let Some(k) = recipe.k.filter(|&k| k > problem.size()) {
         return Err(SolveError::TooMany { k, usable: problem.size(), all: task.features.len() });
     }
@@ -202,7 +208,7 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     let scores: Vec<Scored> = freedoms(&problem, recipe, &fits)
         .into_iter()
         .zip(&fits)
-        .map(|(freedom, fit)| score(&problem, fit, freedom))
+        .map(|(freedom, fit)| score(&problem, fit, freedom, selects(recipe)))
         .collect();
     let mut path = points(moments, &problem, &fits, &scores);
     let wants_folds = recipe.criterion == Some(Criterion::Cv);
@@ -222,6 +228,24 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     let model = task.model(moments, &problem, &fits[chosen], recipe, scores[chosen].error);
     let traces = if with_path { traces(moments, &problem, &fits, chosen) } else { Vec::new() };
     Ok(Solved { model, path, chosen, traces, notes })
+}
+
+/// Up to this many features the whole matrix is examined, whatever the solver: the cost grows with the cube.
+const EXAMINED: usize = 2000;
+
+/// Refuses moments that no rows can have, such as those left after rows were subtracted that were never added.
+fn check_possible(moments: &Moments, problem: &Standardized, recipe: &SolveRecipe) -> Result<(), SolveError> {
+    let name = |feature: usize| moments.columns[problem.columns[feature]].name();
+    if let Some((one, other)) = problem.impossible_pair() {
+        let other = other.map_or("the target".into(), |other| format!("{:?}", name(other)));
+        let what = format!("the correlation of {:?} and {other} is not between -1 and 1", name(one));
+        return Err(SolveError::Impossible { what });
+    }
+    let is_least_squares = !recipe.method.is_penalised();
+    if (is_least_squares || problem.size() <= EXAMINED) && !ols::is_possible(problem) {
+        return Err(SolveError::Impossible { what: "a combination of columns has a negative variance".into() });
+    }
+    Ok(())
 }
 
 /// The number of features shown along a path.
@@ -363,6 +387,12 @@ fn notes(problem: &Standardized, task: &Task, recipe: &SolveRecipe, fit: &Fit) -
     let size = fit.support().len();
     if let Some(k) = recipe.k.filter(|&k| size < k) {
         notes.push(format!("{k} features were asked for; no penalty leaves more than {size} of them at work"));
+    }
+    if matches!(recipe.criterion, Some(Criterion::Aic | Criterion::Bic)) && few_rows(problem) {
+        let (rows, columns) = (problem.rows, problem.size());
+        notes.push(format!(
+            "{rows:.0} rows for {columns} features: the criterion also charges for the choice among them"
+        ));
     }
     let whole = matches!(recipe.method, Solver::Ols | Solver::OlsTh);
     if whole && problem.rows <= problem.size() as f64 + 1.0 {

@@ -31,10 +31,12 @@ pub(crate) fn least_squares(problem: &Standardized, features: &[usize], ridge: f
         return vec![Vec::new(); problem.outputs()];
     }
     let few = if problem.rows <= features.len() as f64 + 1.0 { FEW_ROWS_RIDGE } else { 0.0 };
-    let factor = [ridge.max(few), ridge.max(DEPENDENT_RIDGE), ridge.max(FEW_ROWS_RIDGE)]
+    // The last one is for correlations that no rows have (a fold of damaged moments): with it the diagonal dominates.
+    let dominant = 2.0 * features.len() as f64 + 1.0;
+    let factor = [ridge.max(few), ridge.max(DEPENDENT_RIDGE), ridge.max(FEW_ROWS_RIDGE), dominant]
         .into_iter()
         .find_map(|ridge| factor(problem, features, ridge))
-        .expect("correlations with a ridge have a Cholesky factor");
+        .expect("a matrix with a dominant diagonal has a Cholesky factor");
     let mut rhs = Mat::from_fn(features.len(), problem.outputs(), |i, o| problem.cross[o][features[i]]);
     factor.solve_in_place(rhs.as_mut());
     let of = |output: usize| {
@@ -54,6 +56,12 @@ fn factor(problem: &Standardized, features: &[usize], ridge: f64) -> Option<Llt<
     let factor = Llt::new(matrix.as_ref(), Side::Lower).ok()?;
     let smallest = (0..features.len()).map(|i| factor.L()[(i, i)].powi(2)).fold(f64::INFINITY, f64::min);
     (smallest > PIVOT).then_some(factor)
+}
+
+/// Whether the correlations can be those of rows: then they have a Cholesky factor with a small ridge.
+pub(crate) fn is_possible(problem: &Standardized) -> bool {
+    let all: Vec<usize> = (0..problem.size()).collect();
+    factor(problem, &all, FEW_ROWS_RIDGE).is_some()
 }
 
 /// Features by falling size of their coefficients over all outputs, ties by number.

@@ -19,6 +19,9 @@ const CONSTANT: f64 = 1e-13;
 /// Columns whose correlation is this close to ±1 are copies of each other up to rounding.
 const COPY: f64 = 1e-12;
 
+/// Rounding may take a correlation this far beyond ±1.
+const ROUNDING: f64 = 1e-6;
+
 /// An output: its column, and the factor and shift that are applied to its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Output {
@@ -70,7 +73,8 @@ impl Standardized {
         gram.par_chunks_mut(size.max(1)).enumerate().for_each(|(i, row)| {
             for (j, cell) in row.iter_mut().enumerate() {
                 let correlation = sums.covariance(columns[i], columns[j]) / (scales[i] * scales[j]);
-                *cell = if i == j { 1.0 } else { correlation };
+                // Beyond ±2 it is not a correlation of anything; `solve` refuses it, and no solver may overflow before.
+                *cell = if i == j { 1.0 } else { correlation.clamp(-2.0, 2.0) };
             }
         });
         let (columns, scales, gram) = without_copies(columns, scales, gram);
@@ -89,6 +93,18 @@ impl Standardized {
             gram,
             scales,
         }
+    }
+
+    /// Two features, or a feature and an output (`None`), whose correlation is beyond ±1 by more than rounding.
+    pub(crate) fn impossible_pair(&self) -> Option<(usize, Option<usize>)> {
+        let beyond = |correlation: f64| correlation.abs() > 1.0 + ROUNDING || correlation.is_nan();
+        let of_feature = |i: usize| self.row(i).iter().position(|&cell| beyond(cell)).map(|j| (i, Some(j)));
+        let is_beyond = |i: usize, cross: &[f64], spread: f64| beyond(cross[i] / spread.sqrt()) && spread > 0.0;
+        let of_output = |i: usize| {
+            let outputs = self.cross.iter().zip(&self.spread);
+            outputs.filter(|(cross, spread)| is_beyond(i, cross, **spread)).map(|_| (i, None)).next()
+        };
+        (0..self.size()).find_map(|i| of_feature(i).or_else(|| of_output(i)))
     }
 
     /// The number of usable features.

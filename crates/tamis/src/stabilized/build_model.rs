@@ -4,14 +4,18 @@ use std::collections::BTreeSet;
 
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
-use super::stage::ClassCoding;
+use super::stage::{ClassCoding, PathMeans};
 use crate::data::FeatureId;
+use crate::loss::argmax;
 use crate::model::{FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
 use crate::select::smallest_on_path;
 use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, output};
 
 /// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
 const KEPT_SIZES: usize = 4;
+
+/// The weight of a feature that must be named but has no effect.
+const NEGLIGIBLE: f64 = 1e-9;
 
 /// The size that becomes the model: the last one if a size is given, else the smallest within the tolerance of the
 /// best, by the scores before refinement. Refinement favours larger sizes, so it must not influence the number of
@@ -104,6 +108,19 @@ pub(super) fn outputs(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep
     raw_outputs(step, data, |id| ensembles.main.transform.column(id))
 }
 
+/// A negligible weight for a feature that has none in any output, if a number of features was asked for: with a signal so
+/// weak that the held-out rows contradict it, the model still names exactly so many.
+fn placeholder(step: &SizeStep, data: &TrainingData, output: usize, position: usize) -> f64 {
+    let has_weight =
+        |(number, means): (usize, &PathMeans)| step.holdout.calibrations[number].slope * means.weights[position] != 0.0;
+    if data.recipe.k.is_none() || step.outputs.iter().enumerate().any(has_weight) {
+        return 0.0;
+    }
+    let evidence: Vec<f64> = step.outputs.iter().map(|means| means.evidence[position]).collect();
+    let strengths: Vec<f64> = evidence.iter().map(|evidence| evidence.abs()).collect();
+    if argmax(&strengths) == output { NEGLIGIBLE.copysign(evidence[output]) } else { 0.0 }
+}
+
 /// The outputs of a size in raw units; `column` gives the divisor and the mean of a column.
 pub(super) fn raw_outputs(
     step: &SizeStep,
@@ -114,7 +131,7 @@ pub(super) fn raw_outputs(
         let (means, calibration) = (&step.outputs[number], step.holdout.calibrations[number]);
         let weighted = |(position, &id): (usize, &FeatureId)| ScaledWeight {
             id,
-            weight: calibration.slope * means.weights[position],
+            weight: calibration.slope * means.weights[position] + placeholder(step, data, number, position),
             column: column(id),
             frequency: Some(means.frequency[position]),
             evidence: Some([means.evidence[position], means.spread[position]]),

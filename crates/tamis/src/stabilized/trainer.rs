@@ -67,7 +67,7 @@ impl StabilizedTrainer {
         session.observer.tick(ensembles.done, Some(ensembles.lengths.iter().sum()), 0);
         let every = session.options.checkpoint_every();
         if every.is_some_and(|every| ensembles.done.is_multiple_of(every)) && !ensembles.is_over() {
-            session.save(self.save(false), false)?;
+            session.save_and_go_on(self.save(false))?;
         }
         if session.options.is_stopped() {
             let saved = session.save(self.save(false), false)?;

@@ -50,7 +50,9 @@ impl Checkpoint {
             rows_before: self.header.rows_before,
             buffered_rows: self.header.buffered_rows,
             passes: 1,
+            weight_unit: self.header.weight_unit,
             fingerprint: self.header.fingerprint,
+            first_rows: self.header.first_rows.clone(),
             skipped: 0,
         }
     }

@@ -1,7 +1,7 @@
 //! Fits a model to a stream of rows.
 
 use super::training::Training;
-use crate::io::{RowSource, RowStream};
+use crate::io::{ReadError, ReadOptions, RowSource, RowStream};
 use crate::model::Model;
 use crate::param::Message;
 use crate::parse::survey::ColumnNote;
@@ -36,7 +36,8 @@ pub fn fit(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, TrainError> {
     recipe.check()?;
-    let mut read = options.read.clone();
+    let mut read = ReadOptions { stop: options.stop.clone(), ..options.read.clone() };
+    read.cache_folder = read.cache_folder.or_else(|| options.cache_folder.clone());
     // The column that identifies rows is a key, whatever it looks like.
     read.columns.keep.extend(recipe.row_id().filter(|column| *column != ROW_NUMBER).map(String::from));
     if let Some(checkpoint) = &resume {
@@ -58,7 +59,13 @@ pub fn fit_rows(
         None => Training::new(recipe, options)?,
         Some(checkpoint) => Training::resume(recipe, options, checkpoint)?,
     };
-    while let Some(block) = stream.next_block()? {
+    loop {
+        let block = match stream.next_block() {
+            Ok(Some(block)) => block,
+            Ok(None) => break,
+            Err(ReadError::Interrupted) => return Err(training.interrupt(observer)),
+            Err(error) => return Err(error.into()),
+        };
         training.set_columns(|| stream.columns());
         training.push(block, stream.bytes_read(), observer)?;
     }

@@ -140,6 +140,7 @@ impl Training {
         self.data.rows_before = header.rows_before;
         self.data.buffered_rows = header.buffered_rows;
         self.data.passes = header.passes;
+        self.data.weight_unit = header.weight_unit;
         self.data.fingerprint = header.fingerprint;
         (self.rows.rows, self.rows.fingerprint) = (header.buffered_rows, header.fingerprint.1);
         let rows = std::mem::replace(&mut self.rows, crate::trainer::BufferedRows::empty());

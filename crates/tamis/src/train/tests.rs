@@ -137,6 +137,74 @@ fn margins_are_those_of_the_model() {
     }
 }
 
+/// The data with two more columns far from zero, one of them without some of its values.
+fn far_data(rows: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut cells, mut labels) = data(rows, 0);
+    for (row, label) in labels.iter_mut().enumerate() {
+        let random = splitmix64(row as u64) as f64 / u64::MAX as f64;
+        cells[row * COLUMNS + 7] = 2000.0 + 20.0 * random;
+        cells[row * COLUMNS + 8] = if row % 10 == 0 { 0.0 } else { 50.0 };
+        *label += 10.0 * random;
+    }
+    (cells, labels)
+}
+
+#[test]
+fn columns_far_from_zero_are_centred_however_rows_are_split_or_saved() {
+    for (method, rows) in [(Method::Ftrl, 300), (Method::Ftrl, 9000), (Method::Fobos, 6000)] {
+        let (cells, labels) = far_data(rows);
+        let recipe = Recipe::new(method);
+        let expected = fitted(&recipe, &cells, &labels, 0);
+        let far = expected.outputs[0].features.iter().find(|feature| feature.name == "8").expect("it has an effect");
+        assert!((far.centre - 2010.0).abs() < 2.0, "{}", far.centre);
+        assert!(rows < 1000 || (far.weight - 0.5).abs() < 0.2, "{method:?}, {rows}: {}", far.weight);
+        let mut training = Training::incremental(&recipe, spec(0), 1).unwrap();
+        for (labels, cells) in labels.chunks(700).zip(cells.chunks(700 * COLUMNS)) {
+            learn(&mut training, cells, labels);
+            training = Training::from_bytes(&training.to_bytes(), 1).unwrap();
+        }
+        assert_eq!(training.model().unwrap(), expected, "{method:?}, {rows} rows");
+        let block = source(&cells[..40 * COLUMNS], &labels[..40]).next_block().unwrap().unwrap();
+        let margins = crate::model::Predictor::new(&expected).predict(&block.rows);
+        for (found, wanted) in training.margins(&block.rows).unwrap().iter().zip(margins) {
+            assert!((found - wanted.margins[0]).abs() < 1e-6, "{found} {}", wanted.margins[0]);
+        }
+        let plain = Recipe { intercept: false, ..recipe };
+        let model = fitted(&plain, &cells, &labels, 0);
+        assert!(model.outputs[0].features.iter().all(|feature| feature.centre == 0.0), "without intercept");
+    }
+}
+
+/// The model of rows with weights.
+fn weighted(cells: &[f64], labels: &[f64], weights: &[f64], passes: u32) -> Model {
+    let matrix = Dense::new(cells, labels.len(), COLUMNS).unwrap();
+    let mut rows = MatrixRows::new(matrix, Labels::Numbers(labels), Some(weights), None).unwrap();
+    let options = FitOptions { task: TaskKind::Regression, memory: 1 << 30, ..FitOptions::default() };
+    let recipe = Recipe { passes: Some(passes), ..Recipe::new(Method::Ftrl) };
+    fit_rows(&recipe, &options, &mut rows, None, &mut ()).unwrap().model
+}
+
+#[test]
+fn weights_are_relative_and_rows_of_weight_zero_are_left_out() {
+    let (mut cells, mut labels) = data(9000, 0);
+    let weights: Vec<f64> = (0..9000).map(|row| f64::from(row % 4)).collect();
+    for passes in [1, 2] {
+        let model = weighted(&cells, &labels, &weights, passes);
+        let heavy: Vec<f64> = weights.iter().map(|weight| 1024.0 * weight).collect();
+        assert_eq!(weighted(&cells, &labels, &heavy, passes), model);
+        assert_eq!(model.seen.rows, 6750);
+        let all = weighted(&cells, &labels, &vec![1.0; 9000], passes);
+        assert_eq!(weighted(&cells, &labels, &vec![0.1; 9000], passes), all);
+        assert_ne!(all.outputs, model.outputs);
+        for row in (0..9000).filter(|row| row % 4 == 0) {
+            cells[row * COLUMNS] = 1e9;
+            labels[row] = -1e9;
+        }
+        assert_eq!(weighted(&cells, &labels, &weights, passes), model);
+        (cells, labels) = data(9000, 0);
+    }
+}
+
 #[test]
 fn damaged_bytes_are_errors() {
     let (cells, labels) = data(50, 2);

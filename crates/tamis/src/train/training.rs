@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::data::{ColumnScaler, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
+use crate::data::{ColumnScaler, LockFile, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
 use crate::io::{Block, ReadError};
 use crate::model::{Model, Predictor};
 use crate::online::OnlineTrainer;
@@ -17,7 +17,8 @@ use crate::stabilized::StabilizedTrainer;
 use crate::stabilized::published::PublishedTrainer;
 use crate::threads::Threads;
 use crate::trainer::{
-    BufferPlan, BufferedRows, Checkpoint, FitOptions, Observer, Session, TrainError, Trainer, TrainingData,
+    BufferPlan, BufferedRows, Checkpoint, CheckpointPlan, FitOptions, Observer, Session, TrainError, Trainer,
+    TrainingData,
 };
 use crate::two_stage::TwoStageTrainer;
 
@@ -36,6 +37,8 @@ pub struct Training {
     /// The trainer of the method, once learning has begun.
     pub(super) trainer: Option<Box<dyn Trainer>>,
     pub(super) is_incremental: bool,
+    /// Keeps other processes from writing the same checkpoint.
+    lock: Option<LockFile>,
 }
 
 impl fmt::Debug for Training {
@@ -53,7 +56,7 @@ impl Training {
             let (method, param) = (recipe.method.name(), names::CHECKPOINT.into());
             return Err(RecipeError::Unsupported { method, param, reason: "its state is not saved" }.into());
         }
-        Ok(Self::with_plan(recipe, options, BufferPlan::for_fit(recipe), None))
+        Self::with_plan(recipe, options, BufferPlan::for_fit(recipe), None).locked()
     }
 
     /// A training that continues from a checkpoint: with the same rows if it was interrupted, with new rows if it was
@@ -65,7 +68,19 @@ impl Training {
             return Err(TrainError::OtherRecipe { path: checkpoint.path, was, now });
         }
         let plan = BufferPlan::for_fit(recipe);
-        Ok(Self::with_plan(recipe, options, plan, Some(checkpoint)))
+        Self::with_plan(recipe, options, plan, Some(checkpoint)).locked()
+    }
+
+    /// Two trainings that write the same checkpoint would take turns in destroying each other's state.
+    fn locked(mut self) -> Result<Self, TrainError> {
+        if let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint {
+            let failed = |source| TrainError::CheckpointWrite { path: path.clone(), source };
+            self.lock = LockFile::of(path).map_err(failed)?;
+            if self.lock.is_none() {
+                return Err(TrainError::CheckpointInUse { path: path.clone() });
+            }
+        }
+        Ok(self)
     }
 
     pub(super) fn with_plan(
@@ -76,7 +91,11 @@ impl Training {
     ) -> Self {
         let (vocabulary, scale, rows_before) = match &resume {
             Some(checkpoint) => (checkpoint.vocabulary.clone(), checkpoint.scale(), checkpoint.rows_before()),
-            None => (Vocabulary::new(recipe.hash_bits), ColumnScaler::new(recipe.scaling()), 0),
+            None => (
+                Vocabulary::new(recipe.hash_bits),
+                ColumnScaler::new(recipe.scaling()).centring(recipe.may_centre()),
+                0,
+            ),
         };
         let mut data = TrainingData {
             recipe: recipe.clone(),
@@ -87,7 +106,9 @@ impl Training {
             rows_before,
             buffered_rows: 0,
             passes: 1,
+            weight_unit: resume.as_ref().map_or(1.0, |checkpoint| checkpoint.header.weight_unit),
             fingerprint: (0, 0),
+            first_rows: resume.as_ref().map(|saved| saved.complete_trainings().to_vec()).unwrap_or_default(),
             skipped: 0,
         };
         let order = options.order.filter(|_| recipe.method.info().follows_order).unwrap_or(recipe.seed);
@@ -96,7 +117,10 @@ impl Training {
             folder: options.cache_folder.clone(),
             shuffle: plan.shuffle.then_some(order),
         };
-        let rows = BufferedRows::new(plan, store, &mut data);
+        let mut rows = BufferedRows::new(plan, store, &mut data);
+        if !options.again {
+            rows.refused = data.first_rows.clone();
+        }
         let threads = Threads::new(options.read.threads);
         let options = options.clone();
         Training {
@@ -109,6 +133,7 @@ impl Training {
             resume,
             trainer: None,
             is_incremental: false,
+            lock: None,
         }
     }
 
@@ -140,9 +165,9 @@ impl Training {
         }
     }
 
-    /// Takes rows in order: buffers them, or learns them.
+    /// Takes rows in order: buffers them, or learns them. Rows of weight 0 are left out.
     pub fn push(&mut self, block: Block, bytes_read: u64, observer: &mut dyn Observer) -> Result<(), TrainError> {
-        let mut rest = Some(block);
+        let mut rest = Some(block.without_weightless_rows());
         if self.trainer.is_none() {
             if !self.rows.is_full() {
                 let block = rest.take().expect("just given");
@@ -152,6 +177,7 @@ impl Training {
             if self.options.is_stopped() {
                 return Err(TrainError::Interrupted { rows: 0, saved: None });
             }
+            self.session(bytes_read, observer).1.check_memory(0, || None)?;
             if self.rows.is_full() {
                 self.begin(bytes_read, observer)?;
             }
@@ -159,6 +185,15 @@ impl Training {
         let Some(block) = rest else { return Ok(()) };
         let (trainer, mut session) = self.session(bytes_read, observer);
         trainer.expect("learning has begun").learn_block(&mut session, block)
+    }
+
+    /// Ends a training that is to stop while it waits for rows: saves its state if that is wanted.
+    pub fn interrupt(&mut self, observer: &mut dyn Observer) -> TrainError {
+        let (Some(trainer), mut session) = self.session(0, observer) else {
+            return TrainError::Interrupted { rows: 0, saved: None };
+        };
+        let saved = trainer.flush(&mut session).and_then(|()| session.save(trainer.save(false), false));
+        saved.map_or_else(|error| error, |saved| TrainError::Interrupted { rows: trainer.rows_learned(), saved })
     }
 
     /// Ends the rows and returns the model, which is saved if that is wanted. `source` names the rows in error
@@ -176,6 +211,9 @@ impl Training {
         let (trainer, mut session) = self.session(0, observer);
         let trainer = trainer.expect("learning has begun");
         let model = trainer.finish(&mut session, &mut rows)?;
+        if let Some(problem) = model.problem() {
+            return Err(TrainError::NoModel { problem });
+        }
         if let Some(path) = &session.options.model {
             model.save(path)?;
         }
@@ -204,7 +242,7 @@ impl Training {
             rows.put_in_canonical_order(data, known)?;
         }
         data.scale.finish();
-        data.targets = match (resume, declared) {
+        data.targets = match (&*resume, declared) {
             (Some(checkpoint), _) => checkpoint.targets(),
             (None, Some(declared)) => declared.clone(),
             (None, None) => {
@@ -214,9 +252,14 @@ impl Training {
             }
         };
         rows.store.set_targets(data.targets.map(&rows.labels)?);
+        if resume.is_none() {
+            data.weight_unit = rows.mean_weight();
+        }
+        rows.store.set_weight_unit(data.weight_unit);
         data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe) };
         data.buffered_rows = rows.rows;
         data.fingerprint = (rows.rows, rows.fingerprint);
+        data.first_rows.push(rows.first_rows);
         Ok(())
     }
 
@@ -248,6 +291,7 @@ impl Training {
             resume: None,
             trainer: None,
             is_incremental: self.is_incremental,
+            lock: None,
         };
         copy.begin(0, &mut ())?;
         copy.trainer.expect("learning has begun").model(&copy.data)

@@ -1,7 +1,7 @@
 //! Rows that are buffered before learning begins: they decide the task, the scaling and the order.
 
 use super::error::TrainError;
-use super::fingerprint::fingerprints;
+use super::fingerprint::{FirstRows, fingerprints};
 use super::training_data::TrainingData;
 use crate::data::{
     Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind, TargetEncoder,
@@ -9,6 +9,7 @@ use crate::data::{
 };
 use crate::io::Block;
 use crate::recipe::{Family, ROW_NUMBER, Recipe};
+use crate::rng::splitmix64;
 
 /// The number of rows that are enough for one pass: smaller data is visited until this many rows are learned, up to 20
 /// times.
@@ -71,7 +72,11 @@ pub(crate) struct BufferedRows {
     pub(crate) store: RowStore,
     pub(crate) labels: LabelStats,
     pub(crate) rows: u64,
+    mean_weight: f64,
     pub(crate) fingerprint: u64,
+    pub(crate) first_rows: FirstRows,
+    /// First rows that were learned before and must not come again.
+    pub(crate) refused: Vec<FirstRows>,
     /// Whether the stream ended within the buffer.
     pub(crate) is_all: bool,
     plan: BufferPlan,
@@ -85,7 +90,10 @@ impl BufferedRows {
             store: RowStore::new(store),
             labels: LabelStats::default(),
             rows: 0,
+            mean_weight: 0.0,
             fingerprint: 0,
+            first_rows: (0, 0),
+            refused: Vec::new(),
             is_all: false,
             plan,
             numbering: plan.is_numbered.then(|| Numbering::new(&mut data.vocabulary, data.rows_before)),
@@ -99,7 +107,10 @@ impl BufferedRows {
             store: RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None }),
             labels: LabelStats::default(),
             rows: 0,
+            mean_weight: 0.0,
             fingerprint: 0,
+            first_rows: (0, 0),
+            refused: Vec::new(),
             is_all: false,
             plan,
             numbering: None,
@@ -123,8 +134,18 @@ impl BufferedRows {
             data.scale.observe(example.row);
         }
         self.store.push(example, code)?;
-        self.rows += 1;
+        self.count(example.weight);
         Ok(())
+    }
+
+    /// The mean weight of the rows; exact if all weights are equal.
+    pub(crate) fn mean_weight(&self) -> f64 {
+        if self.rows == 0 { 1.0 } else { self.mean_weight }
+    }
+
+    fn count(&mut self, weight: f64) {
+        self.rows += 1;
+        self.mean_weight += (weight - self.mean_weight) / self.rows as f64;
     }
 
     /// Whether learning can begin.
@@ -142,6 +163,8 @@ impl BufferedRows {
         declared: Option<&mut TargetEncoder>,
     ) -> Result<Option<Block>, TrainError> {
         let prints = fingerprints(&block.rows, self.fingerprint);
+        let first = block.rows.len().min(FIRST_ROWS.saturating_sub(self.first_rows.0) as usize);
+        let hashes: Vec<u64> = (0..first).map(|row| block.rows.row_hash(row)).collect();
         let mut declared = declared;
         let may_end_here = self.rows + block.rows.len() as u64 > self.plan.rows.min(self.plan.max_rows);
         let mut copy = may_end_here.then(|| block.rows.clone());
@@ -164,7 +187,13 @@ impl BufferedRows {
             };
             self.store.push(Example { row: entries, ..example }, code)?;
             self.fingerprint = prints[row];
-            self.rows += 1;
+            self.count(example.weight);
+            if let Some(hash) = hashes.get(row) {
+                self.first_rows = (self.first_rows.0 + 1, splitmix64(self.first_rows.1 ^ hash));
+                if self.refused.contains(&self.first_rows) {
+                    return Err(TrainError::AlreadyLearned { rows: self.first_rows.0 });
+                }
+            }
         }
         Ok(None)
     }
@@ -184,6 +213,7 @@ impl BufferedRows {
             store: self.store.copy_in_memory(),
             labels: self.labels.clone(),
             numbering: self.numbering.clone(),
+            refused: self.refused.clone(),
             ..*self
         }
     }

@@ -19,6 +19,7 @@ pub(crate) fn assemble(
         row_scale: recipe.row_scaling(),
         task: targets.task(),
         columns,
+        matrix: None,
         seen: summary,
         outputs,
         size_path: None,

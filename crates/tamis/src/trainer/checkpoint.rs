@@ -11,16 +11,22 @@ use safetensors::tensor::Dtype;
 use serde::{Deserialize, Serialize};
 
 use super::error::TrainError;
+use super::fingerprint::FirstRows;
 use super::observer::ProgressiveValidation;
 use super::training_data::TrainingData;
 use crate::data::f64_codec::{bytes_of, doubles};
 use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
-use crate::data::{ColumnScaler, State, TargetEncoder, TargetKind, Vocabulary, replace_file};
+use crate::data::{ColumnScaler, ScaleKind, State, TargetEncoder, TargetKind, Vocabulary, replace_file};
 use crate::loss::LossKind;
+use crate::param::{ParamName, names};
 use crate::parse::schema::ModelSchema;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, RecipeError};
 
 const FORMAT: TensorFile = TensorFile { name: "tamis-checkpoint", version: 1 };
+/// The arrays of the column scaling. A trainer that centres columns by itself has their means in its state.
+const DIVISORS: &str = "scaling.divisors";
+const CENTRES: &str = "scaling.centres";
+const CENTRES_OF_TRAINER: &str = "centres";
 
 /// The position of a trainer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -46,8 +52,15 @@ pub(crate) struct Header {
     pub(crate) is_complete: bool,
     pub(crate) buffered_rows: u64,
     pub(crate) passes: u32,
+    /// The mean weight of the buffered rows.
+    pub(crate) weight_unit: f64,
+    /// The kind of column scaling in force.
+    scale: ScaleKind,
     /// Rows covered by the fingerprint, and the fingerprint.
     pub(crate) fingerprint: (u64, u64),
+    /// The first rows of each complete training so far, and of this one.
+    #[serde(default)]
+    pub(crate) first_rows: Vec<FirstRows>,
     /// Rows of the trainings that this one continues.
     pub(crate) rows_before: u64,
     pub(crate) position: Position,
@@ -60,7 +73,8 @@ pub struct Checkpoint {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
     pub(crate) vocabulary: Vocabulary,
-    pub(crate) divisors: Vec<f64>,
+    divisors: Vec<f64>,
+    centres: Vec<f64>,
     pub(crate) state: State,
 }
 
@@ -68,6 +82,19 @@ impl Checkpoint {
     /// The recipe of the training.
     pub fn recipe(&self) -> &Recipe {
         &self.header.recipe
+    }
+
+    /// Parameters that a training of new rows may change ([`Checkpoint::set`]).
+    pub const CHANGEABLE: [ParamName; 2] = [names::K, names::WARM_START_DECAY];
+
+    /// Changes a parameter for the new rows that a complete training is continued with: the number of features, or the
+    /// decay of the warm start. All others are part of the state.
+    pub fn set(&mut self, param: ParamName, text: &str) -> Result<(), RecipeError> {
+        if !self.header.is_complete || !Self::CHANGEABLE.contains(&param) {
+            let (method, reason) = (self.header.recipe.method.name(), "the checkpoint has begun with another value");
+            return Err(RecipeError::Unsupported { method, param: param.into(), reason });
+        }
+        self.header.recipe.set(param.name, text)
     }
 
     /// The columns of the input table.
@@ -91,6 +118,13 @@ impl Checkpoint {
         self.header.rows_before + own
     }
 
+    /// The first rows of the complete trainings so far.
+    pub(crate) fn complete_trainings(&self) -> &[FirstRows] {
+        let all = &self.header.first_rows;
+        let own = usize::from(!self.header.is_complete).min(all.len());
+        &all[..all.len() - own]
+    }
+
     /// The encoder of labels.
     pub(crate) fn targets(&self) -> TargetEncoder {
         let Header { recipe, loss, kind, .. } = &self.header;
@@ -99,8 +133,9 @@ impl Checkpoint {
 
     /// The column scaling.
     pub(crate) fn scale(&self) -> ColumnScaler {
-        let mut scale = ColumnScaler::new(self.header.recipe.scaling());
-        scale.restore(self.divisors.clone());
+        let Header { recipe, scale: kind, .. } = &self.header;
+        let mut scale = ColumnScaler::new(*kind).centring(recipe.may_centre());
+        scale.restore(*kind, self.divisors.clone(), self.centres.clone());
         scale
     }
 
@@ -139,8 +174,9 @@ impl Checkpoint {
         let lines = lines.iter().map(String::as_str);
         let vocabulary = Vocabulary::import(header.recipe.hash_bits, lines, header.free.clone())
             .ok_or_else(|| invalid("invalid feature names".into()))?;
-        let divisors = numbers.remove("divisors").ok_or_else(|| invalid("it has no divisors".into()))?;
-        Ok(Checkpoint { path, header, vocabulary, divisors, state: State::from_arrays(numbers) })
+        let divisors = numbers.remove(DIVISORS).ok_or_else(|| invalid("it has no divisors".into()))?;
+        let centres = numbers.remove(CENTRES).unwrap_or_default();
+        Ok(Checkpoint { path, header, vocabulary, divisors, centres, state: State::from_arrays(numbers) })
     }
 }
 
@@ -152,13 +188,22 @@ pub(crate) fn write_checkpoint(
     is_complete: bool,
     state: &State,
 ) -> Result<(), TrainError> {
-    let bytes = to_bytes(data, position, is_complete, state);
+    let header = header(data, position, is_complete);
+    // JSON cannot hold a number that is not finite: what could not be read again is not written.
+    if serde_json::from_str::<Header>(&header).is_err() {
+        return Err(TrainError::CheckpointNotFinite { path: path.to_path_buf() });
+    }
+    let bytes = FORMAT.write(&header, &arrays(data, state));
     replace_file(path, &bytes).map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
 }
 
 /// The bytes of a checkpoint file.
 pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: bool, state: &State) -> Vec<u8> {
-    let (lines, free) = data.vocabulary.export();
+    FORMAT.write(&header(data, position, is_complete), &arrays(data, state))
+}
+
+/// The part of a checkpoint that is not an array, as JSON.
+fn header(data: &TrainingData, position: Position, is_complete: bool) -> String {
     let header = Header {
         recipe: data.recipe.clone(),
         loss: data.targets.loss,
@@ -167,16 +212,26 @@ pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: boo
         is_complete,
         buffered_rows: data.buffered_rows,
         passes: data.passes,
+        weight_unit: data.weight_unit,
+        scale: data.scale.kind(),
         fingerprint: data.fingerprint,
+        first_rows: data.first_rows.clone(),
         rows_before: data.rows_before,
         position,
-        free,
+        free: data.vocabulary.free_ids(),
     };
-    let header = serde_json::to_string(&header).expect("plain data becomes JSON");
-    let names = serde_json::to_string(&lines).expect("plain data becomes JSON");
+    serde_json::to_string(&header).expect("plain data becomes JSON")
+}
+
+/// The state of the learner, the scaling and the names.
+fn arrays(data: &TrainingData, state: &State) -> Arrays {
+    let names = serde_json::to_string(&data.vocabulary.export()).expect("plain data becomes JSON");
     let doubles = |numbers: &[f64]| (Dtype::F64, bytes_of(numbers.iter().copied()));
     let mut arrays: Arrays = state.arrays().iter().map(|(name, numbers)| (name.clone(), doubles(numbers))).collect();
-    arrays.insert("divisors".into(), doubles(data.scale.divisors()));
+    arrays.insert(DIVISORS.into(), doubles(data.scale.divisors()));
+    if !arrays.contains_key(CENTRES_OF_TRAINER) {
+        arrays.insert(CENTRES.into(), doubles(data.scale.centres()));
+    }
     arrays.insert("names".into(), (Dtype::U8, names.into_bytes()));
-    FORMAT.write(&header, &arrays)
+    arrays
 }

@@ -37,6 +37,18 @@ pub enum TrainError {
     )]
     Diverged { row: u64, feature: String },
     #[error(
+        "{features} features need {} of memory, and {} are allowed{}. Use {} to bound the number of features, or {} to \
+         allow more",
+        size(*needed),
+        size(*allowed),
+        match saved { Some(path) => format!("; the state is saved in {}", path.display()), None => String::new() },
+        names::HASH_BITS,
+        names::MAX_MEMORY
+    )]
+    TooMuchMemory { features: usize, needed: u64, allowed: u64, saved: Option<PathBuf> },
+    #[error("the training gives no model: {problem}")]
+    NoModel { problem: String },
+    #[error(
         "{features} features need {} for the paths of the stabilized learner, and {} are allowed; lower {}, raise {}, \
          or use {} or {}",
         size(*needed),
@@ -68,6 +80,14 @@ pub enum TrainError {
     CheckpointRead { path: PathBuf, source: io::Error },
     #[error("{}: the checkpoint cannot be written: {source}; the one before is unchanged", path.display())]
     CheckpointWrite { path: PathBuf, source: io::Error },
+    #[error(
+        "{}: the checkpoint is not written, and the one before is unchanged: the loss of the training is not a finite \
+         number; look for labels, values or weights that are far too large",
+        path.display()
+    )]
+    CheckpointNotFinite { path: PathBuf },
+    #[error("{}: another training writes this checkpoint; wait for its end, or name another file", path.display())]
+    CheckpointInUse { path: PathBuf },
     #[error("{}: {source}", path.display())]
     CheckpointFile { path: PathBuf, source: TensorFileError },
     #[error("{}: {source}", path.display())]
@@ -78,7 +98,13 @@ pub enum TrainError {
     NeedsAllRows { param: Mention },
     #[error("{}: made with {was}, so it cannot continue with {now}; leave the option out", path.display())]
     OtherRecipe { path: PathBuf, was: String, now: String },
-    #[error("{}: the data are not those the checkpoint saw: row {row} differs or is missing", path.display())]
+    #[error(
+        "the training is complete, and the data begin with the same {rows} rows: they would be learned a second time; \
+         give new data, or {} to learn them again",
+        names::AGAIN
+    )]
+    AlreadyLearned { rows: u64 },
+    #[error("{}: the data are not those the checkpoint saw: row {row}, or one before it, differs or is missing", path.display())]
     OtherData { path: PathBuf, row: u64 },
 }
 

@@ -3,6 +3,10 @@
 use crate::data::{FeatureId, FeatureKey, Label, RawRows, hash_name};
 use crate::rng::splitmix64;
 
+/// The number of rows at the start of a training, up to a few thousand, and a hash of all that they contain. Equal
+/// data begin with equal rows, and are found out before a row is learned.
+pub(crate) type FirstRows = (u64, u64);
+
 /// A hash of the names (by their hashes) and values of a row, whatever their order.
 pub(crate) fn content_hash(entries: impl Iterator<Item = (FeatureId, f64)>, names: &[u64]) -> u64 {
     let entry = |(id, value): (FeatureId, f64)| splitmix64(names[id as usize] ^ splitmix64(value.to_bits()));

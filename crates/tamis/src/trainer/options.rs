@@ -21,6 +21,8 @@ pub struct FitOptions {
     pub order: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
+    /// Bytes that the learner, the names of the features and the scaling may take; `None` is no limit.
+    pub max_memory: Option<u64>,
     /// The folder for rows beyond that limit.
     pub cache_folder: Option<PathBuf>,
     /// Where to save the model, if the training saves it. It is saved before the checkpoint that marks the training as
@@ -28,6 +30,8 @@ pub struct FitOptions {
     pub model: Option<PathBuf>,
     /// Whether and when to save the state.
     pub checkpoint: Option<CheckpointPlan>,
+    /// Whether rows that a complete training began with may be learned again when it is continued.
+    pub again: bool,
     /// Whether the training is returned with the model, to be continued: see [`crate::train::Fitted::training`].
     pub keep_open: bool,
     /// Set from outside to stop the training after the current rows.

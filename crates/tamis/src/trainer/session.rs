@@ -30,6 +30,30 @@ impl Session<'_> {
         write_checkpoint(path, self.data, position, is_complete, &state)?;
         Ok(Some(path.clone()))
     }
+
+    /// Refuses to go on if `learner` bytes, the names and the scaling take more memory than is allowed.
+    pub(crate) fn check_memory(
+        &self,
+        learner: usize,
+        state: impl FnOnce() -> Option<(Position, State)>,
+    ) -> Result<(), TrainError> {
+        let needed = (learner + self.data.vocabulary.bytes() + self.data.scale.bytes()) as u64;
+        let Some(allowed) = self.options.max_memory.filter(|&allowed| needed > allowed) else { return Ok(()) };
+        let saved = state().map_or(Ok(None), |state| self.save(state, false))?;
+        Err(TrainError::TooMuchMemory { features: self.data.vocabulary.len(), needed, allowed, saved })
+    }
+
+    /// Writes a checkpoint that is due. If that fails (a full disk), the one before is still there: the training goes
+    /// on, and the user is told.
+    pub(crate) fn save_and_go_on(&mut self, trainer: (Position, State)) -> Result<(), TrainError> {
+        match self.save(trainer, false) {
+            Err(error @ TrainError::CheckpointWrite { .. }) => {
+                self.observer.note(&format!("{error}; the training goes on"));
+                Ok(())
+            }
+            other => other.map(drop),
+        }
+    }
 }
 
 impl Session<'_> {

@@ -1,6 +1,7 @@
 //! Facts about the data of a training that do not depend on the method.
 
 use super::build_model::assemble;
+use super::fingerprint::FirstRows;
 use crate::data::{ColumnScaler, RowScaler, TargetEncoder, Vocabulary};
 use crate::model::{Model, Output, TrainingSummary};
 use crate::parse::schema::ModelSchema;
@@ -21,8 +22,12 @@ pub(crate) struct TrainingData {
     pub(crate) buffered_rows: u64,
     /// Passes over the buffered rows.
     pub(crate) passes: u32,
+    /// The mean weight of the buffered rows, by which weights are divided: only their ratios matter.
+    pub(crate) weight_unit: f64,
     /// Rows of this training so far, and their fingerprint.
     pub(crate) fingerprint: (u64, u64),
+    /// The first rows of each training that this one continues, and of this one.
+    pub(crate) first_rows: Vec<FirstRows>,
     /// Bad rows that were skipped.
     pub(crate) skipped: u64,
 }

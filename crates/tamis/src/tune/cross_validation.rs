@@ -186,7 +186,7 @@ pub(super) fn value_of(measure: Measure, measures: &Metrics) -> Result<f64, Tune
     let reason = match (measure, measures.rmse.is_some()) {
         (Measure::Rmse, _) => "classes are predicted; use error",
         (_, true) => "numbers are predicted; use rmse",
-        _ => "it needs two classes and a loss that gives probabilities, such as logistic",
+        _ => "it needs classes and a loss that gives probabilities, such as logistic",
     };
     measure.of(measures).ok_or(TuneError::NotMeasured { measure: measure.name(), reason })
 }

@@ -12,6 +12,8 @@
 //! | `stabilized-published` | annealing, cutoff | the grid of Ma & Zheng 2016, section 6.2 |
 //! | all others | k: p, p/2, p/4, … | the halving sizes of the features seen |
 //!
+//! `search.rs` extends a default axis if the choice lies at one of its ends (not k, whose ends are all features and few).
+//!
 //! Parameters with given values are not in the grid, `k` replaces λ₁, and if the user lists values of any number, no
 //! other number is varied: three values mean three settings.
 

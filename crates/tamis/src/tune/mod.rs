@@ -16,6 +16,7 @@ mod grid_point;
 mod parallel;
 mod repeated_fits;
 mod rule;
+mod search;
 mod summary;
 
 pub use cross_validation::{CrossOptions, Curve, Point, cross_validate};
@@ -25,6 +26,7 @@ pub use grid_point::{Axis, GridPoint, overlay, settings};
 pub use parallel::{Watch, side_by_side};
 pub use repeated_fits::{RepeatOptions, Repeated, Run, Selected, Variation, repeat};
 pub use rule::{Rule, choose};
+pub use search::{Search, search};
 pub use summary::{DataSummary, summarize};
 
 use serde::Serialize;
@@ -37,7 +39,7 @@ use crate::eval::Metrics;
 pub enum Measure {
     /// The share of wrong classes.
     Error,
-    /// Mean −ln(probability of the true class), of two classes.
+    /// Mean −ln(probability of the true class).
     LogLoss,
     /// The root mean squared error.
     Rmse,

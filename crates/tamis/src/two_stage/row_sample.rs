@@ -1,6 +1,6 @@
 //! A sample of rows spread over all rows, of bounded size: every 2ˢ-th row.
 
-use crate::data::{Batch, Example, FeatureId, RowScaler, scaled};
+use crate::data::{Batch, Example, FeatureId, RowScaler};
 
 /// Rows and entries of a sample, at most.
 const MOST_ROWS: usize = 1 << 14;
@@ -35,8 +35,17 @@ impl RowSample {
 
     /// Takes the row with its values mapped, or skips it.
     pub(super) fn offer(&mut self, example: Example<'_>, map: impl Fn(FeatureId, f64) -> f64) {
+        self.offer_pushed(|rows| rows.push_mapped(example, map));
+    }
+
+    /// Takes the scaled row, or skips it.
+    pub(super) fn offer_scaled(&mut self, example: Example<'_>, scaler: &RowScaler<'_>) {
+        self.offer_pushed(|rows| scaler.push(example, rows));
+    }
+
+    fn offer_pushed(&mut self, push: impl FnOnce(&mut Batch)) {
         if self.offered.trailing_zeros() >= self.sparser {
-            self.rows.push_mapped(example, map);
+            push(&mut self.rows);
         }
         self.offered += 1;
         let (most_rows, most_entries) = self.most;
@@ -46,12 +55,6 @@ impl RowSample {
             self.rows = kept;
             self.sparser += 1;
         }
-    }
-
-    /// Takes the scaled row, or skips it.
-    pub(super) fn offer_scaled(&mut self, example: Example<'_>, scaler: &RowScaler<'_>) {
-        let factor = scaler.rows.factor(example.row.len());
-        self.offer(example, |id, value| scaled(value, factor, scaler.columns.divisor(id)));
     }
 
     /// The rows, with their features renumbered in the same order: a learner needs no memory for features that do not

@@ -11,8 +11,8 @@ use super::args::{EvalArgs, PredictArgs, TransformArgs};
 use crate::args::input::DataArgs;
 use crate::error::CliError;
 use crate::output::format;
-use crate::output::print_line;
 use crate::output::warn_skipped;
+use crate::output::{print_data, print_line};
 
 /// The data, opened with the columns the metric remembers.
 fn open(metric: &Metric, data: &DataArgs, needs_target: bool) -> Result<RowStream, CliError> {
@@ -81,7 +81,7 @@ pub fn eval(args: &EvalArgs) -> Result<(), CliError> {
         let mut value = json!(evaluation);
         value["nonzeros"] = json!(metric.variables.len());
         value["dimensions"] = json!(metric.dimensions());
-        print_line!("{value}")?;
+        print_data!("{value}")?;
         return Ok(());
     }
     let line = |name: &str, rates: &ErrorRates| {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tamis::io::{RowStream, memory_of_this_machine};
+use tamis::io::{ReadOptions, RowStream, memory_of_this_machine};
 use tamis_metric::{
     Candidate, CvResult, Dataset, EarlyStopping, FittedMetric, MetricError, MetricOptions, Params, fit,
 };
@@ -15,18 +15,19 @@ use super::show;
 use crate::error::CliError;
 use crate::output::progress::ProgressDisplay;
 use crate::output::warn_skipped;
-use crate::output::{note, print_line, table};
-use crate::output_file::check_writable;
+use crate::output::{note, print_data, print_line, table};
+use crate::output_file::{check_files, paths};
 use crate::report_file::write_report;
 use crate::signals::stop_on_signal;
 
 pub fn run(args: &FitArgs) -> Result<(), CliError> {
     let started = Instant::now();
-    [Some(&args.out), args.report.as_ref()].into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let options = options(args)?;
     let sources = args.data.input.sources(&args.data.data)?;
+    check_files([Some(&args.out), args.report.as_ref()].into_iter().flatten(), paths(&sources))?;
     let mut screen = ProgressDisplay::of_rows(args.quiet, &sources);
-    let mut stream = RowStream::open(sources, args.data.input.options(true));
+    let mut stream =
+        RowStream::open(sources, ReadOptions { stop: options.interrupt.clone(), ..args.data.input.options(true) });
     let dataset = Dataset::read(&mut stream, args.task, options.memory, &mut screen)?;
     screen.finish();
     let mut steps = ProgressDisplay::of_steps(args.quiet);
@@ -40,7 +41,7 @@ pub fn run(args: &FitArgs) -> Result<(), CliError> {
     }
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        print_line!("{}", summary(args, &fitted, seconds, seconds - read))?;
+        print_data!("{}", summary(args, &fitted, seconds, seconds - read))?;
     } else if !args.quiet {
         print_line!("{}", report(args, &fitted, seconds))?;
     }

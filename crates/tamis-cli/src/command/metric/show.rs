@@ -6,13 +6,13 @@ use tamis_metric::{Metric, Share};
 use super::args::ShowArgs;
 use crate::error::CliError;
 use crate::output::terminal::{clipped, width};
-use crate::output::{format, print_line};
+use crate::output::{format, print_data, print_line};
 
 pub fn run(args: &ShowArgs) -> Result<(), CliError> {
     let metric = Metric::load(&args.metric)?;
     let top = if args.top == 0 { usize::MAX } else { args.top };
     if args.json {
-        print_line!("{}", as_json(&metric, top))?;
+        print_data!("{}", as_json(&metric, top))?;
     } else {
         print_line!("{}{}{}", about(&metric), shares(&metric, top), axis(&metric))?;
     }

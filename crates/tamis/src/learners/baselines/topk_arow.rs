@@ -19,6 +19,10 @@
 //! example's weight c divides r (an example twice as important is twice as certain). The intercept is one more
 //! coordinate and is always kept. Of equal Σ the smaller id is kept.
 //!
+//! When not to use it: Σ⁻¹ sums x² and knows nothing of y, so the kept features are those that occur most, not those that
+//! tell most. On sparse text the two go together; on dense columns of one variance all have the same confidence and the
+//! choice is arbitrary (3 of 60 normal columns: 51 % error, where `tsgd` has 16 %).
+//!
 //! Cost: O(non-zeros · log k) per step: Σ only decreases, and only where x is not zero, so the kept set is a search
 //! tree. Memory: 16 bytes per feature seen.
 
@@ -176,5 +180,20 @@ mod tests {
         sofs.learn(Example { row: Row { ids: &[1], values: &[2.0] }, target: 1.0, weight: 1.0 });
         // β = 1/(1 + 4), w = 2/5, Σ = 1/5: more certain, so feature 0 goes
         assert_eq!((sofs.weight(0), sofs.weight(1)), (0.0, 0.4));
+    }
+
+    #[test]
+    fn labels_do_not_change_which_features_are_kept() {
+        let kept = |flipped: bool| {
+            let mut learner = TopKArow::new(LossKind::Logistic.build(1.0), 1.0, 3, true);
+            for row in 0..500_u64 {
+                let x = |id: u64| crate::rng::splitmix64(row * 64 + id) as f64 / u64::MAX as f64 - 0.5;
+                let (ids, values): (Vec<u32>, Vec<f64>) = (0..20).map(|id| (id as u32, x(id))).unzip();
+                let target = if (x(0) > 0.0) == flipped { -1.0 } else { 1.0 };
+                learner.learn(Example { row: Row { ids: &ids, values: &values }, target, weight: 1.0 });
+            }
+            learner.kept.iter().map(|(_, id)| *id).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(false), kept(true));
     }
 }

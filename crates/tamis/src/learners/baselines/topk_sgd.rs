@@ -18,6 +18,10 @@
 //! Departures: any loss can be used (the sources use squared loss for `tsgd`, hinge for `fofs`; our squared loss has
 //! slope 2(f − y), so the source's η is twice ours). The intercept is neither decayed, projected nor counted.
 //!
+//! When not to use `fofs`: its step does not shrink, so that a weight is as noisy as one step is long. Where a row has many
+//! features, each step moves them all, and noise displaces the k kept ones (10 of 60 normal columns: 22 % error, where
+//! `tsgd` has 16 %); a smaller step or the schedule inverse-sqrt helps there.
+//!
 //! Cost: O(non-zeros + k) per step. Memory: 8 bytes per feature seen; the memory of zero weights can be freed.
 
 use crate::data::{Example, FeatureId, Row, State, StateError};

@@ -159,6 +159,8 @@ pub(super) struct Residual {
     pub(super) coefficients: Vec<f64>,
     /// The place of x behind the given columns.
     pub(super) outside: Option<u32>,
+    /// Σ v·w·x̃² with the ridge, which the normal equations give.
+    ridged: f64,
 }
 
 /// The residuals of the tested columns in one fold, and the rows' residuals after one Newton step.
@@ -173,6 +175,8 @@ struct Projection<'a> {
     residuals: Vec<Residual>,
     /// The Newton step of the given columns.
     step: Vec<f64>,
+    /// The ridge of each given column.
+    ridges: Vec<f64>,
 }
 
 impl<'a> Projection<'a> {
@@ -187,11 +191,14 @@ impl<'a> Projection<'a> {
             if place < size {
                 let row = &inverse[place * size..(place + 1) * size];
                 let scale = if row[place] > 0.0 { 1.0 / row[place] } else { 0.0 };
-                return Residual { column, coefficients: row.iter().map(|h| h * scale).collect(), outside: None };
+                let coefficients = row.iter().map(|h| h * scale).collect();
+                return Residual { column, coefficients, outside: None, ridged: scale };
             }
-            let mut coefficients = times(&own.gram.column(place), &inverse);
+            let products = own.gram.column(place);
+            let mut coefficients = times(&products, &inverse);
             coefficients.iter_mut().for_each(|coefficient| *coefficient = -*coefficient);
-            Residual { column, coefficients, outside: Some(place as u32) }
+            let ridged = own.gram.square(place) + dot(&coefficients, &products);
+            Residual { column, coefficients, outside: Some(place as u32), ridged }
         };
         own.residuals = tested.iter().map(residual).collect();
         own
@@ -207,7 +214,8 @@ impl<'a> Projection<'a> {
             let place = own.design.places[column as usize] as usize;
             let row = &factor[place * size..(place + 1) * size];
             let scale = if row[place] > 0.0 { 1.0 / row[place] } else { 0.0 };
-            Residual { column, coefficients: row.iter().map(|number| number * scale).collect(), outside: None }
+            let coefficients = row.iter().map(|number| number * scale).collect();
+            Residual { column, coefficients, outside: None, ridged: scale * scale }
         };
         own.residuals = order.iter().map(residual).collect();
         own
@@ -227,13 +235,15 @@ impl<'a> Projection<'a> {
             total += weight;
         }
         gram.finish();
-        let mut matrix = gram.given();
+        let mut ridges = vec![0.0; design.given];
         for (stats, &place) in test.columns.iter().zip(&design.places) {
             if (place as usize) < design.given {
-                matrix[place as usize * (design.given + 1)] += RIDGE * total * stats.variance;
+                ridges[place as usize] = RIDGE * total * stats.variance;
             }
         }
-        (Projection { test, fold, design, gram, slopes, residuals: Vec::new(), step: Vec::new() }, matrix)
+        let mut matrix = gram.given();
+        ridges.iter().enumerate().for_each(|(place, ridge)| matrix[place * (design.given + 1)] += ridge);
+        (Projection { test, fold, design, gram, slopes, residuals: Vec::new(), step: Vec::new(), ridges }, matrix)
     }
 
     fn sums(&self) -> Sums {
@@ -269,7 +279,7 @@ impl<'a> Projection<'a> {
         let dispersion = dispersion / sum * correction;
         let dispersion = if self.test.link == Link::Logistic { dispersion.max(1.0) } else { dispersion };
         let modelled = match equal {
-            Some(weight) => self.variances(&self.gram).into_iter().map(|variance| weight * variance).collect(),
+            Some(weight) => self.residuals.iter().map(|residual| weight * self.model_variance(residual)).collect(),
             None => self.variances(&model),
         };
         Sums {
@@ -287,6 +297,12 @@ impl<'a> Projection<'a> {
             dot(&residual.coefficients, &self.slopes) + outside + own
         };
         self.residuals.iter().zip(own).map(score).collect()
+    }
+
+    /// Σ v·w·x̃² of a residual.
+    fn model_variance(&self, residual: &Residual) -> f64 {
+        let ridge = residual.coefficients.iter().zip(&self.ridges).map(|(c, ridge)| ridge * c * c).sum::<f64>();
+        (residual.ridged - ridge).max(0.0)
     }
 
     /// Σ m·x̃² of each residual, where m are the weights of a matrix.

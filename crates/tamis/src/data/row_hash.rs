@@ -1,0 +1,55 @@
+//! A hash of all that a row contains: the same in every format and for every order of its entries.
+
+use super::vocabulary::hash_name;
+use super::{FeatureKey, Label, RawRows};
+use crate::rng::splitmix64;
+
+impl RawRows {
+    /// A hash of the label, the weight and all entries of row `i`.
+    pub fn row_hash(&self, i: usize) -> u64 {
+        let entry = |(key, value): (FeatureKey<'_>, f64)| {
+            let key = match key {
+                FeatureKey::Index(index) => splitmix64(u64::from(index)),
+                FeatureKey::Name(name) => hash_name(name),
+            };
+            splitmix64(key ^ splitmix64(value.to_bits()))
+        };
+        let label = match &self.labels[i] {
+            Label::Number(number) => splitmix64((number + 0.0).to_bits()),
+            Label::Text(text) => hash_name(text),
+            Label::Absent => 1,
+        };
+        let entries = self.entries(i).map(entry).fold(0, u64::wrapping_add);
+        splitmix64(splitmix64(entries ^ label) ^ splitmix64(self.weight(i).to_bits()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_name(entries: &[(&str, f64)], label: f64, weight: f64) -> u64 {
+        let mut rows = RawRows::by_name();
+        entries.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
+        rows.end_row(Label::Number(label), weight, 0);
+        rows.row_hash(0)
+    }
+
+    #[test]
+    fn everything_counts_but_order_and_format() {
+        let mut numbered = RawRows::by_index();
+        numbered.push_index(3, 0.5);
+        numbered.push_index(17, 2.0);
+        numbered.end_row(Label::Number(1.0), 1.0, 9);
+        let one = numbered.row_hash(0);
+        assert_eq!(by_name(&[("17", 2.0), ("3", 0.5)], 1.0, 1.0), one);
+        let others = [
+            by_name(&[("17", 2.5), ("3", 0.5)], 1.0, 1.0),
+            by_name(&[("18", 2.0), ("3", 0.5)], 1.0, 1.0),
+            by_name(&[("17", 2.0)], 1.0, 1.0),
+            by_name(&[("17", 2.0), ("3", 0.5)], 0.0, 1.0),
+            by_name(&[("17", 2.0), ("3", 0.5)], 1.0, 2.0),
+        ];
+        assert!(others.iter().all(|other| *other != one));
+    }
+}

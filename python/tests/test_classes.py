@@ -1,0 +1,142 @@
+"""Labels of any kind, classes that come late, weights of classes, probabilities."""
+
+import numpy as np
+import pytest
+from conftest import words
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.class_weight import compute_sample_weight
+
+import tamis
+from tamis import Moments, MomentsClassifier, SparseClassifier, StabilizedClassifier, TwoStageClassifier
+
+MAKERS = [SparseClassifier, StabilizedClassifier, TwoStageClassifier, MomentsClassifier]
+
+
+def three(rows=300):
+    X = np.random.default_rng(0).normal(size=(rows, 8))
+    return X, np.array(list("abc"))[np.digitize(X[:, 3], [-0.5, 0.5])]
+
+
+def test_moments_of_classes_can_be_solved(tmp_path):
+    X, y = three()
+    whole = MomentsClassifier(n_features_to_select=2).fit(X, y)
+    moments = Moments("classes").observe(X[:150], y[:150]) + Moments("classes").observe(X[150:], y[150:])
+    moments.save(tmp_path / "some.moments")
+    loaded = tamis.load(tmp_path / "some.moments")
+    for given in (moments, loaded):
+        model = given.solve(n_features_to_select=2)
+        assert model.classes_.tolist() == ["a", "b", "c"]
+        assert np.array_equal(model.predict(X), whole.predict(X))
+    flags = Moments("classes").observe(X, X[:, 1] > 0).solve(n_features_to_select=1)
+    assert flags.classes_.tolist() == [False, True] and flags.score(X, X[:, 1] > 0) > 0.9
+
+
+def test_moments_of_files_of_classes(tmp_path):
+    X, y = three()
+    file = tmp_path / "rows.csv"
+    lines = [",".join([*map(repr, row.tolist()), label]) for row, label in zip(X, y, strict=True)]
+    file.write_text("\n".join([",".join([*"abcdefgh", "kind"]), *lines]))
+    model = MomentsClassifier(reading={"target": "kind"}).fit(file)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert np.array_equal(model.predict(file), MomentsClassifier().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_batches_need_not_have_all_classes(make):
+    X, y = three(900)
+    for wanted in (y != "a", y == "c"):
+        first, last = np.arange(900) < 600, (np.arange(900) >= 600) & wanted
+        rows = np.flatnonzero(first | last)
+        batches = [(X[part], y[part]) for part in (first, last)]
+        model = make().fit(iter(batches))
+        assert model.classes_.tolist() == ["a", "b", "c"]
+        assert np.array_equal(model.predict(X), make().fit(X[rows], y[rows]).predict(X))
+    with pytest.raises(tamis.DataError):
+        make().fit(iter([(X[y == "c"], y[y == "c"])]))
+
+
+def test_classes_that_come_after_learning_began():
+    X, _ = three(9000)
+    y = np.array(list("abcd"))[np.digitize(X[:, 3], [-1.0, 0.0, 1.0])]
+    order = np.argsort(y == "a", kind="stable")
+    X, y = X[order], y[order]
+    batches = ((X[at : at + 500], y[at : at + 500]) for at in range(0, 9000, 500))
+    model = SparseClassifier(max_iter=1).fit(batches)
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert (model.predict(X[X[:, 3] < -1.5]) == "a").mean() > 0.9
+    assert {one["class"] for one in model.features_ if one["name"] == "x3"} >= {"a", "d"}
+    assert np.allclose(X @ model.coef_.T + model.intercept_, model.decision_function(X))
+
+
+@pytest.mark.parametrize("make", [*MAKERS, tamis.KNN])
+def test_integers_of_any_size_are_classes(make, tmp_path):
+    X, y = three()
+    for labels in ([5, 2**53, 2**53 + 1], [2**62, 2**62 + 1, 2**63 - 1], [-7, 0, 2**53]):
+        classes = np.array(labels)
+        codes = np.searchsorted(["a", "b", "c"], y)
+        model = make().fit(X, classes[codes])
+        assert np.array_equal(model.classes_, classes)
+        assert np.array_equal(model.predict(X), classes[np.searchsorted(["a", "b", "c"], make().fit(X, y).predict(X))])
+        if make is SparseClassifier:
+            model.save(tmp_path / "model.json")
+            assert np.array_equal(tamis.load(tmp_path / "model.json").predict(X), model.predict(X))
+    with pytest.raises(tamis.DataError, match="pass the classes as strings"):
+        make().fit(X, np.array([-(2**60), 0, 2**60])[codes])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_weights_of_classes(make):
+    X, y = words()
+    y = np.where(y == 1, "spam", "ham")
+    for weight in ("balanced", {"spam": 5.0, "ham": 0.5}):
+        weighted = make(class_weight=weight).fit(X, y)
+        by_hand = make().fit(X, y, sample_weight=compute_sample_weight(weight, y))
+        assert np.array_equal(weighted.coef_, by_hand.coef_)
+    twice = make(class_weight={"spam": 5.0}).fit(X, y, sample_weight=np.where(y == "ham", 2.0, 1.0))
+    assert np.array_equal(twice.coef_, make().fit(X, y, sample_weight=np.where(y == "ham", 2.0, 5.0)).coef_)
+    with pytest.raises(tamis.ParamError, match="'class_weight' parameter"):
+        make(class_weight="even").fit(X, y)
+    with pytest.raises(tamis.ParamError, match="not supported for batches: pass a dictionary"):
+        make(class_weight="balanced").fit(iter([(X, y)]))
+    with pytest.raises(tamis.ParamError, match="not supported for files"):
+        make(class_weight={"spam": 5.0}).fit("rows.svm")
+
+
+def test_weights_of_classes_in_partial_fit():
+    X, y = words()
+    weighted = SparseClassifier(class_weight={1: 9.0}).partial_fit(X, y, classes=[0, 1])
+    by_hand = SparseClassifier().partial_fit(X, y, classes=[0, 1], sample_weight=np.where(y == 1, 9.0, 1.0))
+    assert np.array_equal(weighted.coef_, by_hand.coef_)
+    for make in (SparseClassifier, MomentsClassifier):
+        with pytest.raises(ValueError, match="not supported for partial_fit"):
+            make(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
+
+
+@pytest.mark.parametrize("make", [SparseClassifier, StabilizedClassifier, TwoStageClassifier])
+def test_probabilities(make):
+    X, y = words(classes=3)
+    model = make().fit(X, y)
+    shares = model.predict_proba(X)
+    assert np.allclose(shares.sum(axis=1), 1) and np.array_equal(shares.argmax(axis=1), model.predict(X))
+    assert np.allclose(np.exp(model.predict_log_proba(X)), shares)
+    assert not hasattr(make(loss="hinge"), "predict_proba") and not hasattr(make(loss="hinge"), "predict_log_proba")
+
+
+@pytest.mark.parametrize("estimator", [tamis.KNN(5), tamis.SDist(("plain", "order-1"), max_iter=5, n_neighbors=5)])
+def test_shares_of_neighbours(estimator):
+    X, y = three()
+    model = estimator.fit(X, y)
+    shares = model.predict_proba(X)
+    peer = KNeighborsClassifier(5).fit(model.transform(X), y).predict_proba(model.transform(X))
+    assert np.allclose(shares.sum(axis=1), 1) and (np.abs(shares - peer) < 1e-9).all(axis=1).mean() > 0.99
+    assert (model.classes_[shares.argmax(axis=1)] == model.predict(X)).mean() > 0.9, "but for ties"
+    with np.errstate(divide="ignore"):
+        assert np.array_equal(model.predict_log_proba(X), np.log(shares))
+    assert not hasattr(tamis.SDist(rule="base"), "predict_proba")
+
+
+def test_a_neighbour_may_be_alone_in_its_class():
+    X, y = three()
+    y[7] = "d"
+    model = tamis.KNN(1).fit(X, y)
+    assert np.array_equal(model.predict(X), y)
