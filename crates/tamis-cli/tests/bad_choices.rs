@@ -81,7 +81,7 @@ fn unknown_names_are_reported_with_the_known_ones() {
         ("--loss magic", "squared-hinge"),
         ("--task magic", "one of auto, binary, multiclass, regression"),
         ("--format magic", "one of svm, vw, csv"),
-        ("--missing magic", "one of error, zero, skip-row"),
+        ("--missing magic", "one of auto, mean, indicator, zero, skip-row, error"),
         ("--memory much", "expected a number of bytes such as 500M or 2G"),
         ("--shuffle --no-shuffle", "cannot be used with"),
         ("--memory 5MG", "expected a number of bytes such as 500M or 2G"),

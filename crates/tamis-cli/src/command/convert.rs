@@ -14,8 +14,9 @@ use tamis::model::Model;
 use crate::args::input::{InputArgs, format_parser};
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
+use crate::output::name_map::NameMap;
 use crate::output::row_writer::{RowWriter, WriteError};
-use crate::output::{csv, print_data, warn_skipped};
+use crate::output::{csv, note, print_data, warn_skipped};
 use crate::output_file::{OutputFile, check_files, paths};
 
 #[derive(Args)]
@@ -29,6 +30,9 @@ pub struct ConvertArgs {
     /// Format to write [default: by the extension of OUT]
     #[arg(long, value_parser = format_parser)]
     pub to: Option<Format>,
+    /// Number the names of features for svmlight, and write the names to FILE, one a line
+    #[arg(long, value_name = "FILE")]
+    pub map: Option<PathBuf>,
     #[command(flatten)]
     pub input: InputArgs,
     #[command(flatten)]
@@ -43,6 +47,9 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
         return convert_model(&args);
     }
     let (format, compression) = target(&args)?;
+    if args.map.is_some() && format != Format::Svmlight {
+        return Err(CliError::Message("--map numbers features for svmlight; other formats hold names".into()));
+    }
     let sources = args.input.sources(std::slice::from_ref(&args.from))?;
     let out = PathBuf::from(&args.to_file);
     check_files([&out], paths(&sources))?;
@@ -67,7 +74,19 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
             let named = !by_number && !columnar && kind != ColumnarKind::Npz;
             write_columnar(&mut stream, if named { writer.named() } else { writer })?
         }
-        None => write_text(&mut stream, format, compression, file.file()?)?,
+        None => {
+            let mut map = NameMap::default();
+            let numbering = args.map.as_ref().map(|_| &mut map);
+            write_text(&mut stream, format, compression, file.file()?, numbering)?;
+            if let Some(path) = &args.map {
+                replace_file(path, map.text().as_bytes()).map_err(|error| CliError::of_file(path.display(), error))?;
+                let class = |(number, class): (usize, &String)| format!("{number} = {class}");
+                let classes: Vec<String> = map.classes().iter().enumerate().map(class).collect();
+                if !classes.is_empty() && !args.output.quiet {
+                    note!("labels: {}", classes.join(", "));
+                }
+            }
+        }
     }
     file.persist()?;
     if !args.output.quiet {
@@ -98,27 +117,42 @@ fn write_columnar(stream: &mut RowStream, mut writer: ColumnarWriter) -> Result<
     writer.finish().map_err(message)
 }
 
-fn write_text(stream: &mut RowStream, format: Format, compression: Compression, file: File) -> Result<(), CliError> {
+fn write_text(
+    stream: &mut RowStream,
+    format: Format,
+    compression: Compression,
+    file: File,
+    map: Option<&mut NameMap>,
+) -> Result<(), CliError> {
     let buffered = BufWriter::with_capacity(1 << 20, file);
     match compression {
-        Compression::None => write_rows(stream, format, buffered).map(drop),
+        Compression::None => write_rows(stream, format, buffered, map).map(drop),
         Compression::Zstd => {
             let encoder = zstd::Encoder::new(buffered, 3)?;
-            Ok(write_rows(stream, format, encoder)?.finish()?.flush()?)
+            Ok(write_rows(stream, format, encoder, map)?.finish()?.flush()?)
         }
         Compression::Gzip => {
             let encoder = flate2::write::GzEncoder::new(buffered, flate2::Compression::default());
-            Ok(write_rows(stream, format, encoder)?.finish()?.flush()?)
+            Ok(write_rows(stream, format, encoder, map)?.finish()?.flush()?)
         }
         other => Err(CliError::Message(format!("tamis reads {} but does not write it; use .gz or .zst", other.name()))),
     }
 }
 
-fn write_rows<W: Write>(stream: &mut RowStream, format: Format, out: W) -> Result<W, CliError> {
+fn write_rows<W: Write>(
+    stream: &mut RowStream,
+    format: Format,
+    out: W,
+    mut map: Option<&mut NameMap>,
+) -> Result<W, CliError> {
     let mut writer = RowWriter::new(out, format);
     while let Some(block) = stream.next_block()? {
         let place = |row: u32| format!("{}:{}", block.file, block.first_line + u64::from(row));
-        writer.write(&block.rows).map_err(|error| failure(error, place(0)))?;
+        let written = match &mut map {
+            Some(map) => writer.write(&map.numbered(&block.rows)),
+            None => writer.write(&block.rows),
+        };
+        written.map_err(|error| failure(error, place(0)))?;
     }
     writer.finish().map_err(|error| failure(error, "end of data".into()))
 }

@@ -10,6 +10,7 @@ use tamis::eval::{ClassReport, Evaluation, Metrics, UnknownClasses, evaluate, me
 use tamis::io::{ReadOptions, Source};
 use tamis::loss::EvalMetric;
 use tamis::model::{DEFAULT_FDR, Model};
+use tamis::param::worded;
 use tamis::recipe::{MethodParams, Provenance, Recipe};
 use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, Fitted, fit};
 use tamis_report::{ReportContext, of_model};
@@ -19,13 +20,14 @@ use crate::args::output::OutputArgs;
 use crate::args::recipe::RecipeArgs;
 use crate::args::training::TrainingDataArgs;
 use crate::error::CliError;
+use crate::flag::flag;
 use crate::memory::peak_memory;
 use crate::model_input::open_for;
 use crate::model_output::{check_model_output, is_stdout, write_model};
 use crate::output::format::{bytes, count, features, passes, rows};
 use crate::output::progress::ProgressDisplay;
 use crate::output::terminal::wrapped;
-use crate::output::{classes, model, note, print_data, print_line, sizes, warn_skipped};
+use crate::output::{classes, model, note, print_data, print_line, show_notes, sizes, warn_skipped};
 use crate::output_file::{check_files, paths};
 use crate::report_file::{feature_frequencies, write_report};
 
@@ -189,6 +191,7 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
     let (run, seen) = (&args.run, &fitted.model.seen);
     if !run.output.quiet {
         warn_skipped(seen.skipped, &fitted.skipped);
+        show_notes(&fitted.notes);
     }
     if run.output.json {
         print_data!("{}", as_json(args, fitted, measures, seconds))?;
@@ -206,6 +209,7 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
         count((fitted.rows_learned as f64 / seconds.max(1e-9)) as u64),
         bytes(peak_memory().unwrap_or(fitted.memory as u64)),
     )?;
+    print_line!("{}", task_line(fitted))?;
     print_line!("model: {}", run.out.display())?;
     if let Some((measures, _)) = measures {
         print_line!("{}: {}", run.validate.as_deref().unwrap_or_default(), model::measures(measures))?;
@@ -270,6 +274,19 @@ fn heldout(model: &Model, measures: Option<&Measured>) -> (Option<f64>, Option<f
     }
 }
 
+/// The task, the label's column and why.
+fn task_line(fitted: &Fitted) -> String {
+    let model = &fitted.model;
+    let task = match model.classes().len() {
+        0 => "regression".to_string(),
+        count => format!("classification, {count} classes"),
+    };
+    let target = model.columns.as_ref().and_then(|columns| columns.target.as_ref());
+    let of = target.map(|name| format!(" of {name:?}")).unwrap_or_default();
+    let reason = fitted.reason.as_ref().map(|reason| format!(" ({})", worded(reason, flag))).unwrap_or_default();
+    format!("task: {task}{of}{reason}")
+}
+
 fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f64) -> Value {
     let Model { recipe, seen, loss, .. } = &fitted.model;
     let (error, mean_loss) = heldout(&fitted.model, measures);
@@ -278,6 +295,9 @@ fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds
         "method": recipe.method_name(),
         "loss": loss.name(),
         "task": model::task_name(&fitted.model),
+        "target": fitted.model.columns.as_ref().and_then(|columns| columns.target.as_ref()),
+        "task_reason": fitted.reason.as_ref().map(|reason| worded(reason, flag)),
+        "notes": fitted.notes.iter().map(|note| worded(note, flag)).collect::<Vec<_>>(),
         "n_examples": seen.rows,
         "n_features": seen.features,
         "nonzeros": fitted.model.nonzeros(),

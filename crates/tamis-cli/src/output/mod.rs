@@ -27,17 +27,31 @@ macro_rules! note {
 
 pub(crate) use {note, print_data, print_line};
 
+use tamis::param::worded;
+use tamis::parse::survey::ColumnNote;
+
+use crate::flag::flag;
+
 pub mod classes;
 pub mod csv;
 pub mod format;
 pub mod history;
 pub mod model;
+pub mod name_map;
 pub mod predictions;
 pub mod progress;
 pub mod row_writer;
 pub mod sizes;
 pub mod table;
 pub mod terminal;
+
+/// Says what was found out about the columns of a table.
+pub fn show_notes(notes: &[ColumnNote]) {
+    for one in notes {
+        let kind = if one.is_warning { "warning" } else { "note" };
+        note!("{kind}: {}", worded(one, flag));
+    }
+}
 
 /// Warns about malformed lines that were skipped.
 pub fn warn_skipped(count: u64, first: &[String]) {

@@ -62,7 +62,7 @@ const FITS: &[(&str, &str)] = &[
     ("sofs, three classes", "three.svm --method sofs --k 12 --passes 1"),
     ("sadmm", "two.svm --method sadmm --l1 0.005 --admm-rho 0.5 --passes 3"),
     ("single-stage", "two.svm --method single-stage --radius 3"),
-    ("single-stage, numbers, clipped", "numbers.svm --method single-stage --loss clipped-squared --passes 3"),
+    ("single-stage, three classes, clipped", "three.svm --method single-stage --loss clipped-squared --passes 3"),
     ("two-stage", "two.svm --method two-stage"),
     ("two-stage, k", "two.svm --method two-stage --k 15"),
     ("two-stage, three classes", "three.svm --method two-stage --passes 3"),

@@ -4,14 +4,16 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
-use super::cells::{Cell, Cells};
+use super::cells::Cells;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::schema::{KeyKind, Layout, Place, Sparse};
 use super::sparse_columns::{Read, Vectors};
 use crate::data::{Label, RawRows};
+use crate::parse::column::{self, Cell, MissingCells, Pushed, Role};
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
-use crate::parse::{LONGEST_NAME, LineError, Missing, number, shown};
+use crate::parse::survey::{CellPlace, Survey};
+use crate::parse::{LineError, Missing};
 
 /// A source of record batches; each holds the columns in use and no others.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarError>> + Send>;
@@ -20,7 +22,8 @@ pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarEr
 pub(super) struct Table {
     kind: ColumnarKind,
     layout: Layout,
-    missing: Missing,
+    missing: MissingCells,
+    target: Role,
     needs_target: bool,
     batches: Batches,
     /// The current batch and the number of its rows that have been decoded.
@@ -45,8 +48,13 @@ type CellError = (String, LineError);
 
 impl Table {
     pub fn new(kind: ColumnarKind, layout: Layout, options: &SchemaOptions, batches: Batches) -> Self {
-        let (missing, needs_target) = (options.missing, options.needs_target);
-        Table { kind, layout, missing, needs_target, batches, rest: None, chunk: None, next_row: 0 }
+        let columns = layout.columns.as_ref();
+        let missing =
+            columns.map_or(MissingCells { rule: options.missing, markers: Vec::new() }, |c| c.missing.clone());
+        let target = columns.and_then(|columns| columns.roles.iter().find(|role| matches!(role, Role::Target(_))));
+        let target = target.cloned().unwrap_or(Role::Ignored);
+        let needs_target = options.needs_target;
+        Table { kind, layout, missing, target, needs_target, batches, rest: None, chunk: None, next_row: 0 }
     }
 
     pub fn kind(&self) -> ColumnarKind {
@@ -85,6 +93,31 @@ impl Table {
         }
         self.chunk = (chunk.done < chunk.rows).then_some(chunk);
         Ok(Some(block))
+    }
+
+    /// Observes the rows until the survey has enough, as a table of its features and its label.
+    pub fn survey(&mut self, file: &str, survey: &mut Survey) -> Result<(), ColumnarError> {
+        let target = self.layout.target.iter().map(|place| place.name.clone());
+        let names: Vec<String> =
+            self.layout.features.iter().map(|(place, _)| place.name.clone()).chain(target).collect();
+        survey.begin(&names);
+        let dates = self.layout.features.iter().enumerate().filter(|(_, (_, role))| matches!(role, Role::Date(_)));
+        dates.for_each(|(at, _)| survey.declare_date(at));
+        while !survey.is_full()
+            && let Some(chunk) = self.chunk()?
+        {
+            let columns: Vec<&Cells> = chunk.features.iter().chain(&chunk.target).collect();
+            for row in 0..chunk.rows {
+                if survey.is_full() {
+                    break;
+                }
+                survey.count_row();
+                let place = || CellPlace { file: file.into(), line: self.next_row + row as u64 + 1, column: 0 };
+                columns.iter().enumerate().for_each(|(at, cells)| survey.observe(at, cells.at(row), place));
+            }
+            self.next_row += chunk.rows as u64;
+        }
+        Ok(())
     }
 
     /// The current chunk or, if it is used up, the next one.
@@ -132,46 +165,31 @@ impl Table {
 
     fn label(&self, chunk: &Chunk) -> Result<Option<Label>, CellError> {
         let (Some(place), Some(cells)) = (&self.layout.target, &chunk.target) else { return Ok(Some(Label::Absent)) };
-        match cells.at(chunk.done) {
-            Cell::Text(text) => match Label::parse(text) {
-                Some(label) => Ok(Some(label)),
-                None => cell_error(place, LineError::NotFinite { what: "label", found: shown(text.as_bytes()) }),
-            },
-            Cell::Number(number) if number.is_finite() => Ok(Some(Label::Number(number))),
-            Cell::Number(number) => {
-                cell_error(place, LineError::NotFinite { what: "label", found: number.to_string() })
-            }
-            Cell::Missing if !self.needs_target => Ok(Some(Label::Absent)),
-            Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
-            Cell::Missing => cell_error(place, LineError::NoLabel),
+        match self.target.label(cells.at(chunk.done), &self.missing).map_err(|problem| (place.name.clone(), problem))? {
+            Some(label) => Ok(Some(label)),
+            None if !self.needs_target => Ok(Some(Label::Absent)),
+            None if self.missing.rule == Missing::SkipRow => Ok(None),
+            None => cell_error(place, LineError::NoLabel),
         }
     }
 
     fn weight(&self, chunk: &Chunk) -> Result<Option<f64>, CellError> {
         let (Some(place), Some(cells)) = (&self.layout.weight, &chunk.weight) else { return Ok(Some(1.0)) };
         match cells.at(chunk.done) {
-            Cell::Number(weight) if weight.is_finite() && weight >= 0.0 => Ok(Some(weight)),
-            Cell::Number(weight) => cell_error(place, LineError::BadWeight { found: weight.to_string() }),
-            Cell::Text(text) => cell_error(place, LineError::BadWeight { found: shown(text.as_bytes()) }),
-            Cell::Missing if self.missing == Missing::SkipRow => Ok(None),
-            Cell::Missing => cell_error(place, LineError::BadWeight { found: "null".into() }),
+            Cell::Missing if self.missing.rule == Missing::SkipRow => Ok(None),
+            cell => match column::weight(cell) {
+                Ok(weight) => Ok(Some(weight)),
+                Err(problem) => cell_error(place, problem),
+            },
         }
     }
 
     fn dense(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
-        for ((place, is_category), cells) in self.layout.features.iter().zip(&chunk.features) {
-            match cells.at(chunk.done) {
-                Cell::Text(text) if *is_category && text.len() > LONGEST_NAME => {
-                    return cell_error(place, LineError::LongName { length: text.len() });
-                }
-                Cell::Text(text) if *is_category => rows.push_name(&[&place.name, "=", text], 1.0),
-                Cell::Missing if self.missing == Missing::Zero => {}
-                Cell::Missing if self.missing == Missing::SkipRow => return Ok(None),
-                Cell::Missing => return cell_error(place, LineError::Empty { column: place.name.clone() }),
-                cell => match finite(&place.name, cell) {
-                    Ok(value) => rows.push_name(&[&place.name], value),
-                    Err(problem) => return cell_error(place, problem),
-                },
+        for ((place, role), cells) in self.layout.features.iter().zip(&chunk.features) {
+            match role.push(&place.name, cells.at(chunk.done), &self.missing, rows) {
+                Ok(Pushed::Yes) => {}
+                Ok(Pushed::SkipRow) => return Ok(None),
+                Err(problem) => return cell_error(place, problem),
             }
         }
         Ok(Some(self.layout.features.len()))
@@ -180,8 +198,8 @@ impl Table {
     fn sparse(&self, chunk: &mut Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         let (Some(sparse), Some(vectors)) = (&self.layout.sparse, &mut chunk.vectors) else { return Ok(Some(0)) };
         let column = || sparse.name().to_string();
-        match vectors.read(chunk.done, self.missing == Missing::Zero).map_err(|problem| (column(), problem))? {
-            Read::Missing if self.missing == Missing::SkipRow => Ok(None),
+        match vectors.read(chunk.done, self.missing.rule == Missing::Zero).map_err(|problem| (column(), problem))? {
+            Read::Missing if self.missing.rule == Missing::SkipRow => Ok(None),
             Read::Missing => Err((column(), LineError::Empty { column: column() })),
             Read::Whole if self.layout.keys() == KeyKind::Index => Ok(Some(vectors.push_indices(rows))),
             Read::Whole => Ok(Some(vectors.push_names(rows))),
@@ -192,8 +210,9 @@ impl Table {
 impl Chunk {
     fn new(layout: &Layout, batch: &RecordBatch) -> Result<Chunk, ArrowError> {
         let plain = |place: &Place| Cells::plain(batch.column(place.at));
-        let feature = |(place, is_category): &(Place, bool)| {
-            if *is_category { Cells::categories(batch.column(place.at)) } else { plain(place) }
+        let feature = |(place, role): &(Place, Role)| match role {
+            Role::Category(_) | Role::Text => Cells::categories(batch.column(place.at)),
+            _ => plain(place),
         };
         let vectors = match &layout.sparse {
             Some(Sparse::Struct(place, _)) => Some(Vectors::from_struct(batch.column(place.at))?),
@@ -218,23 +237,6 @@ fn cell_error<T>(place: &Place, problem: LineError) -> Result<T, CellError> {
     Err((place.name.clone(), problem))
 }
 
-/// The number in a cell. Text is parsed, because a model may expect numbers in a column of strings.
-fn finite(column: &str, cell: Cell<'_>) -> Result<f64, LineError> {
-    let value = match cell {
-        Cell::Number(value) => Some(value),
-        Cell::Text(text) => number::whole(text.trim().as_bytes()),
-        Cell::Missing => None,
-    };
-    match (value, cell) {
-        (Some(value), _) if value.is_finite() => Ok(value),
-        (Some(value), _) => Err(LineError::NotFinite { what: "cell", found: value.to_string() }),
-        (None, Cell::Text(text)) => {
-            Err(LineError::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) })
-        }
-        (None, _) => Err(LineError::Empty { column: column.to_string() }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
     use crate::columnar::ColumnarReader;
     use crate::columnar::fixtures::{file, ipc_bytes, read_table, table};
-    use crate::parse::schema::{ModelSchema, Role};
+    use crate::parse::schema::ModelSchema;
 
     fn labelled() -> SchemaOptions {
         SchemaOptions { needs_target: true, ..Default::default() }
@@ -271,8 +273,9 @@ mod tests {
         let lines = read_table(&batch, &options);
         assert_eq!(lines, ["1 1 age:30 town=Oslo:1 sex=f:1 zip=17:1", "0 1 town=Bern:1 sex=m:1 zip=18:1"]);
         let reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
-        use Role::*;
-        assert_eq!(reader.columns().unwrap().roles, [Target, Numeric, Category, Category, Category, Ignored]);
+        let roles: Vec<String> = reader.columns().unwrap().roles.iter().map(|role| format!("{role:?}")).collect();
+        let starts = ["Target", "Numeric", "Category", "Category", "Category", "Ignored"];
+        assert!(roles.iter().zip(starts).all(|(role, start)| role.starts_with(start)), "{roles:?}");
     }
 
     #[test]
@@ -293,7 +296,7 @@ mod tests {
             ("b", Arc::new(StringArray::from(vec![Some("u"), Some("v"), Some("w")]))),
         ]);
         let with = |missing| read_table(&batch, &SchemaOptions { missing, ..labelled() });
-        let text = "column \"a\" is empty; use `missing = zero` or `missing = skip-row`";
+        let text = "column \"a\" is empty; use `missing = mean`, `missing = zero` or `missing = skip-row`";
         assert_eq!(
             with(Missing::Error),
             [format!("row 2: {text}"), format!("row 3: {text}"), "1 1 a:0.5 b=u:1".into()]
@@ -329,7 +332,8 @@ mod tests {
         let batch = table(vec![("a", Arc::new(StringArray::from(vec![" 2.5", "x"])))]);
         let known = ModelSchema { numeric: vec!["a".into()], ..Default::default() };
         let lines = read_table(&batch, &SchemaOptions { known: Some(known), ..Default::default() });
-        let text = "row 2: column \"a\": \"x\" is not a number; use `categorical = a` if the column holds categories";
+        let text = "row 2: column \"a\": \"x\" is not a number; use `na = x` if it means a missing value, or \
+                    `categorical = a` if the column holds categories";
         assert_eq!(lines, [text, "(none) 1 a:2.5"]);
     }
 

@@ -1,4 +1,4 @@
-//! A column as cells. Each cell is missing, a number or text.
+//! A column as cells. Each cell is missing, a number or text; dates are numbers of days, and NaN is missing.
 
 use std::fmt::Display;
 
@@ -10,15 +10,9 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::ArrowError;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 
-/// One cell. NaN is missing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cell<'a> {
-    Missing,
-    Number(f64),
-    Text(&'a str),
-}
+use crate::parse::column::Cell;
 
 /// A decoded column.
 #[derive(Clone, Debug)]
@@ -46,8 +40,20 @@ impl Cells {
             DataType::LargeUtf8 => Cells::Large(array.as_string().clone()),
             DataType::Utf8View => Cells::View(array.as_string_view().clone()),
             DataType::Dictionary(..) => Cells::coded(array, Cells::plain)?,
+            DataType::Date32 => Cells::days(&cast(array, &DataType::Int32)?, 1.0)?,
+            DataType::Date64 => Cells::days(array, 86_400e3)?,
+            DataType::Timestamp(TimeUnit::Second, _) => Cells::days(array, 86_400.0)?,
+            DataType::Timestamp(TimeUnit::Millisecond, _) => Cells::days(array, 86_400e3)?,
+            DataType::Timestamp(TimeUnit::Microsecond, _) => Cells::days(array, 86_400e6)?,
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => Cells::days(array, 86_400e9)?,
             _ => Cells::Numbers(cast(array, &DataType::Float64)?.as_primitive::<Float64Type>().clone()),
         })
+    }
+
+    /// Whole numbers of ticks since 1970-01-01 as days.
+    fn days(array: &ArrayRef, ticks_a_day: f64) -> Result<Cells, ArrowError> {
+        let ticks = cast(&cast(array, &DataType::Int64)?, &DataType::Float64)?;
+        Ok(Cells::Numbers(ticks.as_primitive::<Float64Type>().unary(|ticks| ticks / ticks_a_day)))
     }
 
     /// Decodes every value as text: 17 and 17.0 are both `17`.
@@ -104,8 +110,8 @@ mod tests {
 
     use arrow_array::types::Int8Type;
     use arrow_array::{
-        BooleanArray, Decimal128Array, Decimal256Array, DictionaryArray, Float32Array, Int64Array, NullArray,
-        UInt8Array,
+        BooleanArray, Date32Array, Decimal128Array, Decimal256Array, DictionaryArray, Float32Array, Int64Array,
+        NullArray, TimestampMicrosecondArray, UInt8Array,
     };
     use arrow_buffer::i256;
 
@@ -128,6 +134,13 @@ mod tests {
         assert_eq!(plain(decimal).at(0), Cell::Number(12.5));
         let decimal = Decimal256Array::from(vec![i256::from(-1250)]).with_precision_and_scale(50, 3).unwrap();
         assert_eq!(plain(decimal).at(0), Cell::Number(-1.25));
+    }
+
+    #[test]
+    fn dates_and_times_are_days() {
+        assert_eq!(plain(Date32Array::from(vec![19_388])).at(0), Cell::Number(19_388.0));
+        let noon = TimestampMicrosecondArray::from(vec![43_200_000_000]).with_timezone("+05:00");
+        assert_eq!(plain(noon).at(0), Cell::Number(0.5), "stored in UTC");
     }
 
     #[test]

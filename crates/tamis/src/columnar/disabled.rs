@@ -6,6 +6,7 @@ use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use crate::data::RawRows;
 use crate::parse::schema::{Schema, SchemaOptions};
+use crate::parse::survey::Survey;
 
 /// A reader that cannot be made, because this build lacks the feature `columnar`.
 pub enum ColumnarReader {}
@@ -18,6 +19,11 @@ impl ColumnarReader {
 
     /// The named columns and their roles.
     pub fn columns(&self) -> Option<&Schema> {
+        match *self {}
+    }
+
+    /// Observes the rows until the survey has enough.
+    pub fn survey(&mut self, _: &str, _: &mut Survey) -> Result<(), ColumnarError> {
         match *self {}
     }
 

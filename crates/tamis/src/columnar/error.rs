@@ -24,7 +24,7 @@ pub enum ColumnarError {
     #[error("not a readable {kind} file: {reason}")]
     Damaged { kind: ColumnarKind, reason: String },
     #[error(
-        "column {column:?} has type {found}; a feature is a number, a boolean or a string: ignore the column with {}", names::IGNORE.with(column)
+        "column {column:?} has type {found}; a feature is a number, a boolean, a string or a date: ignore the column with {}", names::IGNORE.with(column)
     )]
     UnsupportedType { column: String, found: String },
     #[error("the {role} column {column:?} has type {found}, but {expected} are expected")]

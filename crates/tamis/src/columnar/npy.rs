@@ -181,6 +181,8 @@ pub(super) struct Array {
     descr: String,
     element: Option<Element>,
     shape: Vec<u64>,
+    /// Whether a matrix is stored column by column.
+    pub by_columns: bool,
     len: u64,
     bytes: BufReader<Checked>,
     buffer: Vec<u8>,
@@ -189,7 +191,7 @@ pub(super) struct Array {
 impl Array {
     fn open(name: &str, mut bytes: BufReader<Checked>) -> Result<Array, ColumnarError> {
         let fault = |reason: &dyn std::fmt::Display| ColumnarError::array(name, reason);
-        let Header { descr, shape } = npy_header::decode(&mut bytes).map_err(|error| fault(&error))?;
+        let Header { descr, shape, by_columns } = npy_header::decode(&mut bytes).map_err(|error| fault(&error))?;
         let len = shape.iter().try_fold(1_u64, |len, &size| len.checked_mul(size));
         let element = Element::parse(&descr);
         let here = bytes.buffer().len() as u64 + bytes.get_ref().left;
@@ -200,7 +202,12 @@ impl Array {
             return Err(fault(&format!("it declares shape {shape:?} and type {descr:?}, but holds only {here} bytes")));
         }
         let len = len.unwrap_or(0);
-        Ok(Array { name: name.to_string(), descr, element, shape, len, bytes, buffer: Vec::new() })
+        Ok(Array { name: name.to_string(), descr, element, shape, by_columns, len, bytes, buffer: Vec::new() })
+    }
+
+    /// The lengths of its dimensions.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
     }
 
     /// The number of elements.

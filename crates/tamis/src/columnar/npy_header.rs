@@ -14,6 +14,8 @@ pub(super) struct Header {
     pub descr: String,
     /// The length of each dimension.
     pub shape: Vec<u64>,
+    /// Whether a matrix is stored column by column.
+    pub by_columns: bool,
 }
 
 /// A number that can be written to an npy file.
@@ -58,7 +60,8 @@ pub(super) fn decode(bytes: &mut impl Read) -> io::Result<Header> {
     let text = text(bytes)?;
     let descr = quoted(&text, "descr").ok_or_else(|| invalid("the array is not a plain array"))?;
     let shape = shape(&text).ok_or_else(|| invalid("the header has no shape"))?;
-    Ok(Header { descr, shape })
+    let by_columns = text.replace(' ', "").contains("'fortran_order':True");
+    Ok(Header { descr, shape, by_columns })
 }
 
 fn invalid(reason: &str) -> io::Error {
@@ -128,7 +131,7 @@ mod tests {
             assert_eq!(bytes.len() % ALIGNMENT, 0);
             let mut rest = &bytes[..];
             let shape = length.map(|length| length as u64).into_iter().collect();
-            assert_eq!(decode(&mut rest).unwrap(), Header { descr: descr.into(), shape });
+            assert_eq!(decode(&mut rest).unwrap(), Header { descr: descr.into(), shape, by_columns: false });
             assert!(rest.is_empty());
         }
     }

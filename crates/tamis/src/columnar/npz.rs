@@ -1,4 +1,5 @@
-//! Reads a CSR matrix as `scipy.sparse.save_npz` writes it, with optional arrays of labels and weights.
+//! Reads a CSR matrix as `scipy.sparse.save_npz` writes it, or a dense one as `numpy.savez` does, with optional arrays of
+//! labels and weights.
 
 use std::fs::File;
 
@@ -12,6 +13,8 @@ use crate::parse::{LineError, Missing};
 /// The names that an array of labels may have.
 const LABELS: [&str; 3] = ["y", "labels", "target"];
 const WEIGHT: &str = "weight";
+/// The names that a dense matrix may have.
+const DENSE: [&str; 4] = ["X", "x", "data", "arr_0"];
 
 /// A matrix that is being read.
 pub(super) struct Csr {
@@ -20,8 +23,8 @@ pub(super) struct Csr {
     next_row: u64,
     /// The position of the next row's first entry.
     start: i64,
-    starts: Array,
-    indices: Array,
+    /// Where rows start, and the columns of their entries; `None` for a dense matrix.
+    sparse: Option<(Array, Array)>,
     data: Array,
     labels: Option<Array>,
     weights: Option<Array>,
@@ -44,11 +47,11 @@ type CellError = (Option<String>, LineError);
 impl Csr {
     pub fn open(file: File, options: &SchemaOptions) -> Result<Csr, ColumnarError> {
         let archive = Archive::open(file)?;
-        let format = archive.array("format")?.text()?;
-        if format != "csr" {
-            return Err(ColumnarError::NotCsr { format });
-        }
-        let (rows, columns) = shape(archive.array("shape")?)?;
+        let dense = if archive.find("format")?.is_none() { dense_matrix(&archive)? } else { None };
+        let (rows, columns) = match &dense {
+            Some(matrix) => (matrix.shape()[0], matrix.shape()[1]),
+            None => sparse_shape(&archive)?,
+        };
         let labels = find_labels(&archive, options)?;
         let weights = match &options.weight {
             Some(name) => Some(archive.array(name)?),
@@ -59,36 +62,16 @@ impl Csr {
                 return Err(array.fault(format!("it has {} elements for {rows} rows", array.len())));
             }
         }
-        let mut starts = archive.array("indptr")?.flat()?;
-        if Some(starts.len()) != rows.checked_add(1) {
-            return Err(
-                starts.fault(format!("it has {} elements for {rows} rows, but one more is expected", starts.len()))
-            );
-        }
-        let (indices, data) = (archive.array("indices")?.flat()?, archive.array("data")?.flat()?);
-        if indices.len() != data.len() {
-            return Err(indices.fault(format!("it has {} elements, but data has {}", indices.len(), data.len())));
-        }
         let mut row = RowBuffer::default();
-        starts.integers(1, &mut row.integers)?;
-        if row.integers != [0] {
-            return Err(starts.fault(format!("it starts with {}, but 0 is expected", row.integers[0])));
-        }
+        let (sparse, data) = match dense {
+            Some(matrix) => (None, matrix),
+            None => {
+                let (starts, indices, data) = sparse_arrays(&archive, rows, &mut row)?;
+                (Some((starts, indices)), data)
+            }
+        };
         let (missing, needs_target) = (options.missing, options.needs_target);
-        Ok(Csr {
-            rows,
-            columns,
-            next_row: 0,
-            start: 0,
-            starts,
-            indices,
-            data,
-            labels,
-            weights,
-            missing,
-            needs_target,
-            row,
-        })
+        Ok(Csr { rows, columns, next_row: 0, start: 0, sparse, data, labels, weights, missing, needs_target, row })
     }
 
     pub fn block(&mut self) -> Result<Option<Block>, ColumnarError> {
@@ -131,20 +114,25 @@ impl Csr {
             weights.floats(1, floats)?;
             weight = floats[0];
         }
-        self.starts.integers(1, integers)?;
+        let Some((starts, indices)) = &mut self.sparse else {
+            integers.clear();
+            integers.extend(0..self.columns as i64);
+            self.data.floats(self.columns as usize, floats)?;
+            return Ok((label, weight));
+        };
+        starts.integers(1, integers)?;
         let (start, end) = (self.start, integers[0]);
         let row = self.next_row + 1;
         if end < start {
-            return Err(self.starts.fault(format!("it decreases from {start} to {end} at row {row}")));
+            return Err(starts.fault(format!("it decreases from {start} to {end} at row {row}")));
         }
         if end as u64 > self.data.len() {
-            return Err(self
-                .starts
-                .fault(format!("it is {end} at row {row}, but data has {} elements", self.data.len())));
+            let fault = format!("it is {end} at row {row}, but data has {} elements", self.data.len());
+            return Err(starts.fault(fault));
         }
         self.start = end;
         let count = (end - start) as usize;
-        self.indices.integers(count, integers)?;
+        indices.integers(count, integers)?;
         self.data.floats(count, floats)?;
         Ok((label, weight))
     }
@@ -166,7 +154,7 @@ impl Csr {
                 _ if !value.is_nan() => entries.push((id, value)),
                 Missing::Zero => {}
                 Missing::SkipRow => return Ok(None),
-                Missing::Error => return Err((Some(id.to_string()), LineError::Empty { column: id.to_string() })),
+                _ => return Err((Some(id.to_string()), LineError::Empty { column: id.to_string() })),
             }
         }
         add_up(entries);
@@ -192,8 +180,50 @@ impl Csr {
 
     fn finish(&mut self) -> Result<(), ColumnarError> {
         let beside = self.labels.iter_mut().chain(&mut self.weights);
-        [&mut self.starts, &mut self.indices, &mut self.data].into_iter().chain(beside).try_for_each(Array::finish)
+        let sparse = self.sparse.iter_mut().flat_map(|(starts, indices)| [starts, indices]);
+        sparse.chain([&mut self.data]).chain(beside).try_for_each(Array::finish)
     }
+}
+
+/// A dense matrix: an array of two dimensions with a usual name. A row must fit in memory, so its width has a limit.
+fn dense_matrix(archive: &Archive) -> Result<Option<Array>, ColumnarError> {
+    for name in DENSE {
+        if let Some(array) = archive.find(name)?.filter(|array| array.shape().len() == 2) {
+            return match array.shape()[1] {
+                _ if array.by_columns => {
+                    Err(array.fault("it is stored column by column; save numpy.ascontiguousarray(X) instead"))
+                }
+                width if width <= array.len() && width < u64::from(u32::MAX) => Ok(Some(array)),
+                width => Err(array.fault(format!("it has {width} columns and {} elements", array.len()))),
+            };
+        }
+    }
+    Ok(None)
+}
+
+fn sparse_shape(archive: &Archive) -> Result<(u64, u64), ColumnarError> {
+    let format = archive.array("format")?.text()?;
+    if format != "csr" {
+        return Err(ColumnarError::NotCsr { format });
+    }
+    shape(archive.array("shape")?)
+}
+
+/// The arrays `indptr` after its first element, `indices` and `data` of a CSR matrix.
+fn sparse_arrays(archive: &Archive, rows: u64, row: &mut RowBuffer) -> Result<(Array, Array, Array), ColumnarError> {
+    let mut starts = archive.array("indptr")?.flat()?;
+    if Some(starts.len()) != rows.checked_add(1) {
+        return Err(starts.fault(format!("it has {} elements for {rows} rows, but one more is expected", starts.len())));
+    }
+    let (indices, data) = (archive.array("indices")?.flat()?, archive.array("data")?.flat()?);
+    if indices.len() != data.len() {
+        return Err(indices.fault(format!("it has {} elements, but data has {}", indices.len(), data.len())));
+    }
+    starts.integers(1, &mut row.integers)?;
+    if row.integers != [0] {
+        return Err(starts.fault(format!("it starts with {}, but 0 is expected", row.integers[0])));
+    }
+    Ok((starts, indices, data))
 }
 
 fn shape(mut array: Array) -> Result<(u64, u64), ColumnarError> {
@@ -261,6 +291,23 @@ mod tests {
     #[test]
     fn columns_count_from_one_and_duplicates_add_up() {
         assert_eq!(Npz::matrix().read(&SchemaOptions::default()), ["(none) 1 1:0.5 3:3", "(none) 1 4:4"]);
+    }
+
+    #[test]
+    fn a_dense_matrix_is_read_row_by_row() {
+        let matrix = |name: &str| {
+            let mut npz = Npz::default().array("y", &[1_i8, 0]);
+            let bytes: Vec<u8> = [0.5_f64, 0.0, 3.0, 0.0, -1.0, 2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+            npz.raw(name, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", &bytes);
+            npz.read(&labelled())
+        };
+        for name in DENSE {
+            assert_eq!(matrix(name), ["1 1 1:0.5 3:3", "0 1 2:-1 3:2"], "{name}");
+        }
+        let mut columns = Npz::default().array("y", &[1_i8, 0]);
+        columns.raw("X", "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1), }", &[0; 16]);
+        assert!(columns.read(&labelled())[0].contains("stored column by column"));
+        assert!(matrix("other")[0].starts_with("the file has no array \"format\""));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::schema::Layout;
 use super::{arrow, ipc, npz, parquet};
 use crate::data::RawRows;
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
+use crate::parse::survey::Survey;
 
 enum Source {
     Table(Box<arrow::Table>),
@@ -67,6 +68,14 @@ impl ColumnarReader {
         match &self.source {
             Source::Table(table) => table.columns(),
             Source::Npz(_) => None,
+        }
+    }
+
+    /// Observes the rows until the survey has enough; the reader is used up then. An npz has no columns to survey.
+    pub fn survey(&mut self, file: &str, survey: &mut Survey) -> Result<(), ColumnarError> {
+        match &mut self.source {
+            Source::Table(table) => guarded(table.kind(), || table.survey(file, survey)),
+            Source::Npz(_) => Ok(()),
         }
     }
 

@@ -3,7 +3,9 @@
 use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::error::ColumnarError;
-use crate::parse::schema::{Role, Schema as RowSchema, SchemaOptions};
+use crate::parse::column::Role;
+use crate::parse::date::{DateForm, DatePart};
+use crate::parse::schema::{DateColumn, ModelSchema, Schema as RowSchema, SchemaOptions};
 
 /// A column in use: its name and its position among the columns that are read.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,8 +48,8 @@ pub(super) struct Layout {
     pub weight: Option<Place>,
     /// The column that identifies a row; it may be a feature, too.
     pub id: Option<Place>,
-    /// Feature columns, and whether each holds categories.
-    pub features: Vec<(Place, bool)>,
+    /// Feature columns and their roles.
+    pub features: Vec<(Place, Role)>,
     pub sparse: Option<Sparse>,
 }
 
@@ -56,6 +58,7 @@ pub(super) struct Layout {
 enum CellKind {
     Number,
     Text,
+    Date,
     Other,
 }
 
@@ -64,6 +67,7 @@ fn cell_kind(data_type: &DataType) -> CellKind {
         DataType::Boolean => CellKind::Number,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => CellKind::Text,
         DataType::Dictionary(_, value) => cell_kind(value),
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => CellKind::Date,
         number if number.is_numeric() => CellKind::Number,
         _ => CellKind::Other,
     }
@@ -75,11 +79,12 @@ impl Layout {
         let vectors = find_sparse(fields, options)?;
         let others: Vec<usize> = (0..fields.len()).filter(|at| !vectors.contains(at)).collect();
         let names: Vec<String> = others.iter().map(|&at| fields[at].name().clone()).collect();
-        let is_numeric = |at: usize| cell_kind(fields[others[at]].data_type()) == CellKind::Number;
+        let mut known = options.known.clone().unwrap_or_default();
+        known.extend(by_types(others.iter().map(|&at| &*fields[at]), options));
         let columns = if vectors.is_empty() {
-            RowSchema::resolve(names, is_numeric, options)?
+            RowSchema::resolve(names, &known, options)?
         } else {
-            RowSchema::resolve(names.clone(), is_numeric, &written_by_convert(&names, options))?
+            RowSchema::resolve(names.clone(), &known, &written_by_convert(&names, options))?
         };
         let named = others.iter().zip(&columns.roles).filter(|(_, role)| **role != Role::Ignored);
         let id = columns.id.map(|at| others[at]);
@@ -88,7 +93,7 @@ impl Layout {
         used.dedup();
         let (features, sparse) = (Vec::new(), None);
         let mut layout = Layout { used, columns: None, target: None, weight: None, id: None, features, sparse };
-        for (&at, &role) in named {
+        for (&at, role) in named {
             layout.put(&fields[at], at, role)?;
         }
         if let Some(at) = id {
@@ -115,20 +120,22 @@ impl Layout {
         Place { name: field.name().clone(), at }
     }
 
-    fn put(&mut self, field: &Field, at: usize, role: Role) -> Result<(), ColumnarError> {
+    fn put(&mut self, field: &Field, at: usize, role: &Role) -> Result<(), ColumnarError> {
         let place = self.place(field, at);
         match (role, cell_kind(field.data_type())) {
-            (Role::Target, CellKind::Other) => {
+            (Role::Target(_), CellKind::Other | CellKind::Date) => {
                 return Err(role_type("label", field, "numbers, booleans or strings"));
             }
-            (Role::Weight, CellKind::Other | CellKind::Text) => return Err(role_type("weight", field, "numbers")),
+            (Role::Weight, CellKind::Other | CellKind::Text | CellKind::Date) => {
+                return Err(role_type("weight", field, "numbers"));
+            }
             (_, CellKind::Other) => {
                 let (column, found) = (field.name().clone(), field.data_type().to_string());
                 return Err(ColumnarError::UnsupportedType { column, found });
             }
-            (Role::Target, _) => self.target = Some(place),
+            (Role::Target(_), _) => self.target = Some(place),
             (Role::Weight, _) => self.weight = Some(place),
-            (role, _) => self.features.push((place, role == Role::Category)),
+            (role, _) => self.features.push((place, role.clone())),
         }
         Ok(())
     }
@@ -202,6 +209,25 @@ fn list_item(data_type: &DataType) -> Option<&DataType> {
     }
 }
 
+/// What the types of columns say, where no survey was made.
+fn by_types<'a>(fields: impl Iterator<Item = &'a Field>, options: &SchemaOptions) -> ModelSchema {
+    let mut schema = ModelSchema::default();
+    for field in fields {
+        let name = field.name().clone();
+        match cell_kind(field.data_type()) {
+            _ if options.text.contains(&name) => schema.text.push(name),
+            _ if options.categorical.contains(&name) => schema.categorical.push(name),
+            CellKind::Number => schema.numeric.push(name),
+            CellKind::Date => {
+                let parts = options.dates.clone().unwrap_or(DatePart::USUAL.to_vec());
+                schema.dates.insert(name, DateColumn { form: DateForm::Days, parts });
+            }
+            CellKind::Text | CellKind::Other => schema.categorical.push(name),
+        }
+    }
+    schema
+}
+
 /// In a table of sparse vectors, the columns `y` and `weight` are the label and the weight, as `convert` writes them,
 /// unless the options or the model give them another role.
 fn written_by_convert(names: &[String], options: &SchemaOptions) -> SchemaOptions {
@@ -255,12 +281,15 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_refused_unless_ignored() {
-        let columns = [("a", DataType::Int8), ("when", DataType::Timestamp(TimeUnit::Second, None))];
+    fn dates_are_features_and_lists_are_refused_unless_ignored() {
+        let dates = [("when", DataType::Timestamp(TimeUnit::Second, None))];
+        let found = layout(&dates, &SchemaOptions::default()).unwrap().features;
+        assert!(matches!(&found[..], [(_, Role::Date(_))]), "{found:?}");
+        let columns = [("a", DataType::Int8), ("when", DataType::Duration(TimeUnit::Second))];
         assert_eq!(
             layout(&columns, &SchemaOptions::default()).unwrap_err(),
-            "column \"when\" has type Timestamp(s); a feature is a number, a boolean or a string: ignore the column \
-             with `ignore = when`"
+            "column \"when\" has type Duration(s); a feature is a number, a boolean, a string or a date: ignore the \
+             column with `ignore = when`"
         );
         assert_eq!(layout(&columns, &ignoring("when")).unwrap().used, [0]);
     }

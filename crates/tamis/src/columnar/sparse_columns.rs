@@ -6,8 +6,9 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::ArrowError;
 use arrow_schema::DataType;
 
-use super::cells::{Cell, Cells};
+use super::cells::Cells;
 use crate::data::RawRows;
+use crate::parse::column::Cell;
 use crate::parse::{LONGEST_NAME, LineError};
 
 /// The largest index a feature may have.

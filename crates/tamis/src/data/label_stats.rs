@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Label;
+use super::label_nature::{LabelNature, label_nature};
 use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind};
 use crate::loss::LossKind;
 use crate::param::{Message, names};
 
-/// More classes than this are suspicious if they have less than two rows each.
-const MANY_CLASSES: usize = 100;
+/// From this number of classes on, there must be two rows for each.
+const MANY_CLASSES: usize = 20;
 
 /// A label as buffered rows keep it while the task is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +32,8 @@ pub struct ClassLabels {
 /// Statistics of the labels read so far.
 #[derive(Clone, Debug, Default)]
 pub struct LabelStats {
-    /// Distinct labels, up to one more than the largest number of classes, and where each was first seen.
-    pub(super) distinct: BTreeMap<LabelKey, (Label, String)>,
+    /// Distinct labels, up to one more than the largest number of classes.
+    pub(super) distinct: BTreeMap<LabelKey, SeenLabel>,
     /// The third distinct label, and the two before it.
     third: Option<(Label, [Label; 2])>,
     /// The texts among the labels, and their numbers.
@@ -42,6 +43,14 @@ pub struct LabelStats {
     rows: u64,
     mean: f64,
     sum_of_squares: f64,
+}
+
+/// A label, where it was first seen, and how often.
+#[derive(Clone, Debug)]
+pub(super) struct SeenLabel {
+    pub(super) label: Label,
+    pub(super) place: String,
+    count: u64,
 }
 
 /// The order in which classes are numbered: numbers by value, then texts by their bytes.
@@ -70,12 +79,14 @@ impl LabelStats {
         }
         self.rows += 1;
         let key = key(label);
-        if self.distinct.len() <= MAX_CLASSES && !self.distinct.contains_key(&key) {
+        if let Some(seen) = self.distinct.get_mut(&key) {
+            seen.count += 1;
+        } else if self.distinct.len() <= MAX_CLASSES {
             let before: Vec<Label> = self.labels().take(3).cloned().collect();
             if let Ok(two) = before.try_into() {
                 self.third = Some((label.clone(), two));
             }
-            self.distinct.insert(key, (label.clone(), place()));
+            self.distinct.insert(key, SeenLabel { label: label.clone(), place: place(), count: 1 });
         }
         Ok(match label {
             Label::Text(text) => {
@@ -118,17 +129,47 @@ impl LabelStats {
     }
 
     fn labels(&self) -> impl Iterator<Item = &Label> {
-        self.distinct.values().map(|(label, _)| label)
+        self.distinct.values().map(|seen| &seen.label)
     }
 
-    /// Whole numbers close together are names of classes; other numbers are quantities.
-    fn looks_like_classes(&self) -> bool {
-        let numbers: Vec<f64> =
-            self.labels().filter_map(|l| if let Label::Number(n) = l { Some(*n) } else { None }).collect();
-        let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return true };
-        let count = numbers.len() as f64;
-        let close = last - first + 1.0 <= 2.0 * count && numbers.iter().all(|number| number.fract() == 0.0);
-        count <= 2.0 || (close && count <= 100.0 && self.rows as f64 >= 2.0 * count)
+    /// What the labels are, by their values and how often each occurs.
+    fn nature(&self) -> LabelNature {
+        let pairs = self.distinct.values().filter_map(|seen| match seen.label {
+            Label::Number(number) => Some((number, seen.count)),
+            _ => None,
+        });
+        label_nature(&pairs.collect::<Vec<_>>(), self.rows)
+    }
+
+    /// Why the task is what it is, in words.
+    pub fn reason(&self, options: &TargetOptions, kind: TaskKind) -> Message {
+        let count = self.distinct.len();
+        let task = |kind: &str| names::TASK.with(kind);
+        if kind != TaskKind::Auto {
+            return Message::new("{} says so", [task(kind.name())]);
+        }
+        if let Some(loss) = options.loss.filter(|loss| loss.needs_classes() || loss.needs_numbers()) {
+            return Message::new("{} says so", [names::LOSS.with(loss.name())]);
+        }
+        if self.first_text.is_some() {
+            return Message::from(format!("{count} different labels, and some are not numbers"));
+        }
+        let ends = || (self.labels().next().map(ToString::to_string), self.labels().last().map(ToString::to_string));
+        let (Some(low), Some(high)) = ends() else { return Message::from("there are no labels") };
+        match self.nature() {
+            LabelNature::Two => Message::from("two different labels"),
+            LabelNature::Codes => {
+                let text =
+                    format!("{count} whole numbers from {low} to {high} are names of classes; {{}} for quantities");
+                Message::new(text, [task("regression")])
+            }
+            LabelNature::Counts => {
+                let most = if count > MAX_CLASSES { "more than 10000".to_string() } else { count.to_string() };
+                let text = format!("{most} whole numbers from {low} to {high} are quantities; {{}} for classes");
+                Message::new(text, [task("multiclass")])
+            }
+            LabelNature::Decimals => Message::from("the labels are numbers with decimals or far apart"),
+        }
     }
 
     /// Decides what is to be learned.
@@ -139,8 +180,11 @@ impl LabelStats {
         let numeric = match kind {
             TaskKind::Regression => true,
             TaskKind::Binary | TaskKind::Multiclass => false,
-            TaskKind::Auto => all_numbers && !only_classes && (only_numbers || !self.looks_like_classes()),
+            TaskKind::Auto => all_numbers && !only_classes && (only_numbers || self.nature().is_quantity()),
         };
+        if kind == TaskKind::Auto && options.loss.is_none() && numeric {
+            self.refuse_ids()?;
+        }
         if let Some((label, place)) = self.first_text.as_ref().filter(|_| numeric) {
             let task = names::TASK.with("regression");
             let reason = Message::new("numbers are to be predicted; leave {} out for classes", [task]);
@@ -166,11 +210,24 @@ impl LabelStats {
         Ok(Some(ClassLabels { classes: targets.classes().to_vec(), class_of }))
     }
 
+    /// Whole numbers that count the rows are ids, and not quantities.
+    fn refuse_ids(&self) -> Result<(), TargetError> {
+        let whole = self.labels().all(|label| matches!(label, Label::Number(number) if number.fract() == 0.0));
+        let ends = (self.labels().next(), self.labels().last());
+        let (Some(Label::Number(low)), Some(Label::Number(high))) = ends else { return Ok(()) };
+        let count = self.distinct.len();
+        let is_ids = count >= MANY_CLASSES && count as u64 == self.rows && high - low + 1.0 == count as f64;
+        if whole && is_ids {
+            return Err(TargetError::IdLabels { rows: self.rows, low: *low, high: *high });
+        }
+        Ok(())
+    }
+
     fn regression(&self, options: &TargetOptions) -> Result<TargetKind, TargetError> {
         if !self.sum_of_squares.is_finite() {
             let size = |label: &Label| if let Label::Number(number) = label { number.abs() } else { 0.0 };
-            let largest = self.distinct.values().max_by(|one, other| size(&one.0).total_cmp(&size(&other.0)));
-            let (label, place) = largest.cloned().expect("rows have labels");
+            let largest = self.distinct.values().max_by(|one, other| size(&one.label).total_cmp(&size(&other.label)));
+            let SeenLabel { label, place, .. } = largest.cloned().expect("rows have labels");
             return Err(TargetError::TooLarge { place, found: format!("{:e}", size(&label)) });
         }
         let spread = (self.sum_of_squares / self.rows.max(1) as f64).sqrt();
@@ -182,7 +239,7 @@ impl LabelStats {
     /// Refuses labels that are hardly classes, where nobody said that they are: a model for each would take hours.
     fn check_classes(&self) -> Result<(), TargetError> {
         let labels = self.distinct.len();
-        let is_hardly_a_class = labels > MANY_CLASSES && labels as u64 * 2 > self.rows;
+        let is_hardly_a_class = labels >= MANY_CLASSES && labels as u64 * 2 > self.rows;
         if is_hardly_a_class { Err(TargetError::LabelPerRow { labels, rows: self.rows }) } else { Ok(()) }
     }
 
@@ -197,7 +254,7 @@ impl LabelStats {
         }
         if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
             return Err(TargetError::ThirdLabel {
-                place: self.distinct[&key(found)].1.clone(),
+                place: self.distinct[&key(found)].place.clone(),
                 found: found.to_string(),
                 first: first.to_string(),
                 second: second.to_string(),

@@ -7,6 +7,7 @@ mod atomic_write;
 mod batch;
 pub mod f64_codec;
 mod label;
+mod label_nature;
 mod label_stats;
 mod lock_file;
 mod prefetch;

@@ -224,6 +224,24 @@ impl RawRows {
         kept
     }
 
+    /// The rows with names in place of numbers; a number without a name stays.
+    pub fn named<'a>(&self, name: impl Fn(u32) -> Option<&'a str>) -> RawRows {
+        let mut named = RawRows { adds_duplicates: self.adds_duplicates, tags: self.tags.clone(), ..Self::by_name() };
+        for i in 0..self.len() {
+            for (key, value) in self.entries(i) {
+                match key {
+                    FeatureKey::Index(index) => match name(index) {
+                        Some(text) => named.push_name(&[text], value),
+                        None => named.push_name(&[&index.to_string()], value),
+                    },
+                    FeatureKey::Name(text) => named.push_name(&[text], value),
+                }
+            }
+            named.end_row(self.labels[i].clone(), self.weights[i], self.lines[i]);
+        }
+        named
+    }
+
     /// Values of row `i` with their keys, as written.
     pub fn entries(&self, i: usize) -> impl Iterator<Item = (FeatureKey<'_>, f64)> {
         (self.offsets[i]..self.offsets[i + 1]).map(|at| (self.key(at), self.values[at]))

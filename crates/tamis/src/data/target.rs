@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Label;
-use super::label_stats::{LabelCode, LabelStats};
+use super::label_stats::{LabelCode, LabelStats, SeenLabel};
 use crate::loss::{AnyLoss, Loss, LossKind};
 use crate::param::{Message, names};
 
@@ -83,6 +83,12 @@ pub enum TargetError {
         names::TASK.with("regression")
     )]
     TooManyClasses { labels: usize },
+    #[error(
+        "the labels of {rows} rows are the whole numbers from {low} to {high}, each once: is this the label, or an id? \
+         Name another column with {}, or use {}",
+        names::TARGET, names::TASK.with("regression")
+    )]
+    IdLabels { rows: u64, low: f64, high: f64 },
 }
 
 /// The largest number of classes of a model.
@@ -228,7 +234,7 @@ impl TargetEncoder {
             return Ok(TargetMap::Numbers { centre, spread });
         }
         let (mut numbers, mut texts) = (FxHashMap::default(), vec![0.0; labels.texts.len()]);
-        for (label, place) in labels.distinct.values() {
+        for SeenLabel { label, place, .. } in labels.distinct.values() {
             let class = self.encode(label, || place.clone())?;
             match label {
                 Label::Number(number) => drop(numbers.insert((number + 0.0).to_bits(), class)),

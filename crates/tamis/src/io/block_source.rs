@@ -3,19 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::decompress::{io_error, open, seekable};
-use super::line_blocks::{BlockCutter, NextBlock};
-use super::row_stream::{LONGEST_LINE, ReadOptions};
-use super::{Compression, Format, ReadError, Source};
+use rustc_hash::FxHashSet;
+
+use super::decompress::seekable;
+use super::row_stream::ReadOptions;
+use super::table_survey::{ReadAhead, TableHead, open_json, survey_columnar, survey_json, survey_text};
+use super::{Format, ReadError, Source};
 use crate::columnar::{ColumnarError, ColumnarKind, ColumnarReader};
 use crate::data::RawRows;
-use crate::parse::csv::{Table, header, numeric_columns};
+use crate::parse::csv::Table;
+use crate::parse::json_table::JsonTable;
 use crate::parse::jsonl::JsonLines;
 use crate::parse::missing::MissingPolicy;
 use crate::parse::schema::{ModelSchema, Schema, SchemaOptions};
+use crate::parse::survey::{ColumnNote, Survey};
 use crate::parse::svmlight::Svmlight;
 use crate::parse::vw::VowpalWabbit;
-use crate::parse::{LineParser, ParseError, parse_lines};
+use crate::parse::{LineParser, Missing, ParseError, parse_lines};
 
 /// A block parsed, or the reason the stream ends here.
 pub(super) type Outcome = Result<ParsedBlock, ReadError>;
@@ -51,6 +55,14 @@ fn by_index(parser: impl LineParser + Send + Sync + 'static) -> TextParser {
         let mut rows = RawRows::for_text(bytes.len());
         let lines = parse_lines(bytes, &parser, &mut rows, errors);
         (rows, lines)
+    })
+}
+
+/// A parser whose numbers are given names; `first` is the number of the first name.
+fn named_by(parser: TextParser, names: Arc<Vec<String>>, first: u32) -> TextParser {
+    Arc::new(move |bytes, errors| {
+        let (rows, lines) = parser(bytes, errors);
+        (rows.named(|index| names.get(index.checked_sub(first)? as usize).map(String::as_str)), lines)
     })
 }
 
@@ -93,17 +105,22 @@ pub(super) struct Input {
     open: Option<OpenFile>,
     next_file: usize,
     pub(super) number: u64,
-    pub(super) known: Option<ModelSchema>,
+    /// How columns are read: by the model, or by a survey of the first rows.
+    known: Option<ModelSchema>,
+    pub(super) notes: Vec<ColumnNote>,
+    is_table: bool,
 }
 
 pub(super) enum OpenFile {
-    Text { cutter: BlockCutter, compression: Compression, parser: TextParser, ahead: Option<(Vec<u8>, u64)> },
+    Text { ahead: ReadAhead, parser: TextParser },
     Columnar(Box<ColumnarReader>),
 }
 
 impl Input {
     pub(super) fn new(sources: Vec<Source>, options: ReadOptions, bytes: Arc<AtomicU64>) -> Self {
-        Input { sources, options, bytes, open: None, next_file: 0, number: 0, known: None }
+        let known = options.columns.known.clone();
+        let (open, notes) = (None, Vec::new());
+        Input { sources, options, bytes, open, next_file: 0, number: 0, known, notes, is_table: false }
     }
 
     pub(super) fn next(&mut self) -> Option<Result<Job, ReadError>> {
@@ -135,10 +152,15 @@ impl Input {
         match source.format {
             Format::Svmlight => {
                 let parser = Svmlight { zero_based: self.options.zero_based };
-                self.open_lines(source, by_index(MissingPolicy { parser, missing }))
+                let numbered = by_index(MissingPolicy { parser, missing });
+                let parser = match self.options.vocabulary.clone() {
+                    None => numbered,
+                    Some(names) => named_by(numbered, names, u32::from(!self.options.zero_based)),
+                };
+                self.open_lines(source, parser)
             }
             Format::VowpalWabbit => self.open_lines(source, by_name(MissingPolicy { parser: VowpalWabbit, missing })),
-            Format::JsonLines => self.open_lines(source, by_name(JsonLines { missing })),
+            Format::JsonLines => self.open_json(source, missing),
             Format::Csv => self.open_table(source, b','),
             Format::Tsv => self.open_table(source, b'\t'),
             Format::Parquet => self.open_columnar(source, ColumnarKind::Parquet),
@@ -150,66 +172,160 @@ impl Input {
     fn open_columnar(&mut self, source: &Source, kind: ColumnarKind) -> Result<OpenFile, ReadError> {
         let file = seekable(source, &self.options, self.bytes.clone())?;
         let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
+        if self.known.is_none() && kind != ColumnarKind::Npz && source.path.is_some() {
+            let options = self.column_options();
+            let mut survey = Survey::default();
+            survey_columnar(source, kind, &self.options, &options, &mut survey)?;
+            self.survey_later(&options, &mut survey);
+            if !survey.is_empty() {
+                self.decide(source, survey, b',', &options)?;
+            }
+        }
         let options = self.column_options();
         let reader = ColumnarReader::open(file, kind, &options).map_err(named)?;
         if let Some(columns) = reader.columns() {
-            self.known.get_or_insert(columns.known());
+            self.remember(columns.known());
         }
         Ok(OpenFile::Columnar(Box::new(reader)))
     }
 
     fn open_lines(&self, source: &Source, parser: TextParser) -> Result<OpenFile, ReadError> {
-        let opened = open(source, self.bytes.clone(), &self.options.stop)?;
-        let cutter = BlockCutter::new(opened.reader, false, self.options.live, self.longest_line() as usize);
-        Ok(OpenFile::Text { cutter, compression: opened.compression, parser, ahead: None })
+        let (mut ahead, block) = ReadAhead::open(source, false, &self.options, self.bytes.clone())?;
+        ahead.blocks.extend(block.map(|block| (block, 0)));
+        Ok(OpenFile::Text { ahead, parser })
     }
 
-    fn open_table(&mut self, source: &Source, delimiter: u8) -> Result<OpenFile, ReadError> {
-        let opened = open(source, self.bytes.clone(), &self.options.stop)?;
-        let compression = opened.compression;
-        let mut cutter = BlockCutter::new(opened.reader, true, self.options.live, self.longest_line() as usize);
-        let block = match cutter.next().map_err(|error| io_error(source, compression, error))? {
-            NextBlock::Block(block) => block,
-            NextBlock::LongLine => {
-                return Err(ReadError::LongRecord { file: source.name.clone(), limit: self.longest_line() });
-            }
-            NextBlock::End => return Err(ReadError::NoHeader { file: source.name.clone() }),
-        };
-        if !block.contains(&b'\n') && block.trim_ascii_end().contains(&b'\r') {
-            return Err(ReadError::OldLineEnds { file: source.name.clone() });
+    /// JSON lines: flat ones are a table, others have their features in `x`.
+    fn open_json(&mut self, source: &Source, missing: Missing) -> Result<OpenFile, ReadError> {
+        let (mut ahead, is_flat) = open_json(source, &self.options, self.bytes.clone())?;
+        if !is_flat {
+            return Ok(OpenFile::Text { ahead, parser: by_name(JsonLines { missing }) });
         }
-        let (table, start) = self.table(source, &block, delimiter)?;
-        let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
+        let options = self.column_options();
+        let mut survey = Survey::default();
+        if !(self.options.live && self.known.is_some()) {
+            survey_json(&mut ahead, source, &mut survey)?;
+        }
+        let names = survey.names();
+        if self.lacks(&names) {
+            if self.known.is_none() {
+                self.survey_later(&options, &mut survey);
+            }
+            self.decide(source, survey, b',', &options)?;
+        }
+        let known = self.known.clone().unwrap_or_default();
+        // A key may be in later lines only, so every column that is known has its role.
+        let more = known.columns().filter(|name| !names.contains(name)).cloned();
+        let names = names.iter().cloned().chain(more).collect();
+        let named = |error| ReadError::Schema { file: source.name.clone(), source: error };
+        let schema = Schema::resolve(names, &known, &self.column_options()).map_err(named)?;
+        self.remember(schema.known());
+        Ok(OpenFile::Text { ahead, parser: by_name(JsonTable::new(schema, options.needs_target)) })
+    }
+
+    fn open_table(&mut self, source: &Source, usual: u8) -> Result<OpenFile, ReadError> {
+        let mut head = TableHead::open(source, usual, &self.options, self.bytes.clone())?;
+        if self.lacks(&head.names) {
+            self.survey_table(source, &mut head)?;
+        }
+        let options = self.column_options();
+        let known = self.known.clone().unwrap_or_default();
+        let columns = Schema::resolve(head.names, &known, &options);
+        let columns = columns.map_err(|error| ReadError::Schema { file: source.name.clone(), source: error })?;
+        self.remember(columns.known());
+        let table = Table { columns, delimiter: head.delimiter, needs_target: options.needs_target };
         let parser: TextParser = Arc::new(move |bytes, errors| {
             let mut rows = RawRows::by_name();
             let lines = table.parse(bytes, &mut rows, errors);
             (rows, lines)
         });
-        Ok(OpenFile::Text { cutter, compression, parser, ahead: Some((block[start..].to_vec(), lines)) })
+        Ok(OpenFile::Text { ahead: head.ahead, parser })
     }
 
-    fn longest_line(&self) -> u64 {
-        self.options.max_line.unwrap_or(LONGEST_LINE)
+    /// Whether a table has columns that no survey has seen.
+    fn lacks(&self, names: &[String]) -> bool {
+        let Some(known) = &self.known else { return true };
+        // Lines of a pipe are answered as they come: there is no time to look ahead.
+        if self.options.live {
+            return false;
+        }
+        let known: FxHashSet<&String> = known.columns().collect();
+        !names.iter().all(|name| known.contains(name))
     }
 
-    /// The options of the user, with the schema of the first table of the stream.
+    /// Surveys the first rows of this table and, if it is the first of the stream, of the tables after it.
+    fn survey_table(&mut self, source: &Source, head: &mut TableHead) -> Result<(), ReadError> {
+        let options = self.column_options();
+        let mut survey = Survey::default();
+        head.survey(source, &options, &mut survey)?;
+        if self.known.is_none() {
+            self.survey_later(&options, &mut survey);
+        }
+        self.decide(source, survey, head.delimiter, &options)
+    }
+
+    /// Surveys tables after the open one. Their errors are told when the stream reaches them.
+    fn survey_later(&self, options: &SchemaOptions, survey: &mut Survey) {
+        for source in &self.sources[self.next_file..] {
+            if survey.is_full() || source.path.is_none() {
+                return;
+            }
+            let done = match source.format {
+                Format::Csv => survey_text(source, b',', &self.options, options, survey),
+                Format::Tsv => survey_text(source, b'\t', &self.options, options, survey),
+                Format::Parquet => survey_columnar(source, ColumnarKind::Parquet, &self.options, options, survey),
+                Format::Arrow => survey_columnar(source, ColumnarKind::Ipc, &self.options, options, survey),
+                Format::JsonLines => open_json(source, &self.options, Arc::default())
+                    .and_then(|(mut ahead, flat)| if flat { survey_json(&mut ahead, source, survey) } else { Ok(()) }),
+                _ => Ok(()),
+            };
+            if done.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        source: &Source,
+        survey: Survey,
+        delimiter: u8,
+        options: &SchemaOptions,
+    ) -> Result<(), ReadError> {
+        let named = |error| ReadError::Schema { file: source.name.clone(), source: error };
+        let (schema, notes) = survey.decide(options, delimiter).map_err(named)?;
+        match &mut self.known {
+            Some(known) => known.extend(schema),
+            None => {
+                self.known = Some(schema);
+                self.notes = notes;
+            }
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, schema: ModelSchema) {
+        self.is_table = true;
+        match &mut self.known {
+            Some(known) => {
+                (known.missing, known.na) = (schema.missing, schema.na);
+                known.target = known.target.take().or(schema.target);
+                known.weight = known.weight.take().or(schema.weight);
+            }
+            None => self.known = Some(schema),
+        }
+    }
+
+    /// The schema, if a table was read.
+    pub(super) fn columns(&self) -> Option<ModelSchema> {
+        self.known.clone().filter(|_| self.is_table)
+    }
+
+    /// The options of the user, with the schema of the tables so far.
     fn column_options(&self) -> SchemaOptions {
         let mut options = self.options.columns.clone();
-        options.known = options.known.or(self.known.clone());
+        options.known = self.known.clone();
         options
-    }
-
-    fn table(&mut self, source: &Source, block: &[u8], delimiter: u8) -> Result<(Table, usize), ReadError> {
-        let file = source.name.clone();
-        let at = |problem| ReadError::Line { file: file.clone(), line: 1, column: 1, problem };
-        let (names, start) = header(block, delimiter).map_err(at)?;
-        let looks = numeric_columns(&block[start..], delimiter, names.len());
-        let options = self.column_options();
-        let columns = Schema::resolve(names, |at| looks[at], &options);
-        let columns = columns.map_err(|error| ReadError::Schema { file: source.name.clone(), source: error })?;
-        self.known.get_or_insert(columns.known());
-        let (missing, needs_target) = (options.missing, options.needs_target);
-        Ok((Table { columns, delimiter, missing, needs_target }, start))
     }
 }
 
@@ -217,22 +333,9 @@ impl OpenFile {
     /// The next piece of work, with the lines of a header before it.
     pub(super) fn next(&mut self, source: &Source, options: &ReadOptions) -> Result<Option<(Work, u64)>, ReadError> {
         match self {
-            OpenFile::Text { parser, ahead: ahead @ Some(_), .. } => {
-                let (block, lines) = ahead.take().expect("just seen");
-                Ok(Some((Work::Text(block, parser.clone()), lines)))
-            }
-            OpenFile::Text { cutter, compression, parser, .. } => {
-                match cutter.next().map_err(|error| io_error(source, *compression, error))? {
-                    NextBlock::Block(block) => Ok(Some((Work::Text(block, parser.clone()), 0))),
-                    NextBlock::End => Ok(None),
-                    NextBlock::LongLine => {
-                        let (file, limit) = (source.name.clone(), options.max_line.unwrap_or(LONGEST_LINE));
-                        match source.format {
-                            Format::Csv | Format::Tsv => Err(ReadError::LongRecord { file, limit }),
-                            _ => Err(ReadError::LongLine { file, limit }),
-                        }
-                    }
-                }
+            OpenFile::Text { ahead, parser } => {
+                let block = ahead.take(source)?;
+                Ok(block.map(|(block, lines)| (Work::Text(block, parser.clone()), lines)))
             }
             OpenFile::Columnar(reader) => {
                 let (mut complaints, mut bad) = (Vec::new(), Vec::new());

@@ -56,6 +56,8 @@ pub enum ReadError {
     LargeUnpacked { file: String, limit: u64 },
     #[error("stopped while reading")]
     Interrupted,
+    #[error("{file}:{line}: the name {name:?} is already in line {first}")]
+    NameTwice { file: String, line: usize, name: String, first: usize },
     #[error("the matrix cannot be read: {problem}")]
     Matrix { problem: String },
     #[error("row {row}: {problem}")]

@@ -7,6 +7,7 @@
 mod block;
 mod block_source;
 mod decompress;
+mod encoding;
 mod error;
 mod line_blocks;
 mod matrix;
@@ -15,11 +16,15 @@ mod row_source;
 mod row_stream;
 mod source;
 mod standard_input;
+mod table_survey;
+mod vocabulary_file;
 
 pub use block::{Block, BlockPlace};
+pub use encoding::Encoding;
 pub use error::ReadError;
 pub use matrix::{Csr, Dense, Labels, Matrix, MatrixRows};
 pub use memory::memory_of_this_machine;
 pub use row_source::RowSource;
-pub use row_stream::{LARGEST_UNPACKED, LONGEST_LINE, ReadOptions, RowStream};
+pub use row_stream::{LARGEST_UNPACKED, LONGEST_LINE, ReadOptions, RowStream, TableSyntax};
 pub use source::{Compression, Format, Source, expand, recognise};
+pub use vocabulary_file::read_vocabulary;

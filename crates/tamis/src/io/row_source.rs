@@ -2,6 +2,7 @@
 
 use super::{Block, ReadError, RowStream};
 use crate::parse::schema::ModelSchema;
+use crate::parse::survey::ColumnNote;
 
 /// A stream of blocks of rows.
 pub trait RowSource {
@@ -14,6 +15,11 @@ pub trait RowSource {
     /// The schema, if a table is read.
     fn columns(&self) -> Option<ModelSchema> {
         None
+    }
+
+    /// What was found out about the columns of a table.
+    fn notes(&self) -> Vec<ColumnNote> {
+        Vec::new()
     }
 
     /// Bytes read from disk so far.
@@ -43,6 +49,10 @@ impl RowSource for RowStream {
 
     fn columns(&self) -> Option<ModelSchema> {
         RowStream::columns(self)
+    }
+
+    fn notes(&self) -> Vec<ColumnNote> {
+        RowStream::notes(self)
     }
 
     fn bytes_read(&self) -> u64 {

@@ -13,9 +13,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
-use super::{Block, ReadError, Source};
+use super::{Block, Encoding, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
+use crate::parse::survey::ColumnNote;
 
 /// How long the consumer waits for a thread that reads, before it looks again.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -29,8 +30,12 @@ pub const LARGEST_UNPACKED: u64 = 16 << 30;
 pub struct ReadOptions {
     /// The schema of tables, and missing values.
     pub columns: SchemaOptions,
+    /// The syntax of tables in text.
+    pub syntax: TableSyntax,
     /// Whether svmlight indices start at 0.
     pub zero_based: bool,
+    /// The names of svmlight indices, in their order.
+    pub vocabulary: Option<Arc<Vec<String>>>,
     /// Whether malformed lines are skipped and counted instead of ending the stream.
     pub skip_bad: bool,
     /// Threads that parse, the consumer included; 0 counts as 1.
@@ -49,6 +54,17 @@ pub struct ReadOptions {
     pub cache_folder: Option<PathBuf>,
     /// Set from outside to end the stream with [`ReadError::Interrupted`], also while it waits for input.
     pub stop: Arc<AtomicBool>,
+}
+
+/// The syntax of tables in text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableSyntax {
+    /// The byte between fields; `None` lets the header decide.
+    pub delimiter: Option<u8>,
+    /// Whether the first line is data: columns are called 1, 2, …
+    pub no_header: bool,
+    /// The encoding.
+    pub encoding: Encoding,
 }
 
 /// A stream of blocks over many sources.
@@ -74,7 +90,7 @@ struct Shared {
     changed: Condvar,
     bytes: Arc<AtomicU64>,
     /// The roles of the columns: not behind the lock of the input, which a thread may hold while it waits for a pipe.
-    columns: OnceLock<ModelSchema>,
+    columns: OnceLock<(ModelSchema, Vec<ColumnNote>)>,
 }
 
 /// Blocks that are parsed and wait for their turn.
@@ -220,7 +236,12 @@ impl RowStream {
 
     /// The roles of the columns, if a table was read.
     pub fn columns(&self) -> Option<ModelSchema> {
-        self.shared.columns.get().cloned()
+        self.shared.columns.get().map(|(columns, _)| columns.clone())
+    }
+
+    /// What was found out about the columns of tables.
+    pub fn notes(&self) -> Vec<ColumnNote> {
+        self.shared.columns.get().map(|(_, notes)| notes.clone()).unwrap_or_default()
     }
 }
 
@@ -290,8 +311,8 @@ impl Shared {
         let job = input.next();
         let number = input.number;
         input.number += u64::from(job.is_some());
-        if let Some(known) = &input.known {
-            self.columns.get_or_init(|| known.clone());
+        if let Some(columns) = input.columns() {
+            self.columns.get_or_init(|| (columns, input.notes.clone()));
         }
         drop(input);
         let mut finished = self.finished();

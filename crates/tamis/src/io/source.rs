@@ -144,17 +144,35 @@ fn file(path: &Path, format: Option<Format>) -> Result<Source, ReadError> {
 }
 
 fn directory(path: &Path, format: Option<Format>) -> Result<Vec<Source>, ReadError> {
-    let entries = std::fs::read_dir(path).map_err(|source| ReadError::Open { path: path.to_path_buf(), source })?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|file| file.is_file() && recognise(file).0.is_some())
-        .collect();
+    let mut files = Vec::new();
+    data_files(path, MOST_LEVELS, &mut files)?;
     files.sort();
     if files.is_empty() {
         return Err(ReadError::EmptyDirectory { path: path.to_path_buf() });
     }
     files.iter().map(|path| file(path, format)).collect()
 }
+
+/// Adds the data files of a directory and of its sub-directories. Hidden ones, and those that begin with an underscore,
+/// hold no data.
+fn data_files(path: &Path, levels: usize, files: &mut Vec<PathBuf>) -> Result<(), ReadError> {
+    let entries = std::fs::read_dir(path).map_err(|source| ReadError::Open { path: path.to_path_buf(), source })?;
+    for entry in entries.filter_map(Result::ok) {
+        let (path, name) = (entry.path(), entry.file_name());
+        if name.to_string_lossy().starts_with(['.', '_']) {
+            continue;
+        }
+        if path.is_dir() && levels > 0 {
+            data_files(&path, levels - 1, files)?;
+        } else if path.is_file() && recognise(&path).0.is_some() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// How deep data may lie below a directory; a link that leads back up ends here, too.
+const MOST_LEVELS: usize = 8;
 
 fn pattern(pattern: &str, format: Option<Format>) -> Result<Vec<Source>, ReadError> {
     let bad = |error: glob::PatternError| ReadError::BadPattern { pattern: pattern.into(), reason: error.msg.into() };
@@ -201,6 +219,11 @@ mod tests {
         }
         let names = |inputs: &[String]| expand(inputs, None).unwrap().into_iter().map(|s| s.name).collect::<Vec<_>>();
         assert_eq!(names(&[folder.path().display().to_string()]), [at("a.svm.gz"), at("b.svm")]);
+        for part in ["p/year=2023", "p/year=2024/month=1", "p/_tmp", "p/.cache"] {
+            std::fs::create_dir_all(at(part)).unwrap();
+            std::fs::write(at(&format!("{part}/part.csv")), "").unwrap();
+        }
+        assert_eq!(names(&[at("p")]), [at("p/year=2023/part.csv"), at("p/year=2024/month=1/part.csv")]);
         assert_eq!(names(&[at("*.svm"), at("a.svm.gz")]), [at("b.svm"), at("a.svm.gz")]);
         assert!(complaint(at("*.vw")).ends_with("no file matches"));
         assert!(complaint(at("none.svm")).contains("No such file"));

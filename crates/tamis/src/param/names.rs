@@ -135,6 +135,24 @@ names! {
     IGNORE = "ignore", "ignore", "ignore";
     /// Categorical columns.
     CATEGORICAL = "categorical", "categorical", "categorical";
+    /// Numeric columns.
+    NUMERIC = "numeric", "numeric", "numeric";
+    /// Columns of free text.
+    TEXT = "text", "text", "text";
+    /// What dates become.
+    DATES = "dates", "dates", "dates";
+    /// The fewest rows of a level.
+    MIN_COUNT = "min-count", "min-count", "min_count";
+    /// Texts that mean a missing value.
+    NA = "na", "na", "na";
+    /// The decimal sign.
+    DECIMAL = "decimal", "decimal", "decimal";
+    /// The separator of fields.
+    DELIMITER = "delimiter", "delimiter", "delimiter";
+    /// The encoding of text.
+    ENCODING = "encoding", "encoding", "encoding";
+    /// Tables without a header.
+    NO_HEADER = "no-header", "no-header", "no_header";
     /// Missing values.
     MISSING = "missing", "missing", "missing";
     /// Columns of the model that the data lacks.

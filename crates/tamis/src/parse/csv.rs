@@ -1,12 +1,14 @@
 //! Comma- or tab-separated tables with a header; quoting as in RFC 4180.
 //!
 //! A numeric column is a feature with the name of the column; categories are features `column=value` of value 1. The
-//! types of the columns are inferred from the first block of the first file, and models store them.
+//! kinds of the columns come from a survey of the first rows, and models store them.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
-use super::schema::{Role, Schema};
-use super::{LineError, Missing, ParseError, number, shown};
+use super::column::{self, Cell, Pushed, Role};
+use super::schema::Schema;
+use super::survey::{CellPlace, Survey};
+use super::{LineError, Missing, ParseError, number};
 use crate::data::{Label, RawRows};
 
 /// The schema and syntax of a table.
@@ -16,8 +18,6 @@ pub struct Table {
     pub columns: Schema,
     /// The byte between fields.
     pub delimiter: u8,
-    /// What to do about empty cells.
-    pub missing: Missing,
     /// Whether every row must have a label.
     pub needs_target: bool,
 }
@@ -81,21 +81,26 @@ pub fn header(block: &[u8], delimiter: u8) -> Result<(Vec<String>, usize), LineE
     Ok((names.map_err(|_| LineError::NotUtf8)?, block_start + record.end))
 }
 
-/// For each column, whether every cell of the block that is not missing is a number.
-pub fn numeric_columns(block: &[u8], delimiter: u8, columns: usize) -> Vec<bool> {
+/// Observes the records of a block until the survey has enough rows. `first_line` is the line of the block's first
+/// byte. Records with a wrong number of fields are not counted.
+pub fn survey(block: &[u8], delimiter: u8, columns: usize, file: &str, first_line: u64, survey: &mut Survey) {
     let mut records = Records::new(block, delimiter);
-    let mut numeric = vec![true; columns];
-    while let Some(record) = records.next() {
-        for (looks, field) in numeric.iter_mut().zip(&record.fields) {
-            *looks &= is_missing(field) || number::whole(field.trim_ascii()).is_some();
+    let (mut line, mut counted) = (first_line, 0);
+    while !survey.is_full()
+        && let Some(record) = records.next()
+    {
+        let first = record.start + blank_lines(&block[record.start..record.end]);
+        line += u64::from(count_lines(&block[counted..first]));
+        counted = first;
+        if record.fields.len() != columns {
+            continue;
+        }
+        survey.count_row();
+        for (at, field) in record.fields.iter().enumerate() {
+            let column = || field_offset(&block[first..record.end], delimiter, at) as u32 + 1;
+            survey.observe_bytes(at, field, || CellPlace { file: file.into(), line, column: column() });
         }
     }
-    numeric
-}
-
-fn is_missing(field: &[u8]) -> bool {
-    let field = field.trim_ascii();
-    field.is_empty() || field == b"NA" || field.eq_ignore_ascii_case(b"nan") || field == b"NULL" || field == b"null"
 }
 
 /// The result of a row.
@@ -145,27 +150,35 @@ impl Table {
         }
         let (mut label, mut weight) = (Label::Absent, 1.0);
         for (at, field) in record.fields.iter().enumerate() {
-            let (name, role) = (&self.columns.names[at], self.columns.roles[at]);
-            if role == Role::Ignored || (role == Role::Target && is_missing(field) && !self.needs_target) {
-                continue;
+            let (name, role) = (&self.columns.names[at], &self.columns.roles[at]);
+            match role {
+                Role::Ignored => continue,
+                // The usual cell: a plain number in a column of plain numbers.
+                Role::Numeric(rule) if rule.form.is_plain() && self.columns.missing.markers.is_empty() => {
+                    if let Some(value) = number::whole(field.trim_ascii()).filter(|value| value.is_finite()) {
+                        rows.push_name(&[name], value);
+                        continue;
+                    }
+                }
+                _ => {}
             }
             let text = std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim();
-            if is_missing(field) {
-                match self.missing {
-                    Missing::Zero if role != Role::Target && role != Role::Weight => continue,
-                    Missing::SkipRow => return Ok(Outcome::LeftOut),
-                    _ => return Err((at, LineError::Empty { column: name.clone() })),
-                }
-            }
             match role {
-                Role::Target => {
-                    let not_finite = || LineError::NotFinite { what: "label", found: shown(field) };
-                    label = Label::parse(text).ok_or_else(|| (at, not_finite()))?;
+                Role::Target(_) => match role.label(Cell::Text(text), &self.columns.missing).map_err(|e| (at, e))? {
+                    Some(found) => label = found,
+                    None if !self.needs_target => {}
+                    None if self.columns.missing.rule == Missing::SkipRow => return Ok(Outcome::LeftOut),
+                    None => return Err((at, LineError::NoLabelCell { column: name.clone() })),
+                },
+                Role::Weight if text.is_empty() && self.columns.missing.rule == Missing::SkipRow => {
+                    return Ok(Outcome::LeftOut);
                 }
-                Role::Weight => weight = self.weight(text).map_err(|problem| (at, problem))?,
-                Role::Category => rows.push_name(&[name, "=", text], 1.0),
-                Role::Numeric => rows.push_name(&[name], self.number(name, text).map_err(|problem| (at, problem))?),
-                Role::Ignored => {}
+                Role::Weight => weight = column::weight(Cell::Text(text)).map_err(|problem| (at, problem))?,
+                role => match role.push(name, Cell::Text(text), &self.columns.missing, rows) {
+                    Ok(Pushed::Yes) => {}
+                    Ok(Pushed::SkipRow) => return Ok(Outcome::LeftOut),
+                    Err(problem) => return Err((at, problem)),
+                },
             }
         }
         if let Some(at) = self.columns.id {
@@ -174,21 +187,6 @@ impl Table {
         }
         rows.end_row(label, weight, line);
         Ok(Outcome::Kept)
-    }
-
-    fn number(&self, column: &str, text: &str) -> Result<f64, LineError> {
-        match number::whole(text.as_bytes()) {
-            Some(value) if value.is_finite() => Ok(value),
-            Some(_) => Err(LineError::NotFinite { what: "cell", found: text.to_string() }),
-            None => Err(LineError::NotNumeric { column: column.to_string(), found: shown(text.as_bytes()) }),
-        }
-    }
-
-    fn weight(&self, text: &str) -> Result<f64, LineError> {
-        match number::whole(text.as_bytes()) {
-            Some(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
-            _ => Err(LineError::BadWeight { found: shown(text.as_bytes()) }),
-        }
     }
 }
 
@@ -222,10 +220,13 @@ mod tests {
     fn table(text: &str, missing: Missing) -> (Table, &[u8]) {
         let (names, end) = header(text.as_bytes(), b',').unwrap();
         let body = &text.as_bytes()[end..];
-        let looks = numeric_columns(body, b',', names.len());
-        let options = SchemaOptions { needs_target: true, ..Default::default() };
-        let columns = Schema::resolve(names, |at| looks[at], &options).unwrap();
-        (Table { columns, delimiter: b',', missing, needs_target: true }, body)
+        let options = SchemaOptions { needs_target: true, missing, ..Default::default() };
+        let mut seen = Survey::default();
+        seen.begin(&names);
+        survey(body, b',', names.len(), "f.csv", 2, &mut seen);
+        let (known, _) = seen.decide(&options, b',').unwrap();
+        let columns = Schema::resolve(names, &known, &options).unwrap();
+        (Table { columns, delimiter: b',', needs_target: true }, body)
     }
 
     fn parse(text: &str, missing: Missing) -> (RawRows, Vec<ParseError>) {
@@ -272,9 +273,10 @@ mod tests {
         assert_eq!((rows.len(), errors[0].line, errors[0].column), (1, 1, 1));
         assert_eq!(
             errors[0].problem.to_string(),
-            "column \"a\" is empty; use `missing = zero` or `missing = skip-row`"
+            "column \"a\" is empty; use `missing = mean`, `missing = zero` or `missing = skip-row`"
         );
         assert_eq!(parse(text, Missing::Zero).0.len(), 2);
+        assert_eq!(features(&parse(text, Missing::Auto).0, 1), ["Name(\"a\") 1", "Name(\"b\") 2"], "the mean");
         assert_eq!(parse(text, Missing::SkipRow).0.len(), 1);
     }
 
@@ -285,7 +287,8 @@ mod tests {
         table.parse(b"1,0\nred,1\n", &mut rows, &mut errors);
         assert_eq!(
             errors[0].problem.to_string(),
-            "column \"a\": \"red\" is not a number; use `categorical = a` if the column holds categories"
+            "column \"a\": \"red\" is not a number; use `na = red` if it means a missing value, or `categorical = a` if the \
+             column holds categories"
         );
     }
 }

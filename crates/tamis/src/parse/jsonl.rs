@@ -34,15 +34,16 @@ struct Line<'a> {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Scalar<'a> {
+pub(super) enum Scalar<'a> {
     Flag(bool),
     Number(f64),
     Text(#[serde(borrow)] Cow<'a, str>),
+    List(#[serde(borrow)] Vec<Scalar<'a>>),
     Null,
 }
 
 /// The pairs of `x` in the order of the text: a map would hide duplicates.
-struct Features<'a>(Vec<(Cow<'a, str>, Scalar<'a>)>);
+pub(super) struct Features<'a>(pub(super) Vec<(Cow<'a, str>, Scalar<'a>)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Features<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -89,6 +90,10 @@ impl LineParser for JsonLines {
                 Scalar::Number(value) => rows.push_name(&[name], *value),
                 Scalar::Flag(flag) => rows.push_name(&[name], f64::from(u8::from(*flag))),
                 Scalar::Text(text) => rows.push_name(&[name, "=", text], 1.0),
+                Scalar::List(_) => {
+                    let reason = format!("{name:?} is a list");
+                    return Err((0, LineError::Json { reason }));
+                }
                 Scalar::Null => match self.missing {
                     Missing::Zero => {}
                     Missing::SkipRow => {
@@ -96,7 +101,7 @@ impl LineParser for JsonLines {
                         rows.left_out.push(number);
                         return Ok(());
                     }
-                    Missing::Error => return Err((0, LineError::Empty { column: name.to_string() })),
+                    _ => return Err((0, LineError::Empty { column: name.to_string() })),
                 },
             }
         }
@@ -111,7 +116,7 @@ impl LineParser for JsonLines {
                 let not_finite = || LineError::NotFinite { what: "label", found: shown(text.as_bytes()) };
                 Label::parse(&text).ok_or_else(|| (0, not_finite()))?
             }
-            Some(Scalar::Null) | None => Label::Absent,
+            Some(Scalar::Null | Scalar::List(_)) | None => Label::Absent,
         };
         rows.end_row(label, weight, number);
         if let Some(tag) = parsed.tag {

@@ -58,14 +58,28 @@ pub enum LineError {
     Base { found: String },
     #[error("{found} fields where the header has {expected}")]
     Ragged { expected: usize, found: usize },
-    #[error("column {column:?}: {found:?} is not a number; use {} if the column holds categories", names::CATEGORICAL.with(column))]
+    #[error(
+        "column {column:?}: {found:?} is not a number; use {} if it means a missing value, or {} if the column holds \
+         categories",
+        names::NA.with(found), names::CATEGORICAL.with(column)
+    )]
     NotNumeric { column: String, found: String },
-    #[error("column {column:?} is empty; use {} or {}", names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
+    #[error(
+        "column {column:?}: {found:?} is not a date; use {} if it means a missing value, or {} if the column holds \
+         categories",
+        names::NA.with(found), names::CATEGORICAL.with(column)
+    )]
+    NotADate { column: String, found: String },
+    #[error("column {column:?} is empty; use {}, {} or {}", names::MISSING.with("mean"), names::MISSING.with("zero"), names::MISSING.with("skip-row"))]
     Empty { column: String },
-    #[error("not valid UTF-8")]
+    #[error("the label {column:?} is missing; use {} to leave such rows out", names::MISSING.with("skip-row"))]
+    NoLabelCell { column: String },
+    #[error("not valid UTF-8; use {} for other encodings", names::ENCODING)]
     NotUtf8,
     #[error("not a JSON object {{\"y\": …, \"x\": {{name: value}}}}: {reason}")]
     Json { reason: String },
+    #[error("not a flat JSON object {{\"column\": value, …}}: {reason}")]
+    FlatJson { reason: String },
     #[error("{0}")]
     Other(String),
 }

@@ -3,18 +3,28 @@
 //! A parser gets a block of whole lines and appends rows. A malformed line is rolled back and reported as a line error
 //! with its byte offset, and parsing continues with the next line. The caller decides whether to stop.
 
+pub mod column;
 pub mod csv;
+pub mod date;
+pub mod json_table;
 pub mod jsonl;
 pub mod missing;
 pub mod number;
+pub mod number_form;
 pub mod schema;
+pub mod survey;
 pub mod svmlight;
 pub mod vw;
 
+mod column_survey;
 mod line_error;
+mod missing_cells;
 mod swar;
+mod words;
 
 pub use line_error::{LONGEST_NAME, LineError, ParseError};
+
+use serde::{Deserialize, Serialize};
 
 use crate::data::RawRows;
 
@@ -46,15 +56,40 @@ pub fn parse_lines(block: &[u8], parser: &impl LineParser, rows: &mut RawRows, e
 }
 
 /// What to do about a missing value (NaN, an empty cell, null).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// It is an error.
+    /// In tables the mean of its column (categories have none), elsewhere an error.
     #[default]
+    Auto,
+    /// It is an error.
     Error,
     /// It is zero, that is, absent.
     Zero,
     /// The row is skipped.
     SkipRow,
+    /// It is the mean of its column; a missing category is no category.
+    Mean,
+    /// As the mean, with a feature `column=missing` of value 1 beside it.
+    Indicator,
+}
+
+impl Missing {
+    /// All rules, in the order of the documentation.
+    pub const ALL: [Missing; 6] =
+        [Missing::Auto, Missing::Mean, Missing::Indicator, Missing::Zero, Missing::SkipRow, Missing::Error];
+
+    /// The name that users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Missing::Auto => "auto",
+            Missing::Error => "error",
+            Missing::Zero => "zero",
+            Missing::SkipRow => "skip-row",
+            Missing::Mean => "mean",
+            Missing::Indicator => "indicator",
+        }
+    }
 }
 
 /// Text as UTF-8 for names.

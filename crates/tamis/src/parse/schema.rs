@@ -1,27 +1,19 @@
-//! The schema of a table: the role of each column (target, weight, number, category or ignored).
+//! The schema of a table: the role of each column.
+//!
+//! A [`Survey`](super::survey::Survey) of the first rows gives a [`ModelSchema`]: how the cells of each column are read.
+//! Models store it, so that new data is read as the training data was. [`Schema::resolve`] applies it to a header.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Missing;
+use super::column::{CategoryRule, DateRule, MissingCells, NumberRule, Role};
+use super::date::{DateForm, DatePart};
+use super::number_form::NumberForm;
 use crate::param::names;
-
-/// The role of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The label.
-    Target,
-    /// The importance weight.
-    Weight,
-    /// A number: one feature with the name of the column.
-    Numeric,
-    /// A category: features with the names `column=value`.
-    Category,
-    /// Not used.
-    Ignored,
-}
 
 /// The columns of a table with their roles, in the order of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +24,10 @@ pub struct Schema {
     pub roles: Vec<Role>,
     /// The column whose text identifies a row, whatever its role.
     pub id: Option<usize>,
+    /// What becomes of missing cells.
+    pub missing: MissingCells,
+    /// What a model stores.
+    stored: ModelSchema,
 }
 
 /// The roles of columns that the user or the model gives.
@@ -45,6 +41,20 @@ pub struct SchemaOptions {
     pub ignore: Vec<String>,
     /// Columns of categories, even if they look like numbers.
     pub categorical: Vec<String>,
+    /// Columns of numbers, even if they look like ids.
+    pub numeric: Vec<String>,
+    /// Columns of free text, whose words are features.
+    pub text: Vec<String>,
+    /// Columns that are used whatever they look like, with every level: keys of rows, for example.
+    pub keep: Vec<String>,
+    /// What dates become; `None` is the usual: days, month and weekday, and the hour of columns that have times.
+    pub dates: Option<Vec<DatePart>>,
+    /// The fewest rows of a level with a feature of its own; `None` is 5, and fewer in tables of fewer than 100 rows.
+    pub min_count: Option<u64>,
+    /// Texts that stand for a missing value, beside the usual ones.
+    pub na: Vec<String>,
+    /// Whether a comma stands before the decimals; `None` lets the cells decide.
+    pub decimal_comma: Option<bool>,
     /// The column whose text identifies a row. It is no feature unless the model knows it as one.
     pub id: Option<String>,
     /// The schema of the model, when predicting.
@@ -55,6 +65,13 @@ pub struct SchemaOptions {
     pub needs_target: bool,
     /// What to do about missing values.
     pub missing: Missing,
+}
+
+impl SchemaOptions {
+    /// Columns that the options name as features or as unused.
+    fn named(&self) -> impl Iterator<Item = &String> {
+        [&self.ignore, &self.categorical, &self.numeric, &self.text].into_iter().flatten()
+    }
 }
 
 /// The schema that a model stores, so that new data is read as the training data was.
@@ -69,6 +86,95 @@ pub struct ModelSchema {
     pub numeric: Vec<String>,
     /// Columns of categories.
     pub categorical: Vec<String>,
+    /// Columns of dates.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dates: BTreeMap<String, DateColumn>,
+    /// Columns of free text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub text: Vec<String>,
+    /// Columns that are not used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
+    /// How numbers are written, where not plainly.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub forms: BTreeMap<String, NumberForm>,
+    /// Columns of numbers or dates whose other cells are missing values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub odd_is_missing: Vec<String>,
+    /// The levels with a feature of their own, of columns where levels of few rows share one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, Vec<String>>,
+    /// The means of columns of numbers and dates, which stand for missing values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub means: BTreeMap<String, f64>,
+    /// What became of missing values.
+    #[serde(default, skip_serializing_if = "is_auto")]
+    pub missing: Missing,
+    /// Texts that stand for a missing value, beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub na: Vec<String>,
+}
+
+fn is_auto(missing: &Missing) -> bool {
+    *missing == Missing::Auto
+}
+
+/// How a column of dates is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DateColumn {
+    /// How dates are written.
+    pub form: DateForm,
+    /// The features to make.
+    pub parts: Vec<DatePart>,
+}
+
+impl ModelSchema {
+    /// The columns that have a role.
+    pub fn columns(&self) -> impl Iterator<Item = &String> {
+        let lists = [&self.numeric, &self.categorical, &self.text, &self.ignored].into_iter().flatten();
+        lists.chain(self.dates.keys()).chain(&self.target).chain(&self.weight)
+    }
+
+    /// Adds the columns of another schema that are not in this one. Label, weight and missing values stay.
+    pub fn extend(&mut self, other: ModelSchema) {
+        let mine: rustc_hash::FxHashSet<String> = self.columns().cloned().collect();
+        let is_new = |name: &String| !mine.contains(name);
+        for (to, from) in [
+            (&mut self.numeric, other.numeric),
+            (&mut self.categorical, other.categorical),
+            (&mut self.text, other.text),
+            (&mut self.ignored, other.ignored),
+            (&mut self.odd_is_missing, other.odd_is_missing),
+        ] {
+            to.extend(from.into_iter().filter(is_new));
+        }
+        self.dates.extend(other.dates.into_iter().filter(|(name, _)| is_new(name)));
+        self.forms.extend(other.forms.into_iter().filter(|(name, _)| is_new(name)));
+        self.levels.extend(other.levels.into_iter().filter(|(name, _)| is_new(name)));
+        self.means.extend(other.means.into_iter().filter(|(name, _)| is_new(name)));
+    }
+
+    /// The roles of its columns by name.
+    fn roles(&self) -> FxHashMap<&str, Role> {
+        let odd: rustc_hash::FxHashSet<&String> = self.odd_is_missing.iter().collect();
+        let mut roles = FxHashMap::default();
+        for name in &self.numeric {
+            let (form, mean) = (self.forms.get(name).cloned().unwrap_or_default(), self.means.get(name).copied());
+            roles.insert(&**name, Role::Numeric(NumberRule { form, mean, odd_is_missing: odd.contains(name) }));
+        }
+        for name in &self.categorical {
+            let own = self.levels.get(name).map(|levels| levels.iter().map(|level| level.as_str().into()).collect());
+            roles.insert(name, Role::Category(CategoryRule { levels: own }));
+        }
+        for (name, DateColumn { form, parts }) in &self.dates {
+            let (mean, odd_is_missing) = (self.means.get(name).copied(), odd.contains(name));
+            roles.insert(name, Role::Date(DateRule { form: *form, parts: parts.clone(), odd_is_missing, mean }));
+        }
+        roles.extend(self.text.iter().map(|name| (name.as_str(), Role::Text)));
+        roles.extend(self.ignored.iter().map(|name| (name.as_str(), Role::Ignored)));
+        roles
+    }
 }
 
 /// A missing or repeated column.
@@ -80,6 +186,8 @@ pub enum SchemaError {
     Unknown { name: String, columns: String },
     #[error("no column is known to be the label: name it with {}; the columns are {columns}", names::TARGET)]
     NoTarget { columns: String },
+    #[error("the first line is data and not a header ({columns}): use {} if the file has no header", names::NO_HEADER)]
+    NoHeader { columns: String },
     #[error(
         "there is no column {name:?}, which was the label: name another with {}; the columns are {columns}",
         names::TARGET
@@ -97,66 +205,58 @@ pub enum SchemaError {
 const USUAL_TARGETS: [&str; 4] = ["y", "label", "target", "class"];
 
 impl Schema {
-    /// Decides the role of every column. `is_numeric` says whether a column holds numbers.
-    pub fn resolve(
-        names: Vec<String>,
-        is_numeric: impl Fn(usize) -> bool,
-        options: &SchemaOptions,
-    ) -> Result<Schema, SchemaError> {
-        let mut met = BTreeSet::new();
-        if let Some(name) = names.iter().find(|name| !met.insert(name.as_str())) {
-            return Err(SchemaError::Twice { name: name.clone() });
-        }
-        let named = [&options.ignore, &options.categorical].into_iter().flatten();
-        if let Some(name) = named.chain(&options.weight).chain(&options.id).find(|name| !met.contains(name.as_str())) {
-            return Err(SchemaError::Unknown { name: name.clone(), columns: list(&names) });
-        }
-        check_required(&names, &met, &options.required)?;
+    /// Decides the role of every column: by the options, then by the schema. A column that neither knows is not used.
+    pub fn resolve(names: Vec<String>, known: &ModelSchema, options: &SchemaOptions) -> Result<Schema, SchemaError> {
+        check_names(&names, options)?;
         let target = find_target(&names, options)?;
-        let known = options.known.clone().unwrap_or_default();
         let weight = options.weight.as_ref().or(known.weight.as_ref());
-        let set = |names: &[String]| names.iter().cloned().collect::<HashSet<String>>();
-        let (ignored, categorical, numeric) = (set(&options.ignore), set(&known.categorical), set(&known.numeric));
-        let role = |at: usize, name: &String| {
+        let mut by_schema = known.roles();
+        let mut role = |name: &String| {
             if Some(name) == target.as_ref() {
-                Role::Target
+                Role::Target(known.forms.get(name).cloned().unwrap_or_default())
             } else if Some(name) == weight {
                 Role::Weight
-            } else if ignored.contains(name) {
+            } else if options.ignore.contains(name) {
                 Role::Ignored
-            } else if options.categorical.contains(name) || categorical.contains(name) {
-                Role::Category
-            } else if numeric.contains(name) {
-                Role::Numeric
-            } else if Some(name) == options.id.as_ref() {
-                Role::Ignored
-            } else if is_numeric(at) {
-                Role::Numeric
             } else {
-                Role::Category
+                by_schema.remove(name.as_str()).unwrap_or(Role::Ignored)
             }
         };
-        let roles = names.iter().enumerate().map(|(at, name)| role(at, name)).collect();
+        let roles = names.iter().map(&mut role).collect();
+        let rule = match (options.missing, known.missing) {
+            (Missing::Auto, Missing::Auto) => Missing::Mean,
+            (Missing::Auto, known) => known,
+            (given, _) => given,
+        };
+        let mut markers: Vec<String> = options.na.iter().chain(&known.na).cloned().collect();
+        markers.sort_unstable();
+        markers.dedup();
+        let weight = weight.cloned().filter(|name| names.contains(name));
+        let stored = ModelSchema { target, weight, missing: rule, na: markers.clone(), ..known.clone() };
         let id = options.id.as_ref().and_then(|id| names.iter().position(|name| name == id));
-        Ok(Schema { names, roles, id })
+        Ok(Schema { names, roles, missing: MissingCells { rule, markers }, stored, id })
     }
 
     /// The part that a model stores.
     pub fn known(&self) -> ModelSchema {
-        let with = |role| {
-            let pairs = self.names.iter().zip(&self.roles);
-            pairs.filter(|(_, r)| **r == role).map(|(name, _)| name.clone()).collect::<Vec<_>>()
-        };
-        ModelSchema {
-            target: with(Role::Target).pop(),
-            weight: with(Role::Weight).pop(),
-            numeric: with(Role::Numeric),
-            categorical: with(Role::Category),
-        }
+        self.stored.clone()
     }
 }
 
-fn find_target(names: &[String], options: &SchemaOptions) -> Result<Option<String>, SchemaError> {
+/// Complains about names that come twice, and about options that name no column.
+fn check_names(names: &[String], options: &SchemaOptions) -> Result<(), SchemaError> {
+    let mut met = BTreeSet::new();
+    if let Some(name) = names.iter().find(|name| !met.insert(name.as_str())) {
+        return Err(SchemaError::Twice { name: name.clone() });
+    }
+    match options.named().chain(&options.weight).chain(&options.id).find(|name| !met.contains(name.as_str())) {
+        Some(name) => Err(SchemaError::Unknown { name: name.clone(), columns: list(names) }),
+        None => check_required(names, &met, &options.required),
+    }
+}
+
+/// The label's column among these.
+pub(super) fn find_target(names: &[String], options: &SchemaOptions) -> Result<Option<String>, SchemaError> {
     if let Some(name) = &options.target {
         let found = names.contains(name);
         return match found {
@@ -174,9 +274,16 @@ fn find_target(names: &[String], options: &SchemaOptions) -> Result<Option<Strin
     let usual = names.iter().find(|name| USUAL_TARGETS.contains(&name.to_lowercase().as_str()));
     match usual {
         Some(name) if options.known.is_none() || options.needs_target => Ok(Some(name.clone())),
+        None if options.needs_target && looks_like_data(names) => Err(SchemaError::NoHeader { columns: list(names) }),
         None if options.needs_target => Err(SchemaError::NoTarget { columns: list(names) }),
         _ => Ok(None),
     }
+}
+
+/// Whether most of the names of a header are numbers.
+fn looks_like_data(names: &[String]) -> bool {
+    let numbers = names.iter().filter(|name| super::number::whole(name.as_bytes()).is_some()).count();
+    2 * numbers > names.len()
 }
 
 /// Every required column is there; a name that differs by its case or by blanks only is pointed out.
@@ -208,32 +315,35 @@ mod tests {
     }
 
     #[test]
-    fn roles_from_looks_and_words() {
+    fn roles_from_the_survey_and_from_words() {
         let options = SchemaOptions {
             ignore: names(&["id"]),
-            categorical: names(&["zip"]),
             weight: Some("w".into()),
             needs_target: true,
             ..Default::default()
         };
-        let columns =
-            Schema::resolve(names(&["id", "age", "zip", "town", "w", "Class"]), |at| at != 3, &options).unwrap();
-        use Role::*;
-        assert_eq!(columns.roles, [Ignored, Numeric, Category, Category, Weight, Target]);
-        let known = columns.known();
-        assert_eq!(known.categorical, ["zip", "town"]);
-        let again = SchemaOptions { known: Some(known), ..Default::default() };
-        let new = Schema::resolve(names(&["zip", "age"]), |_| true, &again).unwrap();
-        assert_eq!(new.roles, [Category, Numeric], "the model remembers that zip is a category");
+        let known = ModelSchema {
+            numeric: names(&["id", "age", "w", "Class"]),
+            categorical: names(&["zip", "town"]),
+            ..Default::default()
+        };
+        let columns = names(&["id", "age", "zip", "town", "w", "Class", "new"]);
+        let schema = Schema::resolve(columns, &known, &options).unwrap();
+        let shown: Vec<String> = schema.roles.iter().map(|role| format!("{role:?}")).collect();
+        let starts = ["Ignored", "Numeric", "Category", "Category", "Weight", "Target", "Ignored"];
+        assert!(shown.iter().zip(starts).all(|(role, start)| role.starts_with(start)), "{shown:?}");
+        let stored = schema.known();
+        assert_eq!((&stored.categorical, stored.missing), (&names(&["zip", "town"]), Missing::Mean));
+        assert_eq!((stored.target.as_deref(), stored.weight.as_deref()), (Some("Class"), Some("w")));
     }
 
     #[test]
     fn many_known_columns_are_found_in_linear_time() {
         let many: Vec<String> = (0..200_000).map(|at| format!("column{at}")).collect();
-        let first = Schema::resolve(many.clone(), |at| at % 2 == 0, &SchemaOptions::default()).unwrap();
-        let again = SchemaOptions { known: Some(first.known()), ..Default::default() };
+        let known = ModelSchema { numeric: many.clone(), ..Default::default() };
         let started = std::time::Instant::now();
-        assert_eq!(Schema::resolve(many, |_| true, &again).unwrap().roles, first.roles);
+        let schema = Schema::resolve(many, &known, &SchemaOptions::default()).unwrap();
+        assert!(schema.roles.iter().all(|role| matches!(role, Role::Numeric(_))));
         // Name by name this takes minutes.
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
@@ -242,8 +352,9 @@ mod tests {
     fn columns_that_the_model_uses_must_be_there() {
         let options = |required: &[&str]| SchemaOptions { required: names(required), ..Default::default() };
         let table = || names(&["AGE", "town "]);
-        assert!(Schema::resolve(table(), |_| true, &options(&["AGE"])).is_ok());
-        let text = |required| Schema::resolve(table(), |_| true, &options(required)).unwrap_err().to_string();
+        assert!(Schema::resolve(table(), &ModelSchema::default(), &options(&["AGE"])).is_ok());
+        let text =
+            |required| Schema::resolve(table(), &ModelSchema::default(), &options(required)).unwrap_err().to_string();
         assert_eq!(
             text(&["age", "plan"]),
             "the model uses the columns \"age\", \"plan\", which this table does not have (is \"AGE\" the column \
@@ -252,29 +363,47 @@ mod tests {
         assert!(text(&["plan"]).starts_with("the model uses the column \"plan\", which this table does not have; the"));
         let known = ModelSchema { target: Some("churned".into()), ..Default::default() };
         let labelled = SchemaOptions { known: Some(known), needs_target: true, ..Default::default() };
-        let text = Schema::resolve(names(&["y", "age"]), |_| true, &labelled).unwrap_err().to_string();
+        let text = Schema::resolve(names(&["y", "age"]), &ModelSchema::default(), &labelled).unwrap_err().to_string();
         assert!(text.starts_with("there is no column \"churned\", which was the label: name another"), "{text}");
     }
 
     #[test]
     fn an_id_is_a_feature_only_if_the_model_knows_it() {
-        let mut options = SchemaOptions { id: Some("id".into()), ..Default::default() };
-        let schema = Schema::resolve(names(&["a", "id"]), |_| true, &options).unwrap();
-        assert_eq!((schema.roles[1], schema.id), (Role::Ignored, Some(1)));
-        options.known = Some(ModelSchema { numeric: names(&["id"]), ..Default::default() });
-        let schema = Schema::resolve(names(&["a", "id"]), |_| true, &options).unwrap();
-        assert_eq!((schema.roles[1], schema.id), (Role::Numeric, Some(1)));
+        let options = SchemaOptions { id: Some("id".into()), ..Default::default() };
+        let schema = Schema::resolve(names(&["a", "id"]), &ModelSchema::default(), &options).unwrap();
+        assert_eq!((&schema.roles[1], schema.id), (&Role::Ignored, Some(1)));
+        let known = ModelSchema { numeric: names(&["id"]), ..Default::default() };
+        let schema = Schema::resolve(names(&["a", "id"]), &known, &options).unwrap();
+        assert!(matches!(schema.roles[1], Role::Numeric(_)) && schema.id == Some(1));
     }
 
     #[test]
     fn complaints_list_the_columns() {
+        let complaint = |columns: &[&str], options: &SchemaOptions| {
+            Schema::resolve(names(columns), &ModelSchema::default(), options).unwrap_err().to_string()
+        };
         let missing = SchemaOptions { needs_target: true, ..Default::default() };
-        let text = Schema::resolve(names(&["a", "b"]), |_| true, &missing).unwrap_err().to_string();
-        assert_eq!(text, "no column is known to be the label: name it with `target`; the columns are \"a\", \"b\"");
+        assert_eq!(
+            complaint(&["a", "b"], &missing),
+            "no column is known to be the label: name it with `target`; the columns are \"a\", \"b\""
+        );
+        assert!(complaint(&["1", "2.5", "x"], &missing).contains("`no-header`"));
         let wrong = SchemaOptions { target: Some("c".into()), ..Default::default() };
-        let text = Schema::resolve(names(&["a", "b"]), |_| true, &wrong).unwrap_err().to_string();
-        assert_eq!(text, "no column \"c\"; the columns are \"a\", \"b\"");
-        let twice = Schema::resolve(names(&["a", "b", "a"]), |_| true, &missing).unwrap_err();
-        assert_eq!(twice.to_string(), "the column \"a\" occurs twice in the header");
+        assert_eq!(complaint(&["a", "b"], &wrong), "no column \"c\"; the columns are \"a\", \"b\"");
+        assert_eq!(complaint(&["a", "b", "a"], &missing), "the column \"a\" occurs twice in the header");
+    }
+
+    #[test]
+    fn columns_of_later_tables_are_added() {
+        let mut known = ModelSchema { numeric: names(&["a"]), target: Some("y".into()), ..Default::default() };
+        let means = [("a".to_string(), 9.0), ("b".to_string(), 2.0)].into();
+        known.extend(ModelSchema {
+            numeric: names(&["b"]),
+            categorical: names(&["a", "y"]),
+            means,
+            ..Default::default()
+        });
+        assert_eq!((known.numeric, known.categorical.len()), (names(&["a", "b"]), 0));
+        assert_eq!(known.means, [("b".to_string(), 2.0)].into());
     }
 }

@@ -3,7 +3,9 @@
 use super::training::Training;
 use crate::io::{ReadError, ReadOptions, RowSource, RowStream};
 use crate::model::Model;
-use crate::recipe::Recipe;
+use crate::param::Message;
+use crate::parse::survey::ColumnNote;
+use crate::recipe::{ROW_NUMBER, Recipe};
 use crate::trainer::{Checkpoint, FitOptions, Observer, TrainError};
 
 /// A model, and statistics of its training.
@@ -17,6 +19,10 @@ pub struct Fitted {
     pub memory: usize,
     /// The first few messages about skipped rows.
     pub skipped: Vec<String>,
+    /// Why the task is what it is; `None` for a training that continues another.
+    pub reason: Option<Message>,
+    /// What was found out about the columns of a table.
+    pub notes: Vec<ColumnNote>,
     /// The training, if it was requested and can be continued.
     pub training: Option<Training>,
 }
@@ -32,6 +38,8 @@ pub fn fit(
     recipe.check()?;
     let mut read = ReadOptions { stop: options.stop.clone(), ..options.read.clone() };
     read.cache_folder = read.cache_folder.or_else(|| options.cache_folder.clone());
+    // The column that identifies rows is a key, whatever it looks like.
+    read.columns.keep.extend(recipe.row_id().filter(|column| *column != ROW_NUMBER).map(String::from));
     if let Some(checkpoint) = &resume {
         read.columns.known = checkpoint.columns().cloned();
     }
@@ -65,5 +73,6 @@ pub fn fit_rows(
     let (rows_learned, memory) = (training.rows_learned(), training.bytes());
     let can_continue = options.keep_open && recipe.method.info().partial_fit;
     let skipped = stream.first_skipped().to_vec();
-    Ok(Fitted { model, rows_learned, memory, skipped, training: can_continue.then_some(training) })
+    let (reason, notes) = (training.reason.clone(), stream.notes());
+    Ok(Fitted { model, rows_learned, memory, skipped, reason, notes, training: can_continue.then_some(training) })
 }

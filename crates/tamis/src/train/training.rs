@@ -10,7 +10,7 @@ use crate::data::{ColumnScaler, LockFile, RawRows, RowStoreOptions, TargetEncode
 use crate::io::{Block, ReadError};
 use crate::model::{Model, Predictor};
 use crate::online::OnlineTrainer;
-use crate::param::names;
+use crate::param::{Message, names};
 use crate::parse::schema::ModelSchema;
 use crate::recipe::{Method, Recipe, RecipeError};
 use crate::stabilized::StabilizedTrainer;
@@ -28,6 +28,8 @@ pub struct Training {
     pub(super) options: FitOptions,
     pub(super) threads: Threads,
     pub(super) rows: BufferedRows,
+    /// Why the task is what it is, once it is decided.
+    pub(super) reason: Option<Message>,
     /// The classes, if they were declared before the first row.
     pub(super) declared: Option<TargetEncoder>,
     /// The checkpoint to continue from, until learning begins.
@@ -126,6 +128,7 @@ impl Training {
             options,
             threads,
             rows,
+            reason: None,
             declared: None,
             resume,
             trainer: None,
@@ -232,7 +235,7 @@ impl Training {
     }
 
     fn prepare(&mut self) -> Result<(), TrainError> {
-        let Training { data, rows, resume, declared, .. } = self;
+        let Training { data, rows, resume, declared, reason, .. } = self;
         rows.store.finish()?;
         if rows.is_shuffled() && !data.recipe.method.info().follows_order {
             let known = resume.as_ref().map_or(0, |checkpoint| checkpoint.vocabulary.span());
@@ -242,7 +245,11 @@ impl Training {
         data.targets = match (&*resume, declared) {
             (Some(checkpoint), _) => checkpoint.targets(),
             (None, Some(declared)) => declared.clone(),
-            (None, None) => rows.labels.decide(&data.recipe.target_options(), self.options.task)?,
+            (None, None) => {
+                let options = data.recipe.target_options();
+                *reason = Some(rows.labels.reason(&options, self.options.task));
+                rows.labels.decide(&options, self.options.task)?
+            }
         };
         rows.store.set_targets(data.targets.map(&rows.labels)?);
         if resume.is_none() {
@@ -279,6 +286,7 @@ impl Training {
             options: self.options.clone(),
             threads: self.threads.clone(),
             rows: self.rows.copy_in_memory(),
+            reason: None,
             declared: self.declared.clone(),
             resume: None,
             trainer: None,

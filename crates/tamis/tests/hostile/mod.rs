@@ -7,9 +7,11 @@ use tamis::columnar::{ColumnarKind, ColumnarReader};
 use tamis::data::{RawRows, Vocabulary};
 use tamis::model::Model;
 use tamis::moments::Moments;
-use tamis::parse::csv::{Table, header, numeric_columns};
+use tamis::parse::csv::{Table, header, survey};
+use tamis::parse::json_table::{self, JsonTable};
 use tamis::parse::jsonl::JsonLines;
 use tamis::parse::schema::{Schema, SchemaOptions};
+use tamis::parse::survey::Survey;
 use tamis::parse::svmlight::Svmlight;
 use tamis::parse::vw::VowpalWabbit;
 use tamis::parse::{LineParser, Missing, parse_lines};
@@ -54,15 +56,25 @@ pub fn json_lines(bytes: &[u8]) {
     for missing in [Missing::Error, Missing::Zero, Missing::SkipRow] {
         lines_are_sound(bytes, &JsonLines { missing }, RawRows::by_name());
     }
+    let (mut seen, options) = (Survey::default(), SchemaOptions::default());
+    json_table::survey(bytes, "fuzz", 1, &mut seen);
+    let names = seen.names();
+    let Ok((known, _)) = seen.decide(&options, b',') else { return };
+    let Ok(schema) = Schema::resolve(names, &known, &options) else { return };
+    lines_are_sound(bytes, &JsonTable::new(schema, false), RawRows::by_name());
 }
 
 /// Tables.
 pub fn csv(bytes: &[u8]) {
     let Ok((names, start)) = header(bytes, b',') else { return };
-    let looks = numeric_columns(&bytes[start..], b',', names.len());
-    let Ok(columns) = Schema::resolve(names, |at| looks[at], &SchemaOptions::default()) else { return };
-    for missing in [Missing::Error, Missing::Zero, Missing::SkipRow] {
-        let table = Table { columns: columns.clone(), delimiter: b',', missing, needs_target: false };
+    for missing in Missing::ALL {
+        let options = SchemaOptions { missing, ..SchemaOptions::default() };
+        let mut seen = Survey::default();
+        seen.begin(&names);
+        survey(&bytes[start..], b',', names.len(), "fuzz", 2, &mut seen);
+        let Ok((known, _)) = seen.decide(&options, b',') else { return };
+        let Ok(columns) = Schema::resolve(names.clone(), &known, &options) else { return };
+        let table = Table { columns, delimiter: b',', needs_target: false };
         let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
         let lines = table.parse(&bytes[start..], &mut rows, &mut errors);
         rows_are_sound(rows, lines);

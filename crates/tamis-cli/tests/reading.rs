@@ -1,0 +1,345 @@
+//! How tables are read with nothing set: kinds of columns, labels, dates, missing and odd cells; and with the flags.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use common::{Folder, Random};
+use serde_json::Value;
+
+/// A table of 600 rows with the columns `a` (decides), `b` and `y`; `edit` gets row and cells, and may change them.
+fn table(header: &str, edit: impl Fn(usize, &mut Vec<String>)) -> String {
+    let mut random = Random::new(7);
+    let mut text = format!("{header}\n");
+    for row in 0..600 {
+        let (a, b) = (random.unit() * 10.0, random.unit() * 10.0);
+        let label = if a + random.unit() > 5.5 { "yes" } else { "no" };
+        let mut cells = vec![format!("{a:.3}"), format!("{b:.3}"), label.to_string()];
+        edit(row, &mut cells);
+        writeln!(text, "{}", cells.join(",")).unwrap();
+    }
+    text
+}
+
+/// The output of a fit as JSON, and the notes in one text.
+fn fitted(folder: &Folder, line: &str) -> (Value, String) {
+    let said = folder.json(&format!("fit {line} --json --quiet --out m.json"));
+    let notes = said["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect::<Vec<_>>();
+    let text = notes.join("\n");
+    (said, text)
+}
+
+fn columns(folder: &Folder) -> Value {
+    let model: Value = serde_json::from_slice(&folder.read("m.json")).unwrap();
+    model["body"]["columns"].clone()
+}
+
+#[test]
+fn a_missing_or_odd_cell_makes_no_categories() {
+    let folder = Folder::new();
+    folder.write("plain.csv", table("a,b,y", |_, _| {}));
+    let (plain, notes) = fitted(&folder, "plain.csv --method ftrl");
+    assert_eq!((plain["n_features"].as_u64(), notes.as_str()), (Some(2), ""));
+    for cell in ["?", "-", "NA", "N/A", "null", "None", "", "oops", "\"1,5\"", "$12.50"] {
+        folder.write(
+            "t.csv",
+            table("a,b,y", |row, cells| {
+                if row == 9 {
+                    cells[0] = cell.to_string();
+                }
+            }),
+        );
+        let (said, notes) = fitted(&folder, "t.csv --method ftrl");
+        assert_eq!(said["n_features"], 2, "{cell}: {notes}");
+        let is_odd = ["oops", "\"1,5\""].contains(&cell);
+        assert_eq!(notes.contains("t.csv:11:1"), is_odd, "the place of {cell} is said: {notes}");
+    }
+    folder.write(
+        "t.csv",
+        table("a,b,y", |row, cells| {
+            if row == 9 {
+                cells[0] = "oops".to_string();
+            }
+        }),
+    );
+    let run = folder.run("fit t.csv --out m.json");
+    assert!(run.err.contains("warning: column \"a\": most cells are numbers, but \"oops\" (t.csv:11:1) is not"));
+    folder.write("new.csv", "a,b\noops,1\n2,1\n");
+    assert_eq!(folder.ok("predict m.json new.csv").lines().count(), 2, "read as the training data was");
+}
+
+#[test]
+fn numbers_are_recognised_in_the_forms_of_people() {
+    let folder = Folder::new();
+    folder.write("plain.csv", table("a,b,y", |_, _| {}));
+    let expected = folder.model("plain.csv --method ftrl --passes 3");
+    let predictions = |data: &str| folder.ok(&format!("predict fitted.json {data} --output margin"));
+    let edits: [(&str, fn(&mut String)); 4] = [
+        ("comma", |text| *text = format!("\"{}\"", text.replace('.', ","))),
+        ("money", |text| *text = format!("${text}")),
+        ("share", |text| *text = format!("{text} %")),
+        ("quoted", |text| *text = format!("\"{text}\"")),
+    ];
+    let margins = predictions("plain.csv");
+    for (name, edit) in edits {
+        let file = format!("{name}.csv");
+        folder.write(&file, table("a,b,y", |_, cells| cells[..2].iter_mut().for_each(edit)));
+        let weights = |model: Vec<u8>| {
+            let model: Value = serde_json::from_slice(&model).unwrap();
+            model["body"]["outputs"].clone()
+        };
+        assert_eq!(
+            weights(folder.model(&format!("{file} --method ftrl --passes 3"))),
+            weights(expected.clone()),
+            "{name}"
+        );
+        assert_eq!(predictions(&file), margins, "{name}");
+    }
+}
+
+#[test]
+fn fields_may_be_separated_by_other_characters() {
+    let folder = Folder::new();
+    let plain = table("a,b,y", |_, _| {});
+    folder.write("plain.csv", &plain);
+    let expected = folder.model("plain.csv --method ftrl");
+    folder.write("semicolon.csv", plain.replace(',', ";")).write("bar.csv", plain.replace(',', "|"));
+    folder.write("tab.csv", plain.replace(',', "\t")).write("colon.csv", plain.replace(',', ":"));
+    folder.write("bare.csv", plain.split_once('\n').unwrap().1);
+    for line in ["semicolon.csv", "bar.csv", "tab.csv", "colon.csv --delimiter :"] {
+        assert_eq!(folder.model(&format!("{line} --method ftrl")), expected, "{line}");
+    }
+    let refused = folder.run("fit bare.csv --target 3");
+    assert!(refused.complaint().contains("no column \"3\""), "{}", refused.err);
+    folder.ok("fit bare.csv --no-header --target 3 --method ftrl --quiet --out m.json");
+    assert_eq!(folder.weights("m.json").keys().collect::<Vec<_>>(), ["1", "2"]);
+    folder.write("numbers.csv", "1,2,3\n4,5,6\n");
+    assert!(folder.run("fit numbers.csv").complaint().contains("use --no-header"), "a header of numbers is data");
+}
+
+#[test]
+fn dates_become_numbers_and_ids_are_left_out() {
+    let folder = Folder::new();
+    let date = |row: usize| format!("20{:02}-{:02}-{:02}", 10 + row % 13, 1 + row % 12, 1 + row % 28);
+    let with = |form: fn(&str) -> String| {
+        table("id,when,a,b,y", move |row, cells| {
+            cells.insert(0, format!("C{row:05}"));
+            cells.insert(1, form(&date(row)));
+        })
+    };
+    folder.write("iso.csv", with(str::to_string));
+    folder.write("dots.csv", with(|iso| iso.split('-').rev().collect::<Vec<_>>().join(".")));
+    let (said, notes) = fitted(&folder, "iso.csv --method ftrl --l1 0");
+    assert_eq!(said["n_features"], 5, "{notes}");
+    assert!(
+        notes.contains("column \"id\": 600 different values in 600 rows look like ids and are left out"),
+        "{notes}"
+    );
+    assert!(notes.contains("column \"when\": dates, as in 2023-01-31, become days, month, weekday"), "{notes}");
+    let names: Vec<String> = folder.weights("m.json").into_keys().collect();
+    assert_eq!(names, ["a", "b", "when", "when.month", "when.weekday"]);
+    let expected = folder.weights("m.json");
+    fitted(&folder, "dots.csv --method ftrl --l1 0");
+    assert_eq!(folder.weights("m.json"), expected, "another form of the same dates");
+    fitted(&folder, "iso.csv --method ftrl --l1 0 --dates year,months");
+    let names: Vec<String> = folder.weights("m.json").into_keys().collect();
+    assert_eq!(names.len(), 2 + 1 + 12, "{names:?}");
+    let (said, _) = fitted(&folder, "iso.csv --method ftrl --categorical id --min-count 1");
+    assert_eq!(said["n_features"], 605, "ids that are asked for");
+}
+
+#[test]
+fn rare_categories_share_a_feature_here_and_at_prediction() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        table("town,a,b,y", |row, cells| {
+            let town = if row % 20 == 0 { format!("hamlet{row}") } else { ["Oslo", "Rome"][row % 2].to_string() };
+            cells.insert(0, town);
+        }),
+    );
+    let (said, notes) = fitted(&folder, "t.csv --method ftrl --l1 0");
+    assert_eq!(said["n_features"], 5, "{notes}");
+    assert!(notes.contains("column \"town\": 30 of 32 levels have fewer than 5 rows and share one feature"), "{notes}");
+    assert_eq!(columns(&folder)["levels"]["town"], serde_json::json!(["Oslo", "Rome"]));
+    folder.write("new.csv", "town,a,b\nParis,1,2\nhamlet20,1,2\nOslo,1,2\n");
+    let margins = folder.ok("predict m.json new.csv --output margin");
+    let lines: Vec<&str> = margins.lines().collect();
+    assert!(lines[0] == lines[1] && lines[0] != lines[2], "{margins}");
+    let (said, _) = fitted(&folder, "t.csv --method ftrl --min-count 1");
+    assert_eq!(said["n_features"], 34);
+}
+
+#[test]
+fn the_rule_for_missing_values_is_remembered() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        table("a,b,y", |row, cells| {
+            if row % 10 == 3 {
+                cells[0].clear();
+            }
+        }),
+    );
+    let (said, notes) = fitted(&folder, "t.csv --method ftrl --l1 0");
+    assert_eq!(said["n_features"], 2);
+    assert!(notes.contains("column \"a\": 60 of the first 600 cells are missing: see --missing"), "{notes}");
+    let mean = columns(&folder)["means"]["a"].as_f64().unwrap();
+    assert!((4.0..6.0).contains(&mean), "{mean}");
+    folder.write("new.csv", format!("a,b\n,1\n{mean},1\n0,1\n"));
+    let margins = |flags: &str| folder.ok(&format!("predict m.json new.csv --output margin {flags}"));
+    let lines: Vec<String> = margins("").lines().map(str::to_string).collect();
+    assert!(lines[0] == lines[1] && lines[1] != lines[2], "the mean stands for the missing cell: {lines:?}");
+    let zero: Vec<String> = margins("--missing zero").lines().map(str::to_string).collect();
+    assert_eq!(zero[0], lines[2]);
+    assert!(
+        folder.run("predict m.json new.csv --missing error").complaint().contains("new.csv:2:1: column \"a\" is empty")
+    );
+    let (said, _) = fitted(&folder, "t.csv --method ftrl --l1 0 --missing indicator");
+    assert_eq!(said["n_features"], 3);
+    assert!(folder.weights("m.json").contains_key("a=missing"));
+    let lines: Vec<String> = margins("").lines().map(str::to_string).collect();
+    assert_ne!(lines[0], lines[1], "the indicator has a weight of its own");
+}
+
+#[test]
+fn the_label_decides_the_task_and_fit_says_why() {
+    let folder = Folder::new();
+    let mut random = Random::new(3);
+    let mut draw = |label: &dyn Fn(f64) -> String| {
+        let mut text = String::from("a,y\n");
+        for _ in 0..800 {
+            let a = random.unit();
+            let bell: f64 = (0..6).map(|_| random.unit()).sum::<f64>() - 3.0;
+            writeln!(text, "{a:.4},{}", label(2.0 * a + bell)).unwrap();
+        }
+        text
+    };
+    folder.write("ages.csv", draw(&|value| format!("{}", (40.0 + 12.0 * value).round())));
+    folder.write("counts.csv", draw(&|value| format!("{}", (3.0 + 2.0 * value).round().max(0.0))));
+    folder.write("codes.csv", draw(&|value| format!("{}", (value.max(0.0).min(2.9) as u32) + 1)));
+    folder.write("words.csv", draw(&|value| if value > 1.0 { "high".into() } else { "low".into() }));
+    for (file, task, reason) in [
+        ("ages.csv", "regression", "are quantities; --task multiclass for classes"),
+        ("counts.csv", "regression", "are quantities"),
+        ("codes.csv", "multiclass", "3 whole numbers from 1 to 3 are names of classes; --task regression"),
+        ("words.csv", "binary", "2 different labels, and some are not numbers"),
+    ] {
+        let (said, _) = fitted(&folder, &format!("{file} --method ftrl"));
+        assert_eq!((said["task"].as_str(), said["target"].as_str()), (Some(task), Some("y")), "{file}");
+        assert!(said["task_reason"].as_str().unwrap().contains(reason), "{file}: {}", said["task_reason"]);
+    }
+    let text = folder.ok("fit words.csv --method ftrl --out m.json");
+    assert!(text.contains("\ntask: classification, 2 classes of \"y\" (2 different labels"), "{text}");
+    let (said, _) = fitted(&folder, "counts.csv --method ftrl --task multiclass");
+    assert_eq!(
+        (said["task"].as_str(), said["task_reason"].as_str()),
+        (Some("multiclass"), Some("--task multiclass says so"))
+    );
+}
+
+#[test]
+fn an_id_is_no_label() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        table("a,b,kind,name,number", |row, cells| {
+            cells.push(format!("C{row}"));
+            cells.push(format!("{}", row + 1));
+        }),
+    );
+    let refused = folder.run("fit t.csv --target name");
+    assert!(
+        refused.complaint().starts_with("600 different labels for 600 rows: is this the label?"),
+        "{}",
+        refused.err
+    );
+    let refused = folder.run("fit t.csv --target number");
+    assert!(refused.complaint().contains("the whole numbers from 1 to 600, each once"), "{}", refused.err);
+    folder.ok("fit t.csv --target number --task regression --quiet --out m.json");
+    let refused = folder.run("fit t.csv --target a --loss logistic");
+    assert!(refused.complaint().contains("different labels for 600 rows"), "{}", refused.err);
+}
+
+#[test]
+fn flat_json_lines_are_a_table() {
+    let folder = Folder::new();
+    let csv = table("a,b,y", |_, _| {});
+    let line = |row: &str| {
+        let cells: Vec<&str> = row.split(',').collect();
+        format!("{{\"a\":{},\"b\":{},\"y\":\"{}\"}}\n", cells[0], cells[1], cells[2])
+    };
+    folder.write("t.jsonl", csv.lines().skip(1).map(line).collect::<String>()).write("t.csv", csv);
+    assert_eq!(folder.model("t.jsonl --method ftrl"), folder.model("t.csv --method ftrl"));
+    folder.write(
+        "logs.jsonl",
+        "{\"level\":\"error\",\"tags\":[\"x\",\"y\"],\"ok\":true,\"y\":1}\n".repeat(20)
+            + &"{\"level\":\"info\",\"tags\":[],\"ok\":false,\"y\":0}\n".repeat(20),
+    );
+    let (said, _) = fitted(&folder, "logs.jsonl --method ftrl --l1 0");
+    let names: Vec<String> = folder.weights("m.json").into_keys().collect();
+    assert_eq!(names, ["level=error", "level=info", "ok", "tags=x", "tags=y"], "{said}");
+    assert_eq!(folder.ok("predict m.json logs.jsonl").lines().count(), 40);
+}
+
+#[test]
+fn other_encodings_and_folders_of_parts() {
+    let folder = Folder::new();
+    let text = table("town,a,b,y", |row, cells| cells.insert(0, ["Zürich", "Málaga"][row % 2].to_string()));
+    folder.write("t.csv", &text);
+    let expected = folder.model("t.csv --method ftrl --l1 0");
+    let latin: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let utf16: Vec<u8> = "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    folder.write("latin.csv", latin).write("utf16.csv", utf16);
+    assert!(folder.run("fit latin.csv").complaint().contains("not valid UTF-8; use --encoding"));
+    assert_eq!(folder.model("latin.csv --encoding latin1 --method ftrl --l1 0"), expected);
+    assert_eq!(folder.model("utf16.csv --method ftrl --l1 0"), expected, "its mark tells");
+    let (header, rows) = text.split_once('\n').unwrap();
+    let lines: Vec<&str> = rows.lines().collect();
+    for (part, chunk) in lines.chunks(200).enumerate() {
+        folder.write(&format!("parts/year={}/part.csv", 2020 + part), format!("{header}\n{}\n", chunk.join("\n")));
+    }
+    assert_eq!(folder.model("parts --method ftrl --l1 0"), expected, "the survey and the rows are those of one file");
+}
+
+#[test]
+fn words_of_a_text_are_features() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        table("review,a,b,y", |row, cells| {
+            let word = if cells[2] == "yes" { "really good" } else { "not good" };
+            cells.insert(0, format!("\"Order {row}, {word}!\""));
+        }),
+    );
+    let (_, notes) = fitted(&folder, "t.csv --method ftrl");
+    assert!(
+        notes.contains("column \"review\": 600 different texts in 600 rows are left out; --text review"),
+        "{notes}"
+    );
+    fitted(&folder, "t.csv --text review --ignore a,b --k 4");
+    let names: Vec<String> = folder.weights("m.json").into_keys().collect();
+    assert!(names.contains(&"review:not good".to_string()) || names.contains(&"review:not".to_string()), "{names:?}");
+    folder.write("new.csv", "review\nnot good\nreally good\n");
+    assert_eq!(folder.ok("predict m.json new.csv").lines().count(), 2);
+}
+
+#[test]
+fn tables_are_numbered_for_svmlight_and_named_again() {
+    let folder = Folder::new();
+    folder.write("t.csv", table("town,a,b,y", |row, cells| cells.insert(0, ["Oslo", "Rome"][row % 2].to_string())));
+    let run = folder.run("convert t.csv t.svm --map names.txt");
+    assert!(run.err.contains("labels: 0 = "), "{}", run.err);
+    assert_eq!(folder.text("names.txt"), "town=Oslo\na\nb\ntown=Rome\n");
+    folder.ok("fit t.svm --vocabulary names.txt --method ftrl --l1 0 --quiet --out named.json");
+    folder.ok("fit t.csv --method ftrl --l1 0 --quiet --out table.json");
+    let names = |model: &str| folder.weights(model).into_keys().collect::<Vec<_>>();
+    assert_eq!(names("named.json"), names("table.json"));
+    assert_eq!(folder.ok("predict named.json t.svm --vocabulary names.txt").lines().count(), 600);
+    folder.write("twice.txt", "a\nb\na\n");
+    let refused = folder.run("fit t.svm --vocabulary twice.txt");
+    assert!(refused.err.contains("twice.txt:3: the name \"a\" is already in line 1"), "{}", refused.err);
+    assert!(
+        folder.run("convert t.csv t.vw --map names.txt").complaint().contains("--map numbers features for svmlight")
+    );
+}

@@ -1,0 +1,104 @@
+//! Whether numbers used as labels are names of classes or quantities.
+
+/// The largest number of whole numbers that may be names of classes.
+const MOST_CODES: usize = 30;
+/// Fewer different values are names of classes, whatever their shares.
+const FEWEST_QUANTITIES: usize = 5;
+/// At the rare end of a quantity, a value has at most this share of the rows of the most frequent one.
+const TAIL: f64 = 0.02;
+
+/// What labels that are numbers stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LabelNature {
+    /// At most two values: two classes.
+    Two,
+    /// Names of classes.
+    Codes,
+    /// Whole numbers that are counts, ages or the like.
+    Counts,
+    /// Other numbers.
+    Decimals,
+}
+
+impl LabelNature {
+    pub(super) fn is_quantity(self) -> bool {
+        matches!(self, LabelNature::Counts | LabelNature::Decimals)
+    }
+}
+
+/// Decides by the values, in ascending order, and how often each occurs in `rows` rows.
+///
+/// People number classes from 0 or 1 without large gaps, and each class has its share of the rows. A quantity has many
+/// values, or begins elsewhere, or its shares rise to a peak and fall to a tail.
+pub(super) fn label_nature(values: &[(f64, u64)], rows: u64) -> LabelNature {
+    let (Some(&(low, _)), Some(&(high, _))) = (values.first(), values.last()) else { return LabelNature::Two };
+    let count = values.len();
+    if count <= 2 {
+        return LabelNature::Two;
+    }
+    let whole = values.iter().all(|(value, _)| value.fract() == 0.0);
+    let close = high - low + 1.0 <= 2.0 * count as f64;
+    if !whole || (!close && count <= MOST_CODES) {
+        return LabelNature::Decimals;
+    }
+    let from_start = low == 0.0 || low == 1.0 || low == -1.0;
+    let is_code = close
+        && count <= MOST_CODES
+        && rows >= 2 * count as u64
+        && (from_start || count <= FEWEST_QUANTITIES)
+        && !has_peak_and_tail(values);
+    if is_code { LabelNature::Codes } else { LabelNature::Counts }
+}
+
+/// Whether counts rise to a peak and fall, up to chance, and one end is rare.
+fn has_peak_and_tail(values: &[(f64, u64)]) -> bool {
+    if values.len() < FEWEST_QUANTITIES {
+        return false;
+    }
+    let counts: Vec<f64> = values.iter().map(|(_, count)| *count as f64).collect();
+    let peak = (0..counts.len()).max_by(|&a, &b| counts[a].total_cmp(&counts[b])).unwrap_or(0);
+    // Three standard deviations of a difference of two counts.
+    let rises = |a: f64, b: f64| b >= a - 3.0 * (a + b).sqrt();
+    let up = counts[..=peak].windows(2).all(|pair| rises(pair[0], pair[1]));
+    let down = counts[peak..].windows(2).all(|pair| rises(pair[1], pair[0]));
+    let rare = counts[0].min(counts[counts.len() - 1]) <= TAIL * counts[peak];
+    up && down && rare
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nature(low: i32, counts: &[u64]) -> LabelNature {
+        let values: Vec<(f64, u64)> =
+            counts.iter().zip(low..).map(|(&count, value)| (f64::from(value), count)).collect();
+        label_nature(&values, counts.iter().sum())
+    }
+
+    #[test]
+    fn classes_of_known_data_are_codes() {
+        assert_eq!(nature(0, &[990; 10]), LabelNature::Codes, "digits");
+        assert_eq!(nature(1, &[211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510]), LabelNature::Codes, "covtype");
+        assert_eq!(nature(0, &[164, 55, 36, 35, 13]), LabelNature::Codes, "heart disease");
+        assert_eq!(nature(1, &[166, 368, 6666]), LabelNature::Codes, "thyroid");
+        assert_eq!(nature(1, &[45_586, 50, 171, 8_903, 3_267, 10, 13]), LabelNature::Codes, "shuttle");
+        assert_eq!(nature(1, &[800; 20]), LabelNature::Codes, "20 newsgroups");
+        assert_eq!(nature(1, &[770; 26]), LabelNature::Codes, "letters");
+        assert_eq!(nature(0, &[3, 5]), LabelNature::Two);
+    }
+
+    #[test]
+    fn quantities_are_no_classes() {
+        let poisson = [37, 147, 293, 391, 391, 313, 208, 119, 60, 26, 11, 4, 1];
+        assert_eq!(nature(0, &poisson), LabelNature::Counts, "Poisson counts with mean 4");
+        assert_eq!(nature(0, &[1213, 606, 152, 25, 3, 1]), LabelNature::Counts, "Poisson counts with mean 0.5");
+        let bell = [1, 6, 27, 92, 240, 442, 576, 442, 240, 92, 27, 6, 1];
+        assert_eq!(nature(-6, &bell), LabelNature::Counts, "rounded normal numbers");
+        assert_eq!(nature(19, &[30; 60]), LabelNature::Counts, "ages");
+        assert_eq!(nature(3, &[20, 163, 1457, 2198, 880, 175, 5]), LabelNature::Counts, "quality of wine");
+        assert_eq!(nature(0, &[20; 50]), LabelNature::Counts, "scores");
+        let spaced: Vec<(f64, u64)> = [0.0, 10.0, 20.0, 100.0].map(|value| (value, 40)).to_vec();
+        assert_eq!(label_nature(&spaced, 160), LabelNature::Decimals);
+        assert_eq!(label_nature(&[(0.5, 40), (1.0, 40), (2.0, 40)], 120), LabelNature::Decimals);
+    }
+}

@@ -1,0 +1,49 @@
+//! The texts that stand for a missing value in tables.
+
+/// Texts for a missing value in every column but the label.
+const EVERYWHERE: [&str; 12] = ["NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NULL", "null", "Null", "None", "?", "NaT"];
+/// Texts for a missing value in columns of numbers and dates only: elsewhere they may be categories.
+const AMONG_NUMBERS: [&str; 15] =
+    ["-", "--", "–", "—", ".", "..", "na", "none", "nil", "n.a.", "missing", "unknown", "#REF!", "#VALUE!", "#DIV/0!"];
+
+/// Which texts of a column are missing values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    /// Labels: a few texts only, since `-` and `?` may be classes.
+    Labels,
+    /// Categories and texts.
+    Categories,
+    /// Numbers and dates.
+    Numbers,
+}
+
+/// Whether a trimmed cell is missing; `more` are the texts that the user adds.
+pub(super) fn is_missing(cell: &str, among: Among, more: &[String]) -> bool {
+    if cell.is_empty() || cell.eq_ignore_ascii_case("nan") || more.iter().any(|text| text == cell) {
+        return true;
+    }
+    match among {
+        // The longest marker has eight bytes.
+        _ if cell.len() > 8 => false,
+        Among::Labels => matches!(cell, "NA" | "NULL" | "null"),
+        Among::Categories => EVERYWHERE.contains(&cell),
+        Among::Numbers => EVERYWHERE.contains(&cell) || AMONG_NUMBERS.contains(&cell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_depend_on_the_column() {
+        for cell in ["", "NA", "nan", "NaN", "null"] {
+            let kinds = [Among::Labels, Among::Categories, Among::Numbers];
+            assert!(kinds.iter().all(|kind| is_missing(cell, *kind, &[])), "{cell}");
+        }
+        assert!(is_missing("?", Among::Categories, &[]) && !is_missing("?", Among::Labels, &[]));
+        assert!(is_missing("-", Among::Numbers, &[]) && !is_missing("-", Among::Categories, &[]));
+        assert!(!is_missing("none", Among::Categories, &[]), "a level of a category");
+        assert!(is_missing("-999", Among::Numbers, &["-999".into()]));
+    }
+}

@@ -1,0 +1,216 @@
+//! The survey of a table: what its first rows say about each column.
+//!
+//! The survey counts rows and not bytes, so that its result does not depend on how rows are split into files and
+//! blocks. It decides by the column and not by a cell: see [`super::column_survey`] for the rules.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+
+use super::column::Cell;
+use super::column_survey::{ColumnSurvey, Decision, Rules};
+use super::number;
+use super::schema::{DateColumn, ModelSchema, SchemaError, SchemaOptions, find_target};
+use crate::param::{Message, names};
+
+/// Rows of a survey, fewer if a table has many columns.
+const MOST_ROWS: u64 = 20_000;
+const FEWEST_ROWS: u64 = 256;
+const MOST_CELLS: u64 = 1 << 20;
+
+/// Where a cell stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CellPlace {
+    /// The file.
+    pub file: String,
+    /// The line, or the row of a columnar file.
+    pub line: u64,
+    /// The byte within the line, from 1; 0 if cells have no bytes.
+    pub column: u32,
+}
+
+impl fmt::Display for CellPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CellPlace { file, line, column } = self;
+        match column {
+            0 => write!(f, "{file}: row {line}"),
+            _ => write!(f, "{file}:{line}:{column}"),
+        }
+    }
+}
+
+/// Statistics of the first rows of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    rows: u64,
+    columns: Vec<ColumnSurvey>,
+    at: FxHashMap<String, usize>,
+    /// The columns of the table that is being read.
+    current: Vec<usize>,
+}
+
+/// What the user should know about a column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnNote {
+    /// The column.
+    pub column: String,
+    /// What became of it.
+    pub text: Message,
+    /// Whether it may be an error of the data.
+    pub is_warning: bool,
+}
+
+impl fmt::Display for ColumnNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column {:?}: {}", self.column, self.text)
+    }
+}
+
+impl Survey {
+    /// Begins a table with these columns.
+    pub fn begin(&mut self, names: &[String]) {
+        let Survey { columns, at, current, .. } = self;
+        current.clear();
+        for name in names {
+            let index = *at.entry(name.clone()).or_insert_with(|| {
+                columns.push(ColumnSurvey::new(name));
+                columns.len() - 1
+            });
+            current.push(index);
+        }
+    }
+
+    /// Whether enough rows were seen.
+    pub fn is_full(&self) -> bool {
+        let columns = self.columns.len().max(1) as u64;
+        self.rows >= (MOST_CELLS / columns).clamp(FEWEST_ROWS, MOST_ROWS)
+    }
+
+    /// Whether no row was seen.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Counts a row.
+    pub fn count_row(&mut self) {
+        self.rows += 1;
+    }
+
+    /// Observes the bytes of a text cell of column `at` of the current table.
+    pub fn observe_bytes(&mut self, at: usize, field: &[u8], place: impl FnOnce() -> CellPlace) {
+        let Some(column) = self.current.get(at).map(|&index| &mut self.columns[index]) else { return };
+        let field = field.trim_ascii();
+        match number::whole(field) {
+            Some(value) if value.is_finite() && !is_code(field) && !column.keeps_text => column.number(value),
+            _ => column.text(&String::from_utf8_lossy(field), place),
+        }
+    }
+
+    /// Observes a cell of column `at` of the current table.
+    pub fn observe(&mut self, at: usize, cell: Cell<'_>, place: impl FnOnce() -> CellPlace) {
+        match cell {
+            Cell::Text(text) => self.observe_bytes(at, text.as_bytes(), place),
+            Cell::Number(value) if value.is_finite() => self.columns[self.current[at]].number(value),
+            Cell::Number(_) | Cell::Missing => self.columns[self.current[at]].empty(),
+        }
+    }
+
+    /// Observes a cell of a column by its name: of a table whose rows name their columns.
+    pub fn observe_named(&mut self, name: &str, cell: Cell<'_>, place: impl FnOnce() -> CellPlace) {
+        let Survey { columns, at, current, .. } = self;
+        let index = *at.entry(name.to_string()).or_insert_with(|| {
+            columns.push(ColumnSurvey::new(name));
+            columns.len() - 1
+        });
+        current.clear();
+        current.push(index);
+        self.observe(0, cell, place);
+    }
+
+    /// The columns so far.
+    pub fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// Says that the file itself stores column `at` as dates, whose cells are days.
+    pub fn declare_date(&mut self, at: usize) {
+        self.columns[self.current[at]].is_date = true;
+    }
+
+    /// Keeps the text of every cell of these columns, even of numbers.
+    pub fn keep_text_of(&mut self, names: &[String]) {
+        for name in names {
+            if let Some(&index) = self.at.get(name) {
+                self.columns[index].keeps_text = true;
+            }
+        }
+    }
+
+    /// Decides how each column is read, and what to say about it.
+    pub fn decide(self, options: &SchemaOptions, delimiter: u8) -> Result<(ModelSchema, Vec<ColumnNote>), SchemaError> {
+        let columns: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+        let target = find_target(&columns, options)?;
+        let weight = options.weight.clone();
+        let rules = Rules::new(options, delimiter, self.rows);
+        let mut schema = ModelSchema { target, weight, na: options.na.clone(), ..ModelSchema::default() };
+        let mut notes = Vec::new();
+        for column in self.columns {
+            let name = column.name.clone();
+            if options.ignore.contains(&name) {
+                schema.ignored.push(name);
+                continue;
+            }
+            if Some(&name) == schema.weight.as_ref() {
+                continue;
+            }
+            if Some(&name) == schema.target.as_ref() {
+                schema.forms.extend(column.label_form(&rules).map(|form| (name, form)));
+                continue;
+            }
+            let (decision, said) = column.decide(&rules, options);
+            let note = |(text, is_warning)| ColumnNote { column: name.clone(), text, is_warning };
+            notes.extend(said.into_iter().map(note));
+            put(&mut schema, &name, decision);
+        }
+        Ok((schema, notes))
+    }
+}
+
+fn put(schema: &mut ModelSchema, name: &str, decision: Decision) {
+    let name = name.to_string();
+    match decision {
+        Decision::Numeric { form, mean, odd_is_missing } => {
+            if form != Default::default() {
+                schema.forms.insert(name.clone(), form);
+            }
+            schema.means.extend(mean.map(|mean| (name.clone(), mean)));
+            if odd_is_missing {
+                schema.odd_is_missing.push(name.clone());
+            }
+            schema.numeric.push(name);
+        }
+        Decision::Date { form, parts, mean, odd_is_missing } => {
+            schema.means.extend(mean.map(|mean| (name.clone(), mean)));
+            if odd_is_missing {
+                schema.odd_is_missing.push(name.clone());
+            }
+            schema.dates.insert(name, DateColumn { form, parts });
+        }
+        Decision::Category { levels } => {
+            schema.levels.extend(levels.map(|levels| (name.clone(), levels)));
+            schema.categorical.push(name);
+        }
+        Decision::Text => schema.text.push(name),
+        Decision::Ignored => schema.ignored.push(name),
+    }
+}
+
+/// Whether digits are a code and not a number: a number does not begin with a zero before other digits.
+fn is_code(field: &[u8]) -> bool {
+    matches!(field, [b'0', b'0'..=b'9', ..]) && field.iter().all(u8::is_ascii_digit)
+}
+
+/// The advice to use a column that was left out.
+pub(super) fn advice_to_use(column: &str) -> [crate::param::Mention; 2] {
+    [names::CATEGORICAL.with(column), names::NUMERIC.with(column)]
+}
