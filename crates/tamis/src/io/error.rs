@@ -21,7 +21,7 @@ pub enum ReadError {
     Io { file: String, source: io::Error },
     #[error("{file}: the compressed data ends early or is damaged ({source})")]
     Damaged { file: String, source: io::Error },
-    #[error("{file}: it was compressed with a window above 128 MiB; compress it again without --long")]
+    #[error("{file}: it was compressed with a window above 128 MiB; compress it again with a smaller window")]
     LargeWindow { file: String },
     #[error("{file}: the extension says {named}, but the content is not {named}")]
     NotCompressed { file: String, named: &'static str },

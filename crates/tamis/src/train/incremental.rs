@@ -142,6 +142,7 @@ impl Training {
         self.data.passes = header.passes;
         self.data.weight_unit = header.weight_unit;
         self.data.fingerprint = header.fingerprint;
+        self.data.first_rows = header.first_rows.clone();
         (self.rows.rows, self.rows.fingerprint) = (header.buffered_rows, header.fingerprint.1);
         let rows = std::mem::replace(&mut self.rows, crate::trainer::BufferedRows::empty());
         let mut nobody = ();
