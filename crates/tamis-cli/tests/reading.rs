@@ -250,7 +250,7 @@ fn an_id_is_no_label() {
     );
     let refused = folder.run("fit t.csv --target name");
     assert!(
-        refused.complaint().starts_with("600 different labels for 600 rows: is this the label?"),
+        refused.complaint().starts_with("600 different labels for 600 rows: is --target the right column?"),
         "{}",
         refused.err
     );

@@ -189,15 +189,16 @@ impl Model {
     /// The columns of its table that have a weight, ascending. A table without one of them cannot be predicted.
     pub fn used_columns(&self) -> Vec<String> {
         let Some(columns) = &self.columns else { return Vec::new() };
-        let numeric: HashSet<&str> = columns.numeric.iter().map(String::as_str).collect();
-        let categorical: HashSet<&str> = columns.categorical.iter().map(String::as_str).collect();
-        // A category may hold the sign, too: the longest column that fits is the one.
+        let whole: HashSet<&str> = columns.numeric.iter().chain(columns.dates.keys()).map(String::as_str).collect();
+        let parted: HashSet<&str> = columns.categorical.iter().chain(&columns.text).map(String::as_str).collect();
+        // A category may hold the sign, too: the longest column that fits is the one. `=` comes before a category or
+        // `missing`, `:` before a word, `.` before a part of a date.
         let column_of = |name: &str| -> Option<String> {
-            if numeric.contains(name) {
+            if whole.contains(name) {
                 return Some(name.into());
             }
-            let ends = name.rmatch_indices('=').map(|(at, _)| &name[..at]);
-            ends.into_iter().find(|column| categorical.contains(column)).map(String::from)
+            let mut ends = name.rmatch_indices(['=', ':', '.']).map(|(at, _)| &name[..at]);
+            ends.find(|column| parted.contains(column) || whole.contains(column)).map(String::from)
         };
         let mut used = BTreeSet::new();
         for feature in self.outputs.iter().flat_map(|output| &output.features) {
