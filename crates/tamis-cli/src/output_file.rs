@@ -50,12 +50,15 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
+/// Refuses standard output where binary files are written.
+pub fn check_not_stdout(path: &Path) -> Result<(), CliError> {
+    let text = "this output needs a file; standard output holds the result";
+    if path == Path::new("-") { Err(CliError::of_file("-", text)) } else { Ok(()) }
+}
+
 /// Checks that a file can be created at a path, so that a long training does not fail at its end.
 fn check_writable(path: &Path) -> Result<(), CliError> {
     let folder = folder_of(path);
-    if path == Path::new("-") {
-        return Err(CliError::of_file("-", "this output needs a file; standard output holds the result"));
-    }
     if path.is_dir() {
         return Err(CliError::of_file(path.display(), "cannot be written: it is a directory"));
     }

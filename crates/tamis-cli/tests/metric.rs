@@ -182,7 +182,7 @@ fn bad_input_is_told() {
     let four = "a,y\n1,u\n2,u\n3,v\n4,v\n";
     assert!(message("t.csv", four, fit).contains("cross-validation needs at least 3 rows of every class"));
     assert!(message("t.csv", "a,y\n1,u\n1,u\n1,v\n1,v\n1,u\n1,v\n", fit).contains("all variables are constant"));
-    assert!(message("t.csv", "a,y\n1,u\nNaN,v\n", fit).contains("t.csv:3"));
+    assert!(message("t.csv", "a,y\n1,u\nNaN,v\n", "metric fit t.csv -o m --missing error").contains("t.csv:3"));
     assert!(message("t.csv", "a,y\n1,0.5\n2,1.25\n3,9\n", fit).contains("a metric needs classes"));
     assert!(message("t.csv", "", fit).contains("t.csv"));
     assert!(message("t.csv", four, "metric fit t.csv -o m --candidate order-1 --max-iter 0").contains("--max-iter"));

@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::output::format::{count, features, rows};
 use crate::output::progress::ProgressDisplay;
 use crate::output::{print_data, print_line};
-use crate::output_file::{check_files, paths};
+use crate::output_file::{check_files, check_not_stdout, paths};
 use crate::signals::stop_on_signal;
 
 #[derive(Args)]
@@ -131,6 +131,7 @@ fn compute(args: &MomentsArgs) -> Result<(), CliError> {
     let started = Instant::now();
     let options = options(args)?;
     let others = [&args.products, &args.features_of].into_iter().flatten().map(PathBuf::as_path);
+    check_not_stdout(&args.file.out)?;
     check_files([&args.file.out], paths(&options.sources).chain(others))?;
     let mut progress = ProgressDisplay::of_rows(args.file.output.quiet, &options.sources);
     let moments = collect(&options, &mut progress)?;
@@ -179,6 +180,7 @@ fn combine(
 ) -> Result<(), CliError> {
     let started = Instant::now();
     // The first file may be replaced by the result: so statistics grow day by day.
+    check_not_stdout(&args.file.out)?;
     check_files([&args.file.out], args.files[1..].iter().map(PathBuf::as_path))?;
     let mut moments = Moments::load(&args.files[0])?;
     for file in &args.files[1..] {

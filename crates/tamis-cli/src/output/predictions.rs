@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
+use tamis::data::Label;
 use tamis::model::{Model, Prediction, Predictor, Task};
 
 use super::terminal::one_line;
@@ -136,16 +137,16 @@ impl<'a, W: Write> PredictionWriter<'a, W> {
     fn text(&mut self, prediction: &Prediction, tag: Option<&str>) -> io::Result<()> {
         let margins = || prediction.margins.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
         let text = match self.what {
-            What::Label => self.label(prediction),
+            What::Label => one_line(&self.label(prediction)),
             What::Probability if prediction.margins.len() == 1 => prediction.response.to_string(),
             What::Probability => self.named_probabilities(prediction),
             What::Margin => margins(),
             What::All if self.model.task == Task::Regression => prediction.response.to_string(),
-            What::All => format!("{} {} {}", self.label(prediction), prediction.response, margins()),
+            What::All => format!("{} {} {}", one_line(&self.label(prediction)), prediction.response, margins()),
         };
         match tag {
-            Some(tag) => writeln!(self.out, "{} {}", one_line(&text), one_line(tag)),
-            None => writeln!(self.out, "{}", one_line(&text)),
+            Some(tag) => writeln!(self.out, "{text} {}", one_line(tag)),
+            None => writeln!(self.out, "{text}"),
         }
     }
 
@@ -153,7 +154,8 @@ impl<'a, W: Write> PredictionWriter<'a, W> {
     fn named_probabilities(&self, prediction: &Prediction) -> String {
         let probabilities = self.predictor.probabilities(&prediction.margins).unwrap_or_default();
         let pairs = self.model.classes().iter().zip(probabilities);
-        pairs.map(|(class, probability)| format!("{class}:{probability}")).collect::<Vec<_>>().join("\t")
+        let pair = |(class, probability): (&Label, f64)| format!("{}:{probability}", one_line(&class.to_string()));
+        pairs.map(pair).collect::<Vec<_>>().join("\t")
     }
 
     fn cells(&self, prediction: &Prediction) -> Vec<String> {

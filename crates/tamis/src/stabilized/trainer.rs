@@ -61,6 +61,14 @@ impl StabilizedTrainer {
         }
     }
 
+    /// An error if a weight is not finite.
+    fn check_finite(&self, data: &TrainingData) -> Result<(), TrainError> {
+        let Some(step) = self.ensembles.steps.iter().find(|step| !step.is_finite()) else { return Ok(()) };
+        let name = |id| format!("{:?}", data.vocabulary.name(id));
+        let feature = step.not_finite().map_or("the intercept".into(), name);
+        Err(TrainError::Diverged { row: self.ensembles.done, feature })
+    }
+
     /// Between chunks of rows: reports progress, saves a checkpoint if one is due, and stops if that is requested.
     fn pause(&self, session: &mut Session<'_>) -> Result<(), TrainError> {
         let ensembles = &self.ensembles;
@@ -145,12 +153,8 @@ impl Trainer for StabilizedTrainer {
     }
 
     fn model(&self, data: &TrainingData) -> Result<Model, TrainError> {
+        self.check_finite(data)?;
         let steps = &self.ensembles.steps;
-        if let Some(step) = steps.iter().find(|step| !step.is_finite()) {
-            let name = |id| format!("{:?}", data.vocabulary.name(id));
-            let feature = step.not_finite().map_or("the intercept".into(), name);
-            return Err(TrainError::Diverged { row: self.ensembles.done, feature });
-        }
         let chosen = select(steps, data.recipe.k);
         let none = FeatureTests { entered: steps[0].active.len(), rows: data.fingerprint.0, tests: Vec::new() };
         let model = finish(data, &self.ensembles, chosen, self.tests.clone().unwrap_or(none));
@@ -161,6 +165,7 @@ impl Trainer for StabilizedTrainer {
     }
 
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
+        self.check_finite(session.data)?;
         let chosen = select(&self.ensembles.steps, session.data.recipe.k);
         self.tests = Some(test_features(session.data, &self.ensembles, rows, chosen)?);
         if params_of(&session.data.recipe).fdr.is_some() {

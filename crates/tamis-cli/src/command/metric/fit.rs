@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::output::progress::ProgressDisplay;
 use crate::output::warn_skipped;
 use crate::output::{note, print_data, print_line, table};
-use crate::output_file::{check_files, paths};
+use crate::output_file::{check_files, check_not_stdout, paths};
 use crate::report_file::write_report;
 use crate::signals::stop_on_signal;
 
@@ -24,6 +24,7 @@ pub fn run(args: &FitArgs) -> Result<(), CliError> {
     let started = Instant::now();
     let options = options(args)?;
     let sources = args.data.input.sources(&args.data.data)?;
+    check_not_stdout(&args.out)?;
     check_files([Some(&args.out), args.report.as_ref()].into_iter().flatten(), paths(&sources))?;
     let mut screen = ProgressDisplay::of_rows(args.quiet, &sources);
     let mut stream =

@@ -3,6 +3,7 @@
 //! It is recorded at the end of each stage, because the ensembles shrink.
 
 use crate::data::{FeatureId, State, StateError};
+use crate::stabilized::cross_fit::FOLDS;
 use crate::stabilized::ensemble::SizeStep;
 use crate::stabilized::stage::PathMeans;
 
@@ -45,9 +46,10 @@ impl Knowledge {
         folds: &[(&[FeatureId], Vec<PathMeans>)],
         rows: usize,
     ) {
+        let is_first = self.folds.is_empty();
         self.folds.resize(folds.len(), FoldKnowledge::default());
         let enough = (rows / ROWS_PER_GIVEN).clamp(FEWEST_GIVEN, MOST_GIVEN);
-        let is_best = step.holdout.loss < self.least_loss;
+        let is_best = is_first || step.holdout.loss < self.least_loss;
         self.least_loss = self.least_loss.min(step.holdout.loss);
         for (known, (active, means)) in self.folds.iter_mut().zip(folds) {
             if known.given.is_empty() || active.len() >= enough {
@@ -83,7 +85,11 @@ impl Knowledge {
     pub(in crate::stabilized) fn load(state: &mut State, outputs: usize, span: usize) -> Result<Self, StateError> {
         let [least_loss] = state.take_fixed("knowledge.least_loss")?;
         let mut folds = Vec::new();
-        for fold in 0..state.take_count("knowledge.folds")? {
+        let count = state.take_count("knowledge.folds")?;
+        if count != 0 && count != u64::from(FOLDS) {
+            return Err(state.wrong_shape("knowledge.folds"));
+        }
+        for fold in 0..count {
             let ids = |name: String, state: &mut State| -> Result<Vec<FeatureId>, StateError> {
                 let list = state.take(&name)?;
                 if list.iter().any(|&id| !(0.0..span as f64).contains(&id)) {
@@ -149,6 +155,9 @@ mod tests {
         knowledge.record(&step(0.4), &[(&many[..5], means(&weights[..5]))], 100);
         assert_eq!(knowledge.folds[0], best, "five are not enough, and their loss is larger");
         let mut state = State::default();
+        knowledge.save(&mut state);
+        assert!(Knowledge::load(&mut state, 1, 20).is_err(), "a training has four folds");
+        knowledge.folds = vec![best; 4];
         knowledge.save(&mut state);
         assert_eq!(Knowledge::load(&mut state.clone(), 1, 20).unwrap(), knowledge);
         assert!(Knowledge::load(&mut state, 1, 9).is_err(), "a feature that is not in the vocabulary");
