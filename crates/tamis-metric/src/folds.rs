@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn every_row_is_held_out_once_and_folds_have_the_share_of_every_class() {
         let text: String =
-            (0..60).map(|row| format!("{row},{}\n", if row % 3 == 0 { "few" } else { "many" })).collect();
+            (0..60).map(|row| format!("{row}.5,{}\n", if row % 3 == 0 { "few" } else { "many" })).collect();
         let dataset = dataset("t.csv", &format!("x,y\n{text}")).unwrap();
         let folds = folds_of(&dataset, 5, 1, 0);
         let mut all: Vec<usize> = folds.iter().flat_map(|fold| fold.held_out.clone()).collect();

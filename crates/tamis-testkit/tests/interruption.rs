@@ -42,7 +42,8 @@ fn rows_are_counted_once_whenever_a_stream_is_stopped() {
         let saved = || Checkpoint::load(&folder.path("state")).unwrap();
         let resumed = fit(&recipe, &options, Some(saved()), &mut ()).unwrap();
         assert_eq!(text(&resumed.model), text(&whole), "stopped at {at}");
-        let continued = fit(&recipe, &options, Some(saved()), &mut ()).unwrap();
+        let again = FitOptions { again: true, ..options.clone() };
+        let continued = fit(&recipe, &again, Some(saved()), &mut ()).unwrap();
         assert_eq!(continued.model.seen.rows, 2 * SHAPE.rows as u64, "stopped at {at}, then the same rows again");
     }
 }

@@ -9,7 +9,7 @@ use tamis::parse::Missing;
 use tamis::parse::date::DatePart;
 use tamis::parse::schema::SchemaOptions;
 
-use super::training::bytes_parser;
+use super::byte_size::bytes_parser;
 use crate::error::CliError;
 use crate::output::format::shell_word;
 

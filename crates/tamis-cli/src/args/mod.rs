@@ -1,5 +1,6 @@
 //! Groups of flags that several commands share. The flags of one command stand beside it, in `command/`.
 
+pub mod byte_size;
 pub mod input;
 pub mod output;
 pub mod recipe;

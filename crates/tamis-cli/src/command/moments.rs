@@ -9,9 +9,10 @@ use tamis::data::TaskKind;
 use tamis::io::memory_of_this_machine;
 use tamis::moments::{CollectOptions, Column, Moments, MomentsError, Products, collect};
 
+use crate::args::byte_size::bytes_parser;
 use crate::args::input::InputArgs;
 use crate::args::output::OutputArgs;
-use crate::args::training::{bytes_parser, task_parser};
+use crate::args::training::task_parser;
 use crate::error::CliError;
 use crate::output::format::{count, features, rows};
 use crate::output::progress::ProgressDisplay;

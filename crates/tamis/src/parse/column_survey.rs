@@ -466,9 +466,10 @@ mod tests {
         let asked = SchemaOptions { numeric: vec!["c".into()], ..Default::default() };
         assert!(matches!(decide((1..300).map(|i| format!("{i}")), &asked).0, Decision::Numeric { .. }));
         let amounts = (0..300).map(|i| format!("{}", (i * 7919) % 100_003));
+        let decision = guess(amounts).0;
         assert!(
-            matches!(guess(amounts).0, Decision::Numeric { .. }),
-            "different whole numbers are no ids by themselves"
+            matches!(decision, Decision::Numeric { .. }),
+            "different whole numbers are no ids by themselves: {decision:?}"
         );
     }
 

@@ -240,7 +240,9 @@ impl Numbering {
         self.values.clear();
         self.ids.extend_from_slice(row.ids);
         self.values.extend_from_slice(row.values);
-        if let Err(at) = row.ids.binary_search(&self.id) {
+        // The ids of a row need not ascend.
+        if !row.ids.contains(&self.id) {
+            let at = row.ids.partition_point(|&id| id < self.id);
             self.ids.insert(at, self.id);
             self.values.insert(at, self.next);
         }

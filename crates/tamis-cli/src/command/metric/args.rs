@@ -6,8 +6,9 @@ use clap::Args;
 use tamis::data::TaskKind;
 use tamis_metric::{Candidate, Param};
 
+use crate::args::byte_size::bytes_parser;
 use crate::args::input::DataArgs;
-use crate::args::training::{bytes_parser, task_parser};
+use crate::args::training::task_parser;
 
 #[derive(Args)]
 pub struct FitArgs {

@@ -11,7 +11,7 @@ use crate::data::FeatureId;
 
 /// A column with a smaller share of its variance left is determined by the leaders.
 const LEFT: f64 = 0.1;
-/// Leaders that count as regressors: one for so many rows, and at most so many.
+/// Leaders that count as regressors: one for each eight rows, and at most 512.
 const ROWS_PER_LEADER: usize = 8;
 const MOST_REGRESSORS: usize = 512;
 
