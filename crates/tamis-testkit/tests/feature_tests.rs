@@ -17,7 +17,7 @@ fn noise(seed: u64, a: u64, b: u64) -> f64 {
 fn folds(link: Link, rows: usize, seed: u64, weighted: bool) -> (Vec<TestFold>, Vec<ColumnStats>) {
     let mut folds: Vec<TestFold> = vec![TestFold::default(); 4];
     for (number, fold) in folds.iter_mut().enumerate() {
-        fold.given = (0..COLUMNS as u32).filter(|column| (column + number as u32) % 3 == 0).collect();
+        fold.given = (0..COLUMNS as u32).filter(|column| (column + number as u32).is_multiple_of(3)).collect();
         fold.own = (0..COLUMNS).map(|column| if column % 5 == 0 { 0.7 - 0.1 * column as f64 } else { 0.0 }).collect();
     }
     let mut random = generator(seed, RngStream::ShardRows, 1);

@@ -143,9 +143,8 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
         right.swap(k, pivot);
         for row in k + 1..size {
             let factor = matrix[row][k] / matrix[k][k];
-            for column in k..size {
-                matrix[row][column] -= factor * matrix[k][column];
-            }
+            let pivot = matrix[k].clone();
+            matrix[row].iter_mut().zip(pivot).for_each(|(number, above)| *number -= factor * above);
             right[row] -= factor * right[k];
         }
     }

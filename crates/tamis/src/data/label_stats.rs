@@ -191,7 +191,7 @@ impl LabelStats {
             return Err(TargetError::NotANumber { place: place.clone(), found: label.to_string(), reason });
         }
         let loss = options.loss.unwrap_or(LossKind::default_for(numeric));
-        if !numeric && kind == TaskKind::Auto && !only_classes {
+        if !numeric && kind == TaskKind::Auto {
             self.check_classes()?;
         }
         let kind = if numeric { self.regression(options)? } else { self.classification(kind)? };

@@ -96,6 +96,10 @@ impl State {
     /// Takes a whole number out.
     pub fn take_count(&mut self, name: &str) -> Result<u64, StateError> {
         let [high, low] = self.take_fixed(name)?;
+        // No count comes near 2⁶², and adding to it must not overflow.
+        if !(0.0..2f64.powi(30)).contains(&high) || !(0.0..2f64.powi(32)).contains(&low) {
+            return Err(self.wrong_shape(name));
+        }
         Ok(((high as u64) << 32) | low as u64)
     }
 

@@ -396,7 +396,9 @@ mod tests {
             rows += 1;
             let place = || CellPlace { file: "f.csv".into(), line: rows + 1, column: 1 };
             match number::whole(cell.as_ref().as_bytes()) {
-                Some(value) if value.is_finite() && !cell.as_ref().starts_with('0') => column.number(value),
+                Some(value) if value.is_finite() && (cell.as_ref() == "0" || !cell.as_ref().starts_with('0')) => {
+                    column.number(value);
+                }
                 _ => column.text(cell.as_ref(), place),
             }
         }

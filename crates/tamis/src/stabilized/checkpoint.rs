@@ -47,7 +47,7 @@ pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), Stat
         fold.load(state)?;
     }
     fits.steps = load_steps(state, steps, fits.codings.len())?;
-    fits.knowledge = Knowledge::load(state, fits.codings.len(), fits.main.transform.span())?;
+    fits.knowledge = Knowledge::load(state, fits.codings.len(), fits.main.transform.span(), fits.folds.len())?;
     Ok(())
 }
 

@@ -3,7 +3,6 @@
 //! It is recorded at the end of each stage, because the ensembles shrink.
 
 use crate::data::{FeatureId, State, StateError};
-use crate::stabilized::cross_fit::FOLDS;
 use crate::stabilized::ensemble::SizeStep;
 use crate::stabilized::stage::PathMeans;
 
@@ -81,12 +80,17 @@ impl Knowledge {
         }
     }
 
-    /// Reads what [`Knowledge::save`] wrote, for this many outputs and features.
-    pub(in crate::stabilized) fn load(state: &mut State, outputs: usize, span: usize) -> Result<Self, StateError> {
+    /// Reads what [`Knowledge::save`] wrote, for this many outputs, features and folds.
+    pub(in crate::stabilized) fn load(
+        state: &mut State,
+        outputs: usize,
+        span: usize,
+        folds: usize,
+    ) -> Result<Self, StateError> {
         let [least_loss] = state.take_fixed("knowledge.least_loss")?;
-        let mut folds = Vec::new();
+        let mut list = Vec::new();
         let count = state.take_count("knowledge.folds")?;
-        if count != 0 && count != u64::from(FOLDS) {
+        if count != 0 && count != folds as u64 {
             return Err(state.wrong_shape("knowledge.folds"));
         }
         for fold in 0..count {
@@ -110,9 +114,9 @@ impl Knowledge {
                     return Err(state.wrong_shape(&name));
                 }
             }
-            folds.push(known);
+            list.push(known);
         }
-        Ok(Knowledge { folds, least_loss })
+        Ok(Knowledge { folds: list, least_loss })
     }
 }
 
@@ -156,10 +160,10 @@ mod tests {
         assert_eq!(knowledge.folds[0], best, "five are not enough, and their loss is larger");
         let mut state = State::default();
         knowledge.save(&mut state);
-        assert!(Knowledge::load(&mut state, 1, 20).is_err(), "a training has four folds");
+        assert!(Knowledge::load(&mut state, 1, 20, 4).is_err(), "a training has four folds");
         knowledge.folds = vec![best; 4];
         knowledge.save(&mut state);
-        assert_eq!(Knowledge::load(&mut state.clone(), 1, 20).unwrap(), knowledge);
-        assert!(Knowledge::load(&mut state, 1, 9).is_err(), "a feature that is not in the vocabulary");
+        assert_eq!(Knowledge::load(&mut state.clone(), 1, 20, 4).unwrap(), knowledge);
+        assert!(Knowledge::load(&mut state, 1, 9, 4).is_err(), "a feature that is not in the vocabulary");
     }
 }
