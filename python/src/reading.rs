@@ -24,12 +24,11 @@ pub struct Reading {
 impl Reading {
     /// The options of the library.
     pub fn options(&self, py: Python<'_>) -> PyResult<ReadOptions> {
-        let missing = match self.missing.as_str() {
-            "error" => Missing::Error,
-            "zero" => Missing::Zero,
-            "skip-row" => Missing::SkipRow,
-            other => return Err(param_error(&format!("missing must be error, zero or skip-row, got {other:?}"), py)),
+        let unknown = || {
+            let names = Missing::ALL.map(Missing::name).join(", ");
+            param_error(&format!("missing must be one of {names}, got {:?}", self.missing), py)
         };
+        let missing = Missing::ALL.into_iter().find(|rule| rule.name() == self.missing).ok_or_else(unknown)?;
         let columns = SchemaOptions {
             target: self.target.clone(),
             weight: self.weight_column.clone(),

@@ -118,7 +118,7 @@ def test_missing_values_of_frames():
     gaps = frame.copy()
     gaps.loc[[0, 5], "a"] = np.nan
     gaps.loc[7, "town"] = None
-    with pytest.raises(tamis.ParseError, match='column "a" is empty; use reading={"missing": "zero"}'):
+    with pytest.raises(tamis.ParseError, match='column "a" is empty; use reading={"missing": "mean"}, reading={"missing": "zero"}'):
         tamis.SparseClassifier().fit(gaps, y)
     with pytest.raises(tamis.ParseError, match=r'ignore the column with reading={"ignore": \["when"\]}'):
         tamis.SparseClassifier().fit(frame.assign(when=[b"x"] * 600), y)

@@ -74,7 +74,8 @@ fn numbers_are_recognised_in_the_forms_of_people() {
     folder.write("plain.csv", table("a,b,y", |_, _| {}));
     let expected = folder.model("plain.csv --method ftrl --passes 3");
     let predictions = |data: &str| folder.ok(&format!("predict fitted.json {data} --output margin"));
-    let edits: [(&str, fn(&mut String)); 4] = [
+    type Edit = (&'static str, fn(&mut String));
+    let edits: [Edit; 4] = [
         ("comma", |text| *text = format!("\"{}\"", text.replace('.', ","))),
         ("money", |text| *text = format!("${text}")),
         ("share", |text| *text = format!("{text} %")),
@@ -217,7 +218,7 @@ fn the_label_decides_the_task_and_fit_says_why() {
     };
     folder.write("ages.csv", draw(&|value| format!("{}", (40.0 + 12.0 * value).round())));
     folder.write("counts.csv", draw(&|value| format!("{}", (3.0 + 2.0 * value).round().max(0.0))));
-    folder.write("codes.csv", draw(&|value| format!("{}", (value.max(0.0).min(2.9) as u32) + 1)));
+    folder.write("codes.csv", draw(&|value| format!("{}", (value.clamp(0.0, 2.9) as u32) + 1)));
     folder.write("words.csv", draw(&|value| if value > 1.0 { "high".into() } else { "low".into() }));
     for (file, task, reason) in [
         ("ages.csv", "regression", "are quantities; --task multiclass for classes"),
