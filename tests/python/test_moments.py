@@ -18,6 +18,20 @@ from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, ene
 OBJECTIVE = 1e-9
 
 
+def mixed(number):
+    """SplitMix64, which the program hashes row numbers with."""
+    number = (number + 0x9E3779B97F4A7C15) % 2**64
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    number = (number ^ number >> 27) * 0x94D049BB133111EB % 2**64
+    return number ^ number >> 31
+
+
+def folds_of(rows, folds):
+    """The fold of each row by its number, as data/splits.rs defines it."""
+    key = (mixed(mixed(0) ^ 0x666F6C64) + folds) % 2**64
+    return np.array([mixed(mixed(key) ^ mixed(row)) * folds >> 64 for row in range(rows)])
+
+
 def numbers(seed, n=300, p=25, k=5):
     """Correlated columns of different scales and large means, a few of which matter."""
     random = np.random.default_rng(seed)
@@ -109,7 +123,7 @@ def test_cross_validation_without_the_rows_is_cross_validation_with_them(tamis):
     rows, target = numbers(7, n=203, p=12)
     make(tamis, rows, target, "--folds", 5)
     said, *_ = solve(tamis, 12, "--method", "lasso", "--criterion", "cv", "--path")
-    fold = np.arange(len(target)) % 5
+    fold = folds_of(len(target), 5)
     for point in said["path"][::9]:
         squares = 0.0
         for held in range(5):
@@ -126,7 +140,7 @@ def test_cross_validated_least_squares_to_every_digit(tamis):
     rows, target = numbers(8, n=203, p=6, k=3)
     make(tamis, rows, target, "--folds", 4)
     said, *_ = solve(tamis, 6, "--method", "ols-th", "--criterion", "cv", "--path")
-    fold = np.arange(len(target)) % 4
+    fold = folds_of(len(target), 4)
     squares = 0.0
     for held in range(4):
         fit = LinearRegression().fit(rows[fold != held], target[fold != held])

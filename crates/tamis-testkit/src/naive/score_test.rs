@@ -111,9 +111,10 @@ impl<'a> Dense<'a> {
         let sum = |power: i32| rows.clone().map(|row| self.importance(row).powi(power)).sum::<f64>();
         let count = sum(1) * sum(1) / sum(2);
         let freedom = (count - newton.len() as f64 - 1.0).max(MIN_FREEDOM * count);
-        let dispersion =
-            rows.clone().map(|row| self.importance(row) * r[row] * r[row] / weight(row)).sum::<f64>() / sum(1) * count
-                / freedom;
+        let dispersion = rows.clone().map(|row| self.importance(row) * r[row] * r[row]).sum::<f64>()
+            / rows.clone().map(|row| self.weight(row)).sum::<f64>()
+            * count
+            / freedom;
         let dispersion = if self.test.link == Link::Logistic { dispersion.max(1.0) } else { dispersion };
         let score = rows.clone().map(|row| self.importance(row) * x_tilde[row] * self.without(column, row)).sum();
         let model: f64 =

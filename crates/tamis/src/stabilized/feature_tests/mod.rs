@@ -13,7 +13,7 @@
 //!     Z = [1, S without j],  x̃_j = x_j − Z·(ZᵀvWZ + ε)⁻¹ZᵀvW·x_j
 //!     score_j  += Σ v·x̃_j·(y − μ(η − b_j·x_j))             the margin without the feature's own part
 //!     r         = y − μ − w·Z·(ZᵀvWZ + ε)⁻¹Zᵀv(y − μ)      one Newton step in the fold
-//!     model_j  += φ·Σ v²w·x̃_j²,  φ = mean of r²/w·(n/dof), at least 1 for classes
+//!     model_j  += φ·Σ v²w·x̃_j²,  φ = Σ v·r²/Σ v·w·(n/dof), at least 1 for classes
 //!     robust_j += (n/dof)·Σ (v·x̃_j·r)²
 //! z_j = score_j/√max(model_j, robust_j)
 //! ```
@@ -33,7 +33,8 @@
 //! Columns that others determine cannot be told apart: such columns are one group (`groups.rs`), of which the one with the
 //! most evidence is tested.
 //!
-//! Departures from the textbook: the variance is the larger of two, because a rare feature has almost no robust variance
+//! Departures from the textbook: φ is a ratio of sums, not the mean of r²/w, which a few rows that are wrong with great
+//! confidence would dominate. The variance is the larger of two, because a rare feature has almost no robust variance
 //! in a fold without positive rows, and heavy tails break the other one. `docs/how-sure.md` has the evidence and the
 //! limits: rows must be independent, only linear effects are tested, q is not a statement about causes.
 //!

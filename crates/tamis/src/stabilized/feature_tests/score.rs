@@ -150,14 +150,15 @@ impl<'a> Projection<'a> {
     fn sums(&self) -> Sums {
         let rows = &self.fold.rows;
         let weights = rows.parts().weights;
-        let (sum, squares) = (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight * weight).sum::<f64>());
+        let (sum, sum_of_squares) =
+            (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight * weight).sum::<f64>());
         // The effective number of rows; all of them if their weights are equal.
-        let count = if squares > 0.0 { sum * sum / squares } else { 0.0 };
+        let count = if sum_of_squares > 0.0 { sum * sum / sum_of_squares } else { 0.0 };
         let freedom = (count - self.design.given as f64).max(MIN_FREEDOM * count);
         let equal = weights.first().copied().filter(|&first| weights.iter().all(|&weight| weight == first));
         let (mut robust, mut model) =
             (Gram::new(self.design.given, self.design.width), Gram::new(self.design.given, self.design.width));
-        let (mut entries, mut dispersion) = (Vec::new(), 0.0);
+        let (mut entries, mut squares, mut expected) = (Vec::new(), 0.0, 0.0);
         for (row, &margin) in self.fold.margins.iter().enumerate() {
             let example = rows.example(row);
             self.design.entries(rows, row, &mut entries);
@@ -168,7 +169,8 @@ impl<'a> Projection<'a> {
                 .sum();
             let weight = self.test.link.weight(margin);
             let residual = example.target - self.test.link.mean(margin) - weight * shift;
-            dispersion += example.weight * residual * residual / weight;
+            squares += example.weight * residual * residual;
+            expected += example.weight * weight;
             robust.add(&entries, (example.weight * residual).powi(2));
             if equal.is_none() {
                 model.add(&entries, example.weight * example.weight * weight);
@@ -177,7 +179,7 @@ impl<'a> Projection<'a> {
         robust.finish();
         model.finish();
         let correction = count / freedom;
-        let dispersion = dispersion / sum * correction;
+        let dispersion = squares / f64::max(expected, f64::MIN_POSITIVE) * correction;
         let dispersion = if self.test.link == Link::Logistic { dispersion.max(1.0) } else { dispersion };
         let modelled = match equal {
             Some(weight) => self.residuals.iter().map(|residual| weight * self.model_variance(residual)).collect(),
