@@ -1,7 +1,7 @@
 //! The survey of a table: what its first rows say about each column.
 //!
 //! The survey counts rows and not bytes, so that its result does not depend on how rows are split into files and
-//! blocks. It decides by the column and not by a cell: see [`super::column_survey`] for the rules.
+//! blocks. It decides by the column and not by a cell: see `column_survey.rs` for the rules.
 
 use std::fmt;
 

@@ -26,9 +26,9 @@
 //! | symbol | where | default | from |
 //! |---|---|---|---|
 //! | S | `knowledge.rs` | n/64 features, from 8 to 256 | power falls with more, false discoveries do not |
-//! | tested | [`MOST_TESTED`] | the largest size of at most 700 features, or the model | a larger set changes nothing |
+//! | tested | `MOST_TESTED` | the largest size of at most 700 features, or the model | a larger set changes nothing |
 //! | ε | `score.rs` | 0.002 of the rows | columns of one-hot codes |
-//! | step 2 | [`LOOSE`], [`MOST_IN_SEQUENCE`] | q ≤ 0.3, 200 features | without it, 0.4 instead of 0.1 false on isolet |
+//! | step 2 | `LOOSE`, `MOST_IN_SEQUENCE` | q ≤ 0.3, 200 features | without it, 0.4 instead of 0.1 false on isolet |
 //!
 //! Columns that others determine cannot be told apart: such columns are one group (`groups.rs`), of which the one with the
 //! most evidence is tested.
