@@ -156,10 +156,7 @@ fn inputs() {
         let line = command.replace("DATA", &data);
         let outcome = run(&folder, &line, &case);
         if outcome.is_ok() && command.contains("-o m.json") {
-            run(&folder, "inspect m.json", &case)
-                .is_ok()
-                .then_some(())
-                .unwrap_or_else(|| panic!("{case}: {line}: unreadable"));
+            assert!(run(&folder, "inspect m.json", &case).is_ok(), "{case}: {line}: unreadable");
         }
         if outcome.is_ok() && command.contains("-o m.moments") {
             assert!(run(&folder, "moments info m.moments", &case).is_ok(), "{case}: {line}: unreadable");
