@@ -4,11 +4,13 @@ use tamis::model::summary::{count, q_text};
 use tamis::model::{Certainty, DEFAULT_FDR, FeatureTest, FeatureTests, LARGEST_FDR, Model};
 
 use crate::context::ReportContext;
-use crate::html::{Html, command, paragraph, plain, prose, shell, tag};
+use crate::html::{Html, clipped, command, paragraph, plain, prose, shell, tag};
 use crate::page::Section;
 
 /// Names on the page, at most.
 const MOST_NAMES: usize = 1000;
+/// Characters of a name, at most.
+const LONGEST_NAME: usize = 120;
 
 /// The section, for a model whose features were tested.
 pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
@@ -74,11 +76,13 @@ fn choice(tests: &FeatureTests, context: &ReportContext<'_>) -> Html {
 }
 
 fn item(test: &FeatureTest) -> Html {
+    let name = clipped(&test.name, LONGEST_NAME);
     let text = match &test.with[..] {
-        [] => Html::from(test.name.as_str()),
-        [one] => Html::from(format!("{} (or {one}, which goes with it)", test.name)),
+        [] => Html::from(name),
+        [one] => Html::from(format!("{name} (or {}, which goes with it)", clipped(one, LONGEST_NAME))),
         [one, more @ ..] => {
-            Html::from(format!("{} (or {one}, or one of {} more that go with it)", test.name, more.len()))
+            let one = clipped(one, LONGEST_NAME);
+            Html::from(format!("{name} (or {one}, or one of {} more that go with it)", more.len()))
         }
     };
     let q = plain("small", format!(" q {}", q_text(test.q)));
