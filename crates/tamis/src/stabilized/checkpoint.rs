@@ -2,7 +2,7 @@
 
 use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::ensemble::SizeStep;
-use super::feature_tests::Knowledge;
+use super::feature_tests::Nuisance;
 use super::holdout::{HoldoutScore, RowScore};
 use super::platt::Calibration;
 use super::stage::PathMeans;
@@ -27,7 +27,7 @@ pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
     }
     state.set_prefix(String::new());
     if !is_complete {
-        fits.knowledge.save(&mut state);
+        fits.nuisance.save(&mut state);
     }
     state
 }
@@ -47,7 +47,7 @@ pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), Stat
         fold.load(state)?;
     }
     fits.steps = load_steps(state, steps, fits.codings.len())?;
-    fits.knowledge = Knowledge::load(state, fits.codings.len(), fits.main.transform.span(), fits.folds.len())?;
+    fits.nuisance = Nuisance::load(state, fits.codings.len(), fits.main.transform.span(), fits.folds.len())?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::ensemble::{Ensemble, SizeStep};
-use super::feature_tests::Knowledge;
+use super::feature_tests::Nuisance;
 use super::holdout::evaluate;
 use super::row_transform::RowTransform;
 use super::stage::{ClassCoding, PathMeans};
@@ -115,7 +115,7 @@ pub(super) struct CrossFit {
     pub(super) lengths: Vec<u64>,
     pub(super) steps: Vec<SizeStep>,
     /// What the fold ensembles know, for the tests of the features.
-    pub(super) knowledge: Knowledge,
+    pub(super) nuisance: Nuisance,
     /// Rows visited.
     pub(super) done: u64,
     pub(super) threads: Threads,
@@ -185,7 +185,7 @@ impl CrossFit {
         let means = refined.unwrap_or_else(|| self.folds.iter().map(|fold| fold.ensemble.means()).collect());
         let active = self.folds.iter().map(|fold| fold.ensemble.active());
         let folds: Vec<_> = active.zip(means).collect();
-        self.knowledge.record(step, &folds, self.row_hashes.len());
+        self.nuisance.record(step, &folds, self.row_hashes.len());
     }
 
     /// Ends a stage, and begins the next one with fewer features.

@@ -2,7 +2,7 @@
 
 use super::cross_fit::{CrossFit, FOLD_PATHS, FOLDS, FoldedEnsemble};
 use super::ensemble::{Ensemble, Settings};
-use super::feature_tests::Knowledge;
+use super::feature_tests::Nuisance;
 use super::params::{check_memory, params_of};
 use super::path_block::LANES;
 use super::row_transform::RowTransform;
@@ -79,7 +79,7 @@ pub(super) fn set_up(
         sizes,
         codings: codings.clone(),
         steps: Vec::new(),
-        knowledge: Knowledge::default(),
+        nuisance: Nuisance::default(),
         done: 0,
         threads: session.threads.clone(),
         max_bytes: 0,

@@ -1,7 +1,7 @@
 //! The rows of the tests: scaled, over the tested and the given columns, fold by fold.
 
 use super::fold::{ColumnStats, Link, TestFold};
-use super::knowledge::FoldKnowledge;
+use super::nuisance::FoldNuisance;
 use super::score::ScoreTest;
 use crate::data::{FeatureId, Row, fold_of_hash};
 use crate::rng::splitmix64;
@@ -31,7 +31,7 @@ pub(super) fn gather(
     rows: &mut BufferedRows,
     tested: &[FeatureId],
 ) -> Result<Gathered, TrainError> {
-    let (known, outputs) = (&ensembles.knowledge.folds, ensembles.codings.len());
+    let (known, outputs) = (&ensembles.nuisance.folds, ensembles.codings.len());
     let columns = union(known, tested);
     let view = |features: &[FeatureId]| {
         let mut view = ensembles.main.transform.clone();
@@ -73,7 +73,7 @@ pub(super) fn gather(
 }
 
 /// All columns that are tested or given, ascending.
-fn union(known: &[FoldKnowledge], tested: &[FeatureId]) -> Vec<FeatureId> {
+fn union(known: &[FoldNuisance], tested: &[FeatureId]) -> Vec<FeatureId> {
     let given = known.iter().flat_map(|fold| fold.given.iter().flatten()).copied();
     let mut columns: Vec<FeatureId> = given.chain(tested.iter().copied()).collect();
     columns.sort_unstable();
@@ -81,7 +81,7 @@ fn union(known: &[FoldKnowledge], tested: &[FeatureId]) -> Vec<FeatureId> {
     columns
 }
 
-impl FoldKnowledge {
+impl FoldNuisance {
     /// The margin of a row over the known features.
     fn margin(&self, output: usize, row: Row<'_>) -> f64 {
         let weights = &self.weights[output];
@@ -99,7 +99,7 @@ impl Gathered {
     /// Makes an output the one that is tested: its coded targets, margins, own weights and given columns.
     pub(super) fn set_output(&mut self, ensembles: &CrossFit, output: usize) {
         let coding = ensembles.codings[output].output;
-        for (number, known) in ensembles.knowledge.folds.iter().enumerate() {
+        for (number, known) in ensembles.nuisance.folds.iter().enumerate() {
             let given = self.columns_of(&known.given[output]);
             let own = |id: &FeatureId| known.features.binary_search(id).map_or(0.0, |at| known.weights[output][at]);
             let code = |&target: &f64| match self.link {

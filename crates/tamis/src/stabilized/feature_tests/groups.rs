@@ -1,24 +1,24 @@
 //! Groups of columns that determine each other: of these, "which one matters" has no answer.
 //!
-//! The columns are taken in the order of their evidence. One that the leaders before it determine (R² above 0.9, adjusted
-//! for their number) joins the group of the leader that it is most correlated with; any other one becomes a leader. So
+//! The columns are taken in the order of their evidence. One that the representatives before it determine (R² above 0.9, adjusted
+//! for their number) joins the group of the representative that it is most correlated with; any other one becomes a representative. So
 //! equal columns, a column and its complement, all values of a one-hot code and sums of other columns lose the freedom
-//! that they do not have. With few rows for many columns, only the strongest leaders count as regressors, and pairs.
+//! that they do not have. With few rows for many columns, only the strongest representatives count as regressors, and pairs.
 
 use super::gather::Gathered;
 use super::gram::{Gram, axpy};
 use crate::data::FeatureId;
 
-/// A column with a smaller share of its variance left is determined by the leaders.
+/// A column with a smaller share of its variance left is determined by the representatives.
 const LEFT: f64 = 0.1;
 /// Leaders that count as regressors: one for each eight rows, and at most 512.
-const ROWS_PER_LEADER: usize = 8;
+const ROWS_PER_REPRESENTATIVE: usize = 8;
 const MOST_REGRESSORS: usize = 512;
 
 /// A feature, and those that it stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Group {
-    pub(super) leader: FeatureId,
+    pub(super) representative: FeatureId,
     pub(super) others: Vec<FeatureId>,
 }
 
@@ -26,12 +26,14 @@ pub(super) struct Group {
 pub(super) fn groups(gathered: &Gathered, features: &[FeatureId]) -> Vec<Group> {
     let columns = gathered.columns_of(features);
     let (correlations, rows) = correlations(gathered, &columns);
-    let (leaders, led_by) = leaders(correlations, features.len(), rows);
-    let mut groups: Vec<Group> =
-        leaders.iter().map(|&leader| Group { leader: features[leader], others: Vec::new() }).collect();
-    for (number, leader) in led_by.iter().enumerate() {
-        if let Some(leader) = leader {
-            groups[*leader].others.push(features[number]);
+    let (representatives, represented_by) = representatives(correlations, features.len(), rows);
+    let mut groups: Vec<Group> = representatives
+        .iter()
+        .map(|&representative| Group { representative: features[representative], others: Vec::new() })
+        .collect();
+    for (number, representative) in represented_by.iter().enumerate() {
+        if let Some(representative) = representative {
+            groups[*representative].others.push(features[number]);
         }
     }
     groups
@@ -65,11 +67,11 @@ fn correlations(gathered: &Gathered, columns: &[u32]) -> (Vec<f64>, usize) {
     (matrix, rows)
 }
 
-/// The leaders, and for each other column the number of its leader: Cholesky's algorithm on the correlations, in order.
-fn leaders(mut matrix: Vec<f64>, size: usize, rows: usize) -> (Vec<usize>, Vec<Option<usize>>) {
-    let most = (rows / ROWS_PER_LEADER).clamp(1, MOST_REGRESSORS);
-    let (mut leaders, mut led_by): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), vec![None; size]);
-    // The largest |correlation| of each column with a leader, and which one.
+/// The representatives, and for each other column the number of its representative: Cholesky's algorithm on the correlations, in order.
+fn representatives(mut matrix: Vec<f64>, size: usize, rows: usize) -> (Vec<usize>, Vec<Option<usize>>) {
+    let most = (rows / ROWS_PER_REPRESENTATIVE).clamp(1, MOST_REGRESSORS);
+    let (mut representatives, mut represented_by): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), vec![None; size]);
+    // The largest |correlation| of each column with a representative, and which one.
     let mut nearest: Vec<(f64, usize)> = vec![(0.0, 0); size];
     let mut regressors = 0;
     let correlations = matrix.clone();
@@ -77,23 +79,23 @@ fn leaders(mut matrix: Vec<f64>, size: usize, rows: usize) -> (Vec<usize>, Vec<O
         // Chance alone explains about a share regressors/rows of the variance.
         let left = matrix[k * size + k] * rows as f64 / (rows - regressors) as f64;
         let is_pair = nearest[k].0 * nearest[k].0 > 1.0 - LEFT;
-        if !leaders.is_empty() && (left < LEFT || is_pair) {
-            led_by[k] = Some(nearest[k].1);
+        if !representatives.is_empty() && (left < LEFT || is_pair) {
+            represented_by[k] = Some(nearest[k].1);
             continue;
         }
         for (column, nearest) in nearest.iter_mut().enumerate().skip(k + 1) {
             let correlation = correlations[k * size + column].abs();
             if correlation > nearest.0 {
-                *nearest = (correlation, leaders.len());
+                *nearest = (correlation, representatives.len());
             }
         }
-        leaders.push(k);
+        representatives.push(k);
         if regressors < most && matrix[k * size + k] > 1e-9 {
             regressors += 1;
             sweep(&mut matrix, size, k);
         }
     }
-    (leaders, led_by)
+    (representatives, represented_by)
 }
 
 /// Takes column k out of all later columns.
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
 
     /// The correlations of columns of ±1 or other numbers.
-    fn led(columns: &[Vec<f64>]) -> Vec<Option<usize>> {
+    fn represented(columns: &[Vec<f64>]) -> Vec<Option<usize>> {
         let rows = columns[0].len();
         let standard = |column: &Vec<f64>| {
             let mean = column.iter().sum::<f64>() / rows as f64;
@@ -127,7 +129,7 @@ mod tests {
                     columns[a].iter().zip(&columns[b]).map(|(x, y)| x * y).sum::<f64>() / rows as f64;
             }
         }
-        leaders(matrix, size, rows).1
+        representatives(matrix, size, rows).1
     }
 
     fn wave(step: usize) -> Vec<f64> {
@@ -135,20 +137,20 @@ mod tests {
     }
 
     #[test]
-    fn complements_and_sums_are_led_by_what_they_are_most_like() {
+    fn complements_and_sums_are_represented_by_what_they_are_most_like() {
         let (one, two) = (wave(7), wave(31));
         let complement: Vec<f64> = one.iter().map(|x| 3.0 - x).collect();
         let sum: Vec<f64> = one.iter().zip(&two).map(|(x, y)| x + 3.0 * y).collect();
-        assert_eq!(led(&[one.clone(), two.clone(), complement, sum]), [None, None, Some(0), Some(1)]);
-        assert_eq!(led(&[one, two, wave(83), wave(151)]), [None; 4]);
+        assert_eq!(represented(&[one.clone(), two.clone(), complement, sum]), [None, None, Some(0), Some(1)]);
+        assert_eq!(represented(&[one, two, wave(83), wave(151)]), [None; 4]);
     }
 
     #[test]
     fn a_one_hot_code_has_a_value_less_than_its_levels() {
         let level = |level: usize| (0..400).map(|row| f64::from((row % 3 == level) as u8)).collect::<Vec<f64>>();
-        let led = led(&[level(0), level(1), level(2)]);
-        assert_eq!(led[..2], [None, None]);
-        assert!(led[2].is_some());
+        let represented = represented(&[level(0), level(1), level(2)]);
+        assert_eq!(represented[..2], [None, None]);
+        assert!(represented[2].is_some());
     }
 
     #[test]
@@ -156,6 +158,6 @@ mod tests {
         let columns: Vec<Vec<f64>> = (0..60)
             .map(|seed| (0..40u64).map(|row| (crate::rng::splitmix64(seed * 1000 + row) % 1000) as f64).collect())
             .collect();
-        assert!(led(&columns).iter().filter(|leader| leader.is_some()).count() <= 2);
+        assert!(represented(&columns).iter().filter(|representative| representative.is_some()).count() <= 2);
     }
 }

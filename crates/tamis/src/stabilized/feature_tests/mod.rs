@@ -5,7 +5,7 @@
 //! Hochberg (JRSS B 57, 1995). The combination is our own.
 //!
 //! **Hypothesis** of feature j: it adds nothing to the linear predictor of the target, given the other features that
-//! matter. Each fold of the rows is tested with what its ensemble knows, which never saw it (`knowledge.rs`): the
+//! matter. Each fold of the rows is tested with what its ensemble knows, which never saw it (`nuisance.rs`): the
 //! strongest features S, and the margins η of the size with the least held-out loss, with weight b_j of feature j.
 //! ```text
 //! μ = σ(η), w = μ(1 − μ) for classes;  μ = η, w = 1 for numbers;  v: importance weight
@@ -25,7 +25,7 @@
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | S | `knowledge.rs` | n/64 features, from 8 to 256 | power falls with more, false discoveries do not |
+//! | S | `nuisance.rs` | n/64 features, from 8 to 256 | power falls with more, false discoveries do not |
 //! | tested | `MOST_TESTED` | the largest size of at most 700 features, or the model | a larger set changes nothing |
 //! | ε | `score.rs` | 0.002 of the rows | columns of one-hot codes |
 //! | step 2 | `LOOSE`, `MOST_IN_SEQUENCE` | q ≤ 0.3, 200 features | without it, 0.4 instead of 0.1 false on isolet |
@@ -45,17 +45,17 @@ mod fold;
 mod gather;
 mod gram;
 mod groups;
-mod knowledge;
+mod nuisance;
 mod numerator;
 mod score;
 
 pub use fold::{ColumnStats, Link, TestFold};
-pub(super) use knowledge::Knowledge;
+pub(super) use nuisance::Nuisance;
 pub use score::ScoreTest;
 
 use self::gather::gather;
 use self::groups::{Group, groups};
-use self::knowledge::strongest;
+use self::nuisance::strongest;
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
 use crate::data::FeatureId;
@@ -79,21 +79,21 @@ pub(super) fn test_features(
 ) -> Result<FeatureTests, TrainError> {
     let entered = ensembles.steps.first().map_or(0, |step| step.active.len());
     let none = FeatureTests { entered, rows: rows.rows, tests: Vec::new() };
-    if rows.rows < FeatureTests::FEWEST_ROWS || ensembles.knowledge.folds.is_empty() {
+    if rows.rows < FeatureTests::FEWEST_ROWS || ensembles.nuisance.folds.is_empty() {
         return Ok(none);
     }
     let step = tested_step(&ensembles.steps, chosen);
     let candidates = strongest(&step.active, &largest_evidence(step), MOST_OF_MODEL);
     let mut gathered = gather(ensembles, rows, &candidates)?;
     let groups = ensembles.threads.install(|| groups(&gathered, &candidates));
-    let leaders: Vec<FeatureId> = groups.iter().map(|group| group.leader).collect();
-    let mut best: Vec<(f64, f64)> = vec![(1.0, 0.0); leaders.len()];
+    let representatives: Vec<FeatureId> = groups.iter().map(|group| group.representative).collect();
+    let mut best: Vec<(f64, f64)> = vec![(1.0, 0.0); representatives.len()];
     let outputs = ensembles.codings.len();
     for output in 0..outputs {
         gathered.set_output(ensembles, output);
         let z_scores =
-            ensembles.threads.install(|| two_steps(&gathered.test(), &gathered.columns_of(&leaders), entered));
-        for ((best, z), &id) in best.iter_mut().zip(z_scores).zip(&leaders) {
+            ensembles.threads.install(|| two_steps(&gathered.test(), &gathered.columns_of(&representatives), entered));
+        for ((best, z), &id) in best.iter_mut().zip(z_scores).zip(&representatives) {
             let place = step.active.binary_search(&id).expect("tested features are active");
             let agrees = z * step.outputs[output].evidence[place] > 0.0;
             let p = if agrees { (two_sided_p_value(z) * outputs as f64).min(1.0) } else { 1.0 };
@@ -106,7 +106,7 @@ pub(super) fn test_features(
     let q_values = q_values(&p_values, entered);
     let name = |id: FeatureId| data.vocabulary.name(id);
     let test = |((group, &(_, z)), q): ((&Group, &(f64, f64)), f64)| FeatureTest {
-        name: name(group.leader),
+        name: name(group.representative),
         z,
         q,
         with: group.others.iter().map(|&id| name(id)).collect(),

@@ -1,4 +1,5 @@
-//! What each cross-fitted ensemble knows without having seen its fold: its strongest features, and its best margins.
+//! The nuisance estimates of the tests: what each cross-fitted ensemble says without having seen its fold, its strongest
+//! features and its best margins.
 //!
 //! It is recorded at the end of each stage, because the ensembles shrink.
 
@@ -11,9 +12,9 @@ const ROWS_PER_GIVEN: usize = 64;
 const FEWEST_GIVEN: usize = 8;
 const MOST_GIVEN: usize = 256;
 
-/// What the ensemble of one fold knows.
+/// The nuisance estimates of one fold.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::stabilized) struct FoldKnowledge {
+pub(in crate::stabilized) struct FoldNuisance {
     /// For each output, the features of most evidence at the smallest size that has enough of them.
     pub(super) given: Vec<Vec<FeatureId>>,
     /// The features of the size with the least held-out loss, ascending, and for each output their weights and the
@@ -23,21 +24,21 @@ pub(in crate::stabilized) struct FoldKnowledge {
     pub(super) intercepts: Vec<f64>,
 }
 
-/// What all ensembles know.
+/// The nuisance estimates of all folds.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::stabilized) struct Knowledge {
-    pub(super) folds: Vec<FoldKnowledge>,
+pub(in crate::stabilized) struct Nuisance {
+    pub(super) folds: Vec<FoldNuisance>,
     /// The least held-out loss so far.
     least_loss: f64,
 }
 
-impl Default for Knowledge {
+impl Default for Nuisance {
     fn default() -> Self {
-        Knowledge { folds: Vec::new(), least_loss: f64::INFINITY }
+        Nuisance { folds: Vec::new(), least_loss: f64::INFINITY }
     }
 }
 
-impl Knowledge {
+impl Nuisance {
     /// Records the end of a stage: the active features and the means (refined or not) of each fold's ensemble.
     pub(in crate::stabilized) fn record(
         &mut self,
@@ -46,7 +47,7 @@ impl Knowledge {
         rows: usize,
     ) {
         let is_first = self.folds.is_empty();
-        self.folds.resize(folds.len(), FoldKnowledge::default());
+        self.folds.resize(folds.len(), FoldNuisance::default());
         let enough = (rows / ROWS_PER_GIVEN).clamp(FEWEST_GIVEN, MOST_GIVEN);
         let is_best = is_first || step.holdout.loss < self.least_loss;
         self.least_loss = self.least_loss.min(step.holdout.loss);
@@ -67,31 +68,31 @@ impl Knowledge {
     }
 
     pub(in crate::stabilized) fn save(&self, state: &mut State) {
-        state.put("knowledge.least_loss", vec![self.least_loss]);
-        state.put_count("knowledge.folds", self.folds.len() as u64);
+        state.put("nuisance.least_loss", vec![self.least_loss]);
+        state.put_count("nuisance.folds", self.folds.len() as u64);
         let ids = |list: &[FeatureId]| list.iter().map(|&id| f64::from(id)).collect::<Vec<f64>>();
         for (fold, known) in self.folds.iter().enumerate() {
-            state.put(&format!("knowledge{fold}.features"), ids(&known.features));
-            state.put(&format!("knowledge{fold}.intercepts"), known.intercepts.clone());
+            state.put(&format!("nuisance{fold}.features"), ids(&known.features));
+            state.put(&format!("nuisance{fold}.intercepts"), known.intercepts.clone());
             for (output, (given, weights)) in known.given.iter().zip(&known.weights).enumerate() {
-                state.put(&format!("knowledge{fold}.given{output}"), ids(given));
-                state.put(&format!("knowledge{fold}.weights{output}"), weights.clone());
+                state.put(&format!("nuisance{fold}.given{output}"), ids(given));
+                state.put(&format!("nuisance{fold}.weights{output}"), weights.clone());
             }
         }
     }
 
-    /// Reads what [`Knowledge::save`] wrote, for this many outputs, features and folds.
+    /// Reads what [`Nuisance::save`] wrote, for this many outputs, features and folds.
     pub(in crate::stabilized) fn load(
         state: &mut State,
         outputs: usize,
         span: usize,
         folds: usize,
     ) -> Result<Self, StateError> {
-        let [least_loss] = state.take_fixed("knowledge.least_loss")?;
+        let [least_loss] = state.take_fixed("nuisance.least_loss")?;
         let mut list = Vec::new();
-        let count = state.take_count("knowledge.folds")?;
+        let count = state.take_count("nuisance.folds")?;
         if count != 0 && count != folds as u64 {
-            return Err(state.wrong_shape("knowledge.folds"));
+            return Err(state.wrong_shape("nuisance.folds"));
         }
         for fold in 0..count {
             let ids = |name: String, state: &mut State| -> Result<Vec<FeatureId>, StateError> {
@@ -101,14 +102,14 @@ impl Knowledge {
                 }
                 Ok(list.into_iter().map(|id| id as FeatureId).collect())
             };
-            let mut known = FoldKnowledge {
-                features: ids(format!("knowledge{fold}.features"), state)?,
-                intercepts: state.take(&format!("knowledge{fold}.intercepts"))?,
-                ..FoldKnowledge::default()
+            let mut known = FoldNuisance {
+                features: ids(format!("nuisance{fold}.features"), state)?,
+                intercepts: state.take(&format!("nuisance{fold}.intercepts"))?,
+                ..FoldNuisance::default()
             };
             for output in 0..outputs {
-                known.given.push(ids(format!("knowledge{fold}.given{output}"), state)?);
-                let name = format!("knowledge{fold}.weights{output}");
+                known.given.push(ids(format!("nuisance{fold}.given{output}"), state)?);
+                let name = format!("nuisance{fold}.weights{output}");
                 known.weights.push(state.take(&name)?);
                 if known.weights[output].len() != known.features.len() || known.intercepts.len() != outputs {
                     return Err(state.wrong_shape(&name));
@@ -116,7 +117,7 @@ impl Knowledge {
             }
             list.push(known);
         }
-        Ok(Knowledge { folds: list, least_loss })
+        Ok(Nuisance { folds: list, least_loss })
     }
 }
 
@@ -147,23 +148,23 @@ mod tests {
 
     #[test]
     fn the_strongest_of_the_smallest_large_enough_size_and_the_margins_of_least_loss_are_kept() {
-        let mut knowledge = Knowledge::default();
+        let mut nuisance = Nuisance::default();
         let many: Vec<FeatureId> = (0..20).collect();
         let weights: Vec<f64> = (0..20).map(f64::from).collect();
-        knowledge.record(&step(0.5), &[(&many, means(&weights))], 100);
-        assert_eq!(knowledge.folds[0].given, [[19, 18, 17, 16, 15, 14, 13, 12]]);
-        knowledge.record(&step(0.3), &[(&many[..10], means(&weights[..10]))], 100);
-        assert_eq!(knowledge.folds[0].given, [[9, 8, 7, 6, 5, 4, 3, 2]], "ten features are enough for eight");
-        let best = knowledge.folds[0].clone();
+        nuisance.record(&step(0.5), &[(&many, means(&weights))], 100);
+        assert_eq!(nuisance.folds[0].given, [[19, 18, 17, 16, 15, 14, 13, 12]]);
+        nuisance.record(&step(0.3), &[(&many[..10], means(&weights[..10]))], 100);
+        assert_eq!(nuisance.folds[0].given, [[9, 8, 7, 6, 5, 4, 3, 2]], "ten features are enough for eight");
+        let best = nuisance.folds[0].clone();
         assert_eq!((best.features.len(), best.weights[0][3], best.intercepts[0]), (10, 6.0, 2.0));
-        knowledge.record(&step(0.4), &[(&many[..5], means(&weights[..5]))], 100);
-        assert_eq!(knowledge.folds[0], best, "five are not enough, and their loss is larger");
+        nuisance.record(&step(0.4), &[(&many[..5], means(&weights[..5]))], 100);
+        assert_eq!(nuisance.folds[0], best, "five are not enough, and their loss is larger");
         let mut state = State::default();
-        knowledge.save(&mut state);
-        assert!(Knowledge::load(&mut state, 1, 20, 4).is_err(), "a training has four folds");
-        knowledge.folds = vec![best; 4];
-        knowledge.save(&mut state);
-        assert_eq!(Knowledge::load(&mut state.clone(), 1, 20, 4).unwrap(), knowledge);
-        assert!(Knowledge::load(&mut state, 1, 9, 4).is_err(), "a feature that is not in the vocabulary");
+        nuisance.save(&mut state);
+        assert!(Nuisance::load(&mut state, 1, 20, 4).is_err(), "a training has four folds");
+        nuisance.folds = vec![best; 4];
+        nuisance.save(&mut state);
+        assert_eq!(Nuisance::load(&mut state.clone(), 1, 20, 4).unwrap(), nuisance);
+        assert!(Nuisance::load(&mut state, 1, 9, 4).is_err(), "a feature that is not in the vocabulary");
     }
 }
