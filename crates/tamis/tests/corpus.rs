@@ -1,9 +1,11 @@
 //! Hostile input: the fuzz corpus replayed, random bytes, and honest files with bytes changed.
 
 mod hostile;
+mod mutation;
 
 use std::path::{Path, PathBuf};
 
+use mutation::{Random, mutated};
 use proptest::prelude::*;
 use tamis::data::tensor_file::{Arrays, TensorFile};
 use tamis::model::Model;
@@ -60,66 +62,6 @@ fn cut_files_do_no_harm() {
     }
 }
 
-/// A small generator: the seed decides the cases.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound.max(1)
-    }
-}
-
-/// Pieces that mean something to some parser.
-const PIECES: [&[u8]; 22] = [
-    b"nan",
-    b"inf",
-    b"-1",
-    b"1e308",
-    b"5e-324",
-    b"1e400",
-    b"0",
-    b"4294967295",
-    b"18446744073709551616",
-    b"\"",
-    b",",
-    b"\n",
-    b"\r\n",
-    b"\0",
-    b":",
-    b"|",
-    b"{",
-    b"}",
-    b"[",
-    b"null",
-    b"\xff\xfe",
-    b" ",
-];
-
-/// A seed with parts changed, removed, repeated, and joined with parts of another seed.
-fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = seeds[random.below(seeds.len())].clone();
-    for _ in 0..1 + random.below(5) {
-        let at = random.below(bytes.len());
-        let end = (at + 1 + random.below(32)).min(bytes.len());
-        match random.below(7) {
-            _ if bytes.is_empty() => break,
-            0 => bytes[at] ^= 1 << random.below(8),
-            1 => bytes[at] = random.below(256) as u8,
-            2 => drop(bytes.drain(at..end)),
-            3 => bytes.truncate(at),
-            4 => {
-                let other = &seeds[random.below(seeds.len())];
-                let from = random.below(other.len());
-                let to = (from + random.below(64)).min(other.len());
-                bytes.splice(at..at, other[from..to].iter().copied());
-            }
-            _ => drop(bytes.splice(at..end.min(at + 3), PIECES[random.below(PIECES.len())].iter().copied())),
-        }
-    }
-    bytes
-}
-
 /// The content of a loaded file changed and sealed again: what a checksum does not keep out.
 fn resealed(target: &str, bytes: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     let kind = match target {
@@ -147,13 +89,10 @@ fn resealed(target: &str, bytes: &[u8], random: &mut Random) -> Option<Vec<u8>> 
     Some(file.write(std::str::from_utf8(&json).ok()?, &arrays))
 }
 
-/// Fuzzing without a fuzzer: the seeds of `cargo fuzz` are changed at random for a while. `TORTURE_SECONDS` and
-/// `TORTURE_SEED` are those of the program's torture.
+/// Fuzzing without a fuzzer: the seeds of `cargo fuzz` are changed at random for a while.
 #[test]
 fn mutations_do_no_harm() {
-    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let time = std::time::Duration::from_millis(variable("TORTURE_SECONDS").unwrap_or(60) * 1000 / 10);
-    let seed = variable("TORTURE_SEED").unwrap_or(1);
+    let (time, seed) = mutation::time_and_seed();
     let (mut runs, mut sealed) = ([0_u64; TARGETS.len()], 0_u64);
     let seeds = TARGETS.map(|(target, _)| corpus(target));
     let started = std::time::Instant::now();

@@ -2,6 +2,7 @@
 //! hand over. They are refused or used; nothing panics and nothing runs for ever.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use safetensors::Dtype;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use tamis::data::tensor_file::{Arrays, TensorFile};
 
 use super::Campaign;
 use super::common::{Folder, Random, rows, svm};
-use super::watch::run;
+use super::watch::{finish, run, signal, start};
 
 /// Numbers that break assumptions.
 const NUMBERS: [f64; 14] = [
@@ -36,7 +37,7 @@ struct Target {
     commands: &'static [&'static str],
 }
 
-const TARGETS: [Target; 11] = [
+const TARGETS: [Target; 15] = [
     Target { name: "ftrl.json", kind: "", commands: OF_MODELS },
     Target { name: "stab.json", kind: "", commands: OF_MODELS },
     Target { name: "three.json", kind: "", commands: OF_MODELS },
@@ -46,6 +47,10 @@ const TARGETS: [Target; 11] = [
     Target { name: "three.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "two-stage.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "stab.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
+    Target { name: "begun-ftrl.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
+    Target { name: "begun-three.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
+    Target { name: "begun-two-stage.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
+    Target { name: "begun-stab.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "a.moments", kind: "tamis-moments", commands: OF_MOMENTS },
     Target { name: "a.metric", kind: "tamis-metric", commands: OF_METRICS },
 ];
@@ -93,13 +98,37 @@ fn data(folder: &Folder) {
         ("a.svm", "stab"),
     ];
     for (options, name) in fits {
-        // Both kinds of checkpoint: one of an interrupted training would need a signal, so a complete one is changed.
         folder.ok(&format!("fit {options} -q -o {name}.json --checkpoint {name}.st"));
+    }
+    for (options, name) in [fits[0], fits[3], fits[4], fits[5]] {
+        interrupt(
+            folder,
+            &format!("fit {options} --seed 1 -q -o begun.json --checkpoint begun-{name}.st --checkpoint-every 40"),
+        );
     }
     for name in ["a", "b"] {
         folder.ok(&format!("moments {name}.svm --task regression --folds 3 -q -o {name}.moments"));
     }
     folder.ok("metric fit s.svm -q --candidate order-1 --max-iter 5 -o a.metric");
+}
+
+/// Leaves the checkpoint of a training that was interrupted.
+fn interrupt(folder: &Folder, line: &str) {
+    let started = Instant::now();
+    run(folder, line, line);
+    let whole = started.elapsed();
+    for attempt in 1..=40 {
+        let checkpoint = line.split(' ').find(|word| word.ends_with(".st")).expect("a checkpoint");
+        std::fs::remove_file(folder.path(checkpoint)).ok();
+        let child = start(folder, line);
+        std::thread::sleep(whole.mul_f64(f64::from(attempt % 20) / 20.0));
+        signal(&child, "INT");
+        let outcome = finish(folder, child, line, line);
+        if outcome.code == Some(130) && folder.path(checkpoint).exists() {
+            return;
+        }
+    }
+    panic!("{line}: it was never interrupted after its first checkpoint");
 }
 
 /// Changes one value somewhere in JSON.

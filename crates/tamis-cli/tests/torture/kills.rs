@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::common::{Folder, Random, rows, svm};
-use super::watch::{finish, run, signal, start};
+use super::watch::{Outcome, finish, run, signal, start};
 use super::{Campaign, pick};
 
 /// Trainings: data and options.
@@ -80,7 +80,7 @@ fn kills() {
         });
         let found = killed_training(&folder, &mut random, training, *time, &case, &mut campaign);
         assert!(found == *model, "{case}: {training}: another model after kills");
-        campaign.count("chains");
+        campaign.count("resumed trainings");
     }
     campaign.report();
 }
@@ -109,9 +109,9 @@ fn killed_training(
         if kills_left > 0 {
             wait(random, time.mul_f64(1.3));
             signal(&child, pick(random, &["KILL", "KILL", "TERM", "INT"]));
-            campaign.count("kills");
         }
         let outcome = finish(folder, child, &line, case);
+        count_kill(&outcome, campaign);
         let is_over = outcome.err.contains("the training is complete, and the data begin with the same");
         if outcome.is_ok() || is_over {
             break;
@@ -133,10 +133,19 @@ fn killed_command(folder: &Folder, random: &mut Random, case: &str, campaign: &m
     let child = start(folder, line);
     wait(random, time.mul_f64(1.2));
     signal(&child, pick(random, &["KILL", "KILL", "TERM", "INT"]));
-    finish(folder, child, line, case);
+    count_kill(&finish(folder, child, line, case), campaign);
     let found = folder.read(output);
     let is_page = output.ends_with(".html") && found.ends_with(&whole[whole.len() - 20..]);
     assert!(found == old || found == whole || is_page, "{case}: tamis {line}: a file that is neither old nor new");
     std::fs::remove_file(folder.path(output)).ok();
-    campaign.count("killed commands");
+    campaign.count("commands");
+}
+
+/// Counts a run that a signal ended; one that was over before it is none.
+fn count_kill(outcome: &Outcome, campaign: &mut Campaign) {
+    match outcome.code {
+        None => campaign.count("kills"),
+        Some(130) => campaign.count("interrupts"),
+        Some(_) => campaign.count("signals too late, or none"),
+    }
 }

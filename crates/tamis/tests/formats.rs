@@ -1,0 +1,182 @@
+//! Damaged files of every format and compression are read and learned in this process: a model that can be loaded, or
+//! an error. The program's torture (`crates/tamis-cli/tests/torture/inputs.rs`) does the same through every command;
+//! without starting a program, this reaches a hundred times as many files.
+
+mod mutation;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mutation::{Random, mutated};
+use tamis::columnar::{ColumnarKind, writer};
+use tamis::data::RawRows;
+use tamis::io::{Format, ReadOptions, expand};
+use tamis::model::Model;
+use tamis::parse::schema::SchemaOptions;
+use tamis::parse::svmlight::Svmlight;
+use tamis::parse::vw::VowpalWabbit;
+use tamis::parse::{LineParser, Missing, parse_lines};
+use tamis::recipe::{Method, Recipe};
+use tamis::train::{FitOptions, fit};
+
+const COMPRESSIONS: [&str; 5] = ["", ".gz", ".zst", ".bz2", ".xz"];
+/// No file of this size takes so long, also on a loaded machine.
+const ENDLESS: Duration = Duration::from_secs(100);
+
+/// A columnar file with the rows of a text.
+fn columnar(kind: ColumnarKind, text: &str, parser: &impl LineParser, mut rows: RawRows) -> Vec<u8> {
+    parse_lines(text.as_bytes(), parser, &mut rows, &mut Vec::new());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut writer = writer(kind, file.reopen().unwrap()).unwrap();
+    writer.write(&rows).unwrap();
+    writer.finish().unwrap();
+    std::fs::read(file.path()).unwrap()
+}
+
+/// Honest files of every format.
+fn seeds() -> BTreeMap<&'static str, Vec<Vec<u8>>> {
+    let row = |at: usize| format!("{} {}:0.5 {}:{} 9:1\n", at % 2, 1 + at % 3, 5 + at % 4, at % 7 + 1);
+    let svm: String = (0..40).map(row).collect();
+    let vw = "1 2.0 'tag |a x:0.5 y |b:2 z:3\n-1 |a y z:1e-3\n".repeat(15);
+    let table = "yes,Rome,\"a, b\",1.5,2024-01-02\nno,Oslo,c,2,2024-02-03\nyes,Bern,\"d\"\"e\",-3,\n".repeat(8);
+    let csv = format!("y,town,plan,n,day\n{table}");
+    let json =
+        "{\"y\": 1, \"weight\": 2, \"x\": {\"a\": 0.5, \"b\\u00e9\": 3}}\n{\"y\": 0, \"x\": {\"c\": 1}}\n".repeat(12);
+    let flat = "{\"y\": \"p\", \"town\": \"Rome\", \"n\": 1.5}\n{\"y\": \"q\", \"town\": null, \"n\": 2}\n".repeat(12);
+    let of_numbers = |kind| columnar(kind, &svm, &Svmlight { zero_based: false }, RawRows::by_index());
+    let of_names = |kind| columnar(kind, &vw, &VowpalWabbit, RawRows::by_name());
+    BTreeMap::from([
+        ("svm", vec![svm.clone().into_bytes(), b"# note\n1 qid:3 1:1 2:2 # end\n-1 4294967294:1\n".repeat(5)]),
+        ("vw", vec![vw.clone().into_bytes()]),
+        ("csv", vec![csv.clone().into_bytes(), [b"label;a;b\n".to_vec(), b"1;1,5;2\n0;2,5;3\n".repeat(9)].concat()]),
+        ("tsv", vec![csv.replace(',', "\t").into_bytes()]),
+        ("jsonl", vec![json.into_bytes(), flat.into_bytes()]),
+        ("parquet", vec![of_numbers(ColumnarKind::Parquet), of_names(ColumnarKind::Parquet)]),
+        ("arrow", vec![of_numbers(ColumnarKind::Ipc), of_names(ColumnarKind::Ipc)]),
+        ("npz", vec![of_numbers(ColumnarKind::Npz)]),
+    ])
+}
+
+fn compressed(bytes: &[u8], extension: &str) -> Vec<u8> {
+    match extension {
+        ".gz" => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        }
+        ".zst" => zstd::encode_all(bytes, 1).unwrap(),
+        ".bz2" => {
+            let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        }
+        ".xz" => {
+            let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        }
+        _ => bytes.to_vec(),
+    }
+}
+
+/// Reads and learns a file, or says why not. A model must be one that can be loaded.
+fn learn(path: &Path, missing: Missing, skip_bad: bool) -> Result<(), String> {
+    let read = ReadOptions {
+        columns: SchemaOptions { missing, ..SchemaOptions::default() },
+        skip_bad,
+        threads: 1,
+        ..ReadOptions::default()
+    };
+    let sources = expand(&[path.to_str().unwrap().to_string()], None).expect("the file is there");
+    let options = FitOptions { sources, read, memory: 1 << 20, ..FitOptions::default() };
+    let recipe = Recipe { passes: Some(1), ..Recipe::new(Method::Ftrl) };
+    let fitted = fit(&recipe, &options, None, &mut ()).map_err(|error| error.to_string())?;
+    Model::from_bytes(fitted.model.to_text().as_bytes(), path).expect("a model that was made can be loaded");
+    Ok(())
+}
+
+/// Ends the process if one case takes too long: a test cannot end a loop in its own thread.
+fn watch(progress: &'static AtomicU64) {
+    std::thread::spawn(move || {
+        let (mut last, mut since) = (0, Instant::now());
+        loop {
+            std::thread::sleep(Duration::from_millis(500));
+            let case = progress.load(Ordering::Relaxed);
+            match case {
+                u64::MAX => return,
+                _ if case != last => (last, since) = (case, Instant::now()),
+                _ if since.elapsed() > ENDLESS => {
+                    writeln!(std::io::stderr(), "formats: case {case} does not end").ok();
+                    std::process::abort();
+                }
+                _ => {}
+            }
+        }
+    });
+}
+
+#[test]
+fn damaged_files_of_every_format_give_a_model_or_an_error() {
+    static PROGRESS: AtomicU64 = AtomicU64::new(0);
+    let (time, seed) = mutation::time_and_seed();
+    let seeds = seeds();
+    let known: Vec<&str> = Format::ALL.iter().map(|format| format.extensions()[0]).collect();
+    assert!(seeds.keys().eq(std::collections::BTreeSet::from_iter(known).iter()), "every format has seeds");
+    let names: Vec<&str> = seeds.keys().copied().collect();
+    let folder = tempfile::tempdir().unwrap();
+    // Whole files are learned: what is refused later is refused for its damage.
+    for (name, files) in &seeds {
+        for bytes in files {
+            for compression in COMPRESSIONS {
+                let path = folder.path().join(format!("whole.{name}{compression}"));
+                std::fs::write(&path, compressed(bytes, compression)).unwrap();
+                assert_eq!(learn(&path, Missing::Auto, false), Ok(()));
+            }
+        }
+    }
+    watch(&PROGRESS);
+    // Decoders of other libraries may panic on damaged files; the reader turns that into an error without a word.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut counts: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    let started = Instant::now();
+    for case in 0_u64.. {
+        let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(case) | 1);
+        let name = names[case as usize % names.len()];
+        let compression = COMPRESSIONS[case as usize / names.len() % COMPRESSIONS.len()];
+        // Mostly the content is changed and the compression is right; sometimes the compressed bytes are changed.
+        let bytes = if random.below(8) == 0 {
+            let whole = seeds[name].iter().map(|bytes| compressed(bytes, compression)).collect::<Vec<_>>();
+            mutated(&mut random, &whole)
+        } else {
+            compressed(&mutated(&mut random, &seeds[name]), compression)
+        };
+        let path = folder.path().join(format!("damaged.{name}{compression}"));
+        std::fs::write(&path, &bytes).unwrap();
+        PROGRESS.store(case, Ordering::Relaxed);
+        let (missing, skip_bad) = (Missing::ALL[random.below(Missing::ALL.len())], random.below(2) == 0);
+        let outcome = catch_unwind(|| learn(&path, missing, skip_bad));
+        let learned = outcome.unwrap_or_else(|panic| {
+            let kept = std::env::temp_dir().join(format!("tamis-damaged-{seed}-{case}.{name}{compression}"));
+            std::fs::write(&kept, &bytes).unwrap();
+            drop(std::panic::take_hook());
+            let text = panic.downcast_ref::<String>().map_or("a panic", String::as_str);
+            panic!("case {case} of seed {seed}: {text}; the file is {}", kept.display());
+        });
+        counts.entry(name.to_string()).or_default()[usize::from(learned.is_err())] += 1;
+        assert!(
+            learned.is_ok() || learned.is_err_and(|text| text.len() > 10),
+            "case {case} of seed {seed}: no message"
+        );
+        if case % 64 == 0 && started.elapsed() > time {
+            break;
+        }
+    }
+    PROGRESS.store(u64::MAX, Ordering::Relaxed);
+    drop(std::panic::take_hook());
+    let counts = counts.iter().map(|(name, [models, errors])| format!("{name} {models} models, {errors} errors"));
+    writeln!(std::io::stderr(), "formats: {}", counts.collect::<Vec<_>>().join("; ")).ok();
+}
