@@ -3,9 +3,10 @@
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tamis::data::temporary_file;
 use tamis::io::Source;
 
 use crate::error::CliError;
@@ -70,9 +71,9 @@ fn check_writable(path: &Path) -> Result<(), CliError> {
         return Ok(());
     }
     // Only an attempt tells whether a folder, its disk and the quota take one more file.
-    let attempt = fs::canonicalize(path).map_or(folder.to_path_buf(), |path| folder_of(&path).to_path_buf());
+    let attempt = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let failed = |error| CliError::of_file(path.display(), format!("cannot be written: {error}"));
-    tempfile::Builder::new().prefix(".tamis-").tempfile_in(attempt).map(drop).map_err(failed)
+    temporary_file(&attempt).map(drop).map_err(failed)
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -95,18 +96,11 @@ impl OutputFile {
         }
         // A symbolic link stays: the file that it points to is replaced.
         let path = fs::canonicalize(name).unwrap_or_else(|_| name.into());
-        let old = fs::metadata(&path).ok();
-        if old.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+        if fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
             return Ok(OutputFile::Device(path));
         }
         let failed = |error: io::Error| CliError::of_file(path.display(), error);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".tamis-").permissions(PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder_of(&path)).map_err(failed)?;
-        if let Some(old) = old {
-            file.as_file().set_permissions(old.permissions()).map_err(failed)?;
-        }
-        Ok(OutputFile::Temporary(file, path))
+        Ok(OutputFile::Temporary(temporary_file(&path).map_err(failed)?, path))
     }
 
     /// The file to write to.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use super::temporary_file::{folder_of, temporary_file};
 
 /// Writes `content` to a new temporary file beside `path`, brings it to disk, then renames it to `path`.
 ///
@@ -12,20 +12,21 @@ use tempfile::NamedTempFile;
 /// an error the old file is untouched and no temporary file remains. A symbolic link stays one: the file it leads to is
 /// replaced.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace_file_with(path, |out| out.write_all(content))
+}
+
+/// As [`replace_file`], with content that is written piece by piece.
+pub fn replace_file_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         // A device or a pipe: there is no old file to keep, and a rename would remove it.
-        return File::options().write(true).open(path)?.write_all(content);
+        return write(&mut File::options().write(true).open(path)?);
     }
     let path = &destination(path)?;
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = temporary_file(path, folder)?;
-    file.write_all(content)?;
+    let mut file = temporary_file(path)?;
+    write(&mut file)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    sync_folder(folder)
+    sync_folder(folder_of(path))
 }
 
 /// The file that a symbolic link leads to; any other path is its own destination.
@@ -38,20 +39,6 @@ fn destination(path: &Path) -> io::Result<PathBuf> {
         if error.kind() == io::ErrorKind::NotFound { io::Error::new(error.kind(), text) } else { error }
     };
     fs::canonicalize(path).map_err(no_file)
-}
-
-/// A new file beside `path`, removed when dropped. It is as accessible as the file it will replace or, if there is
-/// none, as the umask lets a new file be.
-fn temporary_file(path: &Path, folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tamis-").suffix(".partial");
-    #[cfg(unix)]
-    let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(folder)?;
-    if let Ok(old) = fs::metadata(path) {
-        file.as_file().set_permissions(old.permissions())?;
-    }
-    Ok(file)
 }
 
 /// Brings the rename to disk. Some network disks cannot sync a folder; that is no error.
@@ -113,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.json");
         replace_file(&path, b"one").unwrap();
-        let file = temporary_file(&path, folder.path()).unwrap();
+        let file = temporary_file(&path).unwrap();
         assert_eq!(files(folder.path()).len(), 2);
         assert!(file.persist(folder.path().join("no/such/folder")).is_err());
         assert_eq!(fs::read(&path).unwrap(), b"one");

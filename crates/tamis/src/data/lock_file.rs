@@ -35,7 +35,7 @@ impl LockFile {
 
 /// Whether an open file still has this name.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     let found = fs::symlink_metadata(path).map(identity).ok();
@@ -43,7 +43,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_at(_file: &File, path: &Path) -> bool {
+pub(super) fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 

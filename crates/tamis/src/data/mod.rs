@@ -23,10 +23,11 @@ mod sparse_index_map;
 mod splits;
 mod state;
 mod target;
+mod temporary_file;
 pub mod tensor_file;
 mod vocabulary;
 
-pub use atomic_write::replace_file;
+pub use atomic_write::{replace_file, replace_file_with};
 pub use batch::{Batch, Parts};
 pub use label::Label;
 pub use label_stats::{ClassLabels, LabelCode, LabelStats};
@@ -41,4 +42,5 @@ pub use sparse_index_map::SparseIndexMap;
 pub use splits::{RowFilter, fold_of, fold_of_hash, stratified_folds, unit_hash};
 pub use state::{State, StateError, ToF64s};
 pub use target::{OutputCoding, TargetEncoder, TargetError, TargetKind, TargetMap, TargetOptions, Task, TaskKind};
+pub use temporary_file::temporary_file;
 pub use vocabulary::{FeatureKey, Vocabulary, hash_name};
