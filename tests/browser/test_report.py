@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import time
 from pathlib import Path
 
@@ -184,6 +185,33 @@ def test_names_do_no_harm(opened):
     for name in HOSTILE:
         assert any(visible(text).startswith(visible(name[:30]).strip()) for text in shown), name[:60]
     assert "(10000 characters)" in "".join(shown)
+
+
+def test_saved_tables_hold_no_formulas(opened):
+    page = opened("hostile", viewport=DESK).page
+    with page.expect_download() as saved:
+        page.get_by_label("Download CSV: All features").click()
+    rows = list(csv.reader(io.StringIO(Path(saved.value.path()).read_text("utf-8-sig"))))
+    cells = [cell for row in rows for cell in row]
+    assert "'=1+1" in cells, "a name that looks like a formula is marked as text"
+    number = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?")
+    assert [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t") and not number.fullmatch(cell)] == []
+
+
+def test_only_the_script_of_the_page_runs(browser, reports, tmp_path):
+    text = reports.page("hostile").read_text()
+    forged = "<script>document.title='hacked'</script><img src=x onerror=\"document.title='hacked'\">"
+    changed = tmp_path / "changed.html"
+    changed.write_text(text.replace("<main", forged + "<main", 1))
+    assert forged in changed.read_text()
+    page = browser.new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(changed.as_uri())
+    page.wait_for_timeout(300)
+    assert page.title() != "hacked"
+    assert any("Content Security Policy" in text for text in said)
+    page.close()
 
 
 def test_the_page_of_a_large_model_opens_at_once(opened, reports):

@@ -15,7 +15,7 @@ fn checked(folder: &Folder, name: &str) -> String {
     let page = folder.text(name);
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{name}");
     assert_eq!(page.matches("<script").count(), 1, "{name}: only its own script");
-    let output = page.split("<script nonce").next().unwrap().replace("http://www.w3.org/2000/svg", "");
+    let output = page.split("<script>").next().unwrap().replace("http://www.w3.org/2000/svg", "");
     for text in ["http://", "https://", "NaN", "Infinity", "inf\""] {
         assert!(!output.contains(text), "{name} contains {text}");
     }

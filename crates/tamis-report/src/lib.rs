@@ -25,6 +25,7 @@ mod html;
 mod metric;
 mod page;
 pub mod parts;
+mod script_hash;
 mod svg;
 mod table;
 
