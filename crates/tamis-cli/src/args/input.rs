@@ -91,10 +91,11 @@ pub struct InputArgs {
     /// Names of svmlight indices: a text file with a name a line, as `convert --map` writes it
     #[arg(long, value_name = "FILE", value_parser = vocabulary_parser)]
     pub vocabulary: Option<Vocabulary>,
-    /// Longest line of a text file, e.g. 1G [default: 64M]
+    /// Longest line of a text file, or entries of a row of Parquet, Arrow or npz in bytes, e.g. 1G [default: 64M]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub max_line: Option<u64>,
-    /// Largest size of a compressed Parquet, Arrow or npz file on disk when it is decompressed [default: 16G]
+    /// Largest size of a compressed Parquet, Arrow or npz file on disk when it is decompressed [default: 16G], or of
+    /// a compressed batch of Arrow in memory [default: half of the machine's memory]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub max_unpacked: Option<u64>,
     /// Number of threads [default: all cores]; results do not depend on it

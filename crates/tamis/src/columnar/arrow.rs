@@ -7,6 +7,7 @@ use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
 use super::cells::Cells;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
+use super::limits::ColumnarLimits;
 use super::schema::{KeyKind, Layout, Place, Sparse};
 use super::sparse_columns::{Read, Vectors};
 use crate::data::{Label, RawRows};
@@ -25,6 +26,7 @@ pub(super) struct Table {
     missing: MissingCells,
     target: Role,
     needs_target: bool,
+    limits: ColumnarLimits,
     batches: Batches,
     /// The current batch and the number of its rows that have been decoded.
     rest: Option<(RecordBatch, usize)>,
@@ -47,14 +49,20 @@ struct Chunk {
 type CellError = (String, LineError);
 
 impl Table {
-    pub fn new(kind: ColumnarKind, layout: Layout, options: &SchemaOptions, batches: Batches) -> Self {
+    pub fn new(
+        kind: ColumnarKind,
+        layout: Layout,
+        options: &SchemaOptions,
+        limits: ColumnarLimits,
+        batches: Batches,
+    ) -> Self {
         let columns = layout.columns.as_ref();
         let missing =
             columns.map_or(MissingCells { rule: options.missing, markers: Vec::new() }, |c| c.missing.clone());
         let target = columns.and_then(|columns| columns.roles.iter().find(|role| matches!(role, Role::Target(_))));
         let target = target.cloned().unwrap_or(Role::Ignored);
         let needs_target = options.needs_target;
-        Table { kind, layout, missing, target, needs_target, batches, rest: None, chunk: None, next_row: 0 }
+        Table { kind, layout, missing, target, needs_target, limits, batches, rest: None, chunk: None, next_row: 0 }
     }
 
     pub fn kind(&self) -> ColumnarKind {
@@ -198,7 +206,8 @@ impl Table {
     fn sparse(&self, chunk: &mut Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         let (Some(sparse), Some(vectors)) = (&self.layout.sparse, &mut chunk.vectors) else { return Ok(Some(0)) };
         let column = || sparse.name().to_string();
-        match vectors.read(chunk.done, self.missing.rule == Missing::Zero).map_err(|problem| (column(), problem))? {
+        let (is_zero, limit) = (self.missing.rule == Missing::Zero, self.limits.entries());
+        match vectors.read(chunk.done, is_zero, limit).map_err(|problem| (column(), problem))? {
             Read::Missing if self.missing.rule == Missing::SkipRow => Ok(None),
             Read::Missing => Err((column(), LineError::Empty { column: column() })),
             Read::Whole if self.layout.keys() == KeyKind::Index => Ok(Some(vectors.push_indices(rows))),
@@ -272,7 +281,8 @@ mod tests {
         let options = SchemaOptions { categorical: words(&["zip"]), ignore: words(&["id"]), ..labelled() };
         let lines = read_table(&batch, &options);
         assert_eq!(lines, ["1 1 age:30 town=Oslo:1 sex=f:1 zip=17:1", "0 1 town=Bern:1 sex=m:1 zip=18:1"]);
-        let reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
+        let reader =
+            ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options, Default::default()).unwrap();
         let roles: Vec<String> = reader.columns().unwrap().roles.iter().map(|role| format!("{role:?}")).collect();
         let starts = ["Target", "Numeric", "Category", "Category", "Category", "Ignored"];
         assert!(roles.iter().zip(starts).all(|(role, start)| role.starts_with(start)), "{roles:?}");
@@ -343,7 +353,8 @@ mod tests {
         let numbers: Vec<_> = (0..rows).map(|row| (row != 10).then_some(row as f64)).collect();
         let batch = table(vec![("a", floats(numbers))]);
         let options = SchemaOptions { missing: Missing::SkipRow, ..Default::default() };
-        let mut reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
+        let mut reader =
+            ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options, Default::default()).unwrap();
         let first = reader.next().unwrap().unwrap();
         assert_eq!((first.len(), first.lines[9], first.lines[10]), (BLOCK_ROWS - 1, 9, 11));
         let second = reader.next().unwrap().unwrap();
@@ -357,7 +368,9 @@ mod tests {
         let names: Vec<String> = (0..1000).map(|at| format!("c{at}")).collect();
         let column = floats(vec![Some(1.0); 3000]);
         let batch = table(names.iter().map(|name| (name.as_str(), column.clone())).collect());
-        let reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &Default::default()).unwrap();
+        let reader =
+            ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &Default::default(), Default::default())
+                .unwrap();
         let heights: Vec<usize> = reader.map(|block| block.unwrap().len()).collect();
         assert_eq!(heights, [1048, 1048, 904]);
     }
@@ -368,7 +381,8 @@ mod tests {
         let nothing: ArrayRef = Arc::new(NullArray::new(1 << 60));
         let batch = RecordBatch::try_new(Arc::new(schema), vec![nothing]).unwrap();
         let options = SchemaOptions { missing: Missing::Zero, ..Default::default() };
-        let mut reader = ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options).unwrap();
+        let mut reader =
+            ColumnarReader::open(file(&ipc_bytes(&batch)), ColumnarKind::Ipc, &options, Default::default()).unwrap();
         assert_eq!(reader.next().unwrap().unwrap().len(), BLOCK_ROWS);
     }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
+use super::limits::ColumnarLimits;
 use crate::data::RawRows;
 use crate::parse::schema::{Schema, SchemaOptions};
 use crate::parse::survey::Survey;
@@ -13,7 +14,7 @@ pub enum ColumnarReader {}
 
 impl ColumnarReader {
     /// Always an error: [`ColumnarError::FeatureOff`].
-    pub fn open(_: File, kind: ColumnarKind, _: &SchemaOptions) -> Result<Self, ColumnarError> {
+    pub fn open(_: File, kind: ColumnarKind, _: &SchemaOptions, _: ColumnarLimits) -> Result<Self, ColumnarError> {
         Err(ColumnarError::FeatureOff { kind })
     }
 
@@ -48,7 +49,9 @@ mod tests {
     #[test]
     fn the_error_names_the_format_and_the_feature() {
         let file = tempfile::tempfile().unwrap();
-        let error = ColumnarReader::open(file, ColumnarKind::Parquet, &SchemaOptions::default()).err().unwrap();
+        let error = ColumnarReader::open(file, ColumnarKind::Parquet, &SchemaOptions::default(), Default::default())
+            .err()
+            .unwrap();
         assert_eq!(error.to_string(), "this build cannot read Parquet files: the cargo feature `columnar` is off");
     }
 }

@@ -40,6 +40,13 @@ pub enum ColumnarError {
          indices=X.indices, indptr=X.indptr, shape=X.shape, format=b\"csr\", y=y)"
     )]
     NoLabels,
+    #[error("row {row} has {entries} entries, and {limit} are allowed; {} allows more", names::MAX_LINE)]
+    LongRow { row: u64, entries: u64, limit: u64 },
+    #[error(
+        "a batch needs {needed} bytes when decompressed, and {limit} are allowed; {} allows more",
+        names::MAX_UNPACKED
+    )]
+    LargeBatch { needed: u64, limit: u64 },
     #[error("array {name:?}: {reason}")]
     Array { name: String, reason: String },
     #[error("row {row}: feature {name:?} has a name, but an npz stores no names; convert to .parquet or .arrow")]

@@ -58,7 +58,7 @@ pub(super) fn read(
     options: &SchemaOptions,
 ) -> Result<Vec<Result<String, ColumnarError>>, ColumnarError> {
     let mut lines = Vec::new();
-    for block in ColumnarReader::open(file, kind, options)? {
+    for block in ColumnarReader::open(file, kind, options, Default::default())? {
         match block {
             Ok(rows) => lines.extend((0..rows.len()).map(|i| Ok(line(&rows, i)))),
             Err(error) => lines.push(Err(error)),

@@ -17,6 +17,7 @@ use super::arrow::{Batches, Table};
 use super::error::ColumnarError;
 use super::ipc_validate::{self, CONTINUATION};
 use super::kind::ColumnarKind;
+use super::limits::ColumnarLimits;
 use super::schema::Layout;
 use crate::parse::schema::SchemaOptions;
 
@@ -26,27 +27,36 @@ const FEATHER_1_MAGIC: &[u8] = b"FEA1";
 const TRAILER: u64 = 10;
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-pub(super) fn open(mut file: File, options: &SchemaOptions) -> Result<Table, ColumnarError> {
+pub(super) fn open(mut file: File, options: &SchemaOptions, limits: ColumnarLimits) -> Result<Table, ColumnarError> {
     let length = file.seek(SeekFrom::End(0))?;
     let start = read_at(&mut file, 0, length.min(FILE_MAGIC.len() as u64))?;
     if start.starts_with(FEATHER_1_MAGIC) {
         return Err(damaged("it is Feather version 1; write it again as version 2 (pyarrow.feather.write_feather)"));
     }
     let (schema, batches): (SchemaRef, Batches) = if start == FILE_MAGIC {
-        let batches = FileBatches::open(file, length)?;
+        let batches = FileBatches::open(file, length, limits)?;
         (batches.schema.clone(), Box::new(batches))
     } else {
-        let batches = StreamBatches::open(file, length)?;
+        let batches = StreamBatches::open(file, length, limits)?;
         (batches.schema.clone(), Box::new(batches))
     };
     let layout = Layout::new(&schema, options)?;
     let used = layout.used.clone();
     let project = move |batch: RecordBatch| batch.project(&used).map_err(damaged);
-    Ok(Table::new(KIND, layout, options, Box::new(batches.map(move |batch| batch.and_then(&project)))))
+    let batches = batches.map(move |batch| batch.and_then(&project));
+    Ok(Table::new(KIND, layout, options, limits, Box::new(batches)))
 }
 
 fn damaged(reason: impl std::fmt::Display) -> ColumnarError {
     ColumnarError::damaged(KIND, reason)
+}
+
+/// Checks a message before it is decoded.
+fn check(head: &[u8], body: &[u8], limits: ColumnarLimits) -> Result<(), ColumnarError> {
+    match ipc_validate::decompressed_length(head, body).map_err(damaged)? {
+        needed if needed > limits.batch => Err(ColumnarError::LargeBatch { needed, limit: limits.batch }),
+        _ => Ok(()),
+    }
 }
 
 fn read_at(file: &mut File, start: u64, length: u64) -> Result<Vec<u8>, ColumnarError> {
@@ -63,16 +73,17 @@ struct FileBatches {
     schema: SchemaRef,
     decoder: FileDecoder,
     blocks: std::vec::IntoIter<Block>,
+    limits: ColumnarLimits,
 }
 
 impl FileBatches {
-    fn open(mut file: File, length: u64) -> Result<Self, ColumnarError> {
+    fn open(mut file: File, length: u64, limits: ColumnarLimits) -> Result<Self, ColumnarError> {
         let bytes = footer(&mut file, length)?;
         let footer = root_as_footer(&bytes).map_err(damaged)?;
         let schema = Arc::new(schema(&footer)?);
         let blocks: Vec<Block> = footer.recordBatches().into_iter().flatten().copied().collect();
         let decoder = FileDecoder::new(schema.clone(), footer.version());
-        let mut batches = FileBatches { file, length, schema, decoder, blocks: blocks.into_iter() };
+        let mut batches = FileBatches { file, length, schema, decoder, blocks: blocks.into_iter(), limits };
         for block in footer.dictionaries().into_iter().flatten() {
             let bytes = batches.bytes(block)?;
             batches.decoder.read_dictionary(block, &bytes).map_err(damaged)?;
@@ -90,7 +101,7 @@ impl FileBatches {
         let (start, head, length) = bounds().ok_or_else(|| damaged("a batch lies outside the file"))?;
         let bytes = read_at(&mut self.file, start, length)?;
         let (head, body) = bytes.split_at(head as usize);
-        ipc_validate::check(ipc_validate::unframed(head).map_err(damaged)?, body).map_err(damaged)?;
+        check(ipc_validate::unframed(head).map_err(damaged)?, body, self.limits)?;
         Ok(Buffer::from_vec(bytes))
     }
 
@@ -137,13 +148,14 @@ struct StreamBatches {
     decoder: StreamDecoder,
     first: Option<RecordBatch>,
     finished: bool,
+    limits: ColumnarLimits,
 }
 
 impl StreamBatches {
-    fn open(mut file: File, left: u64) -> Result<Self, ColumnarError> {
+    fn open(mut file: File, left: u64, limits: ColumnarLimits) -> Result<Self, ColumnarError> {
         file.rewind()?;
         let (decoder, schema) = (StreamDecoder::new(), Arc::new(Schema::empty()));
-        let mut batches = StreamBatches { file, left, schema, decoder, first: None, finished: false };
+        let mut batches = StreamBatches { file, left, schema, decoder, first: None, finished: false, limits };
         batches.first = batches.read()?;
         batches.schema = batches.decoder.schema().ok_or_else(|| damaged("it has no schema"))?;
         Ok(batches)
@@ -180,7 +192,7 @@ impl StreamBatches {
         self.take(size.into(), &mut bytes)?;
         let head = bytes.len();
         self.take(ipc_validate::body_length(&bytes[framing..]).map_err(damaged)?, &mut bytes)?;
-        ipc_validate::check(&bytes[framing..head], &bytes[head..]).map_err(damaged)?;
+        check(&bytes[framing..head], &bytes[head..], self.limits)?;
         Ok(bytes)
     }
 
@@ -212,6 +224,7 @@ mod tests {
     use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 
     use super::*;
+    use crate::columnar::ColumnarReader;
     use crate::columnar::fixtures::{damage, file, ipc_bytes, read, stream_bytes, table};
 
     fn batch() -> RecordBatch {
@@ -245,6 +258,12 @@ mod tests {
             drop(writer);
             assert_eq!(lines(&bytes).unwrap(), vec!["(none) 1 a:7"; 300]);
             damage(&bytes, KIND, &SchemaOptions::default());
+            // What a batch declares is compared with the limit before it is decompressed.
+            let limits = ColumnarLimits { batch: 1000, ..ColumnarLimits::default() };
+            let mut reader = ColumnarReader::open(file(&bytes), KIND, &SchemaOptions::default(), limits).unwrap();
+            let error = reader.next().unwrap().unwrap_err().to_string();
+            let expected = "a batch needs 1200 bytes when decompressed, and 1000 are allowed; ";
+            assert!(error.starts_with(expected), "{error}");
         }
     }
 

@@ -26,18 +26,20 @@ pub(super) fn body_length(head: &[u8]) -> Result<u64, String> {
     u64::try_from(length).map_err(|_| format!("a message declares {length} bytes"))
 }
 
-/// Checks that the buffers of a batch lie within the body and that compressed ones declare a possible size.
-pub(super) fn check(head: &[u8], body: &[u8]) -> Result<(), String> {
+/// Checks that the buffers of a batch lie within the body and that compressed ones declare a possible size. Returns the
+/// bytes that they declare together.
+pub(super) fn decompressed_length(head: &[u8], body: &[u8]) -> Result<u64, String> {
     let message = root(head)?;
     let batch = match message.header_type() {
         MessageHeader::RecordBatch => message.header_as_record_batch(),
         MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|batch| batch.data()),
-        _ => return Ok(()),
+        _ => return Ok(0),
     };
     check_buffers(&batch.ok_or("a message has no batch")?, body)
 }
 
-fn check_buffers(batch: &RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
+fn check_buffers(batch: &RecordBatch<'_>, body: &[u8]) -> Result<u64, String> {
+    let mut declared = 0_u64;
     let is_compressed = batch.compression().is_some();
     for buffer in batch.buffers().into_iter().flatten() {
         let bounds = || {
@@ -46,19 +48,19 @@ fn check_buffers(batch: &RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
         };
         let bytes = bounds().and_then(|bounds| body.get(bounds)).ok_or("a buffer lies outside its batch")?;
         if is_compressed && !bytes.is_empty() {
-            check_compressed(bytes)?;
+            declared = declared.saturating_add(check_compressed(bytes)?);
         }
     }
-    Ok(())
+    Ok(declared)
 }
 
-/// A compressed buffer starts with its decompressed size, or with -1 if it is stored uncompressed.
-fn check_compressed(bytes: &[u8]) -> Result<(), String> {
+/// A compressed buffer starts with its decompressed size, or with -1 if it is stored uncompressed. Returns the size.
+fn check_compressed(bytes: &[u8]) -> Result<u64, String> {
     let size = bytes.first_chunk().map(|size| i64::from_le_bytes(*size)).ok_or("a compressed buffer has no size")?;
     let most = (bytes.len() as u64).saturating_mul(MAX_EXPANSION).max(SMALL);
     match u64::try_from(size) {
-        Ok(size) if size <= most => Ok(()),
-        Err(_) if size == -1 => Ok(()),
+        Ok(size) if size <= most => Ok(size),
+        Err(_) if size == -1 => Ok(0),
         _ => Err(format!("a compressed buffer of {} bytes declares {size} bytes", bytes.len())),
     }
 }
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn noise_is_no_message() {
-        assert!(check(&[7; 64], &[]).is_err() && body_length(&[]).is_err());
+        assert!(decompressed_length(&[7; 64], &[]).is_err() && body_length(&[]).is_err());
         assert_eq!(unframed(&[0xff; 6]).unwrap_err(), "a message is too short");
     }
 }

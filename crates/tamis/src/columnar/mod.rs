@@ -25,6 +25,7 @@ mod ipc;
 #[cfg(feature = "columnar")]
 mod ipc_validate;
 mod kind;
+mod limits;
 #[cfg(feature = "columnar")]
 mod npy;
 #[cfg(feature = "columnar")]
@@ -53,6 +54,7 @@ pub use block::{BLOCK_ENTRIES, BLOCK_ROWS};
 pub use disabled::ColumnarReader;
 pub use error::ColumnarError;
 pub use kind::ColumnarKind;
+pub use limits::ColumnarLimits;
 #[cfg(feature = "columnar")]
 pub use reader::{ColumnarReader, is_decoding};
 #[cfg(feature = "columnar")]

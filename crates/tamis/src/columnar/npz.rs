@@ -5,6 +5,7 @@ use std::fs::File;
 
 use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
 use super::error::ColumnarError;
+use super::limits::ColumnarLimits;
 use super::npy::{Archive, Array};
 use crate::data::{Label, RawRows};
 use crate::parse::schema::SchemaOptions;
@@ -31,6 +32,7 @@ pub(super) struct Csr {
     missing: Missing,
     needs_target: bool,
     row: RowBuffer,
+    limits: ColumnarLimits,
 }
 
 /// The buffers for one row.
@@ -45,7 +47,7 @@ struct RowBuffer {
 type CellError = (Option<String>, LineError);
 
 impl Csr {
-    pub fn open(file: File, options: &SchemaOptions) -> Result<Csr, ColumnarError> {
+    pub fn open(file: File, options: &SchemaOptions, limits: ColumnarLimits) -> Result<Csr, ColumnarError> {
         let archive = Archive::open(file)?;
         let dense = if archive.find("format")?.is_none() { dense_matrix(&archive)? } else { None };
         let (rows, columns) = match &dense {
@@ -71,7 +73,8 @@ impl Csr {
             }
         };
         let (missing, needs_target) = (options.missing, options.needs_target);
-        Ok(Csr { rows, columns, next_row: 0, start: 0, sparse, data, labels, weights, missing, needs_target, row })
+        let (next_row, start) = (0, 0);
+        Ok(Csr { rows, columns, next_row, start, sparse, data, labels, weights, missing, needs_target, row, limits })
     }
 
     pub fn block(&mut self) -> Result<Option<Block>, ColumnarError> {
@@ -114,7 +117,13 @@ impl Csr {
             weights.floats(1, floats)?;
             weight = floats[0];
         }
+        let limit = self.limits.entries();
+        let check = |row: u64, entries: u64| match entries > limit {
+            true => Err(ColumnarError::LongRow { row, entries, limit }),
+            false => Ok(()),
+        };
         let Some((starts, indices)) = &mut self.sparse else {
+            check(self.next_row + 1, self.columns)?;
             integers.clear();
             integers.extend(0..self.columns as i64);
             self.data.floats(self.columns as usize, floats)?;
@@ -131,6 +140,7 @@ impl Csr {
             return Err(starts.fault(fault));
         }
         self.start = end;
+        check(row, (end - start) as u64)?;
         let count = (end - start) as usize;
         indices.integers(count, integers)?;
         self.data.floats(count, floats)?;

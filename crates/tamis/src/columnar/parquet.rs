@@ -10,20 +10,39 @@ use super::arrow::Table;
 use super::block::{BLOCK_ENTRIES, BLOCK_ROWS};
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
+use super::limits::ColumnarLimits;
 use super::schema::Layout;
 use crate::parse::schema::SchemaOptions;
 
 const KIND: ColumnarKind = ColumnarKind::Parquet;
 
-pub(super) fn open(file: File, options: &SchemaOptions) -> Result<Table, ColumnarError> {
+pub(super) fn open(file: File, options: &SchemaOptions, limits: ColumnarLimits) -> Result<Table, ColumnarError> {
     let damaged = |error| ColumnarError::damaged(KIND, error);
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
     let layout = Layout::new(builder.schema(), options)?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), layout.used.iter().copied());
+    check_rows(builder.metadata(), &mask, limits)?;
     let height = height(builder.metadata(), &mask);
     let reader = builder.with_projection(mask).with_batch_size(height).build().map_err(damaged)?;
     let batches = reader.map(|batch| batch.map_err(|error| ColumnarError::damaged(KIND, error)));
-    Ok(Table::new(KIND, layout, options, Box::new(batches)))
+    Ok(Table::new(KIND, layout, options, limits, Box::new(batches)))
+}
+
+/// Refuses a group of rows whose vectors are longer than allowed on average: it would be decoded before its rows are
+/// known one by one.
+fn check_rows(metadata: &ParquetMetaData, mask: &ProjectionMask, limits: ColumnarLimits) -> Result<(), ColumnarError> {
+    let (mut row, limit) = (1, limits.entries());
+    for group in metadata.row_groups() {
+        let rows = group.num_rows().max(0) as u64;
+        let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+        let values = columns.map(|(_, column)| column.num_values().max(0) as u64).max().unwrap_or(0);
+        let entries = values / rows.max(1);
+        if entries > limit {
+            return Err(ColumnarError::LongRow { row, entries, limit });
+        }
+        row = row.saturating_add(rows);
+    }
+    Ok(())
 }
 
 /// The number of rows to read at once, by the width of the average row.
@@ -79,7 +98,8 @@ mod tests {
             ("indices", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(vec![list; rows]))),
             ("values", Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(vec![ones; rows]))),
         ]);
-        let reader = ColumnarReader::open(file(&parquet_bytes(&batch)), KIND, &Default::default()).unwrap();
+        let reader =
+            ColumnarReader::open(file(&parquet_bytes(&batch)), KIND, &Default::default(), Default::default()).unwrap();
         assert_eq!(reader.columns(), None);
         let heights: Vec<usize> = reader.map(|block| block.unwrap().len()).collect();
         assert_eq!((heights[0], heights.iter().sum()), (8, rows), "{heights:?}");

@@ -11,6 +11,7 @@ use arrow_schema::{ArrowError, Schema};
 use super::block::Block;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
+use super::limits::ColumnarLimits;
 use super::schema::Layout;
 use super::{arrow, ipc, npz, parquet};
 use crate::data::RawRows;
@@ -36,12 +37,17 @@ pub struct ColumnarReader {
 
 impl ColumnarReader {
     /// Opens a seekable file and checks roles, types and sizes.
-    pub fn open(file: File, kind: ColumnarKind, options: &SchemaOptions) -> Result<Self, ColumnarError> {
+    pub fn open(
+        file: File,
+        kind: ColumnarKind,
+        options: &SchemaOptions,
+        limits: ColumnarLimits,
+    ) -> Result<Self, ColumnarError> {
         let source = guarded(kind, || {
             Ok(match kind {
-                ColumnarKind::Parquet => Source::Table(Box::new(parquet::open(file, options)?)),
-                ColumnarKind::Ipc => Source::Table(Box::new(ipc::open(file, options)?)),
-                ColumnarKind::Npz => Source::Npz(Box::new(npz::Csr::open(file, options)?)),
+                ColumnarKind::Parquet => Source::Table(Box::new(parquet::open(file, options, limits)?)),
+                ColumnarKind::Ipc => Source::Table(Box::new(ipc::open(file, options, limits)?)),
+                ColumnarKind::Npz => Source::Npz(Box::new(npz::Csr::open(file, options, limits)?)),
                 ColumnarKind::Memory => unreachable!("batches in memory have no file"),
             })
         })?;
@@ -59,7 +65,13 @@ impl ColumnarReader {
         let used = layout.used.clone();
         let project = move |batch: RecordBatch| batch.project(&used);
         let batches = batches.map(move |batch| batch.and_then(&project).map_err(|e| ColumnarError::damaged(kind, e)));
-        let source = Source::Table(Box::new(arrow::Table::new(kind, layout, options, Box::new(batches))));
+        let source = Source::Table(Box::new(arrow::Table::new(
+            kind,
+            layout,
+            options,
+            ColumnarLimits::default(),
+            Box::new(batches),
+        )));
         Ok(ColumnarReader { source, refused: VecDeque::new(), ready: None, first_row: 0, ended: false })
     }
 

@@ -92,12 +92,16 @@ impl Vectors {
         Ok(Vectors { keys, values, nulls: None, forms: None, entries: Vec::new() })
     }
 
-    /// Reads the vector of a row, with ascending keys. With `zero`, missing values are skipped.
-    pub fn read(&mut self, row: usize, zero: bool) -> Result<Read, LineError> {
+    /// Reads the vector of a row, with ascending keys and at most `limit` entries. With `zero`, missing values are skipped.
+    pub fn read(&mut self, row: usize, zero: bool, limit: u64) -> Result<Read, LineError> {
         self.entries.clear();
         let valid = self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         let missing = if zero { Read::Whole } else { Read::Missing };
         let Some((start, end)) = self.values.row(row).filter(|_| valid) else { return Ok(missing) };
+        let entries = (end - start) as u64;
+        if entries > limit {
+            return Err(LineError::LongRow { entries, limit });
+        }
         let keys = if self.is_dense(row)? { None } else { Some(self.keys.row(row)) };
         let first = match keys {
             None => None,
@@ -304,7 +308,7 @@ mod tests {
         let numbers = values(vec![some(vec![1.0]), some(vec![2.0, 3.0]), some(vec![4.0])]);
         let mut vectors = super::Vectors::from_pair(&keys.slice(1, 2), &numbers.slice(1, 2)).unwrap();
         let mut rows = crate::data::RawRows::by_index();
-        vectors.read(0, false).unwrap();
+        vectors.read(0, false, 100).unwrap();
         assert_eq!(vectors.push_indices(&mut rows), 2);
         rows.end_row(crate::data::Label::Absent, 1.0, 0);
         assert_eq!(crate::columnar::fixtures::line(&rows, 0), "(none) 1 2:2 3:3");

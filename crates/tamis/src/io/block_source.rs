@@ -7,7 +7,9 @@ use rustc_hash::FxHashSet;
 
 use super::decompress::seekable;
 use super::row_stream::ReadOptions;
-use super::table_survey::{ReadAhead, TableHead, open_json, survey_columnar, survey_json, survey_text};
+use super::table_survey::{
+    ReadAhead, TableHead, columnar_limits, open_json, survey_columnar, survey_json, survey_text,
+};
 use super::{Format, ReadError, Source};
 use crate::columnar::{ColumnarError, ColumnarKind, ColumnarReader};
 use crate::data::RawRows;
@@ -182,7 +184,7 @@ impl Input {
             }
         }
         let options = self.column_options();
-        let reader = ColumnarReader::open(file, kind, &options).map_err(named)?;
+        let reader = ColumnarReader::open(file, kind, &options, columnar_limits(&self.options)).map_err(named)?;
         if let Some(columns) = reader.columns() {
             self.remember(columns.known());
         }

@@ -45,10 +45,12 @@ pub struct ReadOptions {
     pub live: bool,
     /// Filters: a row is returned if all of them contain it.
     pub rows: Vec<RowFilter>,
-    /// The largest number of bytes of a line; [`LONGEST_LINE`] if it is not given.
+    /// The largest number of bytes of a line, or of the entries of a columnar row (12 each); [`LONGEST_LINE`] if it is
+    /// not given.
     pub max_line: Option<u64>,
     /// The largest size that a compressed Parquet, Arrow or npz file may have on disk when it is decompressed;
-    /// [`LARGEST_UNPACKED`] if it is not given.
+    /// [`LARGEST_UNPACKED`] if it is not given. Also the largest size of a compressed batch of Arrow in memory: if it is
+    /// not given, that is half of the memory of this machine.
     pub max_unpacked: Option<u64>,
     /// The folder for such decompressed files; the system's temporary folder if it is not given.
     pub cache_folder: Option<PathBuf>,

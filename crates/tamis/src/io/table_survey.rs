@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicU64;
 
 use super::decompress::{Opened, io_error, open, seekable};
 use super::line_blocks::{BlockCutter, NextBlock};
-use super::row_stream::{LONGEST_LINE, ReadOptions};
+use super::memory::memory_of_this_machine;
+use super::row_stream::{LARGEST_UNPACKED, LONGEST_LINE, ReadOptions};
 use super::{Compression, Format, ReadError, Source};
-use crate::columnar::{ColumnarKind, ColumnarReader};
+use crate::columnar::{ColumnarKind, ColumnarLimits, ColumnarReader};
 use crate::parse::csv::{header, survey};
 use crate::parse::json_table;
 use crate::parse::schema::SchemaOptions;
@@ -187,6 +188,14 @@ pub(super) fn survey_text(
     head.survey(source, columns, found)
 }
 
+/// What a columnar file may ask for. A batch is decompressed in memory.
+pub(super) fn columnar_limits(options: &ReadOptions) -> ColumnarLimits {
+    ColumnarLimits {
+        row: options.max_line.unwrap_or(LONGEST_LINE),
+        batch: options.max_unpacked.unwrap_or_else(|| memory_of_this_machine().min(LARGEST_UNPACKED)),
+    }
+}
+
 /// Surveys a columnar file.
 pub(super) fn survey_columnar(
     source: &Source,
@@ -196,7 +205,8 @@ pub(super) fn survey_columnar(
     found: &mut Survey,
 ) -> Result<(), ReadError> {
     let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
-    let mut reader = ColumnarReader::open(seekable(source, read, Arc::default())?, kind, options).map_err(named)?;
+    let file = seekable(source, read, Arc::default())?;
+    let mut reader = ColumnarReader::open(file, kind, options, columnar_limits(read)).map_err(named)?;
     reader.survey(&source.name, found).map_err(named)
 }
 

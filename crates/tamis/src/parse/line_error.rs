@@ -32,6 +32,8 @@ pub enum LineError {
     TooLarge { what: &'static str, found: String },
     #[error("a name of {length} bytes is too long; names may have {} bytes", LONGEST_NAME)]
     LongName { length: usize },
+    #[error("the row has {entries} entries, and {limit} are allowed; {} allows more", names::MAX_LINE)]
+    LongRow { entries: u64, limit: u64 },
     #[error("expected index:value, found {found:?}")]
     NoColon { found: String },
     #[error("feature index {found:?} is not a whole number")]

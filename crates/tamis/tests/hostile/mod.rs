@@ -111,7 +111,9 @@ pub fn columnar(bytes: &[u8]) {
     for kind in [ColumnarKind::Parquet, ColumnarKind::Ipc, ColumnarKind::Npz] {
         file.rewind().expect("it can be rewound");
         let copy = file.try_clone().expect("it can be shared");
-        let Ok(reader) = ColumnarReader::open(copy, kind, &SchemaOptions::default()) else { continue };
+        let Ok(reader) = ColumnarReader::open(copy, kind, &SchemaOptions::default(), Default::default()) else {
+            continue;
+        };
         for rows in reader.take(1000).map_while(Result::ok) {
             let lines = rows.lines.iter().max().map_or(0, |line| line + 1);
             rows_are_sound(rows, lines);
