@@ -15,13 +15,34 @@ pub fn doubles(bytes: &[u8]) -> Vec<f64> {
 
 /// The checksum of a text and of arrays with their names, in this order.
 pub fn checksum<'a>(text: &str, arrays: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(text.as_bytes());
+    let mut sum = Checksum::of(text);
     for (name, bytes) in arrays {
         sum.update(name.as_bytes());
         sum.update(bytes);
     }
-    format!("crc32:{:08x}", sum.finalize())
+    sum.finish()
+}
+
+/// A checksum that is computed piece by piece.
+pub struct Checksum(crc32fast::Hasher);
+
+impl Checksum {
+    /// The checksum of a text, to be continued.
+    pub fn of(text: &str) -> Self {
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(text.as_bytes());
+        Checksum(sum)
+    }
+
+    /// Continues with bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The checksum as text.
+    pub fn finish(self) -> String {
+        format!("crc32:{:08x}", self.0.finalize())
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 //! separated by spaces (one entry, so that equal content has equal bytes). Checkpoints, moments and metrics are such
 //! files.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, View, serialize};
 use thiserror::Error;
 
-use super::f64_codec::checksum;
+use super::f64_codec::{Checksum, bytes_of, checksum};
 
 /// A kind of file: the name of its header entry, and the newest version.
 #[derive(Clone, Copy, Debug)]
@@ -45,16 +47,91 @@ pub enum TensorFileError {
 /// Arrays by name: type and bytes.
 pub type Arrays = BTreeMap<String, (Dtype, Vec<u8>)>;
 
+/// The content of an array that is written, borrowed from where it is: a file may be as large as what it saves.
+#[derive(Clone, Copy, Debug)]
+pub enum ArrayContent<'a> {
+    /// Bytes of any type.
+    Bytes(Dtype, &'a [u8]),
+    /// Numbers, encoded piece by piece when they are written.
+    Numbers(&'a [f64]),
+}
+
+/// Numbers that are encoded at a time.
+const PIECE: usize = 1 << 13;
+
+impl ArrayContent<'_> {
+    fn parts(&self) -> (Dtype, usize) {
+        match *self {
+            ArrayContent::Bytes(kind, bytes) => (kind, bytes.len()),
+            ArrayContent::Numbers(numbers) => (Dtype::F64, 8 * numbers.len()),
+        }
+    }
+
+    /// Hands the bytes on, piece by piece.
+    fn for_each_piece(&self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match *self {
+            ArrayContent::Bytes(_, bytes) => take(bytes),
+            ArrayContent::Numbers(numbers) => {
+                numbers.chunks(PIECE).try_for_each(|piece| take(&bytes_of(piece.iter().copied())))
+            }
+        }
+    }
+}
+
+/// The type and the length of an array without its bytes: safetensors makes the header of it.
+struct Outline(Dtype, Vec<usize>, usize);
+
+impl View for Outline {
+    fn dtype(&self) -> Dtype {
+        self.0
+    }
+    fn shape(&self) -> &[usize] {
+        &self.1
+    }
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&[])
+    }
+    fn data_len(&self) -> usize {
+        self.2
+    }
+}
+
 impl TensorFile {
     /// The bytes of a file.
     pub fn write(&self, json: &str, arrays: &Arrays) -> Vec<u8> {
-        let sum = checksum(json, arrays.iter().map(|(name, (_, bytes))| (name.as_str(), &bytes[..])));
-        let fields = HashMap::from([(self.name.to_string(), format!("{} {sum} {json}", self.version))]);
-        let views = arrays.iter().map(|(name, (kind, bytes))| {
-            let length = bytes.len() * 8 / kind.bitsize();
-            (name.as_str(), TensorView::new(*kind, vec![length], bytes).expect("the shape is the length"))
-        });
-        serialize(views, Some(fields)).expect("arrays of known types can be written")
+        let contents = arrays.iter().map(|(name, (kind, bytes))| (name.as_str(), ArrayContent::Bytes(*kind, bytes)));
+        let mut out = Vec::new();
+        self.write_to(&mut out, json, &contents.collect()).expect("memory takes all bytes");
+        out
+    }
+
+    /// Writes a file piece by piece, so that its bytes need not be in memory together.
+    pub fn write_to(
+        &self,
+        out: &mut dyn Write,
+        json: &str,
+        arrays: &BTreeMap<&str, ArrayContent<'_>>,
+    ) -> io::Result<()> {
+        let mut sum = Checksum::of(json);
+        for (name, content) in arrays {
+            sum.update(name.as_bytes());
+            content.for_each_piece(|bytes| {
+                sum.update(bytes);
+                Ok(())
+            })?;
+        }
+        let fields = HashMap::from([(self.name.to_string(), format!("{} {} {json}", self.version, sum.finish()))]);
+        let outline = |content: &ArrayContent<'_>| {
+            let (kind, length) = content.parts();
+            Outline(kind, vec![length * 8 / kind.bitsize()], length)
+        };
+        let views = arrays.iter().map(|(name, content)| (*name, outline(content)));
+        out.write_all(&serialize(views, Some(fields)).map_err(io::Error::other)?)?;
+        // The order in which safetensors places arrays: by descending type, then by name. A file in another order would
+        // not pass the checksum.
+        let mut contents: Vec<&ArrayContent<'_>> = arrays.values().collect();
+        contents.sort_by_key(|content| std::cmp::Reverse(content.parts().0));
+        contents.into_iter().try_for_each(|content| content.for_each_piece(|bytes| out.write_all(bytes)))
     }
 
     /// The JSON and the arrays of a file. Their content is still to be checked.

@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::Dtype;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer as _};
 
 use super::error::TrainError;
 use super::fingerprint::FirstRows;
 use super::observer::ProgressiveValidation;
 use super::training_data::TrainingData;
-use crate::data::f64_codec::{bytes_of, doubles};
-use crate::data::tensor_file::{Arrays, TensorFile, TensorFileError};
-use crate::data::{ColumnScaler, ScaleKind, State, TargetEncoder, TargetKind, Vocabulary, replace_file};
+use crate::data::f64_codec::doubles;
+use crate::data::tensor_file::{ArrayContent, TensorFile, TensorFileError};
+use crate::data::{ColumnScaler, ScaleKind, State, TargetEncoder, TargetKind, Vocabulary, replace_file_with};
 use crate::loss::LossKind;
 use crate::param::{ParamName, names};
 use crate::parse::schema::ModelSchema;
@@ -210,13 +210,18 @@ pub(crate) fn write_checkpoint(
     if serde_json::from_str::<Header>(&header).is_err() {
         return Err(TrainError::CheckpointNotFinite { path: path.to_path_buf() });
     }
-    let bytes = FORMAT.write(&header, &arrays(data, state));
-    replace_file(path, &bytes).map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
+    let names = names_as_json(data);
+    replace_file_with(path, |out| FORMAT.write_to(out, &header, &arrays(data, state, &names)))
+        .map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
 }
 
 /// The bytes of a checkpoint file.
 pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: bool, state: &State) -> Vec<u8> {
-    FORMAT.write(&header(data, position, is_complete), &arrays(data, state))
+    let (mut bytes, names) = (Vec::new(), names_as_json(data));
+    FORMAT
+        .write_to(&mut bytes, &header(data, position, is_complete), &arrays(data, state, &names))
+        .expect("memory takes all bytes");
+    bytes
 }
 
 /// The part of a checkpoint that is not an array, as JSON.
@@ -240,15 +245,23 @@ fn header(data: &TrainingData, position: Position, is_complete: bool) -> String 
     serde_json::to_string(&header).expect("plain data becomes JSON")
 }
 
+/// The names of the features, as JSON. One line is made at a time: a list of them would take more memory than the names.
+fn names_as_json(data: &TrainingData) -> Vec<u8> {
+    let mut json = Vec::new();
+    (&mut serde_json::Serializer::new(&mut json))
+        .collect_seq(data.vocabulary.export())
+        .expect("plain data becomes JSON");
+    json
+}
+
 /// The state of the learner, the scaling and the names.
-fn arrays(data: &TrainingData, state: &State) -> Arrays {
-    let names = serde_json::to_string(&data.vocabulary.export()).expect("plain data becomes JSON");
-    let doubles = |numbers: &[f64]| (Dtype::F64, bytes_of(numbers.iter().copied()));
-    let mut arrays: Arrays = state.arrays().iter().map(|(name, numbers)| (name.clone(), doubles(numbers))).collect();
-    arrays.insert(DIVISORS.into(), doubles(data.scale.divisors()));
+fn arrays<'a>(data: &'a TrainingData, state: &'a State, names: &'a [u8]) -> BTreeMap<&'a str, ArrayContent<'a>> {
+    let numbers = state.arrays().iter().map(|(name, numbers)| (name.as_str(), ArrayContent::Numbers(numbers)));
+    let mut arrays: BTreeMap<&str, ArrayContent<'_>> = numbers.collect();
+    arrays.insert(DIVISORS, ArrayContent::Numbers(data.scale.divisors()));
     if !arrays.contains_key(CENTRES_OF_TRAINER) {
-        arrays.insert(CENTRES.into(), doubles(data.scale.centres()));
+        arrays.insert(CENTRES, ArrayContent::Numbers(data.scale.centres()));
     }
-    arrays.insert("names".into(), (Dtype::U8, names.into_bytes()));
+    arrays.insert("names", ArrayContent::Bytes(Dtype::U8, names));
     arrays
 }
