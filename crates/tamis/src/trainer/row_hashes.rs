@@ -7,9 +7,9 @@
 //! number among those that are equal in both. With a row-id column, rows have the hash of their id: all rows of
 //! one id are in one fold.
 //!
-//! Cost: two passes over the rows. Memory: 8 bytes for each row, and a table of the contents while it is computed.
+//! Cost: two passes over the rows. Memory: 8 bytes for each row, and as much again while contents are compared.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::buffer::BufferedRows;
 use super::error::TrainError;
@@ -23,8 +23,10 @@ pub(crate) struct RowHasher {
     names: Vec<u64>,
     /// By feature: whether it is (a value of) the row-id column.
     is_row_id: Vec<bool>,
-    /// By content: how many rows have it; then by content and label: how many of them were hashed.
-    contents: FxHashMap<u64, u32>,
+    /// The content of each row so far; once all are known, only those of several rows.
+    contents: Vec<u64>,
+    repeated: Option<FxHashSet<u64>>,
+    /// By content and label: how many copies were hashed.
     copies: FxHashMap<u64, u64>,
 }
 
@@ -38,7 +40,8 @@ impl RowHasher {
         RowHasher {
             names: ids().map(|id| vocabulary.name_hash(id)).collect(),
             is_row_id: ids().map(|id| row_id.is_some_and(|column| is_value_of(column, &vocabulary.name(id)))).collect(),
-            contents: FxHashMap::default(),
+            contents: Vec::new(),
+            repeated: None,
             copies: FxHashMap::default(),
         }
     }
@@ -54,20 +57,29 @@ impl RowHasher {
         let is_hashed = |&(id, _): &(FeatureId, f64)| self.is_row_id(id) || !has_row_id;
         let content = content_hash(row.iter().filter(is_hashed), &self.names);
         if !has_row_id {
-            *self.contents.entry(content).or_insert(0) += 1;
+            self.contents.push(content);
         }
         content
     }
 
     /// The hash of a row, from the hash of its content.
     pub(crate) fn row_hash(&mut self, content: u64, example: Example<'_>) -> u64 {
-        if self.contents.get(&content).is_none_or(|&count| count == 1) {
+        if !self.repeated().contains(&content) {
             return content;
         }
         let whole = splitmix64(content ^ splitmix64(example.target.to_bits()));
         let copy = self.copies.entry(whole).or_insert(0);
         *copy += 1;
         splitmix64(whole ^ *copy)
+    }
+
+    /// The contents of several rows. A sorted list finds them with less memory than a table of all contents.
+    fn repeated(&mut self) -> &FxHashSet<u64> {
+        self.repeated.get_or_insert_with(|| {
+            let mut contents = std::mem::take(&mut self.contents);
+            contents.sort_unstable();
+            contents.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
+        })
     }
 
     fn has_row_id(&self, row: Row<'_>) -> bool {
@@ -83,7 +95,7 @@ impl BufferedRows {
             let chunk = chunk?;
             chunk.numbers().zip(chunk.examples()).for_each(|(row, one)| hashes[row] = hasher.content(one.row));
         }
-        if hasher.contents.values().any(|&count| count > 1) {
+        if !hasher.repeated().is_empty() {
             for chunk in self.store.chunks(0) {
                 let chunk = chunk?;
                 let rows = chunk.numbers().zip(chunk.examples());
