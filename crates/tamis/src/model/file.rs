@@ -179,7 +179,9 @@ impl Model {
             Task::Classes(classes) if classes.len() == 2 && self.outputs.len() == 1 => 1,
             Task::Classes(classes) => classes.len(),
         };
-        if let Some(problem) = outputs_problem(&self.outputs, expected) {
+        let problem_of =
+            |outputs: &[Output]| outputs_problem(outputs, expected).or_else(|| self.class_problem(outputs));
+        if let Some(problem) = problem_of(&self.outputs) {
             return Some(problem);
         }
         let size_path = self.size_path.as_ref()?;
@@ -191,7 +193,14 @@ impl Model {
             return Some(format!("the test of {:?} has z = {} and q = {}", test.name, test.z, test.q));
         }
         let kept = size_path.sizes.iter().filter(|step| !step.outputs.is_empty());
-        kept.filter_map(|step| outputs_problem(&step.outputs, expected)).next()
+        kept.filter_map(|step| problem_of(&step.outputs)).next()
+    }
+
+    /// Of several outputs, each belongs to the class at its place.
+    fn class_problem(&self, outputs: &[Output]) -> Option<String> {
+        let is_its_own = |(output, class): (&Output, &Label)| output.class.as_ref() == Some(class);
+        let is_right = outputs.len() < 2 || outputs.iter().zip(self.classes()).all(is_its_own);
+        (!is_right).then(|| "an output does not name its class".to_string())
     }
 
     /// The first number beside the weights that is not finite.
@@ -379,5 +388,13 @@ mod tests {
         let mut lonely = model();
         lonely.task = Task::Classes(vec![Label::Number(1.0)]);
         assert!(load(&lonely.to_text()).unwrap_err().to_string().contains("fewer than two classes"));
+        let mut nameless = model();
+        nameless.outputs.push(nameless.outputs[0].clone());
+        assert!(load(&nameless.to_text()).unwrap_err().to_string().contains("does not name its class"));
+        let classes = nameless.classes().to_vec();
+        nameless.outputs.iter_mut().zip(&classes).for_each(|(output, class)| output.class = Some(class.clone()));
+        assert!(load(&nameless.to_text()).is_ok());
+        nameless.outputs.reverse();
+        assert!(load(&nameless.to_text()).is_err(), "each output is that of the class at its place");
     }
 }
