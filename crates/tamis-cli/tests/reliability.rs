@@ -468,27 +468,6 @@ fn every_format_gives_the_same_model() {
     }
 }
 
-/// ARCHITECTURE.md promises the same bits on one kind of machine only. With processor features hidden from the
-/// mathematical library, the same features are selected and the weights agree to 1e-9.
-#[test]
-fn another_processor_changes_only_the_last_bits() {
-    let folder = Folder::new();
-    folder.write("a.svm", svm(&rows(2000, 60, 8, 2, 9)));
-    for method in ["ftrl", "truncated-gradient", "sgd", "two-stage --k 12", "stabilized"] {
-        let fit = |name: &str, tunables: &str| {
-            let line = format!("fit a.svm -q -o {name} --method {method}");
-            let status = folder.process(&line).env("GLIBC_TUNABLES", tunables).status().unwrap();
-            assert!(status.success());
-            folder.weights(name)
-        };
-        let (own, other) = (fit("own.json", ""), fit("other.json", "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F,-FMA4"));
-        assert!(own.keys().eq(other.keys()), "{method}");
-        for (name, weight) in &own {
-            assert!((weight - other[name]).abs() <= 1e-9 * weight.abs(), "{method}: {name}: {weight} {}", other[name]);
-        }
-    }
-}
-
 #[test]
 fn a_label_of_its_own_for_each_row_is_noticed() {
     let folder = Folder::new();
