@@ -111,15 +111,15 @@ wheel: c-compiler .venv/ready ## build the Python package as a wheel, in target/
 		--manifest-path python/Cargo.toml --out target/wheels
 
 # The campaigns of `rust-tests` for longer and with new cases: kills, damaged and extreme input, little room, mutations of
-# the fuzz corpora, and new cases for the property tests. CONTRIBUTING.md says what they check.
+# the fuzz corpora and of files of every format, and new cases for the property tests. CONTRIBUTING.md says what they check.
 SECONDS ?= 600
 torture: c-compiler ## attack the program for SECONDS (default 600), with new cases each time
 	export TORTURE_SECONDS=$(SECONDS) TORTURE_SEED=$${TORTURE_SEED:-$$(date +%s)}; \
 	export PROPTEST_RNG_SEED=$$TORTURE_SEED PROPTEST_CASES=$$((64 + $(SECONDS))); \
 	echo "torture: seed $$TORTURE_SEED"; \
-	$(CHECK) test --release --locked --package tamis-cli --test torture -- --test-threads=2; \
-	$(CHECK) test --release --locked --package tamis --test corpus; \
-	$(CHECK) test --release --locked --package tamis-testkit --tests
+	$(CHECK) test --release --locked --workspace --test torture -- --test-threads=2; \
+	$(CHECK) test --release --locked --workspace --test corpus --test formats; \
+	$(CHECK) test --release --locked --workspace --lib --test moments --test projections --test random
 
 # Paths of this machine are left out of the binary, so that it depends on the sources and the toolchain only.
 ARCHIVE := target/archive/tamis.tar.gz

@@ -60,17 +60,23 @@ const VALUES: [&str; 16] = [
 ];
 const LABELS: [&str; 8] = ["0", "1", "2.5", "-7", "1e10", "1e150", "1e155", "-1e300"];
 
-/// Rows of mostly harmless numbers with a few wild ones.
+/// Rows of mostly harmless numbers with a few wild ones: two values and a label, or any of the lists.
 fn data(random: &mut Random) -> String {
-    let wild = |random: &mut Random, list: &[&'static str]| -> &'static str {
-        if random.uniform_below(3) > 0 { list[random.uniform_below(3) as usize] } else { pick(random, list) }
+    let chosen = [pick(random, &VALUES), pick(random, &VALUES), pick(random, &LABELS)];
+    let is_any = random.uniform_below(4) == 0;
+    let wild = |random: &mut Random, list: &[&'static str], chosen: &[&'static str]| -> &'static str {
+        match random.uniform_below(3) {
+            0 if is_any => pick(random, list),
+            0 => pick(random, chosen),
+            _ => list[random.uniform_below(3) as usize],
+        }
     };
     let classes = random.uniform_below(2) == 0;
     let rows = 20 + random.uniform_below(200);
     (0..rows)
         .map(|row| {
-            let label = if classes { ["0", "1"][(row % 2) as usize] } else { wild(random, &LABELS) };
-            let features: String = (1..=4).map(|id| format!(" {id}:{}", wild(random, &VALUES))).collect();
+            let label = if classes { ["0", "1"][(row % 2) as usize] } else { wild(random, &LABELS, &chosen[2..]) };
+            let features: String = (1..=4).map(|id| format!(" {id}:{}", wild(random, &VALUES, &chosen[..2]))).collect();
             format!("{label}{features}\n")
         })
         .collect()

@@ -46,10 +46,10 @@ const OTHERS: [(&str, &str); 8] = [
 ];
 
 fn data(folder: &Folder) {
-    folder.write("two.svm", svm(&rows(6000, 60, 8, 2, 1))).write("three.svm", svm(&rows(5000, 60, 8, 3, 2)));
+    folder.write("two.svm", svm(&rows(2400, 60, 8, 2, 1))).write("three.svm", svm(&rows(2000, 60, 8, 3, 2)));
     folder.write("small.svm", svm(&rows(120, 8, 4, 2, 3)));
     let row = |at: usize| format!("{}.5 {}:1 {}:0.{}\n", at * 7 % 23, 1 + at % 20, 30 + at % 17, 1 + at % 9);
-    folder.write("numbers.svm", (0..6000).map(row).collect::<String>());
+    folder.write("numbers.svm", (0..2400).map(row).collect::<String>());
     for (name, seed) in [("a", 4), ("b", 5)] {
         folder.write(&format!("{name}.svm"), svm(&rows(300, 40, 8, 2, seed)));
         folder.ok(&format!("moments {name}.svm -q -o {name}.moments"));
