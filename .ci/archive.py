@@ -2,7 +2,7 @@
 
     python3 .ci/archive.py BINARY OUT.tar.gz      packs (cargo metadata is read from the current folder)
     python3 .ci/archive.py --licences CRATE OUT   writes the licence texts of what is linked into a crate
-    python3 .ci/archive.py --check                checks that every dependency has a licence text and an entry
+    python3 .ci/archive.py --check                checks that every dependency has a licence text and a valid entry
 
 The same sources give the same bytes: entries are sorted, and have no times or owners.
 """
@@ -10,6 +10,7 @@ The same sources give the same bytes: entries are sorted, and have no times or o
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -87,6 +88,22 @@ def components(all_packages: list[dict]) -> str:
     return json.dumps(bill, indent=1, sort_keys=True) + "\n"
 
 
+def check_bill(bill: dict) -> None:
+    """The rules of CycloneDX 1.5 for what the bill holds: required fields, known kinds, no entry twice."""
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5") and bill["version"] >= 1
+    listed = [bill["metadata"]["component"], *bill["components"]]
+    for one in listed:
+        assert one["type"] in ("application", "library") and one["name"] and one["version"], one
+        assert one["purl"] == f"pkg:cargo/{one['name']}@{one['version']}", one
+        (licence,) = one["licenses"]
+        # An SPDX expression: identifiers, joined by operators and in brackets that match.
+        words = licence["expression"].replace("(", " ( ").replace(")", " ) ").split()
+        operators = ("AND", "OR", "WITH", "(", ")")
+        assert all(word in operators or re.fullmatch(r"[A-Za-z0-9.+-]+", word) for word in words), licence
+        assert words.count("(") == words.count(")") and words[-1] not in operators[:4], licence
+    assert len({one["purl"] for one in listed}) == len(listed), "a component comes twice"
+
+
 def contents(binary: Path | None) -> dict[str, bytes]:
     all_packages = packages()
     texts = {
@@ -117,7 +134,9 @@ def check() -> None:
     assert len(foreign) > 50, "the program has dependencies"
     unlicensed = [package["name"] for package in foreign if not (package["license"] or licence_files(package))]
     assert not unlicensed, f"without a licence: {unlicensed}"
-    names = {one["name"] for one in json.loads(components(all_packages))["components"]}
+    bill = json.loads(components(all_packages))
+    check_bill(bill)
+    names = {one["name"] for one in bill["components"]}
     missing = [package["name"] for package in foreign if package["name"] not in names]
     assert not missing, f"not in the list of components: {missing}"
     text = licences(all_packages)
