@@ -7,7 +7,7 @@ mod common;
 
 use std::process::Command;
 
-use common::{Folder, rows, svm};
+use common::{Folder, Random, rows, svm};
 use serde_json::Value;
 
 const HIDDEN: &str = "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F,-FMA4,-AVX";
@@ -65,6 +65,14 @@ fn data(folder: &Folder) {
     folder.write("two.svm", svm(&rows(800, 60, 8, 2, 9))).write("small.svm", svm(&rows(120, 8, 4, 2, 3)));
     let row = |at: usize| format!("{}.5 {}:1.25 {}:0.{}\n", at * 7 % 23, 1 + at % 20, 30 + at % 17, 1 + at % 9);
     folder.write("numbers.svm", (0..800).map(row).collect::<String>());
+    let mut random = Random::new(5);
+    let dense = |_| {
+        let values: Vec<f64> = (0..30).map(|_| 0.1 + random.unit()).collect();
+        let label = 2.0 * values[0] - values[3] + 0.1 * values[5] + random.unit();
+        let entries: String = values.iter().zip(1..).map(|(value, id)| format!(" {id}:{value}")).collect();
+        format!("{label}{entries}\n")
+    };
+    folder.write("dense.svm", (0..300).map(dense).collect::<String>());
 }
 
 /// Without exponentials, logarithms, powers and matrix products, results are the same bit for bit.
@@ -144,14 +152,14 @@ fn the_others_agree_to_nine_digits() {
     for method in ["ftrl", "truncated-gradient", "sgd", "two-stage --k 12", "stabilized --k 12"] {
         both(&format!("fit two.svm -q --method {method} -o OUT.json"), "inspect OUT.json --top 0 --json");
     }
-    both("moments numbers.svm -q --folds 3 -o OUT.moments", "moments info OUT.moments --json");
+    both("moments dense.svm -q --folds 3 -o OUT.moments", "moments info OUT.moments --json");
     #[cfg(target_arch = "x86_64")]
     if other.debugger.is_some() && is_x86_feature_detected!("fma") {
         assert!(folder.read("own.moments") != folder.read("other.moments"), "the features are hidden");
     }
     for method in ["ols", "ridge --lambda 0.1", "ols-th --k 5", "ofsa --k 5", "lasso --k 5", "mcp --k 5"] {
-        folder.ok("moments numbers.svm -q -o own.moments");
-        other.run(&folder, "moments numbers.svm -q -o other.moments");
+        folder.ok("moments dense.svm -q -o own.moments");
+        other.run(&folder, "moments dense.svm -q -o other.moments");
         both(&format!("solve OUT.moments -q --method {method} -o OUT.json"), "inspect OUT.json --top 0 --json");
     }
     both("metric fit small.svm -q --candidate order-1 --max-iter 5 -o OUT.metric", "metric show OUT.metric --json");
