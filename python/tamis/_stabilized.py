@@ -12,7 +12,8 @@ from .errors import ParamError
 
 HEAD = """
     Stability selection: SGD paths on random half-samples vote for features while the number of features is halved in stages.
-    The model is the smallest one whose held-out loss and error are within √2 standard errors of the best. The random halves
+    The model is the smallest one whose held-out loss and error are within √2 standard errors of the best, or a size
+    below it that is hardly worse. The random halves
     depend on the rows and on the names of the columns: under other names, other weak features may be selected.
 """
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use common::{Folder, line_csv, rows, svm};
 use serde_json::Value;
+use tamis::stabilized::{SMALLEST, size_path};
 
 const FIT: &str = "--method stabilized --out m.json";
 
@@ -46,13 +47,15 @@ fn fit_shows_each_size_when_it_is_fitted() {
     assert_eq!(lines.next(), Some("features   error      loss       (held-out estimates)"));
     let steps = list(&output["sizes"]);
     assert_eq!((number(&steps[0]["size"]), steps.len() >= 3), (80.0, true), "{steps:?}");
-    for (line, step) in lines.zip(steps) {
+    // Sizes between those that halve come with the larger one, without a line.
+    let shown: Vec<&str> = lines.collect();
+    assert_eq!(shown.len(), size_path(80, SMALLEST).len(), "{}", run.err);
+    for line in shown {
         let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words[0], step["size"].to_string());
+        let step = steps.iter().find(|step| number(&step["size"]) == words[0].parse::<f64>().unwrap()).unwrap();
         assert_eq!(words[1], format!("{:.2}", 100.0 * number(&step["error"])));
         assert!((words[3].parse::<f64>().unwrap() - number(&step["loss"])).abs() < 1e-6);
     }
-    assert_eq!(run.err.lines().count(), 1 + steps.len(), "{}", run.err);
     let quiet = folder.run(&format!("fit d.svm {FIT} --quiet"));
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
 }
@@ -68,15 +71,11 @@ fn the_summary_says_which_size_was_selected_and_why() {
         format!("{} features (error {error:.2} ± {spread:.2} %)", step["size"])
     };
     assert!(shown.contains(&format!("selected {}: ", estimate(taken))), "{shown}");
-    let at = steps.iter().position(|step| step["chosen"] == true).unwrap();
-    let half = match steps.get(at + 1) {
-        Some(step) => estimate(step),
-        None => format!("{} features (no held-out estimate)", number(&taken["size"]) as u64 / 2),
-    };
-    assert!(shown.contains(&format!("next smaller: {half}")), "{shown}");
+    let half = steps.iter().find(|step| 2.0 * number(&step["size"]) <= number(&taken["size"])).unwrap();
+    assert!(shown.contains(&format!("smaller: {}", estimate(half))), "{shown}");
     let shown = folder.ok(&format!("fit d.svm {FIT} --k 9"));
     assert!(shown.contains("selected 9 features (error ") && shown.contains("): set by --k\n"), "{shown}");
-    assert!(shown.contains("next smaller: 4 features (no held-out estimate): "), "{shown}");
+    assert!(shown.contains("smaller: 4 features (error "), "{shown}");
     assert!(shown.contains("`tamis resize m.json --k 4 -o SMALLER`"), "{shown}");
 }
 
@@ -202,22 +201,24 @@ fn resizing_shows_both_estimates() {
     folder.ok(&format!("fit d.svm {FIT} --k 8 --quiet"));
     let before = inspected(&folder, "m.json");
     let sizes: Vec<u64> = list(&before["sizes"]).iter().map(|step| number(&step["size"]) as u64).collect();
-    assert_eq!(sizes, [80, 40, 20, 8]);
-    let shown = folder.ok("resize m.json --k 12 --out r.json");
+    assert_eq!(sizes[..9], [80, 67, 56, 47, 40, 33, 27, 22, 20], "halves, and sizes between them");
+    assert_eq!(sizes[9..], [16, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "all sizes from twelve on");
+    let shown = folder.ok("resize m.json --k 14 --out r.json");
     assert!(shown.starts_with(
-        "12 features instead of 8\nnow:    no held-out estimate for this size; nearest sizes: 20 (error "
+        "14 features instead of 8\nnow:    no held-out estimate for this size; nearest sizes: 16 (error "
     ));
-    assert!(shown.contains(" %), 8 (error ") && shown.ends_with("model: r.json\n"), "{shown}");
+    assert!(shown.contains(" %), 13 (error ") && shown.ends_with("model: r.json\n"), "{shown}");
     assert!(shown.contains("before: held-out error "), "{shown}");
     let cut = folder.ok("inspect r.json");
     assert!(
-        cut.contains("◄ resized from") && cut.contains("no held-out estimate for this size; nearest sizes: 20"),
+        cut.contains("◄ resized from") && cut.contains("no held-out estimate for this size; nearest sizes: 16"),
         "{cut}"
     );
-    let shown = folder.ok("resize m.json --k 20 --out r.json");
-    assert!(shown.starts_with("20 features instead of 8\nnow:    held-out error "), "{shown}");
-    let shown = folder.ok("resize m.json --k 3 --out r.json");
-    assert!(shown.contains("no held-out estimate for this size; nearest size: 8 (error "), "{shown}");
+    for size in [20, 3, 1] {
+        let shown = folder.ok(&format!("resize m.json --k {size} --out r.json"));
+        let plural = if size == 1 { "" } else { "s" };
+        assert!(shown.starts_with(&format!("{size} feature{plural} instead of 8\nnow:    held-out error ")), "{shown}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tamis::model::{Model, Resize};
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_output::{check_model_output, write_model};
-use crate::output::format::count;
+use crate::output::format::{count, features};
 use crate::output::{print_data, print_line, sizes};
 use crate::output_file::check_files;
 
@@ -55,8 +55,8 @@ pub fn run(mut args: ResizeArgs) -> Result<(), CliError> {
 
 /// The new and the old size with their held-out estimates.
 fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
-    let sizes = [after, before].map(|model| count(model.nonzeros() as u64));
-    let mut text = format!("{} features instead of {}", sizes[0], sizes[1]);
+    let [new, old] = [after, before].map(|model| model.nonzeros() as u64);
+    let mut text = format!("{} instead of {}", features(new), count(old));
     if let Some(frequency) = args.frequency {
         text += &format!(": those with selection frequency ≥ {frequency}");
     }

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use tamis::model::summary::HeadlineMetric;
 use tamis::model::{Certainty, DEFAULT_FDR, FeatureTests, Model, SizePath, SizePoint};
 use tamis::recipe::{Provenance, Recipe};
+use tamis::select::N_SE;
 
-use super::format::{count, loss, percent, shell_word};
+use super::format::{count, features, loss, percent, shell_word};
 use super::table;
 
 /// The held-out estimate of a metric with its standard error.
@@ -80,15 +81,15 @@ pub fn selected(model: &Model, path: &str) -> Option<String> {
     let Provenance::Fit(Recipe { k: asked, .. }) = model.recipe else { return None };
     let (steps, headline) = (&size_path.sizes, HeadlineMetric::of(model));
     let chosen = steps.get(size_path.chosen)?;
-    let smaller = steps.get(size_path.chosen + 1);
-    let features = |step: &SizePoint| format!("{} features ({})", count(step.size as u64), named_value(headline, step));
-    let first = format!("selected {}: {}", features(chosen), reason(size_path, asked, features));
+    let smaller = steps.iter().find(|step| 2 * step.size <= chosen.size);
+    let sized = |step: &SizePoint| format!("{} ({})", features(step.size as u64), named_value(headline, step));
+    let first = format!("selected {}: {}", sized(chosen), reason(size_path, asked, sized));
     let resize = |size: usize| format!("`tamis resize {} --k {size} -o SMALLER`", shell_word(path));
     let second = match smaller {
-        Some(step) => format!("next smaller: {}: {}", features(step), resize(step.size)),
+        Some(step) => format!("smaller: {}: {}", sized(step), resize(step.size)),
         None if chosen.size > 1 => {
             let half = chosen.size / 2;
-            format!("next smaller: {half} features (no held-out estimate): {}", resize(half))
+            format!("smaller: {} (no held-out estimate): {}", features(half as u64), resize(half))
         }
         None => return Some(first),
     };
@@ -96,7 +97,7 @@ pub fn selected(model: &Model, path: &str) -> Option<String> {
 }
 
 /// Why the size was selected.
-fn reason(size_path: &SizePath, asked: Option<usize>, features: impl Fn(&SizePoint) -> String) -> String {
+fn reason(size_path: &SizePath, asked: Option<usize>, sized: impl Fn(&SizePoint) -> String) -> String {
     let steps = &size_path.sizes;
     let chosen = &steps[size_path.chosen];
     if let Some(asked) = asked {
@@ -104,12 +105,12 @@ fn reason(size_path: &SizePath, asked: Option<usize>, features: impl Fn(&SizePoi
     }
     let value = |step: &SizePoint| step.error.unwrap_or(step.loss);
     let best = steps.iter().min_by(|a, b| value(a).total_cmp(&value(b))).unwrap_or(chosen);
-    if best.size > chosen.size {
-        return format!("smallest size within √2 standard errors of the best, {}", features(best));
-    }
-    match steps.get(size_path.chosen + 1) {
-        Some(_) => "best size; the next smaller one is not within √2 standard errors".into(),
-        None => "best size, and the smallest one fitted".into(),
+    if value(best) == value(chosen) {
+        "no size has a lower held-out error".into()
+    } else if value(chosen) <= value(best) + N_SE * best.standard_error {
+        format!("within √2 standard errors of the best, {}", sized(best))
+    } else {
+        format!("the best size is {}", sized(best))
     }
 }
 

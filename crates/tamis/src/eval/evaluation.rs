@@ -210,6 +210,7 @@ fn of_bin(bin: &[(f64, f64, f64)], numbers: bool) -> Option<Bin> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::{RngStream, generator, uniform};
 
     fn row(truth: bool, probability: f64) -> (Scored, f64) {
         let right = truth == (probability > 0.5);
@@ -237,6 +238,36 @@ mod tests {
         let found = area(0.9, &rows);
         let se = ((0.09 + 49.0 * (0.9 / 1.1 - 0.81) + 49.0 * (1.62 / 1.9 - 0.81)) / 2500.0f64).sqrt();
         assert!(near(found.high - 0.9, (1.96 * se).min(0.1)) && near(0.9 - found.low, 1.96 * se));
+    }
+
+    /// Rows of two classes whose probabilities are true, and rows with normal errors.
+    fn planted(rows: usize, number: u64) -> Evaluation {
+        let mut random = generator(3, RngStream::ShardRows, number);
+        let classes = |random: &mut _| {
+            let probability = (1.0 + (-4.0 * (uniform(random) - 0.6)).exp()).recip();
+            row(uniform(random) < probability, probability)
+        };
+        let normal = |random: &mut _| (0..12).map(|_| uniform(random)).sum::<f64>() - 6.0;
+        let of_classes = of_scored(&(0..rows).map(|_| classes(&mut random)).collect::<Vec<_>>());
+        let numbers: Vec<_> = (0..rows).map(|_| (Scored::Number(0.0, normal(&mut random)), 1.0)).collect();
+        Evaluation { rmse: of_scored(&numbers).rmse, ..of_classes }
+    }
+
+    #[test]
+    fn intervals_cover_the_truth_in_95_of_100_samples() {
+        let truth = planted(400_000, 0);
+        let samples: Vec<Evaluation> = (1..=500).map(|number| planted(150, number)).collect();
+        let intervals = |one: &Evaluation| [one.error, one.auc, one.log_loss, one.rmse].map(Option::unwrap);
+        for (number, name) in ["error", "AUC", "log loss", "RMSE"].into_iter().enumerate() {
+            let truth = intervals(&truth)[number].value;
+            let covers = |one: &&Evaluation| {
+                let interval = intervals(one)[number];
+                interval.low <= truth && truth <= interval.high
+            };
+            let share = samples.iter().filter(covers).count() as f64 / samples.len() as f64;
+            // Three standard errors of a share of 95 % over 500 samples.
+            assert!((share - 0.95).abs() <= 0.029, "{name}: {share} of the intervals contain {truth}");
+        }
     }
 
     #[test]

@@ -13,6 +13,10 @@ use super::Estimate;
 /// How many standard errors a size may be above the least: the standard error of a difference of two estimates.
 pub const N_SE: f64 = std::f64::consts::SQRT_2;
 
+/// The share of the tolerance that is left which a size between two others may use: with all of it, the tolerance would be
+/// used twice.
+const SLACK: f64 = 0.25;
+
 /// The held-out estimates of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeScore {
@@ -28,20 +32,68 @@ pub struct SizeScore {
 /// If there is no size.
 pub fn smallest_on_path(scores: &[SizeScore]) -> usize {
     let losses: Vec<Estimate> = scores.iter().map(|score| score.loss).collect();
-    let best = least(&losses);
-    let loss_limit = losses[best].mean + N_SE * losses[best].standard_error;
-    let errors: Vec<Estimate> = scores.iter().filter_map(|score| score.error).collect();
-    let error_limit = if errors.len() == scores.len() {
-        let best = errors[least(&errors)];
+    let (best, limits) = (least(&losses), limits(scores));
+    (best + 1..scores.len()).take_while(|&size| scores[size].is_within(limits)).last().unwrap_or(best)
+}
+
+/// The largest loss and error that a size may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Limits {
+    loss: f64,
+    error: f64,
+}
+
+impl SizeScore {
+    fn is_within(&self, limits: Limits) -> bool {
+        self.loss.mean <= limits.loss && self.error.map_or(0.0, |error| error.mean) <= limits.error
+    }
+}
+
+/// [`N_SE`] standard errors above the least loss and error of all sizes.
+fn limits(scores: &[SizeScore]) -> Limits {
+    let limit = |estimates: &[Estimate]| {
+        let best = estimates[least(estimates)];
         best.mean + N_SE * best.standard_error
-    } else {
-        // Regression has no error rate, only a loss.
-        f64::INFINITY
     };
-    let as_good = |size: usize| {
-        losses[size].mean <= loss_limit && scores[size].error.map_or(0.0, |error| error.mean) <= error_limit
-    };
-    (best + 1..scores.len()).take_while(|&size| as_good(size)).last().unwrap_or(best)
+    let losses: Vec<Estimate> = scores.iter().map(|score| score.loss).collect();
+    let errors: Vec<Estimate> = scores.iter().filter_map(|score| score.error).collect();
+    // Regression has no error rate, only a loss.
+    let error = if errors.len() == scores.len() { limit(&errors) } else { f64::INFINITY };
+    Limits { loss: limit(&losses), error }
+}
+
+/// How far loss and error may rise below the chosen size: a quarter of what is left to the limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slack {
+    loss: f64,
+    error: f64,
+}
+
+/// The slack below size number `chosen`.
+pub fn slack(scores: &[SizeScore], chosen: usize) -> Slack {
+    let (limits, score) = (limits(scores), scores[chosen]);
+    let left = |limit: f64, mean: f64| SLACK * (limit - mean).max(0.0);
+    Slack {
+        loss: left(limits.loss, score.loss.mean),
+        error: score.error.map_or(0.0, |own| left(limits.error, own.mean)),
+    }
+}
+
+/// How many of the sizes `below` a chosen one, from the largest down, are worse by no more than the slack.
+pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> usize {
+    let error = chosen.error.map_or(0.0, |error| error.mean) + slack.error;
+    let limits = Limits { loss: chosen.loss.mean + slack.loss, error };
+    below.iter().take_while(|score| score.is_within(limits)).count()
+}
+
+/// How many of the sizes `below` a chosen one, from the largest down, are no worse than the one before.
+pub fn not_worse(chosen: SizeScore, below: &[SizeScore]) -> usize {
+    let before = std::iter::once(&chosen).chain(below);
+    below
+        .iter()
+        .zip(before)
+        .take_while(|(score, before)| hardly_worse(**before, Slack { loss: 0.0, error: 0.0 }, &[**score]) == 1)
+        .count()
 }
 
 /// The position of the least mean; the first one if there are ties.
@@ -89,6 +141,21 @@ mod tests {
     fn regression_uses_the_loss_alone() {
         let sizes = [0.3, 0.36, 0.38].map(|loss| SizeScore { error: None, ..score(&(loss, 0)) });
         assert_eq!(smallest_on_path(&sizes), 1);
+    }
+
+    #[test]
+    fn a_quarter_of_the_tolerance_is_left_for_sizes_between() {
+        // The limits are 0.371 and 14.2 %: a quarter of what is left is 0.018 and 1.06 %.
+        let sizes: Vec<SizeScore> = [(0.3, 10), (0.5, 30)].iter().map(score).collect();
+        let below = |sizes_below: &[(f64, usize)]| {
+            hardly_worse(sizes[0], slack(&sizes, 0), &sizes_below.iter().map(score).collect::<Vec<_>>())
+        };
+        assert_eq!(below(&[(0.31, 11), (0.317, 10), (0.319, 10)]), 2, "the loss stops");
+        assert_eq!(below(&[(0.31, 11), (0.31, 12), (0.3, 10)]), 1, "the error stops");
+        assert_eq!(below(&[]), 0);
+        let last = [score(&(0.3, 10))];
+        assert_eq!(not_worse(last[0], &[(0.3, 10), (0.29, 9), (0.295, 9), (0.2, 5)].map(|size| score(&size))), 2);
+        assert_eq!(not_worse(last[0], &[(0.29, 11)].map(|size| score(&size))), 0, "the error is worse");
     }
 
     #[test]

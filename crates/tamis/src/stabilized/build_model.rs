@@ -8,7 +8,7 @@ use super::stage::{ClassCoding, PathMeans};
 use crate::data::FeatureId;
 use crate::loss::argmax;
 use crate::model::{FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
-use crate::select::smallest_on_path;
+use crate::select::{SizeScore, hardly_worse, not_worse, slack, smallest_on_path};
 use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, output};
 
 /// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
@@ -17,23 +17,46 @@ const KEPT_SIZES: usize = 4;
 /// The weight of a feature that must be named but has no effect.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// The size that becomes the model: the last one if a size is given, else the smallest within the tolerance of the
-/// best, by the scores before refinement. Refinement favours larger sizes, so it must not influence the number of
-/// features.
-pub(super) fn select(steps: &[SizeStep], k: Option<usize>) -> usize {
+/// The size that becomes the model: the last one that the paths learned if a size is given. Else the smallest of these
+/// within the tolerance of the best, by the scores before refinement (refinement favours larger sizes, so it must not
+/// influence the number of features); and then a size below it that is hardly worse.
+pub(super) fn select(ensembles: &CrossFit, k: Option<usize>) -> &SizeStep {
+    let steps = &ensembles.steps;
+    let last = steps.len() - 1;
     if k.is_some() {
-        return steps.len() - 1;
+        return &steps[last];
     }
     let score = |step: &SizeStep| step.before_refinement.as_ref().unwrap_or(&step.holdout).size_score();
-    smallest_on_path(&steps.iter().map(score).collect::<Vec<_>>())
+    let scores: Vec<SizeScore> = steps.iter().map(score).collect();
+    let chosen = smallest_on_path(&scores);
+    let step = &steps[chosen];
+    let next = steps.get(chosen + 1).map_or(0, |next| next.active.len());
+    let below: Vec<&SizeStep> =
+        ensembles.between.iter().filter(|size| (next + 1..step.active.len()).contains(&size.active.len())).collect();
+    let own = step.holdout.size_score();
+    let below_scores: Vec<SizeScore> = below.iter().map(|size| size.holdout.size_score()).collect();
+    let count = if chosen == last {
+        not_worse(own, &below_scores)
+    } else {
+        hardly_worse(own, slack(&scores, chosen), &below_scores)
+    };
+    if count == 0 { step } else { below[count - 1] }
+}
+
+/// All sizes, from the largest down.
+fn all_sizes(ensembles: &CrossFit) -> Vec<&SizeStep> {
+    let mut sizes: Vec<&SizeStep> = ensembles.steps.iter().chain(&ensembles.between).collect();
+    sizes.sort_by_key(|size| std::cmp::Reverse(size.active.len()));
+    sizes
 }
 
 /// The model of a size, with its size path.
-pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, chosen: usize, tests: FeatureTests) -> Model {
-    let step = &ensembles.steps[chosen];
+pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep, tests: FeatureTests) -> Model {
     let largest = step.active.len().saturating_mul(KEPT_SIZES).max(confirmed_size(data, ensembles, &tests));
     let kept = |step: &SizeStep| if step.active.len() <= largest { outputs(data, ensembles, step) } else { Vec::new() };
-    let sizes: Vec<SizePoint> = ensembles.steps.iter().map(|step| path_step(step, data, kept(step))).collect();
+    let all = all_sizes(ensembles);
+    let chosen = all.iter().position(|size| size.active == step.active).expect("the size is one of them");
+    let sizes: Vec<SizePoint> = all.into_iter().map(|step| path_step(step, data, kept(step))).collect();
     let outputs = sizes[chosen].outputs.clone();
     let size_path = SizePath { paths: ensembles.main.ensemble.paths(), chosen, sizes, tests };
     Model { size_path: Some(size_path), ..model_of(data, ensembles, step, outputs) }

@@ -15,15 +15,20 @@ pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {
     state.put_count("steps", fits.steps.len() as u64);
     state.put_count("paths", fits.main.ensemble.paths() as u64);
     state.put_count("outputs", fits.codings.len() as u64);
+    state.put_count("between", fits.between.len() as u64);
     for (name, member) in all(fits) {
         state.set_prefix(name);
         member.ensemble.save(&mut state);
+        if !is_complete {
+            state.put("order", member.order.iter().map(|&id| f64::from(id)).collect());
+        }
     }
     // The model of a complete training contains its sizes.
-    let steps = if is_complete { &[][..] } else { &fits.steps[..] };
-    for (number, step) in steps.iter().enumerate() {
-        state.set_prefix(format!("step{number}."));
-        save_step(step, &mut state);
+    for (kind, steps) in [("step", &fits.steps), ("between", &fits.between)] {
+        for (number, step) in steps.iter().enumerate().filter(|_| !is_complete) {
+            state.set_prefix(format!("{kind}{number}."));
+            save_step(step, &mut state);
+        }
     }
     state.set_prefix(String::new());
     if !is_complete {
@@ -39,23 +44,29 @@ fn all(fits: &CrossFit) -> impl Iterator<Item = (String, &FoldedEnsemble)> {
 
 /// Restores the ensembles from a checkpoint.
 pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), StateError> {
-    let steps = state.take_count("steps")?;
+    let (steps, between) = (state.take_count("steps")?, state.take_count("between")?);
     state.set_prefix("main.".into());
     fits.main.load(state)?;
     for (number, fold) in fits.folds.iter_mut().enumerate() {
         state.set_prefix(format!("fold{number}."));
         fold.load(state)?;
     }
-    fits.steps = load_steps(state, steps, fits.codings.len())?;
+    fits.steps = load_steps(state, "step", steps, fits.codings.len())?;
+    fits.between = load_steps(state, "between", between, fits.codings.len())?;
     fits.nuisance = Nuisance::load(state, fits.codings.len(), fits.main.transform.span(), fits.folds.len())?;
     Ok(())
 }
 
-/// The first `steps` sizes, each with `outputs` outputs.
-pub(super) fn load_steps(state: &mut State, steps: u64, outputs: usize) -> Result<Vec<SizeStep>, StateError> {
+/// The first `steps` sizes of a kind, each with `outputs` outputs.
+pub(super) fn load_steps(
+    state: &mut State,
+    kind: &str,
+    steps: u64,
+    outputs: usize,
+) -> Result<Vec<SizeStep>, StateError> {
     let mut list = Vec::new();
     for number in 0..steps {
-        state.set_prefix(format!("step{number}."));
+        state.set_prefix(format!("{kind}{number}."));
         list.push(load_step(state, outputs)?);
     }
     state.set_prefix(String::new());

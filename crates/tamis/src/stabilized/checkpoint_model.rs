@@ -20,7 +20,7 @@ pub(crate) fn checkpoint_model(
         return Ok(None);
     }
     data.scale.restore_centres(state.take("centres")?);
-    let steps = load_steps(state, steps, outputs)?;
+    let steps = load_steps(state, "step", steps, outputs)?;
     if !steps.iter().all(|step| fits(step, outputs, data)) {
         return Err(state.wrong_shape("steps"));
     }

@@ -10,9 +10,9 @@ use super::ensemble::{Ensemble, SizeStep};
 use super::feature_tests::Nuisance;
 use super::holdout::evaluate;
 use super::row_transform::RowTransform;
-use super::stage::{ClassCoding, PathMeans};
+use super::stage::{ClassCoding, PathMeans, first_in_order};
 use super::subsamples::HashedRows;
-use crate::data::{Example, Row, State, StateError, fold_of_hash};
+use crate::data::{Example, FeatureId, Row, State, StateError, fold_of_hash};
 use crate::loss::AnyLoss;
 use crate::threads::Threads;
 
@@ -32,6 +32,8 @@ pub(super) struct FoldedEnsemble {
     holdout_rows: HashedRows,
     /// The fold it never sees.
     excluded: Option<u32>,
+    /// The features that come first at small sizes (`entry_order.rs`); empty before these.
+    pub(super) order: Vec<FeatureId>,
     restricted: HashedRows,
 }
 
@@ -43,6 +45,7 @@ impl FoldedEnsemble {
             transform,
             holdout_rows: HashedRows::default(),
             excluded,
+            order: Vec::new(),
             restricted: HashedRows::default(),
         }
     }
@@ -75,9 +78,15 @@ impl FoldedEnsemble {
         self.ensemble.learn(&self.restricted);
     }
 
-    /// Keeps the `size` features with the most evidence, by the means over its paths.
+    /// The positions of the first `size` features, given the means over its paths, and the least evidence among them.
+    pub(super) fn first(&self, means: &[PathMeans], size: usize) -> (Vec<u32>, f64) {
+        first_in_order(self.ensemble.active(), &self.order, means, size)
+    }
+
+    /// Keeps the first `size` features.
     fn shrink_to(&mut self, means: &[PathMeans], size: usize) {
-        let places = self.ensemble.shrink_to(means, size);
+        let (positions, gravity) = self.first(means, size);
+        let places = self.ensemble.keep(&positions, gravity);
         self.holdout_rows = self.holdout_rows.restricted_to(&places);
         self.transform.set_active(self.ensemble.active());
     }
@@ -86,6 +95,7 @@ impl FoldedEnsemble {
     pub(super) fn load(&mut self, state: &mut State) -> Result<(), StateError> {
         let before = self.ensemble.active().to_vec();
         self.ensemble.load(state)?;
+        self.order = state.take("order")?.into_iter().map(|id| id as FeatureId).collect();
         let active = self.ensemble.active();
         let place = |id| active.binary_search(id).ok().map(|place| place as u32);
         let places: Vec<Option<u32>> = before.iter().map(place).collect();
@@ -114,6 +124,8 @@ pub(super) struct CrossFit {
     /// Rows visited in each stage.
     pub(super) lengths: Vec<u64>,
     pub(super) steps: Vec<SizeStep>,
+    /// Sizes between these (`intermediate_sizes.rs`).
+    pub(super) between: Vec<SizeStep>,
     /// What the fold ensembles know, for the tests of the features.
     pub(super) nuisance: Nuisance,
     /// Rows visited.
@@ -180,9 +192,8 @@ impl CrossFit {
         rows + self.main.ensemble.bytes() + self.folds.iter().map(|fold| fold.ensemble.bytes()).sum::<usize>()
     }
 
-    /// Records what the fold ensembles know at the end of a stage: their means, or their refined means.
-    pub(super) fn record(&mut self, step: &SizeStep, refined: Option<Vec<Vec<PathMeans>>>) {
-        let means = refined.unwrap_or_else(|| self.folds.iter().map(|fold| fold.ensemble.means()).collect());
+    /// Records what the fold ensembles know at the end of a stage, with these weights.
+    pub(super) fn record(&mut self, step: &SizeStep, means: &[Vec<PathMeans>]) {
         let active = self.folds.iter().map(|fold| fold.ensemble.active());
         let folds: Vec<_> = active.zip(means).collect();
         self.nuisance.record(step, &folds, self.row_hashes.len());

@@ -186,12 +186,17 @@ impl Ensemble {
     /// Keeps the `size` features with the most evidence; the least evidence among them is the next gravity. Returns the
     /// new position of each old one.
     pub fn shrink_to(&mut self, means: &[PathMeans], size: usize) -> Vec<Option<u32>> {
-        let (positions, cut) = top_by_evidence(means, size);
+        let (positions, gravity) = top_by_evidence(means, size);
+        self.keep(&positions, gravity)
+    }
+
+    /// Keeps the features at these positions (ascending), with a new gravity. Returns the new position of each old one.
+    pub fn keep(&mut self, positions: &[u32], gravity: f64) -> Vec<Option<u32>> {
         let mut places = vec![None; self.active.len()];
         positions.iter().enumerate().for_each(|(place, &position)| places[position as usize] = Some(place as u32));
         self.active = positions.iter().map(|&position| self.active[position as usize]).collect();
-        self.blocks.iter_mut().for_each(|block| block.keep(&positions));
-        self.plan.threshold.gravity = cut;
+        self.blocks.iter_mut().for_each(|block| block.keep(positions));
+        self.plan.threshold.gravity = gravity;
         places
     }
 

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::ensemble::SizeStep;
+use super::entry_order::LARGEST;
 use super::holdout::{HoldoutScore, evaluate};
 use super::params::params_of;
 use super::platt::Calibration;
@@ -27,53 +28,132 @@ use crate::trainer::TrainingData;
 const RIDGES: [f64; 6] = [1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2];
 /// Weaker ridges are tried until the loss has risen by this share of its standard error.
 const MAX_RISE: f64 = 0.05;
+/// The tolerance of [`Refit::with_ridge`], which many sizes need: the loss of a row, where the noise is that of √n rows.
+const CLOSE: f64 = 1.0;
 /// With fewer rows for each feature, the weights would be fitted to noise.
 const ROWS_PER_FEATURE: usize = 2;
 /// Entries that a size is refined with, at most: the hash of a row decides whether it is used.
 const MAX_ENTRIES: u64 = 1 << 19;
 
-/// Refines the weights of a size if the held-out loss falls by more than chance; its score is then that of the new
-/// weights. Returns the refined means of the fold ensembles.
-pub(super) fn refine(
-    data: &TrainingData,
-    ensembles: &mut CrossFit,
-    step: &mut SizeStep,
-) -> Option<Vec<Vec<PathMeans>>> {
-    // Rows of earlier trainings are not available, and a fit without them would lose what the paths have learned from
-    // them.
-    let has_memory = data.rows_before > 0 && params_of(&data.recipe).warm_start_decay < 1.0;
-    if has_memory || step.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
-        return None;
-    }
-    let (main, folds) = gather(ensembles, data.fingerprint.0)?;
-    let ensembles = &*ensembles;
-    let calibrations = &step.holdout.calibrations[..];
-    let member = |member, outputs, rows| Member::new(ensembles, member, outputs, rows, calibrations, &data.recipe);
-    let folds = ensembles.folds.iter().zip(folds);
-    let folds: Vec<Member<'_>> = folds.map(|(fold, rows)| member(fold, fold.ensemble.means(), rows)).collect();
-    let (ridge, changes, holdout) = ensembles.threads.install(|| best_ridge(ensembles, &folds))?;
-    if !gains(&step.holdout, &holdout) {
-        return None;
-    }
-    let main = member(&ensembles.main, step.outputs.clone(), main);
-    let moved = ensembles.threads.install(|| main.moved(&main.changes(ridge, &main.no_change())));
-    let finite = |means: &PathMeans| means.bias.is_finite() && means.weights.iter().all(|weight| weight.is_finite());
-    if !moved.iter().all(finite) {
-        return None;
-    }
-    step.outputs = moved;
-    step.before_refinement = Some(std::mem::replace(&mut step.holdout, holdout));
-    Some(folds.iter().zip(&changes).map(|(fold, changes)| fold.moved(changes)).collect())
+/// The weights of the fold ensembles at a size.
+pub(super) struct FoldWeights {
+    /// The means of each fold ensemble.
+    pub(super) means: Vec<Vec<PathMeans>>,
+    /// The ridge that they were refined with, if they were.
+    pub(super) ridge: Option<f64>,
 }
 
-/// The rows that the main ensemble is refined with, and those of the fold ensembles, each without its fold; `None` if
-/// they are too few for their features.
-fn gather(ensembles: &mut CrossFit, all_rows: u64) -> Option<(Batch, Vec<Batch>)> {
+/// Whether the paths know rows of earlier trainings. These are not available, and a fit without them would lose what
+/// the paths have learned from them.
+pub(super) fn has_memory(data: &TrainingData) -> bool {
+    data.rows_before > 0 && params_of(&data.recipe).warm_start_decay < 1.0
+}
+
+/// Refines the weights of a size if the held-out loss falls by more than chance; its score is then that of the new
+/// weights. Returns the weights of the fold ensembles.
+pub(super) fn refine(
+    data: &TrainingData,
+    ensembles: &CrossFit,
+    rows: &RefinementRows,
+    step: &mut SizeStep,
+) -> FoldWeights {
+    let means = ensembles.folds.iter().map(|fold| fold.ensemble.means()).collect();
+    let unchanged = FoldWeights { means, ridge: None };
+    let is_empty = step.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0));
+    if has_memory(data) || is_empty || !rows.are_enough_for(step.active.len()) {
+        return unchanged;
+    }
+    let refit = Refit { data, ensembles, rows, calibrations: &step.holdout.calibrations };
+    let folds = refit.folds(&unchanged.means);
+    let found = ensembles.threads.install(|| best_ridge(ensembles, &folds));
+    let Some((ridge, changes, holdout)) = found.filter(|(_, _, holdout)| gains(&step.holdout, holdout)) else {
+        return unchanged;
+    };
+    let main = refit.main(&step.outputs);
+    let moved = ensembles.threads.install(|| main.moved(&main.changes(ridge, &main.no_change())));
+    if !are_finite(&moved) {
+        return unchanged;
+    }
+    let means = folds.iter().zip(&changes).map(|(fold, changes)| fold.moved(changes)).collect();
+    step.outputs = moved;
+    step.before_refinement = Some(std::mem::replace(&mut step.holdout, holdout));
+    FoldWeights { means, ridge: Some(ridge) }
+}
+
+fn are_finite(outputs: &[PathMeans]) -> bool {
+    outputs.iter().all(|means| means.bias.is_finite() && means.weights.iter().all(|weight| weight.is_finite()))
+}
+
+/// Weights of a size that may be fitted anew.
+pub(super) struct Refit<'a> {
+    pub(super) data: &'a TrainingData,
+    pub(super) ensembles: &'a CrossFit,
+    pub(super) rows: &'a RefinementRows,
+    /// The calibrations of the size.
+    pub(super) calibrations: &'a [Calibration],
+}
+
+impl<'a> Refit<'a> {
+    fn main(&self, outputs: &[PathMeans]) -> Member<'a> {
+        self.member(&self.ensembles.main, outputs, &self.rows.main)
+    }
+
+    fn folds(&self, outputs: &[Vec<PathMeans>]) -> Vec<Member<'a>> {
+        let folds = self.ensembles.folds.iter().zip(outputs).zip(&self.rows.folds);
+        folds.map(|((fold, outputs), rows)| self.member(fold, outputs, rows)).collect()
+    }
+
+    fn member(&self, member: &'a FoldedEnsemble, outputs: &[PathMeans], rows: &'a Batch) -> Member<'a> {
+        Member::new(self.ensembles, member, outputs, rows, self.calibrations, &self.data.recipe)
+    }
+
+    /// The weights of the main ensemble after one refinement with a given ridge, and their held-out score; without
+    /// refinement if there is no ridge, or if the loss does not fall.
+    pub(super) fn with_ridge(
+        &self,
+        main: &[PathMeans],
+        folds: &[Vec<PathMeans>],
+        ridge: Option<f64>,
+    ) -> (Vec<PathMeans>, HoldoutScore) {
+        let (main, folds) = (self.main(main), self.folds(folds));
+        let before: Vec<Changes> = folds.iter().map(Member::no_change).collect();
+        let score = holdout_score(self.ensembles, &folds, &before);
+        if let Some(ridge) = ridge {
+            let after: Vec<Changes> =
+                folds.par_iter().zip(&before).map(|(member, start)| member.changes_to(ridge, start, CLOSE)).collect();
+            let refined = holdout_score(self.ensembles, &folds, &after);
+            let moved = main.moved(&main.changes_to(ridge, &main.no_change(), CLOSE));
+            if refined.loss < score.loss && are_finite(&moved) {
+                return (moved, refined);
+            }
+        }
+        (main.outputs, score)
+    }
+}
+
+/// The rows that a size is refined with.
+#[derive(Default)]
+pub(super) struct RefinementRows {
+    main: Batch,
+    /// Those of the fold ensembles, each without its fold.
+    folds: Vec<Batch>,
+}
+
+impl RefinementRows {
+    /// Whether so many weights may be fitted to them.
+    pub(super) fn are_enough_for(&self, features: usize) -> bool {
+        self.main.len() >= ROWS_PER_FEATURE * features
+    }
+}
+
+/// The rows that the present size is refined with; none if they are too few for a large size.
+pub(super) fn gather(ensembles: &mut CrossFit, all_rows: u64) -> RefinementRows {
     let CrossFit { main, folds, sample, threads, .. } = ensembles;
     let limit = hash_limit(MAX_ENTRIES, main.transform.entries(main.ensemble.active(), all_rows));
     let rows = sample.row_hashes.iter().filter(|&row_hash| splitmix64(row_hash ^ 2) <= limit).count();
-    if rows < ROWS_PER_FEATURE * main.ensemble.active().len() {
-        return None;
+    let features = main.ensemble.active().len();
+    if features > LARGEST && rows < ROWS_PER_FEATURE * features {
+        return RefinementRows::default();
     }
     let restrict = |member: &mut FoldedEnsemble| {
         let mut rows = HashedRows::default();
@@ -84,7 +164,9 @@ fn gather(ensembles: &mut CrossFit, all_rows: u64) -> Option<(Batch, Vec<Batch>)
         }
         rows.batch
     };
-    Some(threads.install(|| rayon::join(|| restrict(main), || folds.par_iter_mut().map(restrict).collect())))
+    let (main, folds) =
+        threads.install(|| rayon::join(|| restrict(main), || folds.par_iter_mut().map(restrict).collect()));
+    RefinementRows { main, folds }
 }
 
 /// The change of each weight and, last, of the intercept, for each output.
@@ -92,7 +174,7 @@ type Changes = Vec<Vec<f64>>;
 
 /// An ensemble's calibrated weights, and the rows they may be fitted to.
 struct Member<'a> {
-    rows: Batch,
+    rows: &'a Batch,
     outputs: Vec<PathMeans>,
     codings: &'a [ClassCoding],
     holdout_rows: &'a HashedRows,
@@ -104,11 +186,12 @@ impl<'a> Member<'a> {
     fn new(
         ensembles: &'a CrossFit,
         member: &'a FoldedEnsemble,
-        mut outputs: Vec<PathMeans>,
-        rows: Batch,
+        outputs: &[PathMeans],
+        rows: &'a Batch,
         calibrations: &[Calibration],
         recipe: &crate::recipe::Recipe,
     ) -> Self {
+        let mut outputs = outputs.to_vec();
         for (means, calibration) in outputs.iter_mut().zip(calibrations) {
             means.weights.iter_mut().for_each(|weight| *weight *= calibration.slope);
             means.bias = calibration.apply(means.bias);
@@ -126,18 +209,23 @@ impl<'a> Member<'a> {
     /// The changes of all outputs for a ridge, starting from given changes. The ridge assumes rows of mean weight 1, so
     /// that only ratios of weights matter.
     fn changes(&self, ridge: f64, start: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        self.changes_to(ridge, start, Refinement::TOLERANCE)
+    }
+
+    fn changes_to(&self, ridge: f64, start: &[Vec<f64>], tolerance: f64) -> Vec<Vec<f64>> {
         let importance: f64 = self.rows.examples().map(|example| example.weight).sum();
         let ridge = ridge * importance / self.rows.len().max(1) as f64;
         let outputs = self.outputs.par_iter().zip(self.codings).zip(start);
-        outputs.map(|((means, coding), start)| self.refinement(means, coding).solve(ridge, start)).collect()
+        let refinement = |means, coding| Refinement { tolerance, ..self.refinement(means, coding) };
+        outputs.map(|((means, coding), start)| refinement(means, coding).solve(ridge, start)).collect()
     }
 
     fn refinement(&self, means: &PathMeans, coding: &ClassCoding) -> Refinement<'_> {
         let is_selected = means.weights.iter().map(|&weight| weight != 0.0);
         Refinement {
-            rows: &self.rows,
+            rows: self.rows,
             targets: self.rows.examples().map(|example| coding.output.code(example.target)).collect(),
-            margins: margins(&self.rows, &means.weights, means.bias).collect(),
+            margins: margins(self.rows, &means.weights, means.bias).collect(),
             is_free: is_selected.chain([self.intercept]).collect(),
             loss: self.loss,
             tolerance: Refinement::TOLERANCE,

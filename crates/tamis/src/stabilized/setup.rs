@@ -79,6 +79,7 @@ pub(super) fn set_up(
         sizes,
         codings: codings.clone(),
         steps: Vec::new(),
+        between: Vec::new(),
         nuisance: Nuisance::default(),
         done: 0,
         threads: session.threads.clone(),

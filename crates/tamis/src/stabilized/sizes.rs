@@ -17,6 +17,20 @@ pub fn size_path(features: usize, target: usize) -> Vec<usize> {
     sizes
 }
 
+/// Up to this size, all sizes are evaluated.
+const ALL_UP_TO: usize = 12;
+/// Above it, each is this share of the one before: four for each halving.
+const SHARE: f64 = 0.840_896_415_253_714_6;
+
+/// The sizes below `size` and above `next` that are evaluated beside those that the paths learn.
+pub fn sizes_between(size: usize, next: usize) -> Vec<usize> {
+    let smaller = |&size: &usize| {
+        let smaller = if size <= ALL_UP_TO { size - 1 } else { ((size as f64 * SHARE) as usize).max(ALL_UP_TO) };
+        (smaller > next).then_some(smaller)
+    };
+    std::iter::successors(Some(size.max(1)), smaller).skip(1).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,5 +43,15 @@ mod tests {
         assert_eq!(size_path(10, 10), [10]);
         assert_eq!(size_path(3, 1), [3, 1]);
         assert_eq!(size_path(0, 5), [1]);
+    }
+
+    #[test]
+    fn few_sizes_lie_between_large_ones_and_all_between_small_ones() {
+        assert_eq!(sizes_between(400, 200), [336, 282, 237]);
+        assert_eq!(sizes_between(40, 10), [33, 27, 22, 18, 15, 12, 11]);
+        assert_eq!(sizes_between(4, 0), [3, 2, 1]);
+        assert_eq!(sizes_between(1, 0), [0; 0]);
+        assert_eq!(sizes_between(0, 0), [0; 0]);
+        assert_eq!(sizes_between(10, 9), [0; 0]);
     }
 }

@@ -6,7 +6,7 @@
 
 use super::path_block::{LANES, Lanes8, PathBlock, SoftThreshold, evidence};
 use super::subsamples::{HashedRows, Subsamples};
-use crate::data::{OutputCoding, ToF64s, prefetch};
+use crate::data::{FeatureId, OutputCoding, ToF64s, prefetch};
 use crate::loss::{AnyLoss, Loss};
 
 /// How targets are coded for one output, and how its classes are weighted.
@@ -203,6 +203,23 @@ pub fn top_by_evidence(outputs: &[PathMeans], size: usize) -> (Vec<u32>, f64) {
     (positions, cut)
 }
 
+/// The positions of `size` active features (ascending) and the least evidence among them: first those that enter first,
+/// then those with the most evidence.
+pub fn first_in_order(active: &[FeatureId], order: &[FeatureId], means: &[PathMeans], size: usize) -> (Vec<u32>, f64) {
+    if order.is_empty() {
+        return top_by_evidence(means, size);
+    }
+    let position = |id: &FeatureId| active.binary_search(id).ok();
+    let entered: Vec<usize> = order.iter().filter_map(position).take(size).collect();
+    let strength = |position: usize| means.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max);
+    let mut rest: Vec<usize> = (0..active.len()).filter(|position| !entered.contains(position)).collect();
+    rest.sort_by(|&a, &b| strength(b).total_cmp(&strength(a)).then(a.cmp(&b)));
+    let mut kept: Vec<usize> = entered.into_iter().chain(rest).take(size).collect();
+    kept.sort_unstable();
+    let least = kept.iter().map(|&position| strength(position)).fold(f64::INFINITY, f64::min);
+    (kept.into_iter().map(|position| position as u32).collect(), if least.is_finite() { least } else { 0.0 })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +243,16 @@ mod tests {
         let two = [means(&[1.0, -3.0, 0.0]), means(&[5.0, 0.0, 2.0])];
         assert_eq!(top_by_evidence(&two, 2), (vec![0, 1], 3.0), "strong for one output is enough");
         assert_eq!(top_by_evidence(&[], 2), (vec![], 0.0));
+    }
+
+    #[test]
+    fn those_that_entered_come_first_and_evidence_decides_about_the_others() {
+        let (active, evidence) = ([3, 5, 7, 9], [means(&[1.0, -2.0, 4.0, 3.0])]);
+        assert_eq!(first_in_order(&active, &[], &evidence, 2), (vec![2, 3], 3.0), "no order: evidence");
+        assert_eq!(first_in_order(&active, &[5, 8, 3], &evidence, 1), (vec![1], 2.0));
+        assert_eq!(first_in_order(&active, &[5, 8, 3], &evidence, 2), (vec![0, 1], 1.0), "8 is no longer active");
+        assert_eq!(first_in_order(&active, &[5, 8, 3], &evidence, 3), (vec![0, 1, 2], 1.0));
+        assert_eq!(first_in_order(&active, &[5], &evidence, 9), (vec![0, 1, 2, 3], 1.0));
     }
 
     #[test]

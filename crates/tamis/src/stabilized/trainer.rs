@@ -3,9 +3,11 @@
 use super::build_model::{base_scores, finish, model_of, only_confirmed, outputs, select};
 use super::checkpoint;
 use super::cross_fit::CrossFit;
+use super::entry_order::{LARGEST, set_orders};
 use super::feature_tests::test_features;
+use super::intermediate_sizes::intermediate_sizes;
 use super::params::params_of;
-use super::refinement::refine;
+use super::refinement::{gather, has_memory, refine};
 use super::setup::set_up;
 use crate::data::{Example, State};
 use crate::io::Block;
@@ -45,11 +47,19 @@ impl StabilizedTrainer {
     }
 
     /// Ends a stage: evaluates the size, refines its weights and begins the next stage.
-    fn end_stage(&mut self, session: &mut Session<'_>) {
+    fn end_stage(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
         let ensembles = &mut self.ensembles;
         let mut step = ensembles.size_step();
-        let refined = refine(session.data, ensembles, &mut step);
-        ensembles.record(&step, refined);
+        let sample = gather(ensembles, session.data.fingerprint.0);
+        let weights = refine(session.data, ensembles, &sample, &mut step);
+        ensembles.record(&step, &weights.means);
+        if step.active.len() <= LARGEST {
+            if ensembles.main.order.is_empty() && !has_memory(session.data) {
+                set_orders(ensembles, rows)?;
+            }
+            let between = intermediate_sizes(session.data, ensembles, &sample, &step, &weights);
+            ensembles.between.extend(between);
+        }
         ensembles.end_stage(step);
         let step = ensembles.steps.last().expect("just added");
         let unit = session.data.targets.loss_unit();
@@ -59,6 +69,7 @@ impl StabilizedTrainer {
             let outputs = outputs(session.data, ensembles, step);
             session.observer.model(ensembles.done, &model_of(session.data, ensembles, step, outputs));
         }
+        Ok(())
     }
 
     /// An error if a weight is not finite.
@@ -137,7 +148,7 @@ impl Trainer for StabilizedTrainer {
                 }
             }
             if stage_ends {
-                self.end_stage(session);
+                self.end_stage(session, rows)?;
                 self.pause(session)?;
             }
         }
@@ -154,9 +165,9 @@ impl Trainer for StabilizedTrainer {
 
     fn model(&self, data: &TrainingData) -> Result<Model, TrainError> {
         self.check_finite(data)?;
-        let steps = &self.ensembles.steps;
-        let chosen = select(steps, data.recipe.k);
-        let none = FeatureTests { entered: steps[0].active.len(), rows: data.fingerprint.0, tests: Vec::new() };
+        let chosen = select(&self.ensembles, data.recipe.k);
+        let none =
+            FeatureTests { entered: self.ensembles.steps[0].active.len(), rows: data.fingerprint.0, tests: Vec::new() };
         let model = finish(data, &self.ensembles, chosen, self.tests.clone().unwrap_or(none));
         match (params_of(&data.recipe).fdr, &self.tests) {
             (Some(fdr), Some(_)) => Ok(only_confirmed(data, model, fdr, &self.base_scores)),
@@ -166,8 +177,8 @@ impl Trainer for StabilizedTrainer {
 
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
         self.check_finite(session.data)?;
-        let chosen = select(&self.ensembles.steps, session.data.recipe.k);
-        self.tests = Some(test_features(session.data, &self.ensembles, rows, chosen)?);
+        let size = select(&self.ensembles, session.data.recipe.k).active.len();
+        self.tests = Some(test_features(session.data, &self.ensembles, rows, size)?);
         if params_of(&session.data.recipe).fdr.is_some() {
             self.base_scores = base_scores(&self.ensembles.codings, rows)?;
         }

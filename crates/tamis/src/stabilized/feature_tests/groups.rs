@@ -6,8 +6,8 @@
 //! that they do not have. With few rows for many columns, only the strongest representatives count as regressors, and pairs.
 
 use super::gather::Gathered;
-use super::gram::{Gram, axpy};
 use crate::data::FeatureId;
+use crate::stabilized::gram::{Gram, axpy};
 
 /// A column with a smaller share of its variance left is determined by the representatives.
 const LEFT: f64 = 0.1;

@@ -43,7 +43,6 @@
 
 mod fold;
 mod gather;
-mod gram;
 mod groups;
 mod nuisance;
 mod numerator;
@@ -70,19 +69,20 @@ const MOST_OF_MODEL: usize = 1024;
 /// Features with a larger q-value are not tested in sequence, nor are more of them.
 const LOOSE: f64 = 0.3;
 const MOST_IN_SEQUENCE: usize = 200;
-/// The tests of the features of a finished training, whose model has size number `chosen`.
+
+/// The tests of the features of a finished training, whose model has `size` features.
 pub(super) fn test_features(
     data: &TrainingData,
     ensembles: &CrossFit,
     rows: &mut BufferedRows,
-    chosen: usize,
+    size: usize,
 ) -> Result<FeatureTests, TrainError> {
     let entered = ensembles.steps.first().map_or(0, |step| step.active.len());
     let none = FeatureTests { entered, rows: rows.rows, tests: Vec::new() };
     if rows.rows < FeatureTests::FEWEST_ROWS || ensembles.nuisance.folds.is_empty() {
         return Ok(none);
     }
-    let step = tested_step(&ensembles.steps, chosen);
+    let step = tested_step(&ensembles.steps, size);
     let candidates = strongest(&step.active, &largest_evidence(step), MOST_OF_MODEL);
     let mut gathered = gather(ensembles, rows, &candidates)?;
     let groups = ensembles.threads.install(|| groups(&gathered, &candidates));
@@ -116,9 +116,9 @@ pub(super) fn test_features(
 }
 
 /// The size whose features are tested.
-fn tested_step(steps: &[SizeStep], chosen: usize) -> &SizeStep {
-    let small = steps.iter().position(|step| step.active.len() <= MOST_TESTED).unwrap_or(steps.len() - 1);
-    &steps[small.min(chosen)]
+fn tested_step(steps: &[SizeStep], size: usize) -> &SizeStep {
+    let is_small = |step: &&SizeStep| step.active.len() <= MOST_TESTED.max(size);
+    steps.iter().find(is_small).unwrap_or(&steps[steps.len() - 1])
 }
 
 /// |ū| of each feature, the largest over the outputs.

@@ -43,7 +43,7 @@ impl Nuisance {
     pub(in crate::stabilized) fn record(
         &mut self,
         step: &SizeStep,
-        folds: &[(&[FeatureId], Vec<PathMeans>)],
+        folds: &[(&[FeatureId], &Vec<PathMeans>)],
         rows: usize,
     ) {
         let is_first = self.folds.is_empty();
@@ -151,13 +151,13 @@ mod tests {
         let mut nuisance = Nuisance::default();
         let many: Vec<FeatureId> = (0..20).collect();
         let weights: Vec<f64> = (0..20).map(f64::from).collect();
-        nuisance.record(&step(0.5), &[(&many, means(&weights))], 100);
+        nuisance.record(&step(0.5), &[(&many, &means(&weights))], 100);
         assert_eq!(nuisance.folds[0].given, [[19, 18, 17, 16, 15, 14, 13, 12]]);
-        nuisance.record(&step(0.3), &[(&many[..10], means(&weights[..10]))], 100);
+        nuisance.record(&step(0.3), &[(&many[..10], &means(&weights[..10]))], 100);
         assert_eq!(nuisance.folds[0].given, [[9, 8, 7, 6, 5, 4, 3, 2]], "ten features are enough for eight");
         let best = nuisance.folds[0].clone();
         assert_eq!((best.features.len(), best.weights[0][3], best.intercepts[0]), (10, 6.0, 2.0));
-        nuisance.record(&step(0.4), &[(&many[..5], means(&weights[..5]))], 100);
+        nuisance.record(&step(0.4), &[(&many[..5], &means(&weights[..5]))], 100);
         assert_eq!(nuisance.folds[0], best, "five are not enough, and their loss is larger");
         let mut state = State::default();
         nuisance.save(&mut state);

@@ -2,13 +2,13 @@
 //!
 //! The head of [`super`] has the formulas. Columns are never centred: the intercept, which no ridge shrinks, does it.
 //! Residual columns x̃ are never formed either: they are linear in the given columns, so that sums over them follow from
-//! sums of products ([`super::gram`]).
+//! sums of products (`gram.rs`).
 
 use rayon::prelude::*;
 
 use super::fold::{ColumnStats, Design, Link, Residual, TestFold};
-use super::gram::{Gram, dot, inverse, inverse_factor, times};
 use super::numerator::own_parts;
+use crate::stabilized::gram::{Gram, dot, inverse, inverse_factor, times};
 
 /// ε: the ridge of the projections within a fold, as a share of the rows, for columns of unit variance.
 const RIDGE: f64 = 0.002;
