@@ -3,13 +3,16 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tamis::columnar::ColumnarError;
+use tamis::data::TargetError;
+use tamis::eval::EvalError;
 use tamis::io::ReadError;
 use tamis::model::{ModelError, ResizeError};
 use tamis::moments::MomentsError;
-use tamis::param::{ParamName, worded};
+use tamis::param::{ParamName, names, worded};
 use tamis::recipe::RecipeError;
 use tamis::solve::SolveError;
 use tamis::train::TrainError;
+use tamis::tune::TuneError;
 use tamis_metric::MetricError;
 
 /// An exception of `tamis.errors`, with attributes.
@@ -35,7 +38,7 @@ const READING: [(&str, bool); 6] = [
 ];
 
 /// A parameter as Python calls it, perhaps with a value.
-fn python(name: ParamName, value: Option<&str>) -> String {
+pub fn python(name: ParamName, value: Option<&str>) -> String {
     if let (Some(&(key, is_list)), Some(value)) = (READING.iter().find(|(key, _)| *key == name.python), value) {
         return if is_list {
             format!("reading={{{key:?}: [{value:?}]}}")
@@ -54,6 +57,27 @@ fn python(name: ParamName, value: Option<&str>) -> String {
 /// The text of an error, with parameters as Python calls them.
 fn text_of(error: &impl std::fmt::Display) -> String {
     worded(error, python)
+}
+
+/// The text of an error of an estimator. The class of an estimator is its task, and its parameters are not those of
+/// moments.
+fn estimator(name: ParamName, value: Option<&str>) -> String {
+    match value {
+        Some("regression") if name == names::TASK => "a regressor".into(),
+        Some(_) if name == names::TASK => "a classifier".into(),
+        _ => python(name, value),
+    }
+}
+
+/// The text of an error of training. A model of two classes cannot get a third: the classes must be known before.
+fn text_of_training(error: &TrainError) -> String {
+    match error {
+        TrainError::Target(TargetError::ThirdLabel { place, found, first, second, .. }) => format!(
+            "{place}: a third label {found} after only {first} and {second}; pass all classes to partial_fit, or use \
+             max_iter=2 to read everything first"
+        ),
+        _ => worded(error, estimator),
+    }
 }
 
 /// An error of the library.
@@ -116,14 +140,39 @@ impl Raise for TrainError {
             TrainError::Read(error) => error.raise(py),
             TrainError::Recipe(error) => error.raise(py),
             TrainError::Model(error) => error.raise(py),
-            TrainError::RowStore(_) => raise("FileError", &text_of(self), &[], py),
-            TrainError::Interrupted { .. } => PyKeyboardInterrupt::new_err(text_of(self)),
-            TrainError::Diverged { .. } => raise("DivergedError", &text_of(self), &[], py),
+            TrainError::RowStore(_) => raise("FileError", &text_of_training(self), &[], py),
+            TrainError::Interrupted { .. } => PyKeyboardInterrupt::new_err(text_of_training(self)),
+            TrainError::Diverged { .. } => raise("DivergedError", &text_of_training(self), &[], py),
             TrainError::Method { .. }
             | TrainError::TooManyFeatures { .. }
             | TrainError::NotIncremental { .. }
-            | TrainError::NeedsAllRows { .. } => raise("ParamError", &text_of(self), &[], py),
+            | TrainError::NeedsAllRows { .. } => raise("ParamError", &text_of_training(self), &[], py),
+            _ => raise("DataError", &text_of_training(self), &[], py),
+        }
+    }
+}
+
+impl Raise for EvalError {
+    fn raise(&self, py: Python<'_>) -> PyErr {
+        match self {
+            EvalError::Read(error) => error.raise(py),
             _ => raise("DataError", &text_of(self), &[], py),
+        }
+    }
+}
+
+impl Raise for TuneError {
+    fn raise(&self, py: Python<'_>) -> PyErr {
+        match self {
+            TuneError::Train(error) => error.raise(py),
+            TuneError::Read(error) => error.raise(py),
+            TuneError::Eval(error) => error.raise(py),
+            TuneError::Value { reason, .. } | TuneError::Clash { reason, .. } => reason.raise(py),
+            TuneError::AllDiverged => raise("DivergedError", &text_of(self), &[], py),
+            TuneError::EmptyFold { .. } | TuneError::EmptyShare { .. } | TuneError::MixedTasks => {
+                raise("DataError", &worded(self, estimator), &[], py)
+            }
+            _ => raise("ParamError", &text_of(self), &[], py),
         }
     }
 }

@@ -13,7 +13,9 @@ use pyo3_arrow::PyRecordBatchReader;
 use tamis::columnar::ColumnarReader;
 use tamis::data::{FeatureKey, Label, RawRows};
 use tamis::io::{Block, Csr, Dense, Labels, MatrixRows, ReadError, RowSource};
+use tamis::parse::Missing;
 use tamis::parse::schema::{ModelSchema, SchemaOptions};
+use tamis::parse::survey::Survey;
 
 use crate::error::OrRaise;
 use crate::reading::Reading;
@@ -121,7 +123,14 @@ impl Table<'_> {
                 View::Arrow(reader.schema(), Box::new(reader))
             }
         };
-        let options = arrow_options(self.known, self.reading.as_ref(), py)?;
+        // Rows to learn from; those to predict have the means of a model, or none.
+        let is_new = self.known.is_none() && self.seen.is_some();
+        let mut options = arrow_options(self.known, self.reading.as_ref(), py)?;
+        let view = if is_new && matches!(options.missing, Missing::Auto | Missing::Mean | Missing::Indicator) {
+            py.detach(|| view.with_means(&mut options)).or_raise(py)?
+        } else {
+            view
+        };
         let mut seen = self.seen.as_ref().map(|_| BTreeSet::new());
         let outcome = py.detach(|| view.read(labels, weights, names, options, &mut seen, run));
         if let Some(set) = &self.seen {
@@ -140,6 +149,24 @@ fn arrow_options(known: Option<String>, reading: Option<&Reading>, py: Python<'_
 }
 
 impl View<'_> {
+    /// Adds the means of the columns of an Arrow table to the options: they stand for missing values. As in files, they
+    /// are those of the first rows; the types of columns decide their roles.
+    fn with_means(self, options: &mut SchemaOptions) -> Result<Self, ReadError> {
+        let View::Arrow(schema, batches) = self else { return Ok(self) };
+        let batches = batches.collect::<Result<Vec<_>, _>>();
+        let batches = batches.map_err(|error| ReadError::Matrix { problem: error.to_string() })?;
+        let failed = |source| ReadError::Columnar { file: "X".into(), source };
+        let rows = batches.clone().into_iter().map(Ok);
+        let mut reader = ColumnarReader::from_batches(&schema, rows, options).map_err(failed)?;
+        let mut known = reader.columns().map(|columns| columns.known()).unwrap_or_default();
+        let mut survey = Survey::default();
+        reader.survey("X", &mut survey).map_err(failed)?;
+        let typed = SchemaOptions { numeric: known.numeric.clone(), known: None, ..options.clone() };
+        known.means = survey.decide(&typed, b',').map(|(decided, _)| decided.means).unwrap_or_default();
+        options.known = Some(known);
+        Ok(View::Arrow(schema, Box::new(batches.into_iter().map(Ok))))
+    }
+
     fn read<R>(
         self,
         labels: Labels<'_>,

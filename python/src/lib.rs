@@ -8,6 +8,7 @@ mod model;
 mod moments;
 mod progress;
 mod reading;
+mod tune;
 
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ mod _core {
     use super::model::PyModel;
     #[pymodule_export]
     use super::moments::{PyMoments, solvers};
+    #[pymodule_export]
+    use super::tune::{stability, tune};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -8,6 +8,7 @@ use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use tamis::data::Vocabulary;
 use tamis::io::{RowSource, RowStream, memory_of_this_machine};
+use tamis::model::MatrixColumns;
 use tamis_metric::{
     Candidate, ClassScore, Dataset, EarlyStopping, Metric, MetricError, MetricOptions, Param, Params, Prediction, fit,
 };
@@ -52,9 +53,21 @@ impl PyMetric {
         Ok((make, (PyBytes::new(py, &self.metric.to_bytes()),)))
     }
 
-    /// Saves the metric. An existing file is replaced atomically.
-    fn save(&self, path: PathBuf, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.metric.save(&path)).or_raise(py)
+    /// Saves the metric with the columns that Python fitted it to: their number, their names and the features they gave.
+    /// An existing file is replaced atomically.
+    #[pyo3(signature = (path, matrix=None))]
+    fn save(&self, path: PathBuf, matrix: Option<(usize, Vec<String>, Vec<String>)>, py: Python<'_>) -> PyResult<()> {
+        let columns = matrix.map(|(count, names, features)| MatrixColumns { count, names, features });
+        let mut metric = self.metric.clone();
+        metric.matrix = columns.or(metric.matrix);
+        py.detach(|| metric.save(&path)).or_raise(py)
+    }
+
+    /// The columns that Python fitted the metric to: their number, their names and the features they gave.
+    #[getter]
+    fn matrix(&self) -> Option<(usize, Vec<String>, Vec<String>)> {
+        let MatrixColumns { count, names, features } = self.metric.matrix.clone()?;
+        Some((count, names, features))
     }
 
     #[getter]

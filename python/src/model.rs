@@ -8,12 +8,14 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tamis::data::{FeatureKey, Label, Vocabulary};
+use tamis::eval::{Evaluation, UnknownClasses, evaluate, measure};
 use tamis::io::{ReadError, RowSource, RowStream};
 use tamis::loss::Loss;
 use tamis::model::{MatrixColumns, Model, Output, Predictor, Resize, Task};
 use tamis_report::of_model;
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, param_error};
+use crate::fit::{Input, input_of};
 use crate::input::Table;
 use crate::reading::{Reading, sources};
 
@@ -112,11 +114,28 @@ impl PyModel {
     }
 
     /// The program's report on the model: one page of HTML that needs no network. `file` is what the page calls the
-    /// model, and `names` what it calls the features.
-    #[pyo3(signature = (file, names=None))]
-    fn report(&self, file: &str, names: Option<HashMap<String, String>>) -> String {
-        let model = self.with_names(&names.unwrap_or_default());
-        of_model(&model, &tamis_report::ReportContext { file, ..Default::default() }).html()
+    /// model, and `names` what it calls the features. With labelled `rows` and a name of them, it is evaluated on them.
+    #[pyo3(signature = (file, names=None, rows=None))]
+    fn report(
+        &self,
+        file: &str,
+        names: Option<HashMap<String, String>>,
+        rows: Option<(String, Bound<'_, PyAny>)>,
+        py: Python<'_>,
+    ) -> PyResult<String> {
+        let names = names.unwrap_or_default();
+        let model = self.with_names(&names);
+        let found =
+            rows.map(|(title, rows)| Ok::<_, PyErr>((title, self.evaluation(&rows, &names, py)?))).transpose()?;
+        let evaluation = found.as_ref().map(|(title, found)| (title.as_str(), found));
+        Ok(of_model(&model, &tamis_report::ReportContext { file, evaluation, ..Default::default() }).html())
+    }
+
+    /// The metrics of the model on labelled rows (a table, or paths and how to read them), as JSON.
+    fn measure(&self, #[pyo3(from_py_with = input_of)] rows: Input<'_>, py: Python<'_>) -> PyResult<String> {
+        let measure = |source: &mut dyn RowSource| measure(&self.model, source, UnknownClasses::Wrong);
+        let found = self.with_rows(rows, measure, py)?.or_raise(py)?;
+        Ok(serde_json::to_string(&found).expect("plain data becomes JSON"))
     }
 
     #[getter]
@@ -214,7 +233,7 @@ impl PyModel {
             (Some(size), None, None) => Resize::Size(size),
             (None, Some(share), None) => Resize::Frequency(share),
             (None, None, Some(fdr)) => Resize::Fdr(fdr),
-            _ => return Err(crate::error::param_error("give one of n_features_to_select, frequency and fdr", py)),
+            _ => return Err(param_error("give one of n_features_to_select, frequency and fdr", py)),
         };
         Ok(self.model.resize(cut).or_raise(py)?.into())
     }
@@ -260,17 +279,58 @@ impl PyModel {
         reading: Reading,
         py: Python<'py>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let files = sources(&paths, &reading, py)?;
-        let mut options = reading.options(py)?;
-        options.columns.needs_target = false;
-        options.columns.known = self.model.columns.clone();
-        let score = || self.score(&mut RowStream::open(files, options));
-        let margins = py.detach(score).or_raise(py)?;
+        let mut stream = self.open_files(&paths, &reading, false, py)?;
+        let margins = py.detach(|| self.score(&mut stream)).or_raise(py)?;
         self.as_array(margins, py)
     }
 }
 
 impl PyModel {
+    /// The rows of files, as the model reads them.
+    fn open_files(
+        &self,
+        paths: &[String],
+        reading: &Reading,
+        needs_target: bool,
+        py: Python<'_>,
+    ) -> PyResult<RowStream> {
+        let files = sources(paths, reading, py)?;
+        let mut options = reading.options(py)?;
+        options.columns.needs_target = needs_target;
+        options.columns.known = self.model.columns.clone();
+        Ok(RowStream::open(files, options))
+    }
+
+    /// Calls `run` with labelled rows, without the interpreter lock.
+    fn with_rows<R: Send>(
+        &self,
+        rows: Input<'_>,
+        run: impl FnOnce(&mut dyn RowSource) -> R + Send,
+        py: Python<'_>,
+    ) -> PyResult<R> {
+        match rows {
+            Input::Table(table) => table.read(py, run),
+            Input::Files(paths, reading) => {
+                let mut stream = self.open_files(&paths, &reading, true, py)?;
+                Ok(py.detach(|| run(&mut stream)))
+            }
+            Input::Batches(_) => Err(param_error("rows are a table or paths", py)),
+        }
+    }
+
+    /// The evaluation on labelled rows, with the names of the page.
+    fn evaluation(
+        &self,
+        rows: &Bound<'_, PyAny>,
+        names: &HashMap<String, String>,
+        py: Python<'_>,
+    ) -> PyResult<Evaluation> {
+        let evaluate = |source: &mut dyn RowSource| evaluate(&self.model, source);
+        let found = self.with_rows(input_of(rows)?, evaluate, py)?.or_raise(py)?;
+        let densities = found.densities.renamed(|name| names.get(name).cloned());
+        Ok(Evaluation { densities, ..found })
+    }
+
     /// The model with other names of features.
     fn with_names(&self, names: &HashMap<String, String>) -> Model {
         let mut model = self.model.clone();

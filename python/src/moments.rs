@@ -1,7 +1,9 @@
 //! Moments for Python: adding rows, merging, subtracting and solving.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
@@ -26,6 +28,10 @@ pub struct PyMoments {
     done: Option<Moments>,
     open: Option<IncrementalMoments>,
 }
+
+/// Means of features, their covariances, means of targets, covariances of features with targets.
+type Statistics<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
 impl PyMoments {
     /// All rows seen.
@@ -143,6 +149,10 @@ impl PyMoments {
                     break;
                 }
             }
+            // Means stand for missing values, also in rows to predict.
+            if let Some(table) = source.columns().filter(|table| !table.means.is_empty()) {
+                open.set_table(table);
+            }
             Ok(())
         };
         let outcome = table.read(py, run)?.or_raise(py);
@@ -184,8 +194,41 @@ impl PyMoments {
             "decay": whole.decay,
             "screened": whole.screened,
             "weight": total.weight,
+            "effective_rows": total.effective_rows(),
         });
         Ok(value.to_string())
+    }
+
+    /// Means and covariances of features (all if none are named), and of the targets: means of the features, their
+    /// covariances, the targets' means, and the covariances of features with targets.
+    #[pyo3(signature = (names=None))]
+    fn statistics<'py>(&self, names: Option<Vec<String>>, py: Python<'py>) -> PyResult<Statistics<'py>> {
+        let whole = self.whole().or_raise(py)?;
+        let total = whole.total();
+        let places: HashMap<String, usize> = whole
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.is_feature())
+            .map(|(at, one)| (one.name(), at))
+            .collect();
+        let features: Vec<usize> = match names {
+            None => (0..whole.columns.len()).filter(|&at| whole.columns[at].is_feature()).collect(),
+            Some(names) => {
+                let find = |name: &String| places.get(name).copied();
+                let unknown = || param_error("the moments have no such feature", py);
+                names.iter().map(find).collect::<Option<_>>().ok_or_else(unknown)?
+            }
+        };
+        let targets: Vec<usize> = (0..whole.columns.len()).filter(|&at| !whole.columns[at].is_feature()).collect();
+        let means = |of: &[usize]| PyArray1::from_iter(py, of.iter().map(|&at| total.means[at]));
+        let covariances = |rows: &[usize], columns: &[usize]| {
+            let cells = rows.iter().flat_map(|&i| columns.iter().map(move |&j| (i, j)));
+            let cells = cells.map(|(i, j)| total.covariance(i, j)).collect();
+            PyArray1::from_vec(py, cells).reshape([rows.len(), columns.len()])
+        };
+        let (own, cross) = (covariances(&features, &features)?, covariances(&features, &targets)?);
+        Ok((means(&features), own, means(&targets), cross))
     }
 
     #[getter]

@@ -48,6 +48,16 @@ impl Watcher {
         self.tick(rows, None, 0);
     }
 
+    /// Reports how many of several fits are done, and checks whether Ctrl-C was pressed.
+    pub fn tell_fits(&mut self, done: usize, all: usize) {
+        let outcome = Python::attach(|py| py.check_signals());
+        self.keep(outcome);
+        self.call_report(|entries| {
+            entries.set_item("fits", done)?;
+            entries.set_item("total", all)
+        });
+    }
+
     fn keep(&mut self, outcome: PyResult<()>) {
         if let Err(error) = outcome {
             self.stop.store(true, Ordering::SeqCst);

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from ._solved import MomentsClassifier, MomentsRegressor
     from ._sparse import SparseClassifier, SparseRegressor
     from ._stabilized import StabilizedClassifier, StabilizedRegressor
+    from ._tune import Stability, Tuning, stability, tune
     from ._two_stage import TwoStageClassifier, TwoStageRegressor
 
-# The module of each estimator. They are imported on first use, because importing scikit-learn is slow.
+# The module of each name. They are imported on first use, because importing scikit-learn is slow.
 _HOMES = {
     "SparseClassifier": "_sparse",
     "SparseRegressor": "_sparse",
@@ -38,6 +39,10 @@ _HOMES = {
     "MomentsRegressor": "_solved",
     "SDist": "_metric",
     "KNN": "_knn",
+    "tune": "_tune",
+    "Tuning": "_tune",
+    "stability": "_tune",
+    "Stability": "_tune",
 }
 
 __all__ = [
@@ -92,7 +97,7 @@ def parameters() -> dict[str, str]:
     return {name: row.help for name, row in any_method().items()}
 
 
-def load(path):
+def load(path) -> Any:
     """Loads a file of this package or of the program.
 
     Parameters

@@ -1,34 +1,20 @@
-"""Base classes of the estimators of linear models: a model of the core with the interface of scikit-learn."""
+"""Base class of the estimators of linear models: a model of the core with the interface of scikit-learn."""
 
 import json
 import os
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from . import _core, _input, _picture
 from ._progress import Line
-from ._rows import Classes, Rows, all_or_nothing
+from ._rows import Rows, all_or_nothing
 from .errors import missing_file, warn
-
-
-def class_probabilities(scores):
-    """The probability of each class from log-odds: one column for two classes, or one for each class (one-vs-rest).
-
-    Those of several classes are the geometric mean of softmax and of the normalised one-vs-rest probabilities, as in
-    ``tamis predict``.
-    """
-    if scores.shape[1] == 1:
-        second = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
-        return np.column_stack([1 - second, second])
-    logs = (scores - np.logaddexp(0, -scores)) / 2
-    parts = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return parts / parts.sum(axis=1, keepdims=True)
 
 
 class Estimator(SelectorMixin, Rows):
@@ -86,12 +72,12 @@ class Estimator(SelectorMixin, Rows):
         return sparse.csr_array((np.concatenate(values), (rows, flat)), shape=shape)
 
     @property
-    def sparse_coef_(self):
+    def sparse_coef_(self) -> sparse.csr_array:
         """The weights as a sparse array of shape (n_outputs, n_features)."""
         return self._spread(self._fitted_attribute("sparse_coef_").outputs)
 
     @property
-    def coef_(self):
+    def coef_(self) -> np.ndarray:
         """The weights as a dense array; ``sparse_coef_`` needs less memory for wide data."""
         model = self._fitted_attribute("coef_")
         if "_coef" not in self.__dict__:
@@ -99,12 +85,12 @@ class Estimator(SelectorMixin, Rows):
         return self._coef
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> np.ndarray | float:
         """The intercepts, one for each output."""
         return self._fitted_attribute("intercept_").intercepts
 
     @property
-    def features_(self):
+    def features_(self) -> list[dict[str, Any]]:
         """The features of the model by decreasing effect: a list of dictionaries."""
         model = self._fitted_attribute("features_")
         listed = []
@@ -147,7 +133,7 @@ class Estimator(SelectorMixin, Rows):
         mask[weights.indices] = True
         return mask
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """The names of the selected features. Those of columns of strings are categories: ``column=value``.
 
         Parameters
@@ -161,7 +147,7 @@ class Estimator(SelectorMixin, Rows):
         _check_feature_names_in(self, input_features)
         return np.array(features, dtype=object)[self.get_support()]
 
-    def transform(self, X):
+    def transform(self, X) -> Any:
         """The selected features of rows. Categories become columns of zeros and ones.
 
         Parameters
@@ -180,14 +166,25 @@ class Estimator(SelectorMixin, Rows):
 
     # -- files and pictures
 
+    def _score(self, measure, name, X, y, sample_weight):
+        """A measure of scikit-learn, or the one of the core that has this name for the rows of files."""
+        if y is not None:
+            return measure(y, self.predict(X), sample_weight=sample_weight)
+        paths = _input.as_paths(X)
+        if paths is not None:
+            found = json.loads(self._fitted().measure((paths, self._reading())))
+            return 1.0 - found["error"] if name == "error" else found.get(name, float("nan"))
+        if not _input.is_batches(X):
+            raise ValueError("y is needed: only files and batches contain labels")
+        predicted, labels, *weights = zip(*((self.predict(batch), *rest) for batch, *rest in X), strict=True)
+        weights = np.concatenate(weights[0]) if weights else None
+        return measure(np.concatenate(labels), np.concatenate(predicted), sample_weight=weights)
+
     def save(self, path) -> None:
         """Saves the model in the format of the program. The file is replaced atomically."""
-        model = self._fitted()
-        if not hasattr(self, "n_features_in_"):
-            return model.save(os.fspath(path))
-        return model.save(os.fspath(path), (self.n_features_in_, self._names() or [], self._feature_list() or []))
+        self._fitted().save(os.fspath(path), self._matrix_columns())
 
-    def report(self, path, file="model.json") -> None:
+    def report(self, path, file="model.json", *, data=None) -> None:
         """Writes an HTML report, as ``tamis report`` does: features, stability, accuracy of smaller models.
 
         Parameters
@@ -196,11 +193,26 @@ class Estimator(SelectorMixin, Rows):
             The HTML file to write.
         file : str
             The name of the model file in the commands that the report suggests.
+        data : (X, y), (X, y, sample_weight), path or list of paths, default=None
+            Labelled rows, best those that the model has not seen: the page shows error, ROC curve and calibration on them.
         """
+        model = self._fitted()
+        names = {name: self._public_name(name) for name in self._all_names(model)}
+        text = model.report(os.fspath(file), names, None if data is None else self._labelled(data, model))
         with open(path, "w", encoding="utf-8") as page:
-            model = self._fitted()
-            names = {name: self._public_name(name) for name in self._all_names(model)}
-            page.write(model.report(os.fspath(file), names))
+            page.write(text)
+
+    def _labelled(self, data, model):
+        """The name of labelled rows, and the rows for the core."""
+        paths = _input.as_paths(data)
+        if paths is not None:
+            return " ".join(paths), (paths, self._reading())
+        X, y, *rest = data
+        table = self._known(X, model.columns)
+        labels, classes = self._known_labels(y, model)
+        table.labels, table.classes = labels, classes
+        table.weights = _input.weights_of(rest[0] if rest else None, len(labels))
+        return "the given rows", table
 
     @staticmethod
     def _all_names(model):
@@ -211,7 +223,7 @@ class Estimator(SelectorMixin, Rows):
             yield from [test["name"], *test.get("with", [])]
 
     @classmethod
-    def load(cls, path, **parameters):
+    def load(cls, path, **parameters) -> Self:
         """Loads an estimator from a model file. A file of the program does not contain the columns: they are matched by name.
 
         Parameters
@@ -226,11 +238,7 @@ class Estimator(SelectorMixin, Rows):
         return estimator._from_file(_core.Model.load(os.fspath(path)))
 
     def _from_file(self, model):
-        if model.matrix is not None:
-            self.n_features_in_, names, features = model.matrix
-            self._seen = set(features) if features else None
-            if names:
-                self.feature_names_in_ = np.array(names, dtype=object)
+        self._take_columns(model.matrix)
         return self._take_model(model)
 
     def _html_repr(self):
@@ -248,7 +256,7 @@ class Trained(Estimator):
     """An estimator that needs all rows at once."""
 
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None) -> Self:
         """Fits a model.
 
         Parameters
@@ -266,127 +274,3 @@ class Trained(Estimator):
         """
         model, _ = self._learn(self._recipe(), X, y, sample_weight)
         return self._take_fit(model)
-
-
-class Regressor:
-    """Mixin for regressors."""
-
-    def _task(self, table, settings):
-        return "regression"
-
-    def _label_checks(self):
-        return {"y_numeric": True}
-
-    def _labels(self, y, weights):
-        return (None if y is None else np.ascontiguousarray(y, dtype=np.float64)), [], weights
-
-    def predict(self, X):
-        """Predicts the target.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, path or iterator of batches
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        return self._margins(X)[:, 0]
-
-    @property
-    def coef_(self):
-        """The weights as a dense array; ``sparse_coef_`` needs less memory for wide data."""
-        return Estimator.coef_.fget(self)[0]
-
-    @property
-    def intercept_(self):
-        """The intercept."""
-        return float(Estimator.intercept_.fget(self)[0])
-
-
-class Classifier(Classes):
-    """Mixin for classifiers."""
-
-    def _task(self, table, settings):
-        if table is None:
-            # The classes of files and batches are not known in advance; a classification loss selects the task.
-            settings["loss"] = settings.get("loss") or "logistic"
-            return "auto"
-        return self._class_task()
-
-    def _take_model(self, model):
-        if model is not None:
-            self._match_classes(model)
-        return super()._take_model(model)
-
-    def _match_classes(self, model) -> None:
-        """The classes are those of the model: rows of weight 0, and the classes that only they have, are left out."""
-        if not hasattr(self, "classes_"):
-            self.classes_ = _input.classes_of(model.classes)
-        elif len(self.classes_) != len(model.classes):
-            known = dict(zip(_input.labels_of(self.classes_), self.classes_, strict=True))
-            self.classes_ = np.array([known[label] for label in model.classes], dtype=self.classes_.dtype)
-
-    def decision_function(self, X):
-        """Confidence scores of the classes; for two classes, a score above zero predicts the second.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        model = self._fitted()
-        scores = self._margins(X, model) - model.boundary
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X):
-        """Predicts the classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, path or iterator of batches
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
-
-    def _probabilities(self, X):
-        scores = self.decision_function(X)
-        return class_probabilities(scores[:, np.newaxis] if scores.ndim == 1 else scores)
-
-
-def gives_probabilities(estimator) -> bool:
-    """Whether the scores of a classifier are log-odds."""
-    if estimator.loss is None or dict(_core.losses()).get(estimator.loss, False):
-        return True
-    raise AttributeError(f"probabilities need the loss 'logistic', got {estimator.loss!r}")
-
-
-class Probabilities:
-    """Mixin for classifiers whose scores are log-odds if the loss is logistic."""
-
-    @available_if(gives_probabilities)
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_samples, n_classes)
-        """
-        return self._probabilities(X)
-
-    @available_if(gives_probabilities)
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(X))

@@ -1,6 +1,7 @@
 """The k-NN classifier under a learned metric."""
 
 import os
+from typing import Self
 
 from sklearn.base import ClassifierMixin
 from sklearn.frozen import FrozenEstimator
@@ -22,6 +23,8 @@ class KNN(ClassifierMixin, KNNBase):
         $n_neighbors.
     metric : SDist or path, default=None
         A fitted metric, or its file. The rows given to ``fit`` are the neighbours. ``None`` scales each variable to variance 1.
+    reading : dict, default=None
+        How frames are read: ``missing``, ``ignore`` and ``categorical``.
     n_jobs : int, default=None
         Number of threads; ``None`` is 1 and -1 all processors, as in scikit-learn.
 
@@ -43,9 +46,10 @@ class KNN(ClassifierMixin, KNNBase):
     True
     """
 
-    def __init__(self, n_neighbors=3, *, metric=None, n_jobs=None):
+    def __init__(self, n_neighbors=3, *, metric=None, reading=None, n_jobs=None):
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.reading = reading
         self.n_jobs = n_jobs
 
     def _is_vote(self):
@@ -54,6 +58,7 @@ class KNN(ClassifierMixin, KNNBase):
     _parameter_constraints = {
         "n_neighbors": [AT_LEAST_ONE],
         "metric": [HasMethods(["transform"]), str, os.PathLike, None],
+        "reading": _params.CONSTRAINTS["reading"],
         "n_jobs": _params.CONSTRAINTS["n_jobs"],
     }
 
@@ -64,7 +69,7 @@ class KNN(ClassifierMixin, KNNBase):
         return copied
 
     @all_or_nothing
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Stores the rows.
 
         Parameters
@@ -85,7 +90,9 @@ class KNN(ClassifierMixin, KNNBase):
             asked["n_neighbors"] = int(self.n_neighbors)
             metric, _ = _core.fit_metric(asked, table, self._class_task(), self._threads(), None)
         else:
-            metric = self._given_metric().with_reference_rows(table, self._class_task(), int(self.n_neighbors))
+            metric = self._given_metric()
+            table.known = metric.columns  # rows are read as those that the metric was learned from
+            metric = metric.with_reference_rows(table, self._class_task(), int(self.n_neighbors))
         return self._take_metric(metric)
 
     def _given_metric(self):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any
 
 from . import _core
 from ._metric import SDist
@@ -25,7 +26,7 @@ def _kind(path):
     return next((kind for name, kind in KINDS.items() if header[:1] != b"{" and name in header), None)
 
 
-def load(path):
+def load(path) -> Any:
     """What a file contains; an estimator has the parameters that are in the file."""
     missing_file(path)
     kind = _kind(path)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Self, TypeVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -15,14 +16,16 @@ from ._rows import Classes, Rows, all_or_nothing
 from ._progress import Line
 from .errors import missing_file, warn
 
+T = TypeVar("T")
+
 # Parameters of the learner that candidates have values of their own for.
 PARAMS = ("max_iter", "metric_neighbors", "max_terms", "max_order", "learning_rate", "subsample")
 
 
-def documented(cls):
+def documented(cls: type[T]) -> type[T]:
     """Replaces ``$name`` in the docstring of a class by the help of the parameter in the core's table."""
     for name, text in sorted(_core.metric_params(), reverse=True):
-        cls.__doc__ = cls.__doc__.replace(f"${name}", text)
+        cls.__doc__ = str(cls.__doc__).replace(f"${name}", text)
     return cls
 
 
@@ -58,7 +61,7 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
     def _n_features_out(self):
         return self._fitted().dimensions
 
-    def transform(self, X):
+    def transform(self, X) -> np.ndarray:
         """Coordinates of rows. Their Euclidean distances are the distances of the metric; the first coordinate has the largest
         variance on the training rows.
 
@@ -73,7 +76,7 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         """
         return self._fitted().transform(self._known(X, self._fitted().columns))
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """Predicts the classes.
 
         Parameters
@@ -89,7 +92,7 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         return self.classes_[classes]
 
     @available_if(_has_two_classes)
-    def decision_function(self, X):
+    def decision_function(self, X) -> np.ndarray:
         """The score of the second of two classes: its share of the neighbours minus 0.5, or the difference of mean distances.
 
         Returns
@@ -103,7 +106,7 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         return np.where((centred > 0) == (classes == 1), centred, 0) + np.where(centred == 0, decided, 0)
 
     @available_if(_has_shares)
-    def predict_proba(self, X):
+    def predict_proba(self, X) -> np.ndarray:
         """The shares of the classes among the neighbours.
 
         Returns
@@ -117,7 +120,7 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         return shares / shares.sum(axis=1, keepdims=True)
 
     @available_if(_has_shares)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X) -> np.ndarray:
         """Logarithms of the shares of the classes among the neighbours.
 
         Returns
@@ -132,8 +135,8 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         return vote if self._is_vote() else base
 
     def save(self, path) -> None:
-        """Saves the metric as ``tamis metric fit`` does. The file is replaced atomically."""
-        self._fitted().save(os.fspath(path))
+        """Saves the metric as ``tamis metric fit`` does, with the columns. The file is replaced atomically."""
+        self._fitted().save(os.fspath(path), self._matrix_columns())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -282,7 +285,7 @@ class SDist(ClassifierMixin, KNNBase):
         }
 
     @all_or_nothing
-    def fit(self, X, y=None):
+    def fit(self, X, y=None) -> Self:
         """Learns a metric.
 
         Parameters
@@ -311,8 +314,8 @@ class SDist(ClassifierMixin, KNNBase):
         return self._take_metric(metric)
 
     @classmethod
-    def load(cls, path, **parameters):
-        """Loads an estimator from a metric file. Columns are matched by name, since the file does not contain their number.
+    def load(cls, path, **parameters) -> Self:
+        """Loads an estimator from a metric file. A file of the program does not contain the columns: they are matched by name.
 
         Parameters
         ----------
@@ -322,7 +325,10 @@ class SDist(ClassifierMixin, KNNBase):
             Parameters of the estimator, for later fits.
         """
         missing_file(path)
-        return cls(**parameters)._take_metric(_core.Metric.load(os.fspath(path)))
+        metric = _core.Metric.load(os.fspath(path))
+        estimator = cls(**parameters)
+        estimator._take_columns(metric.matrix)
+        return estimator._take_metric(metric)
 
     def _about(self, name):
         if not self.__sklearn_is_fitted__():
@@ -365,7 +371,7 @@ class SDist(ClassifierMixin, KNNBase):
         return getattr(self, "_told", {"curve": []})["curve"]
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """The share of each column; the shares add up to 1."""
         shares = np.zeros(self._width())
         find = self._column_of()

@@ -3,14 +3,15 @@
 import copy
 import json
 import os
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from . import _core, _input
-from ._base import Regressor
 from ._rows import Classes, Rows
+from ._tasks import Regressor
 from .errors import ParamError, missing_file
 
 
@@ -72,7 +73,7 @@ class Moments:
         moments._classes = classes
         return moments
 
-    def observe(self, X, y, sample_weight=None):
+    def observe(self, X, y, sample_weight=None) -> Self:
         """Adds rows.
 
         Parameters
@@ -109,7 +110,7 @@ class Moments:
     @classmethod
     def of_files(
         cls, paths, *, task="auto", folds=1, decay=0.0, interactions=False, screen=None, reading=None, n_jobs=None
-    ):
+    ) -> Self:
         """Computes the moments of files, as ``tamis moments`` does.
 
         Parameters
@@ -132,7 +133,7 @@ class Moments:
         files = _input.as_paths(paths)
         return cls._of(_core.Moments.of_files(files, reading, task, folds, decay, interactions, screen, threads))
 
-    def merge(self, other, again=False):
+    def merge(self, other, again=False) -> Self:
         """Merges the moments of other rows; returns self. Rows that are in the moments already are an error, unless
         ``again`` allows them to count twice."""
         self._core.merge(other._core, again)
@@ -141,22 +142,25 @@ class Moments:
             self._classes = np.union1d(self._classes, other._classes)
         return self
 
-    def subtract(self, other):
+    def subtract(self, other) -> Self:
         """Subtracts the moments of some of the rows; returns self. On failure nothing changes."""
         self._core.subtract(other._core)
         return self
 
-    def decay(self, keep):
+    def decay(self, keep) -> Self:
         """Multiplies the weight of all rows so far by ``keep``; returns self."""
         self._core.decay(float(keep))
         return self
 
-    def copy(self):
+    def copy(self) -> Self:
         """An independent copy."""
         return self._of(self._core.copy(), self._columns, self._classes)
 
     def __add__(self, other):
         return self.copy().merge(other)
+
+    def __radd__(self, other):
+        return self.copy() if other == 0 else NotImplemented  # sum([…]) begins with 0
 
     def __sub__(self, other):
         return self.copy().subtract(other)
@@ -179,12 +183,23 @@ class Moments:
         """Summary: rows, features, folds, decay."""
         return json.loads(self._core.info())
 
+    @property
+    def means(self) -> np.ndarray:
+        """The means of the features, in the order of ``info["features"]``."""
+        return self._core.statistics()[0]
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariances of the features, of the weighted rows and not corrected for their number, in the order of
+        ``info["features"]``."""
+        return self._core.statistics()[1]
+
     def save(self, path) -> None:
         """Saves the moments in the format of the program."""
         self._core.save(os.fspath(path))
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path) -> Self:
         """Loads a moments file of this package or of the program."""
         missing_file(path)
         return cls._of(_core.Moments.load(os.fspath(path)))
@@ -195,7 +210,7 @@ class Moments:
     def __repr__(self):
         return f"<Moments of {self.rows} rows, {len(self.info['features'])} features>"
 
-    def solve(self, solver="mcp", **parameters):
+    def solve(self, solver="mcp", **parameters) -> Any:
         """Fits a model to these moments.
 
         Parameters

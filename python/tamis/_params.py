@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -105,7 +106,7 @@ def any_method() -> dict[str, Param]:
     return rows
 
 
-def with_class_weight(init):
+def with_class_weight(init: Callable[..., None]) -> Callable[..., None]:
     """The constructor of a classifier: that of the base class, and the parameter ``class_weight``."""
 
     @functools.wraps(init)

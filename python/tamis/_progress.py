@@ -19,6 +19,9 @@ class Line:
         elif "nonzeros" in told:
             text = f"{told['rows']:,} rows, loss {told['loss']:.4f}{_error(told)}, {told['nonzeros']:,} features"
             self._show(text, stays=self.verbose > 1)
+        elif "fits" in told:
+            if told["total"]:
+                self._write(f"{told['fits']} of {told['total']} fits")
         elif told.get("total"):
             share = 100 * told["rows"] / told["total"]
             self._write(f"{share:3.0f} %  {self.text}")

@@ -3,6 +3,8 @@
 import functools
 import json
 import re
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,11 +19,18 @@ from . import _frames, _input
 from .errors import DataError, ParamError
 
 
-def all_or_nothing(method):
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Rules for missing values that need the means of the columns.
+MEANS = ("auto", "mean", "indicator")
+
+
+def all_or_nothing(method: Callable[P, R]) -> Callable[P, R]:
     """After a failure the estimator is as it was."""
 
     @functools.wraps(method)
-    def run(self, *positional, **named):
+    def run(self: Any, *positional: Any, **named: Any) -> Any:
         before = dict(self.__dict__)
         try:
             return method(self, *positional, **named)
@@ -75,7 +84,10 @@ class Rows(BaseEstimator):
             raise DataError("X is a LazyFrame, which has no rows yet: pass X.collect()")
         if _frames.is_mixed(X):
             return True
-        return self._reading()["missing"] != "error" and hasattr(X, "columns") and _frames.has_missing(X)
+        missing = self._reading()["missing"]
+        if missing == "error" or not hasattr(X, "columns"):
+            return False
+        return missing in MEANS or _frames.has_missing(X)
 
     def _matrix(self, X, y, sample_weight, *, reset, **checks):
         """A matrix and its labels, checked by scikit-learn, for the core."""
@@ -154,6 +166,14 @@ class Rows(BaseEstimator):
         if class_weight is not None and (is_files or class_weight == "balanced"):
             what = "files" if is_files else "batches: pass a dictionary"
             raise ParamError(f"class_weight={class_weight!r} is not supported for {what}")
+        if not is_files:
+            self._check_means("batches")
+
+    def _check_means(self, what: str) -> None:
+        """The means of columns must be known before the first row is read."""
+        missing = self._reading()["missing"]
+        if missing in MEANS:
+            raise ParamError(f'reading={{"missing": "{missing}"}} needs all rows at once: it is not supported for {what}')
 
     # -- data for a fitted model
 
@@ -182,6 +202,23 @@ class Rows(BaseEstimator):
         if seen is not None:
             return bool(_frames.category_columns(seen, self._names()))
         return columns is not None and bool(json.loads(columns)["categorical"])
+
+    # -- columns in files
+
+    def _matrix_columns(self):
+        """The columns for a file: their number, their names and their features; None if they are not fixed."""
+        if not hasattr(self, "n_features_in_"):
+            return None
+        return self.n_features_in_, self._names() or [], self._feature_list() or []
+
+    def _take_columns(self, columns) -> None:
+        """The columns of a file, if it has them."""
+        if columns is None:
+            return
+        self.n_features_in_, names, features = columns
+        self._seen = set(features) if features else None
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     # -- features
 

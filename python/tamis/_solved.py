@@ -1,13 +1,18 @@
 """Estimators fitted to co-moments, without reading the data again."""
 
 import json
+from typing import Self
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from . import _input, _params
-from ._base import Classifier, Estimator, Regressor
+from ._base import Estimator
 from ._moments import Moments
+from ._posterior import Posterior
 from ._rows import Classes, all_or_nothing
+from ._tasks import Classifier, Regressor
 
 
 HEAD = """
@@ -39,6 +44,14 @@ def _document(init) -> str:
         decay=("float", "Exponential decay: weight of the newest row; about the last 1/``decay`` rows count. 0 is no decay."),
         interactions=("bool", "Add the products of all pairs of columns, squares included."),
     )
+
+
+def _has_probabilities(estimator) -> bool:
+    if getattr(estimator, "_model", None) is not None and getattr(estimator, "moments_", None) is None:
+        raise AttributeError("probabilities need the moments, which the file of a model does not contain: load those")
+    if len(getattr(estimator, "classes_", (0, 1))) > 2:
+        raise AttributeError("probabilities of least squares need two classes: see CalibratedClassifierCV of scikit-learn")
+    return True
 
 
 class Solved(Estimator):
@@ -78,7 +91,7 @@ class Solved(Estimator):
         return {"method": self.solver, **_params.given(self, "solve")}
 
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None) -> Self:
         """Computes the moments of the rows and fits a model to them.
 
         Parameters
@@ -111,7 +124,7 @@ class Solved(Estimator):
         return self
 
     @all_or_nothing
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None) -> Self:
         """Adds rows to the moments. The model is solved on demand.
 
         Parameters
@@ -129,6 +142,7 @@ class Solved(Estimator):
         """
         first = getattr(self, "moments_", None) is None
         if first:
+            self._check_means("partial_fit")
             self._recipe()
             self._forget("classes_")
             self.moments_ = self._empty()
@@ -156,7 +170,7 @@ class Solved(Estimator):
     def _check_classes(self) -> None:
         pass
 
-    def fit_moments(self, moments):
+    def fit_moments(self, moments) -> Self:
         """Fits a model to a copy of the given moments; returns self."""
         self._forget("classes_")
         self.moments_ = moments.copy()
@@ -170,7 +184,7 @@ class Solved(Estimator):
             self._seen = getattr(columns, "_seen", None)
         return self.resolve()
 
-    def resolve(self, **parameters):
+    def resolve(self, **parameters) -> Self:
         """Fits another model to the same moments, without the data; returns self.
 
         Parameters
@@ -201,7 +215,7 @@ class Solved(Estimator):
         return self._path
 
 
-class MomentsRegressor(RegressorMixin, Regressor, Solved):
+class MomentsRegressor(Regressor, RegressorMixin, Solved):
     _parameter_constraints = _params.constraints(Solved.__init__, "solve")
     __doc__ = (
         "Sparse linear regression from co-moments.\n"
@@ -253,7 +267,37 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
     def _check_classes(self) -> None:
         Classes._check_classes(self)
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    @available_if(_has_probabilities)
+    def predict_proba(self, X) -> np.ndarray:
+        """Probabilities of two classes. They are those of linear discriminant analysis of the scores: as good as the
+        assumption that scores are about normal in each class, with the same variance. Where the classes differ in size,
+        the more probable class need not be that of ``predict``, which goes by least squares. More classes have no
+        probabilities: the order of their scores and of such probabilities would differ.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_samples, 2)
+        """
+        model = self._fitted()
+        return self._posterior.probabilities(self._margins(X, model))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _take_model(self, model):
+        has_two = model is not None and len(model.classes) == 2 and getattr(self, "moments_", None) is not None
+        self._posterior = Posterior(self.moments_._core, model) if has_two else None
+        return super()._take_model(model)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Adds rows to the moments. The model is solved on demand.
 
         Parameters

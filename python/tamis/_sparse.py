@@ -1,14 +1,16 @@
 """Estimators for the online learners."""
 
 import threading
+from typing import Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import _get_feature_names
 
 from . import _core, _frames, _input, _params
-from ._base import Classifier, Estimator, Probabilities, Regressor
+from ._base import Estimator
 from ._rows import all_or_nothing
+from ._tasks import Classifier, Probabilities, Regressor
 from .errors import DataError, ParamError
 
 ATTRIBUTES = """
@@ -124,7 +126,7 @@ class Sparse(Estimator):
         return self.n_features_to_select is not None and not keeps.get(self.method, True)
 
     @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None) -> Self:
         """Fits a model.
 
         Parameters
@@ -154,6 +156,7 @@ class Sparse(Estimator):
                 "training cannot be continued: the model was loaded from a file, pickled without warm_start, or fitted with"
                 " refit or by a method that is not online"
             )
+        self._check_means("partial_fit")
         self._from_fit, self._started = False, self._recipe(incremental=True)
         self._training = _core.Training(self._started, classes, self._threads())
         self._forget()
@@ -268,7 +271,7 @@ class SparseClassifier(Probabilities, Classifier, ClassifierMixin, Sparse):
     )
 
     @all_or_nothing
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Continues training with more rows, in the given order.
 
         Parameters
@@ -312,7 +315,7 @@ class SparseClassifier(Probabilities, Classifier, ClassifierMixin, Sparse):
         return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(self.classes_), weights
 
 
-class SparseRegressor(RegressorMixin, Regressor, Sparse):
+class SparseRegressor(Regressor, RegressorMixin, Sparse):
     _parameter_constraints = _params.constraints(Sparse.__init__, loss=[_params.NUMBER_LOSSES, None])
     __doc__ = (
         """Sparse linear regression, trained online.
@@ -336,7 +339,7 @@ class SparseRegressor(RegressorMixin, Regressor, Sparse):
     )
 
     @all_or_nothing
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None) -> Self:
         """Continues training with more rows, in the given order.
 
         Parameters

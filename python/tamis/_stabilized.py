@@ -2,12 +2,14 @@
 
 import copy
 import json
+from typing import Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import _params
-from ._base import Classifier, Probabilities, Regressor, Trained
+from ._base import Trained
+from ._tasks import Classifier, Probabilities, Regressor
 from .errors import ParamError
 
 HEAD = """
@@ -72,7 +74,7 @@ class Stabilized(Trained):
             raise ParamError(f"a model of the method {model.method!r} has no size path: load it with tamis.load")
         return super()._from_file(model)
 
-    def resize(self, n_features_to_select=None, *, fdr=None, frequency=None):
+    def resize(self, n_features_to_select=None, *, fdr=None, frequency=None) -> Self:
         """Changes the number of features of the model, without the data.
 
         Parameters
@@ -96,7 +98,7 @@ class Stabilized(Trained):
         return other._take_model(model)
 
     @property
-    def selection_frequency_(self):
+    def selection_frequency_(self) -> np.ndarray:
         """Selection frequencies: the share of paths that selected each feature; 0 for features outside the model."""
         shares = self._spread(self._fitted_attribute("selection_frequency_").outputs, of=3).toarray()
         return shares if len(shares) > 1 else shares[0]
@@ -126,7 +128,7 @@ class Stabilized(Trained):
         return json.loads(self._fitted_attribute(attribute).size_path)["tests"]["tests"]
 
     @property
-    def q_values_(self):
+    def q_values_(self) -> np.ndarray:
         """q-values of all columns; 1 for those that were not tested by themselves.
 
         Of the features with a q-value of at most q, at most a share q is expected to be false discoveries, on average
@@ -180,7 +182,7 @@ class StabilizedClassifier(Probabilities, Classifier, ClassifierMixin, Stabilize
     )
 
 
-class StabilizedRegressor(RegressorMixin, Regressor, Stabilized):
+class StabilizedRegressor(Regressor, RegressorMixin, Stabilized):
     _parameter_constraints = _params.constraints(Stabilized.__init__, "stabilized", loss=[_params.NUMBER_LOSSES, None])
     __doc__ = (
         "Sparse linear regression whose features are tested.\n"

@@ -5,7 +5,8 @@ import json
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import _params
-from ._base import Classifier, Probabilities, Regressor, Trained
+from ._base import Trained
+from ._tasks import Classifier, Probabilities, Regressor
 from .errors import ParamError
 
 HEAD = """
@@ -112,7 +113,7 @@ class TwoStageClassifier(Probabilities, Classifier, ClassifierMixin, TwoStage):
     )
 
 
-class TwoStageRegressor(RegressorMixin, Regressor, TwoStage):
+class TwoStageRegressor(Regressor, RegressorMixin, TwoStage):
     _parameter_constraints = _params.constraints(TwoStage.__init__, "two-stage", loss=[_params.NUMBER_LOSSES, None])
     __doc__ = (
         "Sparse linear regression with features sampled without bias.\n"

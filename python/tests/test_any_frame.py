@@ -119,6 +119,10 @@ def test_a_frame_is_its_numbers(estimator, seed):
         assert np.array_equal(model.classes_, expected.classes_)
     np.testing.assert_allclose(outputs(model, frame), outputs(expected, plain), rtol=1e-6, atol=1e-8)
     assert (model.predict(frame) == expected.predict(plain)).mean() > 0.99, "but for ties"
+    if hasattr(model, "predict_proba"):
+        shares = model.predict_proba(frame)
+        np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-9)
+        np.testing.assert_allclose(shares, expected.predict_proba(plain), rtol=1e-4, atol=1e-6)
     shuffled = frame[list(random.permutation(frame.columns))] if len(plain.columns) > len(frame.columns) else frame
     assert np.array_equal(model.predict(shuffled), model.predict(frame))
     if hasattr(model, "get_support"):
@@ -127,19 +131,25 @@ def test_a_frame_is_its_numbers(estimator, seed):
         assert all(np.array_equal(np.asarray(chosen[name], dtype=float), plain[name]) for name in chosen)
 
 
+def test_no_estimator_is_forgotten():
+    every = {name for name in tamis.__all__ if name.endswith(("Classifier", "Regressor")) or name in ("SDist", "KNN")}
+    assert {type(one).__name__ for one in ESTIMATORS} == every and len(ESTIMATORS) == 10
+
+
 @pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
 @pytest.mark.filterwarnings("ignore::tamis.Note")
-def test_missing_cells_are_zeros_if_they_are_to_be(seed):
+def test_missing_cells_are_zeros_if_they_are_to_be(estimator, seed):
     frame, plain, scores, weights = draw(seed)
     random = np.random.default_rng([seed, 2])
-    y = scores > 0
+    y = scores > 0 if is_classifier(estimator) else scores
     for name in frame.columns:
         gone = random.random(ROWS) < 0.1
         values = frame[name].astype(object).map(str if name.startswith("c") else float)
         values[gone] = None
         frame[name] = values if name.startswith("c") else pd.to_numeric(values)
         plain.loc[gone, [one for one in plain.columns if one == name or one.startswith(f"{name}=")]] = 0.0
-    for estimator in (tamis.SparseClassifier(), tamis.StabilizedClassifier(), tamis.MomentsClassifier()):
-        model = clone(estimator).set_params(reading={"missing": "zero"}).fit(frame, y, sample_weight=weights)
-        expected = clone(estimator).fit(plain, y, sample_weight=weights)
-        np.testing.assert_allclose(outputs(model, frame), outputs(expected, plain), rtol=1e-6, atol=1e-8)
+    given = {} if isinstance(estimator, (tamis.SDist, tamis.KNN)) else {"sample_weight": weights}
+    model = clone(estimator).set_params(reading={"missing": "zero"}).fit(frame, y, **given)
+    expected = clone(estimator).fit(plain, y, **given)
+    np.testing.assert_allclose(outputs(model, frame), outputs(expected, plain), rtol=1e-6, atol=1e-8)

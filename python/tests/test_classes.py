@@ -68,6 +68,31 @@ def test_classes_that_come_after_learning_began():
     assert np.allclose(X @ model.coef_.T + model.intercept_, model.decision_function(X))
 
 
+def test_a_third_class_that_comes_late_is_told_with_a_way_out():
+    X = np.random.default_rng(0).normal(size=(9000, 8))
+    y = np.where(np.arange(9000) < 8000, (X[:, 3] > 0).astype(int), 2)
+    batches = lambda: ((X[at : at + 500], y[at : at + 500]) for at in range(0, 9000, 500))  # noqa: E731
+    told = "a third label 2 after only 0 and 1; pass all classes to partial_fit, or use max_iter=2 to read everything first"
+    with pytest.raises(tamis.DataError, match=told) as caught:
+        SparseClassifier(max_iter=1).fit(batches())
+    assert "task" not in str(caught.value), "estimators have no such parameter"
+    assert SparseClassifier(max_iter=2).fit(batches()).classes_.tolist() == [0, 1, 2]
+    model = SparseClassifier()
+    for rows, labels in batches():
+        model.partial_fit(rows, labels, classes=[0, 1, 2])
+    assert model.classes_.tolist() == [0, 1, 2] and model.coef_.shape == (3, 8)
+
+
+def test_a_label_for_each_row_is_told_with_the_right_estimator(tmp_path):
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    file = tmp_path / "rows.csv"
+    lines = [f"{row[0]!r},{row[1]!r},id{number}" for number, row in enumerate(X.tolist())]
+    file.write_text("\n".join(["a,b,y", *lines]))
+    with pytest.raises(tamis.DataError) as caught:
+        SparseClassifier(reading={"target": "y"}).fit(file)
+    assert "task=" not in str(caught.value)
+
+
 @pytest.mark.parametrize("make", [*MAKERS, tamis.KNN])
 def test_integers_of_any_size_are_classes(make, tmp_path):
     X, y = three()

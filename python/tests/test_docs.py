@@ -7,11 +7,13 @@ import pkgutil
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
 
 import tamis
+from tamis import river
 
 MODULES = [
     "tamis",
@@ -25,6 +27,13 @@ def test_examples(name):
     module = importlib.import_module(name)
     found = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.failed == 0
+
+
+@pytest.mark.parametrize("made", [tamis.tune, tamis.stability, river.SparseClassifier, river.SparseRegressor])
+def test_functions_and_learners_have_an_example(made):
+    assert ">>>" in made.__doc__
+    for parameter in inspect.signature(made).parameters:
+        assert re.search(rf"\b{parameter}\b", made.__doc__), parameter
 
 
 @pytest.mark.parametrize("name", [*ESTIMATORS, "Moments"])
@@ -62,6 +71,19 @@ def test_the_package_has_types():
         for attribute in vars(getattr(_core, name)):
             if not attribute.startswith("_"):
                 assert f"def {attribute}(" in stub, f"{name}.{attribute}"
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, "Moments", "Tuning", "Stability", "tune", "stability", "load"])
+def test_type_checkers_know_what_comes_back(name):
+    made = getattr(tamis, name)
+    if not inspect.isclass(made):
+        assert "return" in typing.get_type_hints(made)
+        return
+    for base in (one for one in made.__mro__ if one.__module__.startswith("tamis.")):
+        for attribute, value in vars(base).items():
+            value = getattr(value, "fget", None) or getattr(value, "__func__", None) or getattr(value, "fn", value)
+            if not attribute.startswith("_") and inspect.isfunction(value) and value.__module__.startswith("tamis."):
+                assert "return" in value.__annotations__, f"{base.__name__}.{attribute}"
 
 
 def test_import_brings_nothing_that_takes_long():

@@ -165,6 +165,16 @@ def test_columns_of_arrays_have_the_names_of_scikit_learn(tmp_path):
     assert {one["name"] for one in metric.variables_[:2]} == {"x1", "x4"}
 
 
+@pytest.mark.parametrize(("name", "test", "most"), [("dexter", "valid", 0.13), ("rcv1sub", "test", 0.18)])
+def test_few_features_of_real_data(name, test, most, real_data):
+    train, test = real_data / f"{name}_train.svm.zst", real_data / f"{name}_{test}.svm.zst"
+    cut, usual = (
+        1 - SparseClassifier(n_features_to_select=25, refit=refit).fit(train).score(test) for refit in (False, None)
+    )
+    stabilized = 1 - tamis.StabilizedClassifier(25).fit(train).score(test)
+    assert stabilized < usual < most and usual < cut - 0.1
+
+
 def test_cut_weights_are_fitted_again():
     X, y = numbers()
     X = np.hstack([X, X[:, [1]] + 0.1 * np.random.default_rng(0).normal(size=(600, 1))])

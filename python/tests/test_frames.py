@@ -1,8 +1,12 @@
 """Frames of pandas as they occur: after a split, with an index, with columns of strings."""
 
+import json
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import tamis
 
@@ -79,7 +83,7 @@ def test_labels_may_be_a_column():
     assert np.array_equal(model.predict(frame), tamis.StabilizedClassifier().fit(frame, y).predict(frame))
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=lambda one: type(one).__name__)
 def test_a_missing_or_renamed_column_is_an_error(estimator):
     frame, y = towns()
     model = estimator.fit(frame, y)
@@ -136,6 +140,94 @@ def test_missing_values_of_frames():
         tamis.SparseClassifier().fit(numbers, y)
     model = tamis.SparseClassifier(reading={"missing": "zero"}).fit(numbers, y)
     assert np.array_equal(model.coef_, tamis.SparseClassifier().fit(numbers.fillna(0), y).coef_)
+
+
+EVERY = [*CLASSIFIERS, tamis.SparseRegressor(), tamis.StabilizedRegressor(), tamis.TwoStageRegressor(), tamis.MomentsRegressor()]
+
+
+def outputs(model, rows):
+    return model.transform(rows) if isinstance(model, (tamis.SDist, tamis.KNN)) else model._margins(rows)
+
+
+def gaps_of():
+    """A frame with missing numbers."""
+    frame, y = towns()
+    gaps = frame.copy()
+    gaps.loc[gaps.index % 7 == 3, "a"] = np.nan
+    return gaps, y
+
+
+def mean_of(model, gaps):
+    """The mean that stands for missing values: a model must depend on all of its digits."""
+    mean = json.loads(model._fitted().columns)["means"]["a"]
+    assert mean == pytest.approx(gaps.a.mean(), rel=1e-12)
+    return mean
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=lambda one: type(one).__name__)
+@pytest.mark.filterwarnings("ignore::tamis.Note")
+def test_a_missing_number_may_be_the_mean(estimator):
+    gaps, y = gaps_of()
+    for columns in (["a", "town", "b"], ["a", "b"]):
+        model = clone(estimator).set_params(reading={"missing": "mean"}).fit(gaps[columns], y)
+        mean = mean_of(model, gaps)
+        filled = gaps[columns].assign(a=gaps.a.fillna(mean))
+        expected = clone(estimator).fit(filled, y)
+        np.testing.assert_allclose(outputs(model, gaps[columns]), outputs(expected, filled), rtol=1e-6, atol=1e-8)
+        empty = gaps[columns].head(5).assign(a=np.nan)
+        means = empty.assign(a=mean)
+        np.testing.assert_allclose(outputs(model, empty), outputs(expected, means), rtol=1e-6, atol=1e-8)
+        whole = clone(estimator).set_params(reading={"missing": "mean"}).fit(filled, y)
+        np.testing.assert_allclose(outputs(whole, empty), outputs(expected, means), rtol=1e-6, atol=1e-6)
+    other = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(other.predict(gaps[columns]), model.predict(gaps[columns]))
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=lambda one: type(one).__name__)
+@pytest.mark.filterwarnings("ignore::tamis.Note")
+def test_a_missing_number_may_have_an_indicator(estimator):
+    gaps, y = gaps_of()
+    model = clone(estimator).set_params(reading={"missing": "indicator"}).fit(gaps, y)
+    filled = gaps.assign(a=gaps.a.fillna(mean_of(model, gaps)))
+    marked = filled.assign(**{"a=missing": gaps.a.isna().astype(float)})[["a", "a=missing", "town", "b"]]
+    expected = clone(estimator).fit(marked, y)
+    np.testing.assert_allclose(outputs(model, gaps), outputs(expected, marked), rtol=1e-6, atol=1e-8)
+
+
+def test_means_need_all_rows_at_once(tmp_path):
+    gaps, y = gaps_of()
+    filled = gaps.assign(a=gaps.a.fillna(gaps.a.mean()))
+    reading = {"missing": "mean"}
+    with pytest.raises(tamis.ParamError, match='"mean"} needs all rows at once: it is not supported for batches'):
+        tamis.SparseClassifier(reading=reading).fit(iter([(gaps, y)]))
+    for make in (tamis.SparseClassifier, tamis.MomentsClassifier):
+        with pytest.raises(tamis.ParamError, match="not supported for partial_fit"):
+            make(reading=reading).partial_fit(gaps, y, classes=[0, 1])
+    for make in (tamis.StabilizedClassifier, tamis.MomentsClassifier):
+        model = make(reading=reading).fit(gaps, y)
+        model.save(tmp_path / "model.json")
+        loaded = tamis.load(tmp_path / "model.json").set_params(reading=reading)
+        assert np.array_equal(loaded.predict(gaps), model.predict(filled)), "the file has the means"
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=lambda one: type(one).__name__)
+@pytest.mark.filterwarnings("ignore::tamis.Note")
+def test_dates_are_days_months_and_weekdays(estimator):
+    random = np.random.default_rng(0)
+    when = pd.Series(pd.date_range("2021-03-01", periods=400, freq="D")[random.permutation(400)])
+    frame = pd.DataFrame({"z": random.normal(size=400), "when": when})
+    y = (when.dt.month > 6).astype(int).to_numpy()
+    days = (when - pd.Timestamp("1970-01-01")).dt.days
+    parts = {"when": days, "when.month": when.dt.month, "when.weekday": when.dt.day_of_week + 1}
+    encoded = frame[["z"]].assign(**parts).astype(float)
+    model, expected = clone(estimator).fit(frame, y), clone(estimator).fit(encoded, y)
+    assert list(model.feature_names_in_) == ["z", "when"]
+    np.testing.assert_allclose(outputs(model, frame), outputs(expected, encoded), rtol=1e-5, atol=1e-6)
+    if hasattr(model, "get_support"):
+        assert set(model.get_feature_names_out()) == set(expected.get_feature_names_out())
+        assert "when.month" in set(model.get_feature_names_out())
+    with pytest.raises(ValueError, match="yet now missing:\n- when"):
+        model.predict(frame[["z"]])
 
 
 def test_categories_that_are_numbers():

@@ -1,11 +1,15 @@
 """Moments merge, subtract and decay as the rows would; models of any sparsity are fitted to them."""
 
+import io
 import pickle
 
 import numpy as np
 import pytest
 from conftest import numbers, svmlight, words
+from sklearn.datasets import load_svmlight_file
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
+from sklearn.metrics import log_loss
 
 import tamis
 from tamis import Moments, MomentsClassifier, MomentsRegressor
@@ -121,6 +125,10 @@ def test_a_row_of_weight_two_is_two_rows():
     for given in ({"alpha": 0.05}, {"n_features_to_select": 3}):
         weighted = MomentsRegressor("lasso", **given).fit(X, y, sample_weight=counts)
         same(weighted, MomentsRegressor("lasso", **given).fit(X.repeat(counts, axis=0), y.repeat(counts)))
+    for classes in (y > 5, np.digitize(y, [4.0, 6.0])):
+        for given in ({"solver": "ridge", "alpha": 0.1}, {"n_features_to_select": 3}):
+            weighted = MomentsClassifier(**given).fit(X, classes, sample_weight=counts)
+            same(weighted, MomentsClassifier(**given).fit(X.repeat(counts, axis=0), classes.repeat(counts)))
 
 
 def test_products():
@@ -161,3 +169,91 @@ def test_complaints():
         Moments().solve("ols")
     with pytest.raises(tamis.DataError, match="one has a numeric target and the other has classes"):
         Moments().observe(X, y).merge(Moments("classes").observe(X, y > 5))
+
+
+def test_sums_and_statistics():
+    X, y = numbers(rows=900)
+    weights = np.random.default_rng(0).random(900)
+    parts = [slice(at, at + 300) for at in (0, 300, 600)]
+    total = sum(Moments().observe(X[one], y[one], weights[one]) for one in parts)
+    assert total.rows == 900
+    places = [int(name) - 1 for name in total.info["features"]]
+    assert sorted(places) == list(range(12))
+    mean = np.average(X, axis=0, weights=weights)
+    np.testing.assert_allclose(total.means, mean[places], rtol=1e-9)
+    expected = np.cov(X.T, aweights=weights, bias=True)
+    np.testing.assert_allclose(total.covariance, expected[np.ix_(places, places)], rtol=1e-9, atol=1e-9)
+    with pytest.raises(TypeError):
+        sum([Moments().observe(X, y)], start=3)
+
+
+def normal_classes(rows, seed, shares=(0.8, 0.2)):
+    """Classes with normal columns of one covariance: linear discriminant analysis is true of them."""
+    random = np.random.default_rng(seed)
+    y = random.choice(len(shares), size=rows, p=shares)
+    centres = np.array([[0, 0, 0, 0], [1.5, 0.5, 0, 0]])
+    mixing = np.random.default_rng(5).normal(size=(4, 4))
+    return (centres[y] + random.normal(size=(rows, 4))) @ mixing, y
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1)])
+def test_probabilities_are_those_of_discriminant_analysis(shares):
+    X, y = normal_classes(4000, 0, shares)
+    fresh, truth = normal_classes(20_000, 1, shares)
+    model = MomentsClassifier("ols").fit(X, y)
+    found, theirs = model.predict_proba(fresh), LinearDiscriminantAnalysis().fit(X, y).predict_proba(fresh)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(found, theirs, atol=0.01)
+    assert log_loss(truth, found) < log_loss(truth, theirs) + 1e-3
+    np.testing.assert_allclose(found.mean(axis=0), np.bincount(truth) / len(truth), atol=0.015)
+    with np.errstate(divide="ignore"):
+        assert np.array_equal(model.predict_log_proba(fresh), np.log(found))
+
+
+def test_few_rows_make_modest_probabilities():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 40)), np.arange(60) % 2
+    fresh, truth = random.normal(size=(4000, 40)), np.arange(4000) % 2
+    model = MomentsClassifier("ols").fit(X, y)
+    plain = LinearDiscriminantAnalysis().fit(X, y).predict_proba(fresh)
+    assert log_loss(truth, model.predict_proba(fresh)) < 1.6 < log_loss(truth, plain)
+
+
+def test_probabilities_of_any_model_and_of_none(tmp_path):
+    X, y = normal_classes(600, 0)
+    labels = np.array(["no", "yes"])[y]
+    model = MomentsClassifier(n_features_to_select=2).fit(X, labels)
+    first = model.predict_proba(X)
+    assert first.shape == (600, 2) and np.all(np.isfinite(first))
+    scores = model.decision_function(X)
+    assert np.all(np.diff(first[np.argsort(scores), 1]) >= 0), "probabilities rise with the scores"
+    other = model.resolve(n_features_to_select=1).predict_proba(X)
+    assert not np.allclose(first, other), "those of the other model"
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), other)
+    easy = np.where(y == 1, 1.0, -1.0)[:, None]
+    sure = MomentsClassifier("ols").fit(easy, y).predict_proba(easy)
+    assert np.all(sure[np.arange(600), y] > 0.99) and np.all(np.isfinite(sure))
+    model.save(tmp_path / "model.json")
+    loaded = tamis.load(tmp_path / "model.json")
+    assert np.array_equal(loaded.predict(X), model.predict(X)) and not hasattr(loaded, "predict_proba")
+    assert not hasattr(MomentsClassifier().fit(X, np.arange(600) % 3), "predict_proba"), "only two classes have them"
+    late = MomentsClassifier("ols").partial_fit(X[:300], labels[:300]).partial_fit(X[300:], labels[300:])
+    assert np.array_equal(late.predict_proba(X), MomentsClassifier("ols").fit(X, labels).predict_proba(X))
+
+
+def test_probabilities_on_real_rows(real_data):
+    X, y = load_svmlight_file(io.BytesIO(unpacked(real_data / "spambase.svm.zst")))
+    X, order = X.toarray(), np.random.default_rng(0).permutation(len(y))
+    train, test = order[:3000], order[3000:]
+    found = MomentsClassifier().fit(X[train], y[train]).predict_proba(X[test])
+    base = np.bincount((y[train] > 0).astype(int)) / len(train)
+    constant = log_loss(y[test], np.tile(base, (len(test), 1)))
+    assert log_loss(y[test], found) < 0.55 * constant
+    assert abs(found[:, 1].mean() - (y[test] > 0).mean()) < 0.05
+
+
+def unpacked(path):
+    import pyarrow
+
+    with pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd") as file:
+        return file.read()

@@ -48,6 +48,32 @@ def test_numbers():
     assert np.corrcoef(model.predict_many(frame), y)[0, 1] > 0.9
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_targets_of_any_unit(unit):
+    X, y = numbers()
+    X = X / X.std(axis=0)
+    names = [f"f{at}" for at in range(12)]
+    one, many, errors = SparseRegressor(alpha=0.0), SparseRegressor(alpha=0.0), []
+    for row, target in zip(X, unit * y, strict=True):
+        x = dict(zip(names, row.tolist(), strict=True))
+        errors.append(abs(one.predict_one(x) - target))
+        one.learn_one(x, target)
+    assert np.mean(errors[300:]) < 0.25 * unit * y.std(), "the first rows are enough"
+    for at in range(0, 600, 100):
+        many.learn_many(pd.DataFrame(X[at : at + 100], columns=names), pd.Series(unit * y[at : at + 100]))
+    assert many.weights == one.weights, "however the rows are cut"
+    assert one.weights["f4"] == pytest.approx(-2 * unit, rel=0.2)
+    with pytest.raises(tamis.DataError, match="not finite"):
+        one.learn_one({"f1": 1.0}, float("nan"))
+
+
+@pytest.mark.parametrize(("data", "theirs"), [(datasets.ChickWeights, 23.8), (datasets.TrumpApproval, 1.4)])
+def test_regression_is_as_good_as_river_s(data, theirs):
+    model = compose.Pipeline(preprocessing.StandardScaler(), SparseRegressor())
+    measured = evaluate.progressive_val_score(data(), model, metrics.MAE())
+    assert measured.get() < theirs
+
+
 def test_a_prediction_between_rows_is_the_model_s():
     X, y = words(rows=400, columns=60)
     for k in (None, 5):

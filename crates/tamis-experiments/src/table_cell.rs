@@ -12,8 +12,8 @@ use tamis::model::Model;
 use tamis::recipe::Recipe;
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
-    CrossOptions, Curve, DataSummary, GridPoint, Measure, RepeatOptions, Variation, choose, cross_validate,
-    default_axes, repeat, settings, summarize,
+    CrossOptions, Curve, DataSummary, Files, GridPoint, Measure, RepeatOptions, TuneError, Variation, choose,
+    cross_validate, default_axes, repeat, settings, summarize,
 };
 
 use crate::error::Failure;
@@ -63,6 +63,15 @@ pub struct Rows {
     pub fit: FitOptions,
     pub test: (Vec<Source>, Vec<RowFilter>),
     pub about: DataSummary,
+}
+
+impl Rows {
+    /// The test rows.
+    fn test_files(&self) -> Result<Files, TuneError> {
+        let (sources, rows) = self.test.clone();
+        let read = ReadOptions { rows, ..self.fit.read.clone() };
+        Files::of(&FitOptions { sources, read, ..FitOptions::default() })
+    }
 }
 
 impl Session<'_> {
@@ -187,16 +196,17 @@ impl Session<'_> {
     ) -> Result<Outcome, Failure> {
         let setting = self.tuned(what, rows, run, recipe)?;
         let columns = data.columns.unwrap_or(rows.about.features);
+        let (train, test) = (Files::of(&rows.fit)?, rows.test_files()?);
         let plan = RepeatOptions {
             runs: self.protocol().runs,
             by: Variation::Seed,
             seed: self.protocol().seed,
             columns: Some(columns),
             measure: None,
-            validation: Some(rows.test.clone()),
+            validation: Some(&test),
         };
         let screen = FitProgress::new(self.quiet, &format!("{what}: orderings"));
-        let found = repeat(&setting.recipe, &rows.about, &rows.fit, &plan, &|done, of| screen.watch(done, of))?;
+        let found = repeat(&setting.recipe, &train, &rows.about, &rows.fit, &plan, &|done, of| screen.watch(done, of))?;
         screen.finish();
         let per_cent = |(mean, deviation): (f64, f64), of: f64| vec![100.0 * mean / of, 100.0 * deviation / of];
         let error = match found.measure {
@@ -260,9 +270,7 @@ impl Session<'_> {
 
     /// Counts of the files.
     fn describe(&self, data: &DataSet, rows: &Rows) -> Result<Cell, Failure> {
-        let (sources, choices) = &rows.test;
-        let read = ReadOptions { rows: choices.clone(), ..rows.fit.read.clone() };
-        let test = summarize(sources, &read, None)?;
+        let test = summarize(&rows.test_files()?, None)?;
         let columns = data.columns.unwrap_or(rows.about.features);
         let density = 100.0 * rows.about.nonzeros as f64 / (rows.about.rows as f64 * columns as f64);
         let values = [
@@ -296,7 +304,8 @@ impl Session<'_> {
         let cross = CrossOptions { folds: protocol.folds, seed: protocol.seed, measure: None };
         let screen = FitProgress::new(self.quiet, &format!("{what}: tuning"));
         let all = self.settings(rows, run, recipe)?;
-        let curve = cross_validate(&all, &rows.about, &rows.fit, &cross, &|done, of| screen.watch(done, of))?;
+        let train = Files::of(&rows.fit)?;
+        let curve = cross_validate(&all, &train, &rows.about, &rows.fit, &cross, &|done, of| screen.watch(done, of))?;
         screen.finish();
         Ok(curve)
     }
@@ -352,9 +361,9 @@ impl Session<'_> {
             test.1.push(held);
         }
         let sources = sources(train)?;
-        let about = summarize(&sources, &read, None)?;
         let (task, memory) = (data.task()?, memory_of_this_machine());
         let fit = FitOptions { sources, read, task, memory, stop: self.stop.clone(), ..FitOptions::default() };
+        let about = summarize(&Files::of(&fit)?, None)?;
         Ok(Some(Rows { fit, test, about }))
     }
 }

@@ -8,8 +8,8 @@ use tamis::loss::LossKind;
 use tamis::recipe::{Method, Recipe};
 use tamis::train::{FitOptions, fit};
 use tamis::tune::{
-    Axis, CrossOptions, DataSummary, GridPoint, RepeatOptions, Rule, Variation, choose, cross_validate, repeat,
-    settings, summarize,
+    Axis, CrossOptions, DataSummary, Files, GridPoint, RepeatOptions, Rule, TuneData, Variation, choose,
+    cross_validate, repeat, settings, summarize,
 };
 
 const EXPECTED: &str = r#"
@@ -141,10 +141,11 @@ fn ftrl(loss: LossKind) -> Recipe {
 fn tuned(folder: &Folder, recipe: &Recipe) -> (GridPoint, DataSummary, FitOptions) {
     let sources = expand(&[folder.path("data/train.svm").display().to_string()], None).unwrap();
     let options = FitOptions { sources, ..FitOptions::default() };
-    let about = summarize(&options.sources, &options.read, None).unwrap();
+    let rows = Files::of(&options).unwrap();
+    let about = summarize(&rows, None).unwrap();
     let all = settings(recipe, &[Axis::new("l1", ["1", "3"].map(String::from))]).unwrap();
     let cross = CrossOptions { folds: 3, seed: 0, measure: None };
-    let curve = cross_validate(&all, &about, &options, &cross, &|_, _| {}).unwrap();
+    let curve = cross_validate(&all, &rows, &about, &options, &cross, &|_, _| {}).unwrap();
     (all[choose(&curve, Rule::Min).unwrap()].clone(), about, options)
 }
 
@@ -156,9 +157,11 @@ fn a_cell_is_tuned_then_measured_over_orderings() {
     let (setting, about, options) = tuned(&folder, &ftrl(LossKind::Hinge));
     assert_eq!(line["setting"], setting.name());
     let test = expand(&[folder.path("data/test.svm").display().to_string()], None).unwrap();
-    let (by, columns, validation) = (Variation::Order, Some(100), Some((test, Vec::new())));
+    let test = Files::of(&FitOptions { sources: test, ..FitOptions::default() }).unwrap();
+    let (by, columns, validation) = (Variation::Order, Some(100), Some(&test as &dyn TuneData));
     let plan = RepeatOptions { runs: 3, by, seed: 0, columns, measure: None, validation };
-    let expected = repeat(&setting.recipe, &about, &options, &plan, &|_, _| {}).unwrap().error;
+    let train = Files::of(&options).unwrap();
+    let expected = repeat(&setting.recipe, &train, &about, &options, &plan, &|_, _| {}).unwrap().error;
     for (value, expected) in line["ours"].as_array().unwrap().iter().zip([expected.0, expected.1]) {
         assert!((value.as_f64().unwrap() - 100.0 * expected).abs() < 1e-9, "{value} {expected}");
     }

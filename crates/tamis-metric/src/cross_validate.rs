@@ -1,4 +1,4 @@
-//! SizePath of a candidate by cross-validation on the training rows; plain k-NN is one of the candidates.
+//! Choice of a candidate by cross-validation on the training rows; plain k-NN is one of the candidates.
 //!
 //! The candidate whose learning curve ([`LearningCurve`]) has the least minimum is selected, and of equals the simpler one,
 //! which stands earlier. Plain k-NN is only given up for a metric better by more than one standard error, and so are the
@@ -31,14 +31,22 @@ pub(super) struct CvPlan {
     pub(super) max_extension: usize,
 }
 
-/// The results of all candidates and the one selected. `go_on` is asked before each step; `None` if it said no.
+/// Who hears of the steps of boosting runs.
+pub(super) trait Steps: Sync {
+    /// Called before a round of runs, with the most steps that it may take.
+    fn begin(&self, steps: u64);
+    /// Called before each step; no further step is taken if it is false.
+    fn go_on(&self) -> bool;
+}
+
+/// The results of all candidates and the one selected; `None` if the steps were ended.
 pub(super) fn cross_validate(
     dataset: &Dataset,
     candidates: &[Candidate],
     plan: &CvPlan,
-    go_on: &(dyn Fn() -> bool + Sync),
+    steps: &dyn Steps,
 ) -> Option<(Vec<CvResult>, usize)> {
-    let cv = CrossValidation { dataset, plan, go_on };
+    let cv = CrossValidation { dataset, plan, steps };
     let mut curves = cv.curves(candidates, 0..plan.repeats)?;
     let mut results: Vec<CvResult> = cv.all_results(candidates, &curves);
     let contenders = contenders(candidates, &results);
@@ -62,7 +70,7 @@ pub(super) fn cross_validate(
 struct CrossValidation<'a> {
     dataset: &'a Dataset,
     plan: &'a CvPlan,
-    go_on: &'a (dyn Fn() -> bool + Sync),
+    steps: &'a dyn Steps,
 }
 
 impl CrossValidation<'_> {
@@ -74,8 +82,11 @@ impl CrossValidation<'_> {
         let held_out: usize = folds.iter().map(|fold| fold.held_out.len()).sum();
         let jobs: Vec<(usize, usize)> =
             (0..candidates.len()).flat_map(|one| (0..folds.len()).map(move |fold| (one, fold))).collect();
+        let steps = |candidate: &Candidate| candidate.params.as_ref().map_or(0, |params| params.max_iter);
+        self.steps.begin((candidates.iter().map(steps).sum::<usize>() * folds.len()) as u64);
+        let go_on = || self.steps.go_on();
         let run = |&(one, fold): &(usize, usize)| {
-            wrong_by_step(self.dataset, &candidates[one], &folds[fold], plan.early_stopping, plan.limits, self.go_on)
+            wrong_by_step(self.dataset, &candidates[one], &folds[fold], plan.early_stopping, plan.limits, &go_on)
         };
         let curves: Vec<Vec<(usize, f64)>> = jobs.par_iter().with_max_len(1).map(run).collect::<Option<_>>()?;
         Some(curves.chunks(folds.len()).map(|curves| LearningCurve { curves: curves.to_vec(), held_out }).collect())
@@ -104,12 +115,6 @@ impl CrossValidation<'_> {
         }
         Some(result)
     }
-}
-
-/// The number of boosting steps of the first round: what a progress bar counts.
-pub(super) fn total_steps(candidates: &[Candidate], plan: &CvPlan) -> u64 {
-    let steps: usize = candidates.iter().filter_map(|one| one.params.as_ref()).map(|one| one.max_iter).sum();
-    (steps * plan.folds * plan.repeats) as u64
 }
 
 /// Plain k-NN, and the metrics that are within half a standard error of the best.
@@ -157,7 +162,19 @@ fn best_metric(candidates: &[Candidate], results: &[CvResult], among: &[usize]) 
 mod tests {
     use super::super::dataset::tests::dataset;
     use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use tamis::rng::{RngStream, generator, uniform};
+
+    /// Steps that nobody counts.
+    struct Unwatched;
+
+    impl Steps for Unwatched {
+        fn begin(&self, _: u64) {}
+
+        fn go_on(&self) -> bool {
+            true
+        }
+    }
 
     /// Two classes that differ a little in each of twelve variables: one variable a step, few steps are too few.
     fn many_weak() -> Dataset {
@@ -197,13 +214,46 @@ mod tests {
         let results = |max_extension: usize, early_stopping: EarlyStopping| {
             let plan =
                 CvPlan { folds: 4, repeats: 1, final_repeats: 1, early_stopping, limits, seed: 1, max_extension };
-            cross_validate(&dataset, &candidates, &plan, &|| true).unwrap().0
+            cross_validate(&dataset, &candidates, &plan, &Unwatched).unwrap().0
         };
         let [short, long] = [1, 4].map(|times| results(times, EarlyStopping::HeldOut));
         assert!(short[1].steps == 4 && long[1].steps > 4 && long[1].steps <= 16, "{short:?} {long:?}");
         assert!(long[1].error < short[1].error);
         assert_eq!(short[0], long[0], "plain neighbours take no steps");
         assert_eq!(results(1, EarlyStopping::Off), results(4, EarlyStopping::Off), "another rule counts the steps");
+    }
+
+    /// Counts steps, and checks that they were announced.
+    #[derive(Default)]
+    struct Announced {
+        rounds: AtomicU64,
+        done: AtomicU64,
+        total: AtomicU64,
+    }
+
+    impl Steps for Announced {
+        fn begin(&self, steps: u64) {
+            self.rounds.fetch_add(1, Ordering::SeqCst);
+            self.total.store(self.done.load(Ordering::SeqCst) + steps, Ordering::SeqCst);
+        }
+
+        fn go_on(&self) -> bool {
+            let done = self.done.fetch_add(1, Ordering::SeqCst) + 1;
+            assert!(done <= self.total.load(Ordering::SeqCst), "step {done} was not announced");
+            true
+        }
+    }
+
+    #[test]
+    fn every_round_announces_its_steps() {
+        let params = Params { max_iter: 4, update_every: 1, max_terms: 1, max_order: 1, ..Params::default() };
+        let candidates = [Candidate::plain(), Candidate::new("order-1", params)];
+        let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 };
+        let early_stopping = EarlyStopping::HeldOut;
+        let plan = CvPlan { folds: 4, repeats: 1, final_repeats: 2, early_stopping, limits, seed: 1, max_extension: 4 };
+        let steps = Announced::default();
+        cross_validate(&many_weak(), &candidates, &plan, &steps).unwrap();
+        assert!(steps.rounds.load(Ordering::SeqCst) >= 3, "repetitions and longer runs are rounds of their own");
     }
 
     #[test]
@@ -226,7 +276,7 @@ mod tests {
                 seed: 1,
                 max_extension: 1,
             };
-            cross_validate(&dataset, &candidates, &plan, &|| true).unwrap()
+            cross_validate(&dataset, &candidates, &plan, &Unwatched).unwrap()
         };
         let ((once, _), (thrice, _), (with_final, chosen)) = (results(1, 1), results(3, 3), results(1, 3));
         let contenders = contenders(&candidates, &once);

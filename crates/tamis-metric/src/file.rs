@@ -25,6 +25,7 @@ use tamis::data::Label;
 use tamis::data::f64_codec::{bytes_of, doubles};
 use tamis::data::replace_file;
 use tamis::data::tensor_file::{Arrays, TensorFile};
+use tamis::model::MatrixColumns;
 use tamis::parse::schema::ModelSchema;
 
 /// The version this build writes, and the newest it reads.
@@ -41,6 +42,8 @@ struct About {
     classes: Vec<Label>,
     class_sizes: Vec<usize>,
     columns: Option<ModelSchema>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    matrix: Option<MatrixColumns>,
     n_features: usize,
     variables: Vec<Variable>,
     terms: Vec<Term>,
@@ -69,6 +72,7 @@ impl Metric {
             classes: self.classes.clone(),
             class_sizes: self.class_sizes.clone(),
             columns: self.columns.clone(),
+            matrix: self.matrix.clone(),
             n_features: self.n_features,
             variables: self.variables.clone(),
             terms: self.terms.clone(),
@@ -114,7 +118,7 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
     let points: Vec<f32> = array("points", Dtype::F32)?.chunks_exact(4).map(word).collect();
     check(&about, &axes, &offsets, &points)?;
     let About { name, params, cv_results, n_neighbors, metric_neighbors, .. } = about;
-    let About { classes, class_sizes, columns, n_features, variables, terms, updates, .. } = about;
+    let About { classes, class_sizes, columns, matrix, n_features, variables, terms, updates, .. } = about;
     Ok(Metric {
         name,
         params,
@@ -123,6 +127,7 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
         metric_neighbors,
         classes,
         columns,
+        matrix,
         variables,
         n_features,
         terms,

@@ -15,7 +15,7 @@ use super::MetricError;
 use super::boost::{Boost, Limits};
 use super::candidate::Candidate;
 use super::classify::{check_neighbors, vote};
-use super::cross_validate::{CvPlan, cross_validate, total_steps};
+use super::cross_validate::{CvPlan, Steps, cross_validate};
 use super::dataset::Dataset;
 use super::early_stopping::{EarlyStopping, steps_of};
 use super::knn::{NeighborList, Points, Search, search_in_blocks};
@@ -146,9 +146,9 @@ struct StepCount {
 }
 
 impl StepCount {
-    fn restart(&self, total: u64) {
+    fn restart(&self) {
         self.done.store(0, Ordering::Relaxed);
-        self.total.store(total, Ordering::Relaxed);
+        self.total.store(0, Ordering::Relaxed);
     }
 }
 
@@ -182,6 +182,18 @@ impl MetricOptions {
         let fits = ((self.memory / 4 / 4) as f64).sqrt() as usize;
         let dense_rows = self.dense_rows.min(fits);
         Limits { dense_rows, term_bytes: self.memory / 4, n_neighbors: self.n_neighbors, seed: self.seed }
+    }
+}
+
+impl Steps for Fitting<'_> {
+    /// Rounds follow each other, and how many there are is not known before: each is added when it begins.
+    fn begin(&self, steps: u64) {
+        self.steps.total.store(self.steps.done.load(Ordering::Relaxed) + steps, Ordering::Relaxed);
+    }
+
+    fn go_on(&self) -> bool {
+        self.steps.done.fetch_add(1, Ordering::Relaxed);
+        !self.options.interrupt.load(Ordering::Relaxed)
     }
 }
 
@@ -244,8 +256,7 @@ impl Fitting<'_> {
             seed: options.seed,
             max_extension: if options.max_iter.is_some() { 1 } else { MAX_EXTENSION },
         };
-        self.steps.restart(total_steps(&options.candidates, &plan));
-        cross_validate(dataset, &options.candidates, &plan, &|| self.go_on()).ok_or(MetricError::Interrupted)
+        cross_validate(dataset, &options.candidates, &plan, self).ok_or(MetricError::Interrupted)
     }
 
     /// A part of very many rows, stratified by class.
@@ -268,11 +279,6 @@ impl Fitting<'_> {
         Some(self.dataset.part(&chosen))
     }
 
-    fn go_on(&self) -> bool {
-        self.steps.done.fetch_add(1, Ordering::Relaxed);
-        !self.options.interrupt.load(Ordering::Relaxed)
-    }
-
     /// Learns the selected candidate from all rows.
     fn learn(&mut self, candidate: &Candidate, steps: Option<usize>) -> Result<FittedMetric, MetricError> {
         let (dataset, options) = (self.dataset, self.options);
@@ -280,7 +286,8 @@ impl Fitting<'_> {
         let Some(params) = &candidate.params else { return Ok(plain(dataset, &sample, options.n_neighbors)) };
         let mut params = params.clone();
         params.max_iter = steps.unwrap_or(params.max_iter);
-        self.steps.restart(params.max_iter as u64);
+        self.steps.restart();
+        self.begin(params.max_iter as u64);
         let mut boost = Boost::new(&sample, &params, options.limits());
         if !boost.run(&|| self.go_on()) {
             return Err(MetricError::Interrupted);

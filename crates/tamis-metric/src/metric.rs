@@ -17,6 +17,7 @@ use super::params::Params;
 use super::real::{Real, double};
 use super::sample::Sample;
 use tamis::data::{FeatureKey, Label, RawRows, Vocabulary};
+use tamis::model::MatrixColumns;
 use tamis::parse::schema::ModelSchema;
 
 /// A metric and its reference rows.
@@ -36,6 +37,8 @@ pub struct Metric {
     pub classes: Vec<Label>,
     /// The roles of columns, if a dataset was read.
     pub columns: Option<ModelSchema>,
+    /// The columns of the matrix or frame it was learned from, where rows are not read from files.
+    pub matrix: Option<MatrixColumns>,
     /// The variables in use and their standardization.
     pub variables: Vec<Variable>,
     /// Number of variables of the training data.
@@ -189,6 +192,7 @@ impl Metric {
             metric_neighbors: n_neighbors,
             classes: dataset.classes.clone(),
             columns: dataset.columns.clone(),
+            matrix: None,
             variables: Vec::new(),
             n_features: dataset.variables.len() + dataset.constant,
             terms: Vec::new(),

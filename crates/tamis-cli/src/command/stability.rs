@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tamis::tune::{DataSummary, Measure, RepeatOptions, Repeated, Selected, Variation, repeat, summarize};
+use tamis::io::ReadOptions;
+use tamis::train::FitOptions;
+use tamis::tune::{DataSummary, Files, Measure, RepeatOptions, Repeated, Selected, TuneData, Variation};
+use tamis::tune::{repeat, summarize};
 use tamis_report::{ReportContext, of_runs};
 
 use crate::args::input::DataArgs;
@@ -76,6 +79,12 @@ pub fn run(args: StabilityArgs) -> Result<(), CliError> {
     let options = repeated.training.fit_options(data)?;
     let other = repeated.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
     check_files(&repeated.report, paths(&options.sources).chain(other.iter().flat_map(|sources| paths(sources))))?;
+    let rows = Files::of(&options)?;
+    let other = other.map(|sources| {
+        let read = ReadOptions { rows: Vec::new(), ..options.read.clone() };
+        Files::of(&FitOptions { sources, read, ..FitOptions::default() })
+    });
+    let other = other.transpose()?;
     let plan = RepeatOptions {
         runs: repeated.runs,
         by: match repeated.by.as_str() {
@@ -86,11 +95,11 @@ pub fn run(args: StabilityArgs) -> Result<(), CliError> {
         seed: recipe.seed,
         columns: repeated.total_features,
         measure: repeated.measure,
-        validation: other.map(|sources| (sources, Vec::new())),
+        validation: other.as_ref().map(|files| files as &dyn TuneData),
     };
-    let about = summarize(&options.sources, &options.read, recipe.hash_bits)?;
+    let about = summarize(&rows, recipe.hash_bits)?;
     let progress = ProgressDisplay::of_fits(repeated.output.quiet, "stability");
-    let found = repeat(recipe, &about, &options, &plan, &|done, total| progress.advance(done, total))?;
+    let found = repeat(recipe, &rows, &about, &options, &plan, &|done, total| progress.advance(done, total))?;
     progress.finish();
     let seconds = started.elapsed().as_secs_f64();
     if let Some(path) = &repeated.report {

@@ -8,8 +8,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use tamis::data::replace_file;
 use tamis::model::summary::plural;
+use tamis::param::worded;
 use tamis::train::{Fitted, fit};
-use tamis::tune::{Axis, CrossOptions, Curve, Measure, Point, Rule, Search};
+use tamis::tune::{Axis, CrossOptions, Curve, Files, Measure, Point, Rule, Search};
 use tamis::tune::{search, settings, summarize};
 
 use crate::args::input::DataArgs;
@@ -17,6 +18,7 @@ use crate::args::output::OutputArgs;
 use crate::args::recipe::GridArgs;
 use crate::args::training::{TrainingDataArgs, measure_parser};
 use crate::error::CliError;
+use crate::flag::flag;
 use crate::model_output::{check_model_output, is_stdout, write_model};
 use crate::output::format;
 use crate::output::progress::ProgressDisplay;
@@ -87,15 +89,16 @@ pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
     settings(&grid.recipe, &axes)?; // reports errors of the grid before the data are read
-    let about = summarize(&options.sources, &options.read, grid.recipe.hash_bits)?;
+    let rows = Files::of(&options)?;
+    let about = summarize(&rows, grid.recipe.hash_bits)?;
     let cross = CrossOptions { folds: tuning.folds, seed: grid.recipe.seed, measure: tuning.measure };
     let progress = ProgressDisplay::of_fits(tuning.output.quiet, "cross-validation");
     let watch = |done, total| progress.advance(done, total);
-    let found = search(&grid.recipe, &axes, tuning.rule, &about, &options, &cross, &watch)?;
+    let found = search(&grid.recipe, &axes, tuning.rule, &rows, &about, &options, &cross, &watch)?;
     progress.finish();
     let Search { curve, chosen, .. } = found;
     if !tuning.output.quiet {
-        found.notes.iter().for_each(|text| note!("note: {text}"));
+        found.notes.iter().for_each(|text| note!("note: {}", worded(text, flag)));
     }
     if let Some(path) = &tuning.curve {
         let content = match curve_format(Some(path))? {

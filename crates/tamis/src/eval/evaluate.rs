@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::per_class::ClassTally;
 use super::{ClassReport, Metrics, Scored};
 use crate::data::{Label, RawRows};
-use crate::io::{ReadError, RowStream};
+use crate::io::{ReadError, RowSource};
 use crate::model::{Model, Prediction, Predictor, Task};
 
 /// A model could not be evaluated.
@@ -37,7 +37,7 @@ pub enum UnknownClasses {
 }
 
 /// The metrics of a model on a stream of labelled rows.
-pub fn measure(model: &Model, stream: &mut RowStream, unknown: UnknownClasses) -> Result<Metrics, EvalError> {
+pub fn measure(model: &Model, stream: &mut dyn RowSource, unknown: UnknownClasses) -> Result<Metrics, EvalError> {
     let mut scored = Vec::new();
     score_rows(&Predictor::new(model), model, stream, unknown, |row| scored.push((row.scored, row.weight)))?;
     Ok(Metrics::of(&scored))
@@ -46,7 +46,7 @@ pub fn measure(model: &Model, stream: &mut RowStream, unknown: UnknownClasses) -
 /// The metrics of a model on a stream of labelled rows, and those of each class if it predicts classes.
 pub fn measure_classes(
     model: &Model,
-    stream: &mut RowStream,
+    stream: &mut dyn RowSource,
     unknown: UnknownClasses,
 ) -> Result<(Metrics, Option<ClassReport>), EvalError> {
     let (mut scored, mut tally) = (Vec::new(), ClassTally::new(model.classes().len()));
@@ -73,7 +73,7 @@ pub(super) struct EvaluatedRow<'a> {
 pub(super) fn score_rows(
     predictor: &Predictor,
     model: &Model,
-    stream: &mut RowStream,
+    stream: &mut dyn RowSource,
     unknown: UnknownClasses,
     mut show: impl FnMut(EvaluatedRow<'_>),
 ) -> Result<(), EvalError> {

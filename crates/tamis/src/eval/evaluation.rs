@@ -12,7 +12,7 @@ use super::evaluate::score_rows;
 use super::metrics::log_loss_of;
 use super::per_class::ClassTally;
 use super::{ClassReport, EvalError, FeatureFrequencies, Metrics, Scored, UnknownClasses};
-use crate::io::RowStream;
+use crate::io::RowSource;
 use crate::model::{Model, Predictor};
 
 /// A measure with its 95 % confidence interval.
@@ -68,7 +68,7 @@ const ROWS_IN_BIN: usize = 10;
 const CORNERS: usize = 200;
 
 /// Evaluates a model on a stream of labelled rows.
-pub fn evaluate(model: &Model, stream: &mut RowStream) -> Result<Evaluation, EvalError> {
+pub fn evaluate(model: &Model, stream: &mut dyn RowSource) -> Result<Evaluation, EvalError> {
     let (mut scored, mut densities) = (Vec::new(), FeatureFrequencies::default());
     let (mut tally, predictor) = (ClassTally::new(model.classes().len()), Predictor::new(model));
     score_rows(&predictor, model, stream, UnknownClasses::Refused, |row| {

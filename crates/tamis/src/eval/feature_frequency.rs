@@ -40,6 +40,19 @@ impl FeatureFrequencies {
         }
     }
 
+    /// The same counts under other names, where `other` has one.
+    pub fn renamed(&self, other: impl Fn(&str) -> Option<String>) -> Self {
+        let mut found = FeatureFrequencies { rows: self.rows, ..FeatureFrequencies::default() };
+        for (id, &count) in self.counts.iter().enumerate() {
+            let name = self.vocabulary.name(id as FeatureId);
+            let name = other(&name).unwrap_or(name);
+            let place = found.vocabulary.intern(FeatureKey::from_name(&name)) as usize;
+            found.counts.resize(found.counts.len().max(place + 1), 0);
+            found.counts[place] += count;
+        }
+        found
+    }
+
     /// Rows counted.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -78,5 +91,7 @@ mod tests {
         (0..4).for_each(|row| found.observe(&rows, row));
         assert_eq!((found.rows(), found.share("a"), found.share("b"), found.share("c")), (4, 0.75, 0.5, 0.0));
         assert_eq!(found.shares().collect::<Vec<_>>(), [0.75, 0.5]);
+        let other = found.renamed(|name| (name == "a").then(|| "c".into()));
+        assert_eq!((other.rows(), other.share("c"), other.share("b"), other.share("a")), (4, 0.75, 0.5, 0.0));
     }
 }

@@ -7,6 +7,7 @@ use super::from_stream::{AS_THEY_ARE, CollectOptions, Collector, no_column, too_
 use super::{Moments, MomentsError, RowIdentity};
 use crate::data::{DuplicateFeature, RawRows, TargetEncoder, TargetKind, Vocabulary};
 use crate::loss::LossKind;
+use crate::parse::schema::ModelSchema;
 
 /// Moments to which rows can be added.
 pub struct IncrementalMoments {
@@ -15,6 +16,7 @@ pub struct IncrementalMoments {
     targets: TargetEncoder,
     collector: Collector,
     identity: RowIdentity,
+    table: Option<ModelSchema>,
 }
 
 impl IncrementalMoments {
@@ -36,7 +38,13 @@ impl IncrementalMoments {
             targets,
             collector,
             identity: RowIdentity::empty(),
+            table: None,
         })
+    }
+
+    /// Says how the rows are read from a table, so that rows to predict are read in the same way.
+    pub fn set_table(&mut self, table: ModelSchema) {
+        self.table = Some(table);
     }
 
     /// Rows seen.
@@ -64,7 +72,8 @@ impl IncrementalMoments {
         let (columns, folds) = self.collector.clone().finish(&self.vocabulary, "label", self.targets.classes());
         let decay = (self.options.decay > 0.0).then_some(self.options.decay);
         let identity = self.identity.clone().finish();
-        let moments = Moments { columns, table: None, decay, screened: false, skipped: 0, folds, identity };
+        let table = self.table.clone();
+        let moments = Moments { columns, table, decay, screened: false, skipped: 0, folds, identity };
         moments.check_finite()?;
         Ok(moments)
     }

@@ -12,14 +12,13 @@
 use serde::Serialize;
 
 use super::parallel::{Watch, side_by_side};
-use super::{DataSummary, GridPoint, Measure, TuneError};
+use super::{DataSummary, GridPoint, Measure, TuneData, TuneError};
 use crate::data::RowFilter;
 use crate::eval::{EvalError, Metrics, UnknownClasses, measure};
-use crate::io::{ReadOptions, RowStream, Source};
 use crate::model::Model;
 use crate::recipe::Recipe;
 use crate::select::Estimate;
-use crate::train::{FitOptions, TrainError, fit};
+use crate::train::{FitOptions, TrainError};
 
 /// How to cross-validate.
 #[derive(Clone, Copy, Debug)]
@@ -71,9 +70,10 @@ pub struct Curve {
     pub features: u64,
 }
 
-/// Evaluates every setting by cross-validation on the data of `options`, with parallel fits.
+/// Evaluates every setting by cross-validation on the data, with parallel fits.
 pub fn cross_validate(
     settings: &[GridPoint],
+    data: &dyn TuneData,
     summary: &DataSummary,
     options: &FitOptions,
     cross: &CrossOptions,
@@ -88,7 +88,7 @@ pub fn cross_validate(
     let alone = alone(options, threads);
     let outcomes = side_by_side(settings.len() * folds, threads, watch, |job| {
         let fold = RowFilter::Fold { number: (job % folds) as u32, of: cross.folds, seed: cross.seed, inside: true };
-        let outcome = one_fold(&settings[job / folds].recipe, &alone, fold);
+        let outcome = one_fold(&settings[job / folds].recipe, data, &alone, fold);
         outcome.map_err(|error| match error {
             TuneError::Eval(EvalError::NoRows) => {
                 TuneError::EmptyFold { fold: (job % folds) as u32 + 1, folds: cross.folds, rows: summary.rows }
@@ -108,16 +108,12 @@ pub fn cross_validate(
 /// Metrics and size of a model; `None` if its weights diverged.
 type Outcome = Option<(Metrics, usize)>;
 
-fn one_fold(recipe: &Recipe, options: &FitOptions, fold: RowFilter) -> Result<Outcome, TuneError> {
-    let mut training = options.clone();
-    training.read.rows.push(fold.turned(false));
-    let model = match fit(recipe, &training, None, &mut ()) {
+fn one_fold(recipe: &Recipe, data: &dyn TuneData, options: &FitOptions, fold: RowFilter) -> Result<Outcome, TuneError> {
+    let model = match data.fit(recipe, options, &[fold.turned(false)]) {
         Err(TrainError::Diverged { .. }) => return Ok(None),
         fitted => fitted?.model,
     };
-    let mut rows = options.read.rows.clone();
-    rows.push(fold);
-    let measures = measure_on(&model, &options.sources, &options.read, rows, UnknownClasses::Wrong)?;
+    let measures = measure_on(&model, data, &[fold])?;
     Ok(Some((measures, model.nonzeros())))
 }
 
@@ -145,27 +141,8 @@ pub(super) fn alone(options: &FitOptions, threads: usize) -> FitOptions {
 }
 
 /// The metrics of a model on the selected rows of some data.
-pub(super) fn measure_on(
-    model: &Model,
-    sources: &[Source],
-    read: &ReadOptions,
-    rows: Vec<RowFilter>,
-    unknown: UnknownClasses,
-) -> Result<Metrics, TuneError> {
-    let mut read = ReadOptions { rows, ..read.clone() };
-    read.columns.known = model.columns.clone();
-    Ok(measure(model, &mut RowStream::open(sources.to_vec(), read), unknown)?)
-}
-
-/// An error for standard input and pipes, which can be read only once.
-pub(super) fn can_be_read_again(sources: &[Source]) -> Result<(), TuneError> {
-    let once = |source: &&Source| {
-        source.path.as_ref().is_none_or(|path| std::fs::metadata(path).is_ok_and(|about| !about.is_file()))
-    };
-    match sources.iter().find(once) {
-        Some(source) => Err(TuneError::ReadOnce { file: source.name.clone() }),
-        None => Ok(()),
-    }
+pub(super) fn measure_on(model: &Model, data: &dyn TuneData, rows: &[RowFilter]) -> Result<Metrics, TuneError> {
+    Ok(measure(model, &mut *data.open(Some(model), rows), UnknownClasses::Wrong)?)
 }
 
 /// The given measure, or the default of the models.
@@ -200,7 +177,7 @@ mod tests {
     use crate::io::expand;
     use crate::recipe::Method;
     use crate::rng::splitmix64;
-    use crate::tune::{Axis, settings, summarize};
+    use crate::tune::{Axis, Files, settings, summarize};
 
     /// Rows whose label is the sign of feature 1 among ten features of noise, and the options to read them.
     fn data(rows: u64, folder: &tempfile::TempDir) -> FitOptions {
@@ -227,9 +204,10 @@ mod tests {
         let mut options = options.clone();
         options.read.threads = threads;
         let all = settings(&Recipe { passes: Some(2), ..Recipe::new(Method::Fobos) }, axes).unwrap();
-        let summary = summarize(&options.sources, &options.read, None).unwrap();
+        let data = Files::of(&options).unwrap();
+        let summary = summarize(&data, None).unwrap();
         let cross = CrossOptions { folds: 3, seed, measure: None };
-        cross_validate(&all, &summary, &options, &cross, &|_, _| ())
+        cross_validate(&all, &data, &summary, &options, &cross, &|_, _| ())
     }
 
     #[test]
@@ -278,9 +256,5 @@ mod tests {
         let seed = (0..).find(|&seed| (0..6).all(|row| fold_of(row, 3, seed) != 1)).unwrap();
         let message = dealt_by(seed, &data(6, &folder), &[], 1).unwrap_err().to_string();
         assert_eq!(message, "fold 2 of 3 has no rows (6 rows in all): use fewer folds or another seed");
-        let mut options = data(20, &folder);
-        options.sources[0].path = None;
-        let message = can_be_read_again(&options.sources).unwrap_err().to_string();
-        assert!(message.contains("can be read only once"), "{message}");
     }
 }

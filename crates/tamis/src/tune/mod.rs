@@ -4,12 +4,14 @@
 //! recipe × axes ─ settings ─► grid points ─ cross_validate ─► curve ─ choose ─► one grid point
 //! recipe × runs ─ repeat ─► models ─► κ, error and size with their spread, selection frequency of each feature
 //! ```
-//! All fits go through [`crate::train::fit`], so every method is supported. Rows are assigned to folds and subsamples
+//! All fits go through [`crate::train::fit_rows`], so every method is supported. Data are files or rows in memory
+//! ([`TuneData`]). Rows are assigned to folds and subsamples
 //! by a hash of their number ([`crate::data::RowFilter`]). Fits run in parallel, each on one thread, and results are
 //! sorted before they are summed, so the number of threads changes no bit. A model is evaluated on held-out rows, which
 //! were used neither to fit it nor to choose its setting.
 
 mod cross_validation;
+mod data;
 mod error;
 mod grid;
 mod grid_point;
@@ -20,6 +22,7 @@ mod search;
 mod summary;
 
 pub use cross_validation::{CrossOptions, Curve, Point, cross_validate};
+pub use data::{Files, StoredRows, TuneData};
 pub use error::TuneError;
 pub use grid::default_axes;
 pub use grid_point::{Axis, GridPoint, overlay, settings};

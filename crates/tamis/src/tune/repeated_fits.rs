@@ -21,14 +21,14 @@ use serde::Serialize;
 
 use super::cross_validation::{alone, common_measure, measure_on, value_of};
 use super::parallel::{Watch, side_by_side};
-use super::{DataSummary, Measure, TuneError};
+use super::{DataSummary, Measure, TuneData, TuneError};
 use crate::data::FeatureId;
 use crate::data::RowFilter;
-use crate::eval::{EvalError, Metrics, UnknownClasses, deviation, mean, mean_kappa};
-use crate::io::{ReadError, Source};
+use crate::eval::{EvalError, Metrics, deviation, mean, mean_kappa};
+use crate::io::ReadError;
 use crate::model::Model;
 use crate::recipe::Recipe;
-use crate::train::{FitOptions, TrainError, fit};
+use crate::train::{FitOptions, TrainError};
 
 /// What differs from run to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,8 +42,8 @@ pub enum Variation {
 }
 
 /// Options of [`repeat`].
-#[derive(Clone, Debug)]
-pub struct RepeatOptions {
+#[derive(Clone, Copy)]
+pub struct RepeatOptions<'a> {
     /// Runs (B), at least 2.
     pub runs: u64,
     /// The difference between runs.
@@ -54,8 +54,8 @@ pub struct RepeatOptions {
     pub columns: Option<u64>,
     /// What is measured; `None` is the error of classes or the RMSE of numbers.
     pub measure: Option<Measure>,
-    /// Other rows to evaluate on: files, and which of their rows.
-    pub validation: Option<(Vec<Source>, Vec<RowFilter>)>,
+    /// Other rows to evaluate on.
+    pub validation: Option<&'a dyn TuneData>,
 }
 
 /// One run.
@@ -102,19 +102,20 @@ pub struct Repeated {
 /// Parts of which one is held out when the order varies and no other file is given.
 pub(super) const HELD_OUT_OF: u32 = 5;
 
-/// Fits the recipe `runs` times to the data of `options`, in parallel.
+/// Fits the recipe `runs` times to the data, in parallel.
 pub fn repeat(
     recipe: &Recipe,
+    data: &dyn TuneData,
     summary: &DataSummary,
     options: &FitOptions,
-    repeat: &RepeatOptions,
+    repeat: &RepeatOptions<'_>,
     watch: Watch<'_>,
 ) -> Result<Repeated, TuneError> {
     check(repeat, summary)?;
     let threads = options.read.threads.max(1);
     let alone = alone(options, threads);
     let outcomes = side_by_side(repeat.runs as usize, threads, watch, |run| {
-        one_run(recipe, &alone, repeat, run as u64).map_err(|error| match error {
+        one_run(recipe, data, &alone, repeat, run as u64).map_err(|error| match error {
             TuneError::Eval(EvalError::NoRows) => {
                 TuneError::EmptyShare { run: run as u64 + 1, where_: "to evaluate on" }
             }
@@ -128,7 +129,7 @@ pub fn repeat(
     compare(&outcomes, repeat.measure, columns)
 }
 
-fn check(repeat: &RepeatOptions, summary: &DataSummary) -> Result<(), TuneError> {
+fn check(repeat: &RepeatOptions<'_>, summary: &DataSummary) -> Result<(), TuneError> {
     let range = |what, low: f64, high: f64, found: f64| match (low..=high).contains(&found) {
         true => Ok(()),
         false => Err(TuneError::Range { what, low, high, found }),
@@ -143,8 +144,9 @@ fn check(repeat: &RepeatOptions, summary: &DataSummary) -> Result<(), TuneError>
 
 fn one_run(
     recipe: &Recipe,
+    data: &dyn TuneData,
     options: &FitOptions,
-    repeat: &RepeatOptions,
+    repeat: &RepeatOptions<'_>,
     run: u64,
 ) -> Result<(Metrics, Model), TuneError> {
     let (mut recipe, mut training) = (recipe.clone(), options.clone());
@@ -165,15 +167,12 @@ fn one_run(
         RowFilter::Fold { .. } => kept.turned(true),
         RowFilter::Share { .. } => kept.turned(false),
     };
-    if matches!(repeat.by, Variation::Subsample(_)) || repeat.validation.is_none() {
-        training.read.rows.push(kept);
-    }
-    let model = fit(&recipe, &training, None, &mut ())?.model;
-    let (sources, rows) = match &repeat.validation {
-        Some((sources, rows)) => (sources, rows.clone()),
-        None => (&options.sources, options.read.rows.iter().copied().chain([left_out]).collect()),
+    let is_part = matches!(repeat.by, Variation::Subsample(_)) || repeat.validation.is_none();
+    let model = data.fit(&recipe, &training, if is_part { std::slice::from_ref(&kept) } else { &[] })?.model;
+    let measures = match repeat.validation {
+        Some(other) => measure_on(&model, other, &[])?,
+        None => measure_on(&model, data, &[left_out])?,
     };
-    let measures = measure_on(&model, sources, &options.read, rows, UnknownClasses::Wrong)?;
     Ok((measures, model))
 }
 
@@ -265,7 +264,7 @@ mod tests {
     fn limits_are_told() {
         let options = |runs, by, columns| RepeatOptions { runs, by, seed: 0, columns, measure: None, validation: None };
         let summary = DataSummary { rows: 100, features: 50, nonzeros: 0 };
-        let message = |options: RepeatOptions| check(&options, &summary).unwrap_err().to_string();
+        let message = |options: RepeatOptions<'_>| check(&options, &summary).unwrap_err().to_string();
         assert_eq!(
             message(options(1, Variation::Order, None)),
             "the number of runs must lie between 2 and 10000, got 1"

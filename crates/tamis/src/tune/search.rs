@@ -5,8 +5,9 @@
 //! settings are fitted. This is repeated until the choice lies inside, or the limit is reached. Axes that the user gives
 //! are not extended: a list of values means these values.
 
-use super::{Axis, CrossOptions, Curve, DataSummary, GridPoint, Point, Rule, TuneError, Watch};
+use super::{Axis, CrossOptions, Curve, DataSummary, GridPoint, Point, Rule, TuneData, TuneError, Watch};
 use super::{choose, cross_validate, default_axes, settings};
+use crate::param::{Message, names};
 use crate::recipe::Recipe;
 use crate::train::FitOptions;
 
@@ -23,14 +24,16 @@ pub struct Search {
     /// The number of the chosen point.
     pub chosen: usize,
     /// What was extended, and which ends were reached all the same.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// Evaluates the given axes and the default ones, and extends the latter where needed.
+#[allow(clippy::too_many_arguments, reason = "what to try, on which data, and how")]
 pub fn search(
     recipe: &Recipe,
     given: &[Axis],
     rule: Rule,
+    data: &dyn TuneData,
     summary: &DataSummary,
     options: &FitOptions,
     cross: &CrossOptions,
@@ -38,7 +41,7 @@ pub fn search(
 ) -> Result<Search, TuneError> {
     let default = default_axes(recipe, given, summary.features);
     let mut axes: Vec<Axis> = given.iter().chain(&default).cloned().collect();
-    let mut curve = cross_validate(&settings(recipe, &axes)?, summary, options, cross, watch)?;
+    let mut curve = cross_validate(&settings(recipe, &axes)?, data, summary, options, cross, watch)?;
     let mut notes = Vec::new();
     for _ in 0..EXTENSIONS {
         let longer = extended(&axes, given.len(), &curve, rule);
@@ -50,14 +53,14 @@ pub fn search(
         let (fits, new) = (curve.points.len() * cross.folds as usize, all.iter().filter(|one| !is_known(one)));
         let new: Vec<GridPoint> = new.cloned().collect();
         let later = |done, total| watch(fits + done, fits + total);
-        let more = cross_validate(&new, summary, options, cross, &later)?;
+        let more = cross_validate(&new, data, summary, options, cross, &later)?;
         curve.points = in_order(&all, curve.points.into_iter().chain(more.points).collect());
         axes = longer;
     }
     for (before, after) in given.iter().chain(&default).zip(&axes).filter(|(before, after)| before != after) {
         let ends = |axis: &Axis| format!("{} … {}", axis.values[0], axis.values[axis.values.len() - 1]);
-        let name = &before.name;
-        notes.push(format!("the best {name} lay at an end of its grid {}: extended to {}", ends(before), ends(after)));
+        let text = format!("lay at an end of its grid {}: extended to {}", ends(before), ends(after));
+        notes.push(about_best(before, &text));
     }
     let chosen = choose(&curve, rule).ok_or(TuneError::AllDiverged)?;
     notes.extend(ends_reached(&axes, &curve, chosen));
@@ -88,7 +91,7 @@ fn extended(axes: &[Axis], first: usize, curve: &Curve, rule: Rule) -> Vec<Axis>
     let chosen = choose(curve, rule).map(|at| &curve.points[at]);
     let longer = |(at, axis): (usize, &Axis)| {
         let mut axis = axis.clone();
-        let Some(numbers) = numbers(&axis).filter(|_| at >= first && axis.name != crate::param::names::K.name) else {
+        let Some(numbers) = numbers(&axis).filter(|_| at >= first && axis.name != names::K.name) else {
             return axis;
         };
         let ends = [0, numbers.len() - 1].map(|end| &axis.values[end]);
@@ -120,19 +123,25 @@ fn half_decades(number: f64, steps: i32) -> f64 {
 }
 
 /// Notes about axes whose best or chosen value lies at an end all the same.
-fn ends_reached(axes: &[Axis], curve: &Curve, chosen: usize) -> Vec<String> {
+fn ends_reached(axes: &[Axis], curve: &Curve, chosen: usize) -> Vec<Message> {
     let points = || [Some(&curve.points[chosen]), curve.best()].into_iter().flatten();
     let note = |axis: &Axis| {
         let numbers = numbers(axis)?;
         let ends = [0, numbers.len() - 1].map(|end| &axis.values[end]);
         let at_end = points().filter_map(|point| value(point, axis)).find(|value| ends.contains(value))?;
         let [first, last] = ends;
-        let name = &axis.name;
-        Some(format!(
-            "the best {name} is {at_end}, an end of its grid {first} … {last}; values beyond it may be better"
-        ))
+        let text = format!("is {at_end}, an end of its grid {first} … {last}; values beyond it may be better");
+        Some(about_best(axis, &text))
     };
     axes.iter().filter_map(note).collect()
+}
+
+/// A note about the best value of an axis.
+fn about_best(axis: &Axis, text: &str) -> Message {
+    match names::ALL.iter().find(|param| param.name == axis.name) {
+        Some(&param) => Message::new(format!("the best {{}} {text}"), [param]),
+        None => format!("the best {} {text}", axis.name).into(),
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! A first pass over the data that counts rows and features.
 
-use super::TuneError;
-use super::cross_validation::can_be_read_again;
+use super::{TuneData, TuneError};
 use crate::data::Vocabulary;
-use crate::io::{ReadError, ReadOptions, RowStream, Source};
+use crate::io::ReadError;
 
 /// Counts of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,11 +15,9 @@ pub struct DataSummary {
     pub nonzeros: u64,
 }
 
-/// Counts the rows and features of some data. Data that can be read only once are an error. Memory grows with the
-/// number of features, or of hash buckets.
-pub fn summarize(sources: &[Source], read: &ReadOptions, hash_bits: Option<u32>) -> Result<DataSummary, TuneError> {
-    can_be_read_again(sources)?;
-    let mut stream = RowStream::open(sources.to_vec(), read.clone());
+/// Counts the rows and features of some data. Memory grows with the number of features, or of hash buckets.
+pub fn summarize(data: &dyn TuneData, hash_bits: Option<u32>) -> Result<DataSummary, TuneError> {
+    let mut stream = data.open(None, &[]);
     let mut vocabulary = Vocabulary::new(hash_bits);
     let mut found = DataSummary::default();
     while let Some(block) = stream.next_block()? {
@@ -33,8 +30,7 @@ pub fn summarize(sources: &[Source], read: &ReadOptions, hash_bits: Option<u32>)
         }
     }
     if found.rows == 0 {
-        let files: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
-        return Err(ReadError::NoRows { files: files.join(", ") }.into());
+        return Err(ReadError::NoRows { files: stream.name() }.into());
     }
     found.features = vocabulary.len() as u64;
     Ok(found)
