@@ -4,9 +4,10 @@ use super::TuneError;
 use super::cross_validation::can_be_read_again;
 use crate::data::Vocabulary;
 use crate::io::{ReadError, ReadOptions, RowStream, Source};
+use crate::parse::survey::ColumnNote;
 
 /// Counts of a data set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSummary {
     /// Rows.
     pub rows: u64,
@@ -14,6 +15,8 @@ pub struct DataSummary {
     pub features: u64,
     /// Values other than zero.
     pub nonzeros: u64,
+    /// What was found out about the columns of a table.
+    pub notes: Vec<ColumnNote>,
 }
 
 /// Counts the rows and features of some data. Data that can be read only once are an error. Memory grows with the
@@ -37,5 +40,6 @@ pub fn summarize(sources: &[Source], read: &ReadOptions, hash_bits: Option<u32>)
         return Err(ReadError::NoRows { files: files.join(", ") }.into());
     }
     found.features = vocabulary.len() as u64;
+    found.notes = stream.notes();
     Ok(found)
 }
