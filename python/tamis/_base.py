@@ -292,7 +292,8 @@ class Regressor:
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self._margins(X)[:, 0]
+        margins = self._margins(X)[:, 0]
+        return np.exp(margins) if self._fitted().has_log_link else margins
 
     @property
     def coef_(self):

@@ -2,12 +2,15 @@
 
 import json
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_sample_weight
 
 from . import _input, _params
 from ._base import Classifier, Estimator, Regressor
 from ._moments import Moments
 from ._rows import Classes, all_or_nothing
+from .errors import ParamError
 
 
 HEAD = """
@@ -76,6 +79,9 @@ class Solved(Estimator):
     def _recipe(self) -> dict:
         self._check_params()
         return {"method": self.solver, **_params.given(self, "solve")}
+
+    def _check_stream(self, *, is_files: bool) -> None:
+        """Checks that all parameters can be obeyed for files or batches."""
 
     @all_or_nothing
     def fit(self, X, y=None, sample_weight=None):
@@ -252,6 +258,22 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
 
     def _check_classes(self) -> None:
         Classes._check_classes(self)
+
+    def _check_stream(self, *, is_files: bool) -> None:
+        if self.class_weight is not None and (is_files or self.class_weight == "balanced"):
+            what = "files" if is_files else "batches: pass a dictionary"
+            raise ParamError(f"class_weight={self.class_weight!r} is not supported for {what}")
+
+    def _labels(self, y, weights):
+        """Moments are sums over weighted rows: the weights of classes are part of the weights of rows."""
+        codes, classes, weights = super()._labels(y, weights)
+        if y is None or self.class_weight is None:
+            return codes, classes, weights
+        if weights is None:
+            return codes, classes, compute_sample_weight(self.class_weight, y)
+        kept, both = weights > 0, np.zeros(len(y))
+        both[kept] = weights[kept] * compute_sample_weight(self.class_weight, np.asarray(y)[kept])
+        return codes, classes, both
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Adds rows to the moments. The model is solved on demand.

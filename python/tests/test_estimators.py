@@ -174,7 +174,7 @@ def test_cut_weights_are_fitted_again():
         assert by_default.score(X, y) > SparseRegressor(n_features_to_select=3, refit=False, **settings).fit(X, y).score(X, y)
     kept = SparseRegressor("tsgd", n_features_to_select=3).fit(X, y)
     assert np.array_equal(kept.coef_, SparseRegressor("tsgd", n_features_to_select=3, refit=False).fit(X, y).coef_)
-    online = SparseRegressor(n_features_to_select=3, max_iter=1, refit=False).fit(X, y)
+    online = SparseRegressor(n_features_to_select=3, max_iter=1).fit(X, y)
     assert np.array_equal(SparseRegressor(n_features_to_select=3).partial_fit(X, y).coef_, online.coef_)
 
 
