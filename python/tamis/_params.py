@@ -67,7 +67,8 @@ CONSTRAINTS = {
     "interactions": ["boolean"],
 }
 CLASS_LOSSES = StrOptions({"logistic", "hinge", "squared-hinge", "clipped-squared", "squared"})
-NUMBER_LOSSES = StrOptions({"squared", "huber", "poisson", "quantile"})
+NUMBER_LOSSES = StrOptions({"squared", "huber"})
+ONLINE_NUMBER_LOSSES = StrOptions({"squared", "huber", "poisson", "quantile"})
 
 
 def constraints(init, owner: str | None = None, **own) -> dict[str, list]:

@@ -306,7 +306,7 @@ class SparseClassifier(Probabilities, Classifier, ClassifierMixin, Sparse):
 
 
 class SparseRegressor(RegressorMixin, Regressor, Sparse):
-    _parameter_constraints = _params.constraints(Sparse.__init__, loss=[_params.NUMBER_LOSSES, None])
+    _parameter_constraints = _params.constraints(Sparse.__init__, loss=[_params.ONLINE_NUMBER_LOSSES, None])
     __doc__ = (
         """Sparse linear regression, trained online.
 

@@ -112,7 +112,7 @@ def test_weights_of_classes_are_those_of_the_program(make, program, tmp_path):
         assert np.array_equal(make(class_weight=weight).fit(str(file)).sparse_coef_.data, tamis.load(out).sparse_coef_.data)
         batches = make(class_weight=weight).fit(iter([(X[:50], y[:50]), (X[50:], y[50:])]))
         assert np.array_equal(batches.coef_, model.coef_)
-    with pytest.raises(ValueError, match="class_weight names \"7\", which is no class"):
+    with pytest.raises(ValueError, match="class_weight names .*7.*, which is no class"):
         make(class_weight={7: 2.0}).fit(X, y)
 
 

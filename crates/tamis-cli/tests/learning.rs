@@ -300,7 +300,7 @@ fn quantiles_cover_their_share() {
         assert!((found - share).abs() < 0.03, "{share}: {found}");
     }
     let tuned = folder
-        .json("tune d.csv --loss quantile --quantile 0.9 --method ftrl --l1 0.1,1000 --json --quiet --out t.json");
+        .json("tune d.csv --loss quantile --quantile 0.9 --method ftrl --l1 0.1,10000000 --json --quiet --out t.json");
     assert_eq!((tuned["measure"].as_str(), tuned["chosen"]["setting"]["l1"].as_f64()), (Some("loss"), Some(0.1)));
     let refused = folder.run("fit d.csv --loss quantile --quantile 1 --method ftrl");
     assert_eq!(refused.complaint(), "--quantile must be a number above 0 and below 1, got 1");
