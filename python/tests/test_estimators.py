@@ -251,9 +251,8 @@ def test_counts_and_quantiles():
 
 
 def test_products_of_columns():
-    pandas = pytest.importorskip("pandas")
     random = np.random.default_rng(0)
-    frame = pandas.DataFrame(random.normal(size=(600, 3)), columns=["a", "b", "c"])
+    frame = pd.DataFrame(random.normal(size=(600, 3)), columns=["a", "b", "c"])
     y = (frame["a"] * frame["b"] > 0).astype(int)
     model = SparseClassifier(settings={"interactions": "a*b"}).fit(frame, y)
     assert model.score(frame, y) > 0.9 and "a*b" in {one["name"] for one in model.features_}
