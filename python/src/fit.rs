@@ -59,7 +59,7 @@ fn row(owner: &'static str, param: &Param) -> Row {
         Kind::Number => "float".into(),
         Kind::Count => "int".into(),
         Kind::Switch => "bool".into(),
-        Kind::Text => "str".into(),
+        Kind::Text | Kind::Written { .. } => "str".into(),
         Kind::Choice(names) => {
             let names: Vec<String> = names().into_iter().map(|name| format!("{name:?}")).collect();
             format!("{{{}}}", names.join(", "))

@@ -154,6 +154,12 @@ impl PyModel {
         self.model.recipe.method_name()
     }
 
+    /// Whether numbers are predicted by their logarithm.
+    #[getter]
+    fn has_log_link(&self) -> bool {
+        self.model.loss.needs_counts()
+    }
+
     #[getter]
     fn loss(&self) -> &'static str {
         self.model.loss.name()

@@ -2,13 +2,15 @@
 
 import functools
 import inspect
+import json
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from . import _core
+from . import _core, _input
 from .errors import ParamError
 
 
@@ -67,6 +69,7 @@ CONSTRAINTS = {
 }
 CLASS_LOSSES = StrOptions({"logistic", "hinge", "squared-hinge", "clipped-squared", "squared"})
 NUMBER_LOSSES = StrOptions({"squared", "huber"})
+ONLINE_NUMBER_LOSSES = StrOptions({"squared", "huber", "poisson", "quantile"})
 
 
 def constraints(init, owner: str | None = None, **own) -> dict[str, list]:
@@ -129,6 +132,15 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
+def class_weights(weights: dict | str) -> str:
+    """Weights of classes as text for the core."""
+    if isinstance(weights, str):
+        return weights
+    labels = sorted(weights, key=str) if any(isinstance(label, str) for label in weights) else sorted(weights)
+    names = _input.labels_of(np.array(labels))
+    return json.dumps({str(name): float(weights[label]) for name, label in zip(names, labels, strict=True)})
+
+
 def given(estimator, owner: str, leave_out: tuple[str, ...] = ()) -> dict[str, str]:
     """The parameters of an estimator by the names of the core, without those that are ``None``. A parameter of other methods
     is included only if it differs from its default: the core then rejects it by name."""
@@ -143,7 +155,7 @@ def given(estimator, owner: str, leave_out: tuple[str, ...] = ()) -> dict[str, s
             value = estimator._seed()
         elif python not in own and value == parameter.default:
             continue
-        settings[row.name] = text(value)
+        settings[row.name] = class_weights(value) if python == "class_weight" else text(value)
     return settings
 
 

@@ -12,7 +12,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from . import _frames, _input
@@ -162,10 +161,6 @@ class Rows(BaseEstimator):
 
     def _check_stream(self, *, is_files: bool) -> None:
         """Checks that all parameters can be obeyed for files or batches."""
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is not None and (is_files or class_weight == "balanced"):
-            what = "files" if is_files else "batches: pass a dictionary"
-            raise ParamError(f"class_weight={class_weight!r} is not supported for {what}")
         if not is_files:
             self._check_means("batches")
 
@@ -263,15 +258,14 @@ class Classes:
     """Mixin for estimators whose labels are classes."""
 
     def _labels(self, y, weights):
-        """The labels as numbers of classes, the classes in the form of the core, and weights with those of the classes. Rows
-        of weight 0 do not count: neither do classes that only they have."""
+        """The labels as numbers of classes, the classes in the form of the core, and the weights. Rows of weight 0 do not
+        count: neither do classes that only they have."""
         if y is None:
             return None, [], weights
         check_classification_targets(y)
         y = np.asarray(y)
         classes = np.unique(y if weights is None else y[weights > 0])
         self._take_classes(classes)
-        weights = self._with_class_weights(y, weights)
         codes = np.minimum(np.searchsorted(classes, y), max(len(classes) - 1, 0))
         return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes), weights
 
@@ -287,16 +281,6 @@ class Classes:
             raise DataError(
                 f"{type(self).__name__} needs at least two classes, got one class: {self.classes_[0]!r}"
             )
-
-    def _with_class_weights(self, y, weights):
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            return weights
-        if weights is None:
-            return compute_sample_weight(class_weight, y)
-        kept, both = weights > 0, np.zeros(len(y))
-        both[kept] = weights[kept] * compute_sample_weight(class_weight, y[kept])
-        return both
 
     def _check_incremental(self) -> None:
         if isinstance(getattr(self, "class_weight", None), str):

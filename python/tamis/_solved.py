@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.class_weight import compute_sample_weight
 
 from . import _input, _params
 from ._base import Estimator
@@ -13,6 +14,7 @@ from ._moments import Moments
 from ._posterior import Posterior
 from ._rows import Classes, all_or_nothing
 from ._tasks import Classifier, Regressor
+from .errors import ParamError
 
 
 HEAD = """
@@ -296,6 +298,23 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
         has_two = model is not None and len(model.classes) == 2 and getattr(self, "moments_", None) is not None
         self._posterior = Posterior(self.moments_._core, model) if has_two else None
         return super()._take_model(model)
+
+    def _check_stream(self, *, is_files: bool) -> None:
+        super()._check_stream(is_files=is_files)
+        if self.class_weight is not None and (is_files or self.class_weight == "balanced"):
+            what = "files" if is_files else "batches: pass a dictionary"
+            raise ParamError(f"class_weight={self.class_weight!r} is not supported for {what}")
+
+    def _labels(self, y, weights):
+        """Moments are sums over weighted rows: the weights of classes are part of the weights of rows."""
+        codes, classes, weights = super()._labels(y, weights)
+        if y is None or self.class_weight is None:
+            return codes, classes, weights
+        if weights is None:
+            return codes, classes, compute_sample_weight(self.class_weight, y)
+        kept, both = weights > 0, np.zeros(len(y))
+        both[kept] = weights[kept] * compute_sample_weight(self.class_weight, np.asarray(y)[kept])
+        return codes, classes, both
 
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Adds rows to the moments. The model is solved on demand.

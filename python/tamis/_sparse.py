@@ -45,8 +45,8 @@ def _document(init, losses: str) -> str:
         refit=(
             "bool",
             "Whether the selected features are fitted again without penalty. ``None`` does so if ``n_features_to_select`` is\n"
-            "        given and the method cuts its weights at the end, but not in ``partial_fit`` and with ``warm_start``:\n"
-            "        later rows may need the other weights.",
+            "        given and the method cuts its weights at the end, but not with ``max_iter=1``, where rows are not stored, in\n"
+            "        ``partial_fit`` and with ``warm_start``, where later rows may need the other weights.",
         ),
         settings=(
             "dict",
@@ -107,11 +107,10 @@ class Sparse(Estimator):
 
     def _recipe(self, *, incremental=False) -> dict:
         self._check_params()
-        settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha", "refit"))}
+        settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha",))}
         settings |= _params.further(self.settings)
-        is_refitted = self._is_cut() and not (incremental or self.warm_start) if self.refit is None else self.refit
-        if is_refitted:
-            settings["refit"] = "true"
+        if self.refit is None and (incremental or self.warm_start):
+            settings["refit"] = "false"  # later rows may need the other weights
         if self.alpha is not None:
             settings["l1"] = _params.text(float(self.alpha) * float(self.l1_ratio))
         if self.l1_ratio != 1:
@@ -119,11 +118,6 @@ class Sparse(Estimator):
                 raise ParamError("l1_ratio requires alpha")
             settings["l2"] = _params.text(float(self.alpha) * (1 - float(self.l1_ratio)))
         return settings
-
-    def _is_cut(self) -> bool:
-        """Whether weights are cut to the number of features at the end, and would be wrong without the others."""
-        keeps = {name: keeps_k for name, keeps_k, _ in _core.methods()}
-        return self.n_features_to_select is not None and not keeps.get(self.method, True)
 
     @all_or_nothing
     def fit(self, X, y=None, sample_weight=None) -> Self:
@@ -146,7 +140,7 @@ class Sparse(Estimator):
             return self._go_on(X, y, sample_weight, passes=int(self.max_iter or 1))
         self._training, self._from_fit = None, True
         recipe = self._recipe()
-        model, self._training = self._learn(recipe, X, y, sample_weight, keep_open="refit" not in recipe)
+        model, self._training = self._learn(recipe, X, y, sample_weight, keep_open=True)
         return self._take_fit(model)
 
     def _begin(self, classes, X, y, sample_weight):
@@ -311,19 +305,23 @@ class SparseClassifier(Probabilities, Classifier, ClassifierMixin, Sparse):
         strange = self.classes_[codes] != y
         if np.any(strange):
             raise DataError(f"y contains labels that are not in classes: {np.unique(np.asarray(y)[strange])!r}")
-        weights = self._with_class_weights(np.asarray(y), weights)
         return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(self.classes_), weights
 
 
 class SparseRegressor(Regressor, RegressorMixin, Sparse):
-    _parameter_constraints = _params.constraints(Sparse.__init__, loss=[_params.NUMBER_LOSSES, None])
+    _parameter_constraints = _params.constraints(Sparse.__init__, loss=[_params.ONLINE_NUMBER_LOSSES, None])
     __doc__ = (
         """Sparse linear regression, trained online.
 
     The model of ``partial_fit`` does not depend on the batch size: it is that of ``fit`` with ``max_iter=1`` and of
     ``tamis fit --passes 1``.
 """
-        + _document(Sparse.__init__, "``squared`` (the default) or ``huber``.")
+        + _document(
+            Sparse.__init__,
+            "``squared`` (the default), ``huber``, ``quantile`` (the median, or ``settings={\"quantile\": 0.9}``) or ``poisson`` for\n"
+            "        counts. ``settings={\"offset\": name}`` names a column of a frame that is added with weight 1; with ``poisson``, the\n"
+            "        logarithm of the exposure.",
+        )
         + ATTRIBUTES.format(classes="")
         + """
     Examples

@@ -51,7 +51,8 @@ class Regressor:
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self._margins(X)[:, 0]
+        margins = self._margins(X)[:, 0]
+        return np.exp(margins) if self._fitted().has_log_link else margins
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """The share of the variance that is explained, R².

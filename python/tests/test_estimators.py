@@ -184,7 +184,7 @@ def test_cut_weights_are_fitted_again():
         assert by_default.score(X, y) > SparseRegressor(n_features_to_select=3, refit=False, **settings).fit(X, y).score(X, y)
     kept = SparseRegressor("tsgd", n_features_to_select=3).fit(X, y)
     assert np.array_equal(kept.coef_, SparseRegressor("tsgd", n_features_to_select=3, refit=False).fit(X, y).coef_)
-    online = SparseRegressor(n_features_to_select=3, max_iter=1, refit=False).fit(X, y)
+    online = SparseRegressor(n_features_to_select=3, max_iter=1).fit(X, y)
     assert np.array_equal(SparseRegressor(n_features_to_select=3).partial_fit(X, y).coef_, online.coef_)
 
 
@@ -244,3 +244,27 @@ def test_rows_of_the_clipped_squared_loss_are_divided():
     counts = np.sqrt(np.maximum(np.diff(X.indptr), 1))
     by_hand = (X @ model.coef_[0]) / counts + model.intercept_[0] - model._fitted().boundary
     assert np.allclose(model.decision_function(X), by_hand)
+
+
+def test_counts_and_quantiles():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 3))
+    y = random.poisson(np.exp(1 + X @ [0.5, 0, -0.5]))
+    model = SparseRegressor(loss="poisson").fit(X, y)
+    expected = np.exp(X @ model.coef_ + model.intercept_)
+    assert np.allclose(model.predict(X), expected) and abs(expected.mean() / y.mean() - 1) < 0.05
+    upper = SparseRegressor(loss="quantile", settings={"quantile": 0.9}).fit(X, y + X[:, 1])
+    assert abs((y + X[:, 1] <= upper.predict(X)).mean() - 0.9) < 0.03
+    for estimator in (tamis.StabilizedRegressor(loss="poisson"), tamis.TwoStageRegressor(loss="quantile")):
+        with pytest.raises(tamis.ParamError, match="'loss' parameter"):
+            estimator.fit(X, y)
+
+
+def test_products_of_columns():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(600, 3)), columns=["a", "b", "c"])
+    y = (frame["a"] * frame["b"] > 0).astype(int)
+    model = SparseClassifier(settings={"interactions": "a*b"}).fit(frame, y)
+    assert model.score(frame, y) > 0.9 and "a*b" in {one["name"] for one in model.features_}
+    model = SparseRegressor(loss="squared", settings={"offset": "c"}).fit(frame, frame["c"] + 2 * frame["a"])
+    assert "c" not in {one["name"] for one in model.features_} and model.score(frame, frame["c"] + 2 * frame["a"]) > 0.95

@@ -24,6 +24,7 @@ CLASSIFIERS = [
     (SparseClassifier(), []),
     (SparseClassifier("fobos", alpha=1e-3, max_iter=2, random_state=3), ["--method", "fobos", "--l1", "1e-3"]),
     (SparseClassifier(n_features_to_select=5, refit=True), ["--k", "5", "--refit"]),
+    (SparseClassifier(n_features_to_select=5), ["--k", "5"]),
     (SparseClassifier("truncated-gradient", settings={"period": 10}, average=True), ["--period", "10", "--average"]),
     (StabilizedClassifier(n_features_to_select=6), ["--k", "6"]),
     (StabilizedClassifier(), []),

@@ -293,3 +293,33 @@ def canonical(tamis):
     """The svmlight file as the program itself writes it."""
     tamis.run("convert", "data.svm", "once.svm")
     return (tamis.directory / "once.svm").read_text()
+
+
+# Columns of lists
+
+
+def test_lists_of_texts_are_bags_and_fixed_lists_are_columns(tamis):
+    random = np.random.default_rng(3)
+    tags = [sorted(random.choice(["a", "b", "c", "d"], random.integers(0, 4), replace=False).tolist()) for _ in range(ROWS)]
+    places = random.normal(size=(ROWS, 3))
+    labels = [int("a" in row) + 2 * place[1] + 0.1 * random.normal() for row, place in zip(tags, places)]
+    doubled = [row + row[:1] for row in tags]  # a text counts once
+    for kind in (pa.list_(pa.string()), pa.large_list(pa.string()), pa.list_(pa.dictionary(pa.int32(), pa.string()))):
+        columns = {
+            "tags": pa.array(doubled, type=kind) if "dictionary" not in str(kind) else pa.array(doubled).cast(kind),
+            "place": pa.FixedSizeListArray.from_arrays(pa.array(places.ravel()), 3),
+            "y": pa.array(labels),
+        }
+        pyarrow.feather.write_feather(pa.table(columns), tamis.directory / "lists.arrow", compression="uncompressed")
+        pyarrow.parquet.write_table(pa.table(columns), tamis.directory / "lists.parquet")
+        flat = {f"tags={tag}": [float(tag in row) for row in tags] for tag in "abcd"}
+        flat |= {f"place.{at}": places[:, at] for at in range(3)}
+        pyarrow.parquet.write_table(pa.table(flat | {"y": labels}), tamis.directory / "flat.parquet")
+        expected = tamis.fit("flat.parquet", *SETTINGS)
+        for file in ("lists.arrow", "lists.parquet"):
+            assert_same(tamis.fit(file, *SETTINGS), expected)
+    predicted = tamis.run("predict", "model.json", "lists.parquet")
+    assert predicted == tamis.run("predict", "model.json", "lists.arrow")
+    pyarrow.parquet.write_table(pa.table({"tags": columns["tags"]}), tamis.directory / "lacks.parquet")
+    with pytest.raises(AssertionError, match='the column "place"'):
+        tamis.run("predict", "model.json", "lacks.parquet")

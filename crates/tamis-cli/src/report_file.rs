@@ -39,5 +39,5 @@ pub fn feature_frequencies(
         return Ok(None);
     }
     let mut rows = open_for(model, sources.to_vec(), input.options(true), true);
-    Ok(Some(FeatureFrequencies::of(&mut rows)?))
+    Ok(Some(FeatureFrequencies::of(model, &mut rows)?))
 }

@@ -129,7 +129,8 @@ pub struct OnlineRun {
 impl OnlineRun {
     pub fn new(setting: &GridPoint) -> Self {
         let recipe = &setting.recipe;
-        let loss = recipe.loss.unwrap_or(LossKind::Squared).build(recipe.huber_delta);
+        let loss = recipe.loss.unwrap_or(LossKind::Squared);
+        let loss = loss.build(recipe.loss_shape(loss));
         OnlineRun { learner: AnyLearner::new(recipe, loss), loss: 0.0 }
     }
 

@@ -52,7 +52,7 @@ impl ReportContext<'_> {
         let (method, data) = (model.recipe.method_name(), self.data_arguments());
         match &model.recipe {
             Provenance::Fit(_) => {
-                format!("tamis fit {data}{} --method {method} --k {{}} --refit --out smaller.json", self.flags)
+                format!("tamis fit {data}{} --method {method} --k {{}} --out smaller.json", self.flags)
             }
             Provenance::Solve(_) => format!("tamis solve {data} --method {method} --k {{}} --out smaller.json"),
         }

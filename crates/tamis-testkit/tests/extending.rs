@@ -47,9 +47,12 @@ impl LossDefinition for Absolute {
         half_curvature: 1.0,
         divides_rows: false,
         metric: None,
+        scales_linearly: true,
+        is_online_only: false,
+        shape: None,
     };
 
-    fn build(_huber_delta: f64) -> Self {
+    fn build(_shape: f64) -> Self {
         Absolute
     }
 }

@@ -1,6 +1,6 @@
 //! Flags about the data and how it is read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -40,6 +40,9 @@ pub struct InputArgs {
     /// Column of the target [default: y, label, target or class]
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
+    /// File of labels, one a line in the order of the rows, instead of a column of the data
+    #[arg(long, value_name = "FILE", conflicts_with = "target")]
+    pub labels: Option<PathBuf>,
     /// Column of the example weights
     #[arg(long, value_name = "COLUMN")]
     pub weight_column: Option<String>,
@@ -174,10 +177,12 @@ impl InputArgs {
                 id: None,
                 known: None,
                 required: Vec::new(),
-                needs_target,
+                needs_target: needs_target && self.labels.is_none(),
+                has_own_labels: self.labels.is_some(),
                 missing: self.missing,
             },
             syntax: TableSyntax { delimiter: self.delimiter, no_header: self.no_header, encoding: self.encoding },
+            labels: self.labels.clone(),
             zero_based: self.zero_based,
             vocabulary: self.vocabulary.as_ref().map(|vocabulary| vocabulary.names.clone()),
             skip_bad: self.on_error == "skip",
@@ -198,6 +203,7 @@ impl InputArgs {
         let flags = [
             ("--format", self.format.map(|format| format.name().to_string())),
             ("--target", self.target.clone()),
+            ("--labels", self.labels.as_ref().map(|path| path.display().to_string())),
             ("--weight-column", self.weight_column.clone()),
             ("--ignore", list(&self.ignore)),
             ("--categorical", list(&self.categorical)),
@@ -217,6 +223,11 @@ impl InputArgs {
         let switches = [("--zero-based", self.zero_based), ("--no-header", self.no_header)];
         let switches = switches.into_iter().filter(|(_, on)| *on).map(|(flag, _)| format!(" {flag}"));
         given.chain(switches).collect()
+    }
+
+    /// The same for other data, which have their own labels.
+    pub fn options_of_labelled(&self) -> ReadOptions {
+        InputArgs { labels: None, ..self.clone() }.options(true)
     }
 
     /// The files to read.

@@ -46,6 +46,7 @@ fn opposite(param: &Param) -> &'static str {
     match param.name {
         names::SHUFFLE => "no-shuffle",
         names::INTERCEPT => "no-intercept",
+        names::REFIT => "no-refit",
         other => unreachable!("{} has no opposite", other.flag),
     }
 }
@@ -64,6 +65,7 @@ fn flags(param: &'static Param, help: String) -> Vec<Arg> {
         Kind::Count => vec![arg.value_name("N").allow_hyphen_values(true)],
         Kind::Choice(names) => vec![arg.value_name("NAME").value_parser(names())],
         Kind::Text => vec![arg.value_name("COLUMN")],
+        Kind::Written { name, .. } => vec![arg.value_name(name)],
     }
 }
 

@@ -52,7 +52,7 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
     }
     let sources = args.input.sources(std::slice::from_ref(&args.from))?;
     let out = PathBuf::from(&args.to_file);
-    check_files([&out], paths(&sources))?;
+    check_files([&out], paths(&sources).chain(args.input.labels.as_deref()))?;
     let by_number = sources.iter().all(|source| matches!(source.format, Format::Svmlight | Format::Npz));
     let columnar = sources.iter().any(|source| matches!(source.format, Format::Parquet | Format::Arrow));
     let mut stream = RowStream::open(sources, args.input.options(false));

@@ -85,7 +85,8 @@ pub fn run(mut args: FitArgs) -> Result<(), CliError> {
     let validation = run.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
     let checkpoint = options.checkpoint.as_ref().map(|plan| &plan.path);
     let outputs = [Some(&run.out), checkpoint, run.report.as_ref()].into_iter().flatten();
-    check_files(outputs, paths(&options.sources).chain(validation.iter().flat_map(|sources| paths(sources))))?;
+    let inputs = paths(&options.sources).chain(data.input.labels.as_deref());
+    check_files(outputs, inputs.chain(validation.iter().flat_map(|sources| paths(sources))))?;
     let resumed = run.resume.as_deref();
     check_files([Some(&run.out), run.report.as_ref()].into_iter().flatten(), resumed)?;
     let mut progress = ProgressDisplay::of_rows(run.output.quiet, &options.sources).with_loss(recipe.loss);
@@ -96,7 +97,7 @@ pub fn run(mut args: FitArgs) -> Result<(), CliError> {
     }
     let (mut measures, mut evaluation) = (None, None);
     if let Some(sources) = validation {
-        let read = ReadOptions { stop: options.stop.clone(), ..data.input.options(true) };
+        let read = ReadOptions { stop: options.stop.clone(), ..data.input.options_of_labelled() };
         let mut rows = open_for(&fitted.model, sources, read, true);
         evaluation = run.report.as_ref().map(|_| evaluate(&fitted.model, &mut rows)).transpose()?;
         measures = Some(match &evaluation {
@@ -265,6 +266,7 @@ fn heldout(model: &Model, measures: Option<&Measured>) -> (Option<f64>, Option<f
             let loss = match model.loss.facts().metric {
                 Some(EvalMetric::LogLoss) => measures.log_loss,
                 Some(EvalMetric::SquaredError) => measures.rmse.map(|rmse| rmse * rmse),
+                Some(EvalMetric::OwnLoss) => measures.loss,
                 None => None,
             };
             (measures.error, loss)

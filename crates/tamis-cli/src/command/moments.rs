@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tamis::data::TaskKind;
 use tamis::io::memory_of_this_machine;
 use tamis::moments::{CollectOptions, Column, Moments, MomentsError, Products, collect};
+use tamis::parse::survey::ColumnNote;
 
 use crate::args::byte_size::bytes_parser;
 use crate::args::input::InputArgs;
@@ -16,7 +17,7 @@ use crate::args::training::task_parser;
 use crate::error::CliError;
 use crate::output::format::{count, features, rows};
 use crate::output::progress::ProgressDisplay;
-use crate::output::{print_data, print_line};
+use crate::output::{notes_json, print_data, print_line, show_notes};
 use crate::output_file::{check_files, check_not_stdout, paths};
 use crate::signals::stop_on_signal;
 
@@ -133,11 +134,15 @@ fn compute(args: &MomentsArgs) -> Result<(), CliError> {
     let options = options(args)?;
     let others = [&args.products, &args.features_of].into_iter().flatten().map(PathBuf::as_path);
     check_not_stdout(&args.file.out)?;
+    let others = others.chain(args.input.labels.as_deref());
     check_files([&args.file.out], paths(&options.sources).chain(others))?;
     let mut progress = ProgressDisplay::of_rows(args.file.output.quiet, &options.sources);
     let moments = collect(&options, &mut progress)?;
     progress.finish();
-    save(&args.file, &moments, started)
+    if !args.file.output.quiet {
+        show_notes(&progress.notes);
+    }
+    save(&args.file, &moments, &progress.notes, started)
 }
 
 fn options(args: &MomentsArgs) -> Result<CollectOptions, CliError> {
@@ -188,14 +193,15 @@ fn combine(
         let other = Moments::load(file)?;
         step(&mut moments, &other).map_err(|error| CliError::of_file(file.display(), error))?;
     }
-    save(&args.file, &moments, started)
+    save(&args.file, &moments, &[], started)
 }
 
-fn save(file: &FileArgs, moments: &Moments, started: Instant) -> Result<(), CliError> {
+fn save(file: &FileArgs, moments: &Moments, notes: &[ColumnNote], started: Instant) -> Result<(), CliError> {
     moments.save(&file.out)?;
     let seconds = started.elapsed().as_secs_f64();
     if file.output.json {
         let mut value = as_json(moments, &file.out);
+        value["notes"] = json!(notes_json(notes));
         value["seconds"] = json!(seconds);
         print_data!("{value}")?;
     } else if !file.output.quiet {

@@ -53,7 +53,7 @@ pub fn run(args: PredictArgs) -> Result<(), CliError> {
     check(&args, &model)?;
     let mut rows = open(&args, &model)?;
     let (out, data) = (PathBuf::from(&args.out), args.data.sources()?);
-    check_files([&out], paths(&data).chain([args.model.as_path()]))?;
+    check_files([&out], paths(&data).chain(args.data.input.labels.as_deref()).chain([args.model.as_path()]))?;
     let (predictor, file) = (Predictor::new(&model), OutputFile::create(&args.out)?);
     let out = BufWriter::new(file.file()?);
     let mut writer = PredictionWriter::new(out, &model, &predictor, what(&args), shape(&args))

@@ -54,7 +54,10 @@ pub fn run(args: ReportArgs) -> Result<(), CliError> {
         return Err(CliError::Message("--json needs an output file: standard output holds the page".into()));
     }
     let data = if args.data.is_empty() { Vec::new() } else { args.input.sources(&args.data)? };
-    check_files([&args.out], paths(&data).chain(args.files.iter().map(PathBuf::as_path)))?;
+    check_files(
+        [&args.out],
+        paths(&data).chain(args.input.labels.as_deref()).chain(args.files.iter().map(PathBuf::as_path)),
+    )?;
     let report = match &args.files[..] {
         [file] => match Kind::of(file)? {
             Kind::Model => of_one(&args, file, &Model::load(file)?, &ReportContext::default())?,

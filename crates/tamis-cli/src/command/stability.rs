@@ -50,7 +50,8 @@ pub struct RepeatArgs {
     /// Labelled data to evaluate on [default: the rows outside the subsample, or a held-out fifth of the rows]
     #[arg(long, value_name = "FILE")]
     pub validate: Option<String>,
-    /// Measure: error, log-loss or rmse [default: error for classification, rmse for regression]
+    /// Measure: error, log-loss, rmse or loss [default: error for classification, rmse for regression, loss for the
+    /// poisson and quantile losses]
     #[arg(long, value_parser = measure_parser)]
     pub measure: Option<Measure>,
     /// Total number of features for κ, including those that never occur [default: features seen]
@@ -78,7 +79,11 @@ pub fn run(args: StabilityArgs) -> Result<(), CliError> {
     recipe.check()?;
     let options = repeated.training.fit_options(data)?;
     let other = repeated.validate.as_ref().map(|file| data.input.sources(std::slice::from_ref(file))).transpose()?;
-    check_files(&repeated.report, paths(&options.sources).chain(other.iter().flat_map(|sources| paths(sources))))?;
+    if data.input.labels.is_some() && other.is_some() {
+        return Err(CliError::Message("--labels holds the labels of the training data; omit --validate".into()));
+    }
+    let inputs = paths(&options.sources).chain(data.input.labels.as_deref());
+    check_files(&repeated.report, inputs.chain(other.iter().flat_map(|sources| paths(sources))))?;
     let rows = Files::of(&options)?;
     let other = other.map(|sources| {
         let read = ReadOptions { rows: Vec::new(), ..options.read.clone() };

@@ -22,7 +22,7 @@ use crate::flag::flag;
 use crate::model_output::{check_model_output, is_stdout, write_model};
 use crate::output::format;
 use crate::output::progress::ProgressDisplay;
-use crate::output::{csv, note, print_data, print_line, table};
+use crate::output::{csv, note, notes_json, print_data, print_line, show_notes, table};
 use crate::output_file::{check_files, paths};
 
 #[derive(Args)]
@@ -45,7 +45,8 @@ pub struct TuningArgs {
     /// Selection rule: one-se (sparsest within one standard error of the best) or min (smallest error)
     #[arg(long, default_value = "one-se", value_parser = rule_parser)]
     pub rule: Rule,
-    /// Measure: error, log-loss or rmse [default: error for classification, rmse for regression]
+    /// Measure: error, log-loss, rmse or loss [default: error for classification, rmse for regression, loss for the
+    /// poisson and quantile losses]
     #[arg(long, value_parser = measure_parser)]
     pub measure: Option<Measure>,
     /// Values of a recipe parameter, e.g. l1=0.1,1,10 or scale=auto,none; may be repeated
@@ -85,12 +86,18 @@ pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
         return Err(CliError::of_file(tuning.out.display(), text));
     }
     let options = tuning.training.fit_options(data)?;
-    check_files([model, tuning.curve.as_ref()].into_iter().flatten(), paths(&options.sources))?;
+    check_files(
+        [model, tuning.curve.as_ref()].into_iter().flatten(),
+        paths(&options.sources).chain(data.input.labels.as_deref()),
+    )?;
     let mut axes = grid.axes.clone();
     axes.extend(tuning.lists.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?);
     settings(&grid.recipe, &axes)?; // reports errors of the grid before the data are read
     let rows = Files::of(&options)?;
     let about = summarize(&rows, grid.recipe.hash_bits)?;
+    if !tuning.output.quiet {
+        show_notes(&about.notes);
+    }
     let cross = CrossOptions { folds: tuning.folds, seed: grid.recipe.seed, measure: tuning.measure };
     let progress = ProgressDisplay::of_fits(tuning.output.quiet, "cross-validation");
     let watch = |done, total| progress.advance(done, total);
@@ -108,6 +115,7 @@ pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
         replace_file(path, content.as_bytes())
             .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
     }
+    let notes = [notes_json(&about.notes), found.notes.iter().map(ToString::to_string).collect()].concat();
     let fitted = match model {
         Some(path) => {
             let fitted = fit(&curve.points[chosen].setting.recipe, &options, None, &mut ())?;
@@ -118,7 +126,7 @@ pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
     };
     match model {
         Some(path) if is_stdout(path) => Ok(()),
-        _ => show(&args, &curve, chosen, fitted.as_ref(), started.elapsed().as_secs_f64()),
+        _ => show(&args, (&curve, chosen), fitted.as_ref(), &notes, started.elapsed().as_secs_f64()),
     }
 }
 
@@ -132,13 +140,20 @@ fn curve_format(path: Option<&Path>) -> Result<&'static str, CliError> {
     }
 }
 
-fn show(args: &TuneArgs, curve: &Curve, chosen: usize, fitted: Option<&Fitted>, seconds: f64) -> Result<(), CliError> {
+fn show(
+    args: &TuneArgs,
+    (curve, chosen): (&Curve, usize),
+    fitted: Option<&Fitted>,
+    notes: &[String],
+    seconds: f64,
+) -> Result<(), CliError> {
     if args.tuning.output.json {
         let mut value = as_json(args, curve, chosen);
         if let Some(fitted) = fitted {
             value["model"] = json!(args.tuning.out);
             value["nonzeros"] = json!(fitted.model.nonzeros());
         }
+        value["notes"] = json!(notes);
         value["seconds"] = json!(seconds);
         print_data!("{value}")?;
         return Ok(());

@@ -53,6 +53,11 @@ pub fn show_notes(notes: &[ColumnNote]) {
     }
 }
 
+/// The same as JSON.
+pub fn notes_json(notes: &[ColumnNote]) -> Vec<String> {
+    notes.iter().map(|note| worded(note, flag)).collect()
+}
+
 /// Warns about malformed lines that were skipped.
 pub fn warn_skipped(count: u64, first: &[String]) {
     if count > 0 {

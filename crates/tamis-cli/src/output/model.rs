@@ -23,13 +23,14 @@ pub fn task_name(model: &Model) -> &'static str {
 /// Metrics in one line.
 pub fn measures(measures: &Metrics) -> String {
     // Taken apart field by field, so that no metric is left out.
-    let &Metrics { n, error, auc, log_loss, rmse, r2 } = measures;
+    let &Metrics { n, error, auc, log_loss, rmse, r2, loss: mean_loss } = measures;
     let named = [
         ("error", error.map(percent)),
         ("AUC", auc.map(|auc| format!("{auc:.4}"))),
         ("log loss", log_loss.map(|loss| format!("{loss:.4}"))),
         ("RMSE", rmse.map(|rmse| format!("{rmse:.6}"))),
         ("R²", r2.map(|r2| format!("{r2:.4}"))),
+        ("mean loss", mean_loss.map(|mean| format!("{mean:.6}"))),
     ];
     let known = named.into_iter().filter_map(|(name, value)| Some(format!(", {name} {}", value?)));
     format!("{}{}", rows(n), known.collect::<String>())

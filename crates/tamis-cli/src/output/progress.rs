@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tamis::io::Source;
 use tamis::loss::{EvalMetric, LossKind};
 use tamis::model::Sampling;
+use tamis::parse::survey::ColumnNote;
 use tamis::train::{Observer, Progress, SizeReport};
 
 use super::format::{count, loss, percent};
@@ -64,6 +65,8 @@ pub struct ProgressDisplay {
     bytes: Option<u64>,
     /// Whether the RMSE is shown for regression.
     squared: bool,
+    /// What was found out about the columns of a table.
+    pub notes: Vec<ColumnNote>,
 }
 
 impl ProgressDisplay {
@@ -104,6 +107,7 @@ impl ProgressDisplay {
             position: Position::default(),
             bytes: None,
             squared: true,
+            notes: Vec::new(),
         }
     }
 
@@ -171,6 +175,10 @@ impl Observer for ProgressDisplay {
         );
         self.print(line.trim_end());
         self.bar.set_message(format!("loss {}, {} non-zeros", loss(progress.loss), progress.nonzeros));
+    }
+
+    fn columns(&mut self, notes: Vec<ColumnNote>) {
+        self.notes = notes;
     }
 
     fn tick(&mut self, rows: u64, total: Option<u64>, bytes: u64) {

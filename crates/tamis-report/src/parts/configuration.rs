@@ -2,6 +2,7 @@
 
 use tamis::model::summary::count;
 use tamis::model::{Model, Task};
+use tamis::param::{ParamName, names};
 use tamis::recipe::{Provenance, Recipe, SolveRecipe};
 use tamis::tune::DataSummary;
 
@@ -58,10 +59,18 @@ fn of_fit(recipe: &Recipe, model: &Model) -> Vec<Setting> {
     list.push(setting("scale", recipe.scale.name(), scaling));
     list.push(setting("passes", model.seen.passes, "the number of passes over the rows"));
     let flags = [
-        (recipe.refit, "refit", "the weights of the selected features were refitted without penalty"),
+        (recipe.refits(), "refit", "the weights of the selected features were refitted without penalty"),
         (!recipe.intercept, "no intercept", "the score is 0 where all features are 0"),
     ];
     list.extend(flags.iter().filter(|flag| flag.0).map(|flag| setting(flag.1, "yes", flag.2)));
+    let texts = [
+        (names::CLASS_WEIGHT, "the weights of the rows of each class"),
+        (names::INTERACTIONS, "the columns whose products are features"),
+        (names::OFFSET, "the column that is added to the prediction"),
+    ];
+    let given_text =
+        |(param, about): (ParamName, &'static str)| Some(setting(param.name, recipe.get(param.name)?, about));
+    list.extend(texts.into_iter().filter_map(given_text));
     if let Some(bits) = recipe.hash_bits {
         list.push(setting("hash-bits", bits, "names were hashed into 2^bits features"));
     }

@@ -66,7 +66,7 @@ fn summary(name: &str, evaluation: &Evaluation) -> Html {
 
 fn metrics(evaluation: &Evaluation) -> Table {
     // Taken apart field by field, so that no metric is left out; most have an interval.
-    let Metrics { n: _, error: _, auc: _, log_loss: _, rmse: _, r2 } = evaluation.measures;
+    let Metrics { n: _, error: _, auc: _, log_loss: _, rmse: _, r2, loss } = evaluation.measures;
     let mut table = Table::new("Metrics", &["metric", "value", "from|interval", "to|interval"]);
     let mut add = |name: &str, interval: Option<Interval>, text: fn(f64) -> String| {
         if let Some(Interval { value, low, high }) = interval {
@@ -80,6 +80,9 @@ fn metrics(evaluation: &Evaluation) -> Table {
     add("RMSE", evaluation.rmse, short_number);
     if let Some(r2) = r2 {
         table.row(vec![Cell::Text("R²".into()), Cell::Number(r2), Cell::Empty, Cell::Empty]);
+    }
+    if let Some(loss) = loss {
+        table.row(vec![Cell::Text("mean loss".into()), Cell::Number(loss), Cell::Empty, Cell::Empty]);
     }
     table.with_note(match (evaluation.auc, r2) {
         (Some(_), _) => prose("From and to: 95 % [interval]. See also [AUC], [log loss].", &[]),

@@ -8,8 +8,9 @@ use super::cells::Cells;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
+use super::list_columns::push_list;
 use super::schema::{KeyKind, Layout, Place, Sparse};
-use super::sparse_columns::{Read, Vectors};
+use super::sparse_columns::{Lists, Read, Vectors};
 use crate::data::{Label, RawRows};
 use crate::parse::column::{self, Cell, MissingCells, Pushed, Role};
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
@@ -40,6 +41,7 @@ struct Chunk {
     id: Option<Cells>,
     weight: Option<Cells>,
     features: Vec<Cells>,
+    lists: Vec<Lists>,
     vectors: Option<Vectors>,
     rows: usize,
     done: usize,
@@ -158,6 +160,7 @@ impl Table {
         let Some(label) = self.label(chunk)? else { return Ok(None) };
         let Some(weight) = self.weight(chunk)? else { return Ok(None) };
         let Some(dense) = self.dense(chunk, rows)? else { return Ok(None) };
+        let Some(listed) = self.lists(chunk, rows)? else { return Ok(None) };
         let Some(sparse) = self.sparse(chunk, rows)? else { return Ok(None) };
         rows.end_row(label, weight, line);
         if let Some(ids) = &chunk.id {
@@ -168,7 +171,7 @@ impl Table {
             };
             rows.tags.push(text.into());
         }
-        Ok(Some(dense + sparse))
+        Ok(Some(dense + listed + sparse))
     }
 
     fn label(&self, chunk: &Chunk) -> Result<Option<Label>, CellError> {
@@ -203,6 +206,18 @@ impl Table {
         Ok(Some(self.layout.features.len()))
     }
 
+    fn lists(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
+        let mut entries = 0;
+        for (place, lists) in self.layout.lists.iter().zip(&chunk.lists) {
+            match push_list(&place.name, lists, chunk.done, &self.missing, rows) {
+                Ok(Some(added)) => entries += added,
+                Ok(None) => return Ok(None),
+                Err(problem) => return cell_error(place, problem),
+            }
+        }
+        Ok(Some(entries))
+    }
+
     fn sparse(&self, chunk: &mut Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         let (Some(sparse), Some(vectors)) = (&self.layout.sparse, &mut chunk.vectors) else { return Ok(Some(0)) };
         let column = || sparse.name().to_string();
@@ -235,6 +250,7 @@ impl Chunk {
             weight: layout.weight.as_ref().map(plain).transpose()?,
             id: layout.id.as_ref().map(plain).transpose()?,
             features: layout.features.iter().map(feature).collect::<Result<_, _>>()?,
+            lists: layout.lists.iter().map(|place| Lists::new(batch.column(place.at))).collect::<Result<_, _>>()?,
             vectors,
             rows: batch.num_rows(),
             done: 0,

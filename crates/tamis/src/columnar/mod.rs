@@ -1,7 +1,8 @@
 //! Reads and writes columnar files: Parquet, Arrow IPC (file or stream) and scipy's npz.
 //!
 //! A dense table is read like CSV: a column of numbers is a feature with the name of the column, a column of strings holds
-//! categories `column=value`. A table may hold sparse vectors instead: a column `struct<indices, values>` (also as
+//! categories `column=value`, and so does a column of lists of strings; a list of as many numbers in each row gives features
+//! `column.0`, `column.1`, … A table may hold sparse vectors instead: a column `struct<indices, values>` (also as
 //! Spark writes its vectors), or `struct<names, values>`, or two list columns `indices` and `values`. An npz is a CSR
 //! matrix; its column `j` is feature `j + 1`, as in the svmlight file of the same matrix.
 //!
@@ -26,6 +27,8 @@ mod ipc;
 mod ipc_validate;
 mod kind;
 mod limits;
+#[cfg(feature = "columnar")]
+mod list_columns;
 #[cfg(feature = "columnar")]
 mod npy;
 #[cfg(feature = "columnar")]

@@ -50,6 +50,8 @@ pub(super) struct Layout {
     pub id: Option<Place>,
     /// Feature columns and their roles.
     pub features: Vec<(Place, Role)>,
+    /// Columns of lists.
+    pub lists: Vec<Place>,
     pub sparse: Option<Sparse>,
 }
 
@@ -59,6 +61,8 @@ enum CellKind {
     Number,
     Text,
     Date,
+    /// Lists of texts, or as many numbers in each row.
+    List,
     Other,
 }
 
@@ -69,6 +73,14 @@ fn cell_kind(data_type: &DataType) -> CellKind {
         DataType::Dictionary(_, value) => cell_kind(value),
         DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => CellKind::Date,
         number if number.is_numeric() => CellKind::Number,
+        DataType::List(item) | DataType::LargeList(item) if cell_kind(item.data_type()) == CellKind::Text => {
+            CellKind::List
+        }
+        DataType::FixedSizeList(item, _)
+            if matches!(cell_kind(item.data_type()), CellKind::Text | CellKind::Number) =>
+        {
+            CellKind::List
+        }
         _ => CellKind::Other,
     }
 }
@@ -91,13 +103,13 @@ impl Layout {
         let mut used: Vec<usize> = named.clone().map(|(&at, _)| at).chain(vectors.iter().copied()).chain(id).collect();
         used.sort_unstable();
         used.dedup();
-        let (features, sparse) = (Vec::new(), None);
-        let mut layout = Layout { used, columns: None, target: None, weight: None, id: None, features, sparse };
+        let (features, lists, sparse) = (Vec::new(), Vec::new(), None);
+        let mut layout = Layout { used, columns: None, target: None, weight: None, id: None, features, lists, sparse };
         for (&at, role) in named {
             layout.put(&fields[at], at, role)?;
         }
         if let Some(at) = id {
-            if cell_kind(fields[at].data_type()) == CellKind::Other {
+            if matches!(cell_kind(fields[at].data_type()), CellKind::Other | CellKind::List) {
                 return Err(role_type("id", &fields[at], "numbers, booleans or strings"));
             }
             layout.id = Some(layout.place(&fields[at], at));
@@ -110,7 +122,11 @@ impl Layout {
     /// Whether the features of the rows have numbers or names.
     pub fn keys(&self) -> KeyKind {
         match &self.sparse {
-            Some(Sparse::Struct(_, KeyKind::Index) | Sparse::Pair { .. }) if self.features.is_empty() => KeyKind::Index,
+            Some(Sparse::Struct(_, KeyKind::Index) | Sparse::Pair { .. })
+                if self.features.is_empty() && self.lists.is_empty() =>
+            {
+                KeyKind::Index
+            }
             _ => KeyKind::Name,
         }
     }
@@ -123,13 +139,14 @@ impl Layout {
     fn put(&mut self, field: &Field, at: usize, role: &Role) -> Result<(), ColumnarError> {
         let place = self.place(field, at);
         match (role, cell_kind(field.data_type())) {
-            (Role::Target(_), CellKind::Other | CellKind::Date) => {
+            (Role::Target(_), CellKind::Other | CellKind::List | CellKind::Date) => {
                 return Err(role_type("label", field, "numbers, booleans or strings"));
             }
-            (Role::Weight, CellKind::Other | CellKind::Text | CellKind::Date) => {
+            (Role::Weight, CellKind::Other | CellKind::List | CellKind::Text | CellKind::Date) => {
                 return Err(role_type("weight", field, "numbers"));
             }
-            (_, CellKind::Other) => {
+            (Role::List, CellKind::List) => self.lists.push(place),
+            (_, CellKind::Other | CellKind::List) => {
                 let (column, found) = (field.name().clone(), field.data_type().to_string());
                 return Err(ColumnarError::UnsupportedType { column, found });
             }
@@ -215,6 +232,7 @@ fn by_types<'a>(fields: impl Iterator<Item = &'a Field>, options: &SchemaOptions
     for field in fields {
         let name = field.name().clone();
         match cell_kind(field.data_type()) {
+            CellKind::List => schema.lists.push(name),
             _ if options.text.contains(&name) => schema.text.push(name),
             _ if options.categorical.contains(&name) => schema.categorical.push(name),
             CellKind::Number => schema.numeric.push(name),

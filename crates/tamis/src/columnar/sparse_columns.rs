@@ -15,15 +15,15 @@ use crate::parse::{LONGEST_NAME, LineError};
 const LARGEST_INDEX: f64 = 4_294_967_294.0;
 
 /// A column of lists: all cells, and the bounds of each list.
-struct Lists {
+pub(super) struct Lists {
     bounds: Vec<(usize, usize)>,
     nulls: Option<NullBuffer>,
-    cells: Cells,
+    pub cells: Cells,
 }
 
 impl Lists {
     /// Decodes only the cells within the lists, not those outside a slice.
-    fn new(array: &ArrayRef) -> Result<Lists, ArrowError> {
+    pub fn new(array: &ArrayRef) -> Result<Lists, ArrowError> {
         match array.data_type() {
             DataType::List(_) => Lists::of(array.as_list::<i32>()),
             DataType::LargeList(_) => Lists::of(array.as_list::<i64>()),
@@ -44,7 +44,8 @@ impl Lists {
         Ok(Lists { bounds, nulls: lists.nulls().cloned(), cells })
     }
 
-    fn row(&self, row: usize) -> Option<(usize, usize)> {
+    /// The bounds of the list of a row; `None` if it is missing.
+    pub fn row(&self, row: usize) -> Option<(usize, usize)> {
         let valid = self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         valid.then(|| self.bounds[row])
     }

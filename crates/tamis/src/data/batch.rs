@@ -62,6 +62,13 @@ impl Batch {
         Batch { targets, ..self }
     }
 
+    /// The same rows with their weights multiplied by the factors of their classes; targets are numbers of classes.
+    pub fn with_class_factors(mut self, factors: &[f64]) -> Self {
+        let factor = |target: f64| factors.get(target as usize).copied().unwrap_or(1.0);
+        self.weights.iter_mut().zip(&self.targets).for_each(|(weight, target)| *weight *= factor(*target));
+        self
+    }
+
     /// The same rows with their weights divided by a number.
     pub fn with_weight_unit(mut self, unit: f64) -> Self {
         self.weights.iter_mut().for_each(|weight| *weight /= unit);

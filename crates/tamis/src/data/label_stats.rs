@@ -40,6 +40,8 @@ pub struct LabelStats {
     pub(super) texts: HashMap<Box<str>, u32, ahash::RandomState>,
     /// The first text, and where it was seen.
     pub(super) first_text: Option<(Label, String)>,
+    /// The first number below 0, and where it was seen.
+    first_negative: Option<(Label, String)>,
     rows: u64,
     mean: f64,
     sum_of_squares: f64,
@@ -97,6 +99,9 @@ impl LabelStats {
                 LabelCode::Text(*self.texts.entry(text.clone()).or_insert(next))
             }
             Label::Number(number) => {
+                if *number < 0.0 && self.first_negative.is_none() {
+                    self.first_negative = Some((label.clone(), place()));
+                }
                 self.add_to_moments(*number);
                 LabelCode::Number(*number)
             }
@@ -126,6 +131,11 @@ impl LabelStats {
     /// Whether there are two different labels: with fewer, nothing can be decided.
     pub fn has_variety(&self) -> bool {
         self.distinct.len() > 1
+    }
+
+    /// The number of rows with a label, among the labels that are counted.
+    pub fn count(&self, label: &Label) -> u64 {
+        self.distinct.get(&key(label)).map_or(0, |seen| seen.count)
     }
 
     fn labels(&self) -> impl Iterator<Item = &Label> {
@@ -194,13 +204,17 @@ impl LabelStats {
         if !numeric && kind == TaskKind::Auto {
             self.check_classes()?;
         }
-        let kind = if numeric { self.regression(options)? } else { self.classification(kind)? };
-        Ok(TargetEncoder::new(loss, options.huber_delta, kind))
+        let kind = match numeric {
+            true if loss.needs_counts() => self.counts(loss)?,
+            true => self.regression(options)?,
+            false => self.classification(kind)?,
+        };
+        Ok(TargetEncoder::new(loss, options.shape, kind))
     }
 
     /// The classes among the observed labels, and the class of each of these labels; `None` if the labels are numbers.
     pub fn classes(&self, labels: &[Label], kind: TaskKind) -> Result<Option<ClassLabels>, TargetError> {
-        let options = TargetOptions { loss: None, huber_delta: 1.0, standardize: false };
+        let options = TargetOptions { loss: None, shape: 1.0, standardize: false };
         let mut targets = self.decide(&options, kind)?;
         if targets.is_numbers() {
             return Ok(None);
@@ -221,6 +235,19 @@ impl LabelStats {
             return Err(TargetError::IdLabels { rows: self.rows, low: *low, high: *high });
         }
         Ok(())
+    }
+
+    /// Counts are divided by their mean, so that the same steps suit counts of any size.
+    fn counts(&self, loss: LossKind) -> Result<TargetKind, TargetError> {
+        if let Some((label, place)) = &self.first_negative {
+            return Err(TargetError::NegativeCount {
+                place: place.clone(),
+                found: label.to_string(),
+                loss: loss.name(),
+            });
+        }
+        let is_usual = self.mean > 0.0 && self.mean.is_finite();
+        Ok(TargetKind::Counts { mean: if is_usual { self.mean } else { 1.0 } })
     }
 
     fn regression(&self, options: &TargetOptions) -> Result<TargetKind, TargetError> {

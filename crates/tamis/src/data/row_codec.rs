@@ -51,6 +51,11 @@ impl StoredRows {
         StoredRows { rows: self.rows.with_targets(encoded), codes, is_text: self.is_text }
     }
 
+    /// The rows with their weights multiplied by the factors of their classes.
+    pub(super) fn with_class_factors(self, factors: &[f64]) -> Self {
+        StoredRows { rows: self.rows.with_class_factors(factors), ..self }
+    }
+
     /// The rows with their weights divided by a number.
     pub(super) fn with_weight_unit(self, unit: f64) -> Self {
         StoredRows { rows: self.rows.with_weight_unit(unit), ..self }

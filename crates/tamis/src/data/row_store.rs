@@ -72,6 +72,8 @@ pub struct RowStore {
     /// Rows in closed blocks.
     closed: u64,
     targets: Option<TargetMap>,
+    /// The factors of the weights of each class; empty if there are none.
+    class_factors: Vec<f64>,
     weight_unit: f64,
     /// The rows of the only chunk, once unpacked.
     unpacked: Option<Arc<[StoredRows]>>,
@@ -140,6 +142,7 @@ impl RowStore {
             rows: 0,
             closed: 0,
             targets: None,
+            class_factors: Vec::new(),
             weight_unit: 1.0,
             unpacked: None,
         }
@@ -187,6 +190,11 @@ impl RowStore {
     /// Sets how label codes become targets, for all passes from here on.
     pub fn set_targets(&mut self, targets: TargetMap) {
         (self.targets, self.unpacked) = (Some(targets), None);
+    }
+
+    /// Sets the factors of the weights of each class, for all passes from here on. Targets must be known.
+    pub fn set_class_factors(&mut self, factors: Vec<f64>) {
+        (self.class_factors, self.unpacked) = (factors, None);
     }
 
     /// Sets the number by which weights are divided, for all passes from here on.
@@ -254,6 +262,7 @@ impl RowStore {
             Some(targets) => rows.with_targets(targets),
             None => rows,
         };
+        let rows = if self.class_factors.is_empty() { rows } else { rows.with_class_factors(&self.class_factors) };
         Ok(if self.weight_unit == 1.0 { rows } else { rows.with_weight_unit(self.weight_unit) })
     }
 
@@ -321,6 +330,7 @@ impl RowStore {
             blocks: self.blocks.iter().map(copy).collect(),
             file: None,
             targets: self.targets.clone(),
+            class_factors: self.class_factors.clone(),
             unpacked: self.unpacked.clone(),
             ..*self
         }

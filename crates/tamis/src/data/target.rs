@@ -76,6 +76,8 @@ pub enum TargetError {
     LabelPerRow { labels: usize, rows: u64 },
     #[error("{place}: a third label {found} in a task with two classes ({first}, {second}); {advice}")]
     ThirdLabel { place: String, found: String, first: String, second: String, advice: Message },
+    #[error("{place}: label {found} is below 0, and {loss} loss is for counts; use {}", names::LOSS.with("squared"))]
+    NegativeCount { place: String, found: String, loss: &'static str },
     #[error("{place}: label {found} is not one of the classes {}", classes.join(", "))]
     UnknownClass { place: String, found: String, classes: Vec<String> },
     #[error(
@@ -99,8 +101,8 @@ pub(super) const MAX_CLASSES: usize = 10_000;
 pub struct TargetOptions {
     /// The loss; `None` lets the labels decide (logistic for classes, squared for numbers).
     pub loss: Option<LossKind>,
-    /// δ of the Huber loss.
-    pub huber_delta: f64,
+    /// The parameter of the loss, if it has one.
+    pub shape: f64,
     /// Whether numbers are standardised.
     pub standardize: bool,
 }
@@ -148,6 +150,9 @@ pub enum TargetKind {
     /// Targets are (label − centre)/spread.
     #[allow(missing_docs, reason = "named for what they are")]
     Numbers { centre: f64, spread: f64 },
+    /// Targets are label/mean, and margins are logarithms of them.
+    #[allow(missing_docs, reason = "named for what it is")]
+    Counts { mean: f64 },
     /// Targets are class numbers. `single`: one output tells two classes apart.
     #[allow(missing_docs, reason = "named for what they are")]
     Classes { classes: Vec<Label>, single: bool, may_grow: bool },
@@ -155,14 +160,14 @@ pub enum TargetKind {
 
 impl TargetEncoder {
     /// An encoder of this kind.
-    pub fn new(loss: LossKind, huber_delta: f64, kind: TargetKind) -> Self {
-        TargetEncoder { loss, loss_fn: loss.build(huber_delta), kind }
+    pub fn new(loss: LossKind, shape: f64, kind: TargetKind) -> Self {
+        TargetEncoder { loss, loss_fn: loss.build(shape), kind }
     }
 
     /// What stands for an encoder until the task is decided.
     pub fn undecided(options: &TargetOptions) -> Self {
         let kind = TargetKind::Numbers { centre: 0.0, spread: 1.0 };
-        TargetEncoder::new(options.loss.unwrap_or(LossKind::default_for(false)), options.huber_delta, kind)
+        TargetEncoder::new(options.loss.unwrap_or(LossKind::default_for(false)), options.shape, kind)
     }
 
     /// An encoder for classes that are known before the first row; none is added later.
@@ -172,18 +177,18 @@ impl TargetEncoder {
             return Err(TargetError::OneClass { rows: 0, label });
         }
         let kind = TargetKind::Classes { single: classes.len() == 2, classes, may_grow: false };
-        Ok(TargetEncoder::new(options.loss.unwrap_or(LossKind::default_for(false)), options.huber_delta, kind))
+        Ok(TargetEncoder::new(options.loss.unwrap_or(LossKind::default_for(false)), options.shape, kind))
     }
 
     /// Whether targets are numbers.
     pub fn is_numbers(&self) -> bool {
-        matches!(self.kind, TargetKind::Numbers { .. })
+        !matches!(self.kind, TargetKind::Classes { .. })
     }
 
     /// The classes; empty for numbers.
     pub fn classes(&self) -> &[Label] {
         match &self.kind {
-            TargetKind::Numbers { .. } => &[],
+            TargetKind::Numbers { .. } | TargetKind::Counts { .. } => &[],
             TargetKind::Classes { classes, .. } => classes,
         }
     }
@@ -191,7 +196,7 @@ impl TargetEncoder {
     /// The number of outputs: one for numbers and for two classes, else one a class.
     pub fn outputs(&self) -> usize {
         match &self.kind {
-            TargetKind::Numbers { .. } | TargetKind::Classes { single: true, .. } => 1,
+            TargetKind::Numbers { .. } | TargetKind::Counts { .. } | TargetKind::Classes { single: true, .. } => 1,
             TargetKind::Classes { classes, .. } => classes.len(),
         }
     }
@@ -200,7 +205,8 @@ impl TargetEncoder {
     pub fn encode_known(&self, labels: &[Label]) -> Option<Vec<f64>> {
         let known = |label: &Label| match (&self.kind, label) {
             (TargetKind::Numbers { centre, spread }, Label::Number(number)) => Some((number - centre) / spread),
-            (TargetKind::Numbers { .. }, _) | (_, Label::Absent) => None,
+            (TargetKind::Counts { mean }, Label::Number(number)) if *number >= 0.0 => Some(number / mean),
+            (TargetKind::Numbers { .. } | TargetKind::Counts { .. }, _) | (_, Label::Absent) => None,
             (TargetKind::Classes { classes, .. }, _) => class_of(classes, label),
         };
         labels.iter().map(known).collect()
@@ -213,7 +219,11 @@ impl TargetEncoder {
         }
         match (&mut self.kind, label) {
             (TargetKind::Numbers { centre, spread }, Label::Number(number)) => Ok((number - *centre) / *spread),
-            (TargetKind::Numbers { .. }, _) => {
+            (TargetKind::Counts { mean }, Label::Number(number)) if *number >= 0.0 => Ok(number / *mean),
+            (TargetKind::Counts { .. }, Label::Number(_)) => {
+                Err(TargetError::NegativeCount { place: place(), found: label.to_string(), loss: self.loss.name() })
+            }
+            (TargetKind::Numbers { .. } | TargetKind::Counts { .. }, _) => {
                 let task = names::TASK.with("multiclass");
                 let reason = Message::new("earlier labels were numbers; use {} if they are classes", [task]);
                 Err(TargetError::NotANumber { place: place(), found: label.to_string(), reason })
@@ -227,7 +237,7 @@ impl TargetEncoder {
 
     /// How the label codes of observed rows become targets. Labels that are not yet classes are added, in their order.
     pub fn map(&mut self, labels: &LabelStats) -> Result<TargetMap, TargetError> {
-        if let TargetKind::Numbers { centre, spread } = self.kind {
+        if let Some((centre, spread)) = self.label_units() {
             if let Some((label, place)) = &labels.first_text {
                 self.encode(label, || place.clone())?;
             }
@@ -245,11 +255,20 @@ impl TargetEncoder {
         Ok(TargetMap::Classes { numbers, texts })
     }
 
+    /// Centre and spread of labels, if they are numbers: targets are (label − centre)/spread.
+    fn label_units(&self) -> Option<(f64, f64)> {
+        match self.kind {
+            TargetKind::Numbers { centre, spread } => Some((centre, spread)),
+            TargetKind::Counts { mean } => Some((0.0, mean)),
+            TargetKind::Classes { .. } => None,
+        }
+    }
+
     /// How class numbers become the codes of the loss, for one output.
     #[inline]
     pub fn coding(&self, output: usize) -> OutputCoding {
         let class = match &self.kind {
-            TargetKind::Numbers { .. } => None,
+            TargetKind::Numbers { .. } | TargetKind::Counts { .. } => None,
             TargetKind::Classes { single: true, .. } => Some(1.0),
             TargetKind::Classes { .. } => Some(output as f64),
         };
@@ -259,31 +278,32 @@ impl TargetEncoder {
     /// What a model predicts.
     pub fn task(&self) -> Task {
         match &self.kind {
-            TargetKind::Numbers { .. } => Task::Regression,
+            TargetKind::Numbers { .. } | TargetKind::Counts { .. } => Task::Regression,
             TargetKind::Classes { classes, .. } => Task::Classes(classes.clone()),
         }
     }
 
-    /// Mean and standard deviation that targets were standardised with; 0 and 1 for classes.
+    /// What is added to margins after they are multiplied, and the factor, to bring them to the units of the label; 0 and 1
+    /// for classes.
     pub fn centre_and_spread(&self) -> (f64, f64) {
         match self.kind {
             TargetKind::Numbers { centre, spread } => (centre, spread),
+            TargetKind::Counts { mean } => (mean.ln(), 1.0),
             TargetKind::Classes { .. } => (0.0, 1.0),
         }
     }
 
     /// The factor that brings losses to the units of the label.
     pub fn loss_unit(&self) -> f64 {
-        match &self.kind {
-            TargetKind::Numbers { spread, .. } => spread * spread,
-            TargetKind::Classes { .. } => 1.0,
-        }
+        let unit = self.label_units().map_or(1.0, |(_, spread)| spread);
+        if self.loss.facts().scales_linearly { unit } else { unit * unit }
     }
 
     /// A target in the words of the label: a number in its own units, or the class.
     pub fn describe(&self, target: f64) -> String {
         match &self.kind {
             TargetKind::Numbers { centre, spread } => format!("{:.4}", centre + spread * target),
+            TargetKind::Counts { mean } => format!("{:.4}", mean * target),
             TargetKind::Classes { classes, .. } => classes[target as usize].to_string(),
         }
     }
@@ -343,7 +363,7 @@ impl OutputCoding {
 mod tests {
     use super::*;
 
-    const OPTIONS: TargetOptions = TargetOptions { loss: None, huber_delta: 1.345, standardize: true };
+    const OPTIONS: TargetOptions = TargetOptions { loss: None, shape: 1.345, standardize: true };
 
     fn decide(labels: &[Label], options: &TargetOptions, kind: TaskKind) -> Result<TargetEncoder, TargetError> {
         let mut stats = LabelStats::default();

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::mean_loss::MeanLoss;
 use super::per_class::ClassTally;
 use super::{ClassReport, Metrics, Scored};
 use crate::data::{Label, RawRows};
@@ -38,9 +39,13 @@ pub enum UnknownClasses {
 
 /// The metrics of a model on a stream of labelled rows.
 pub fn measure(model: &Model, stream: &mut dyn RowSource, unknown: UnknownClasses) -> Result<Metrics, EvalError> {
-    let mut scored = Vec::new();
-    score_rows(&Predictor::new(model), model, stream, unknown, |row| scored.push((row.scored, row.weight)))?;
-    Ok(Metrics::of(&scored))
+    let (mut scored, predictor) = (Vec::new(), Predictor::new(model));
+    let mut loss = MeanLoss::new(model, &predictor);
+    score_rows(&predictor, model, stream, unknown, |row| {
+        loss.add(row.prediction, row.scored, row.weight);
+        scored.push((row.scored, row.weight));
+    })?;
+    Ok(Metrics { loss: loss.value(), ..Metrics::of(&scored) })
 }
 
 /// The metrics of a model on a stream of labelled rows, and those of each class if it predicts classes.
@@ -51,11 +56,13 @@ pub fn measure_classes(
 ) -> Result<(Metrics, Option<ClassReport>), EvalError> {
     let (mut scored, mut tally) = (Vec::new(), ClassTally::new(model.classes().len()));
     let predictor = Predictor::new(model);
+    let mut loss = MeanLoss::new(model, &predictor);
     score_rows(&predictor, model, stream, unknown, |row| {
+        loss.add(row.prediction, row.scored, row.weight);
         tally.add(&predictor, row.prediction, row.truth, row.weight);
         scored.push((row.scored, row.weight));
     })?;
-    Ok((Metrics::of(&scored), tally.report(model)))
+    Ok((Metrics { loss: loss.value(), ..Metrics::of(&scored) }, tally.report(model)))
 }
 
 /// A row with its prediction.
@@ -79,7 +86,8 @@ pub(super) fn score_rows(
 ) -> Result<(), EvalError> {
     let mut any = false;
     while let Some(block) = stream.next_block()? {
-        for (row, prediction) in predictor.predict(&block.rows).iter().enumerate() {
+        let rows = predictor.with_products(&block.rows);
+        for (row, prediction) in predictor.predict_expanded(&rows).iter().enumerate() {
             let place = || format!("{}:{}", block.file, block.first_line + u64::from(block.rows.lines[row]));
             let label = &block.rows.labels[row];
             if !prediction.is_finite() {
@@ -89,7 +97,7 @@ pub(super) fn score_rows(
             let truth = model.classes().iter().position(|class| class == label);
             let weight = block.rows.weight(row);
             any = true;
-            show(EvaluatedRow { row: (&block.rows, row), prediction, truth, scored, weight });
+            show(EvaluatedRow { row: (&rows, row), prediction, truth, scored, weight });
         }
     }
     if any { Ok(()) } else { Err(EvalError::NoRows) }

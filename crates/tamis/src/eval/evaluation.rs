@@ -9,6 +9,7 @@
 //! z = 1.96, for a confidence of 95 %. With importance weights, n is (Σw)²/Σw².
 
 use super::evaluate::score_rows;
+use super::mean_loss::MeanLoss;
 use super::metrics::log_loss_of;
 use super::per_class::ClassTally;
 use super::{ClassReport, EvalError, FeatureFrequencies, Metrics, Scored, UnknownClasses};
@@ -71,12 +72,16 @@ const CORNERS: usize = 200;
 pub fn evaluate(model: &Model, stream: &mut dyn RowSource) -> Result<Evaluation, EvalError> {
     let (mut scored, mut densities) = (Vec::new(), FeatureFrequencies::default());
     let (mut tally, predictor) = (ClassTally::new(model.classes().len()), Predictor::new(model));
+    let mut loss = MeanLoss::new(model, &predictor);
     score_rows(&predictor, model, stream, UnknownClasses::Refused, |row| {
+        loss.add(row.prediction, row.scored, row.weight);
         densities.observe(row.row.0, row.row.1);
         tally.add(&predictor, row.prediction, row.truth, row.weight);
         scored.push((row.scored, row.weight));
     })?;
-    Ok(Evaluation { classes: tally.report(model), densities, ..of_scored(&scored) })
+    let found = of_scored(&scored);
+    let measures = Metrics { loss: loss.value(), ..found.measures.clone() };
+    Ok(Evaluation { classes: tally.report(model), densities, measures, ..found })
 }
 
 fn of_scored(scored: &[(Scored, f64)]) -> Evaluation {

@@ -3,6 +3,7 @@
 use super::EvalError;
 use crate::data::{FeatureId, FeatureKey, RawRows, Vocabulary};
 use crate::io::RowStream;
+use crate::model::{Model, Predictor};
 
 /// For every feature of some data, the rows in which it is not zero.
 #[derive(Clone, Debug)]
@@ -19,11 +20,13 @@ impl Default for FeatureFrequencies {
 }
 
 impl FeatureFrequencies {
-    /// Counts in all rows of a stream.
-    pub fn of(stream: &mut RowStream) -> Result<Self, EvalError> {
+    /// Counts in all rows of a stream, with the products that a model uses.
+    pub fn of(model: &Model, stream: &mut RowStream) -> Result<Self, EvalError> {
+        let predictor = Predictor::new(model);
         let mut found = FeatureFrequencies::default();
         while let Some(block) = stream.next_block()? {
-            (0..block.rows.len()).for_each(|row| found.observe(&block.rows, row));
+            let rows = predictor.with_products(&block.rows);
+            (0..rows.len()).for_each(|row| found.observe(&rows, row));
         }
         Ok(found)
     }

@@ -1,4 +1,4 @@
-//! Error, AUC, log loss, RMSE and R² of predictions.
+//! Error, AUC, log loss, RMSE, R² and mean loss of predictions.
 
 use serde::Serialize;
 
@@ -38,6 +38,9 @@ pub struct Metrics {
     /// Share of the variance explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r2: Option<f64>,
+    /// The mean of the model's loss, for losses that none of the others is the mean of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
 }
 
 impl Metrics {

@@ -3,6 +3,7 @@
 mod evaluate;
 mod evaluation;
 mod feature_frequency;
+mod mean_loss;
 mod metrics;
 mod per_class;
 mod stability;

@@ -311,6 +311,8 @@ impl Input {
         match &mut self.known {
             Some(known) => {
                 (known.missing, known.na) = (schema.missing, schema.na);
+                let fresh = schema.lists.into_iter().filter(|name| !known.lists.contains(name)).collect::<Vec<_>>();
+                known.lists.extend(fresh);
                 known.target = known.target.take().or(schema.target);
                 known.weight = known.weight.take().or(schema.weight);
             }

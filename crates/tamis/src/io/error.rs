@@ -58,6 +58,14 @@ pub enum ReadError {
     Interrupted,
     #[error("{file}:{line}: the name {name:?} is already in line {first}")]
     NameTwice { file: String, line: usize, name: String, first: usize },
+    #[error("{file}:{line}: there is no label; expected a class or a finite number")]
+    EmptyLabel { file: String, line: u64 },
+    #[error("{file}: it has {labels} labels, and there are more rows")]
+    FewLabels { file: String, labels: u64 },
+    #[error("{file}: there are {rows} rows, and it has more labels")]
+    ManyLabels { file: String, rows: u64 },
+    #[error("{file}: rows that cannot be read have no place among the labels of {}; mend the file", names::LABELS)]
+    UnplacedLabels { file: String },
     #[error("the matrix cannot be read: {problem}")]
     Matrix { problem: String },
     #[error("row {row}: {problem}")]

@@ -9,6 +9,7 @@ mod block_source;
 mod decompress;
 mod encoding;
 mod error;
+mod label_file;
 mod line_blocks;
 mod matrix;
 mod memory;

@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
+use super::label_file::LabelFile;
 use super::{Block, Encoding, ReadError, Source};
 use crate::data::RowFilter;
 use crate::parse::schema::{ModelSchema, SchemaOptions};
@@ -34,6 +35,8 @@ pub struct ReadOptions {
     pub syntax: TableSyntax,
     /// Whether svmlight indices start at 0.
     pub zero_based: bool,
+    /// A file of labels, one a line in the order of the rows, instead of those of the data.
+    pub labels: Option<PathBuf>,
     /// The names of svmlight indices, in their order.
     pub vocabulary: Option<Arc<Vec<String>>>,
     /// Whether malformed lines are skipped and counted instead of ending the stream.
@@ -82,6 +85,9 @@ pub struct RowStream {
     skip_bad: bool,
     choices: Vec<RowFilter>,
     stop: Arc<AtomicBool>,
+    /// The file of labels, opened with the first rows.
+    label_path: Option<PathBuf>,
+    labels: Option<LabelFile>,
     /// The number of rows of the stream so far, filtered out or not.
     rows: u64,
 }
@@ -118,7 +124,7 @@ impl RowStream {
         // A thread that waits for the next line would keep the lines before it from the consumer.
         let threads = if options.live { 1 } else { options.threads };
         let (skip_bad, choices) = (options.skip_bad, options.rows.clone());
-        let stop = options.stop.clone();
+        let (stop, label_path) = (options.stop.clone(), options.labels.clone());
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
         let shared = Arc::new(Shared {
             input: Mutex::new(Input::new(sources, options, bytes.clone())),
@@ -141,6 +147,8 @@ impl RowStream {
             skip_bad,
             choices,
             stop,
+            label_path,
+            labels: None,
             rows: 0,
         }
     }
@@ -178,7 +186,11 @@ impl RowStream {
                 return self.hand_on(outcome?).map(Some);
             }
             match finished.end {
-                Some(end) if end <= self.next => return Ok(None),
+                Some(end) if end <= self.next => {
+                    drop(finished);
+                    self.labels.as_mut().map_or(Ok(()), LabelFile::finish)?;
+                    return Ok(None);
+                }
                 Some(_) => drop(self.shared.sleep(finished)),
                 None => {
                     drop(finished);
@@ -195,6 +207,9 @@ impl RowStream {
         let file = self.names[block.file].clone();
         let first_line = block.first_line.unwrap_or(self.line + block.header_lines);
         self.line = first_line + block.lines;
+        if self.label_path.is_some() && !block.left_out.is_empty() {
+            return Err(ReadError::UnplacedLabels { file: file.to_string() });
+        }
         self.skipped += block.left_out.len() as u64;
         let room = 5_usize.saturating_sub(self.first_skipped.len());
         self.first_skipped.extend(block.left_out.into_iter().take(room));
@@ -213,6 +228,12 @@ impl RowStream {
             }
         }
         rows.left_out.sort_unstable();
+        if let Some(path) = &self.label_path {
+            if self.labels.is_none() {
+                self.labels = Some(LabelFile::open(path, &self.stop)?);
+            }
+            self.labels.as_mut().expect("just opened").label(&mut rows)?;
+        }
         Ok(Block { rows, file, first_line })
     }
 

@@ -56,9 +56,12 @@ impl LossDefinition for ClippedSquared {
         half_curvature: 1.0,
         divides_rows: true,
         metric: None,
+        scales_linearly: false,
+        is_online_only: false,
+        shape: None,
     };
 
-    fn build(_huber_delta: f64) -> Self {
+    fn build(_shape: f64) -> Self {
         ClippedSquared
     }
 }

@@ -30,9 +30,12 @@ impl LossDefinition for Hinge {
         half_curvature: 1.0,
         divides_rows: false,
         metric: None,
+        scales_linearly: false,
+        is_online_only: false,
+        shape: None,
     };
 
-    fn build(_huber_delta: f64) -> Self {
+    fn build(_shape: f64) -> Self {
         Hinge
     }
 }

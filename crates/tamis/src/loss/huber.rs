@@ -1,6 +1,6 @@
 //! Huber loss: ½r² for |r| ≤ δ, δ(|r| − ½δ) beyond, with r = f − y. One outlier pulls with at most δ.
 
-use super::{Loss, LossDefinition, LossFacts, Targets};
+use super::{Loss, LossDefinition, LossFacts, LossShape, Targets};
 
 /// The Huber loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,10 +41,13 @@ impl LossDefinition for Huber {
         half_curvature: 0.5,
         divides_rows: false,
         metric: None,
+        scales_linearly: false,
+        is_online_only: false,
+        shape: Some(LossShape::HuberDelta),
     };
 
-    fn build(huber_delta: f64) -> Self {
-        Huber { threshold: huber_delta }
+    fn build(shape: f64) -> Self {
+        Huber { threshold: shape }
     }
 }
 

@@ -36,9 +36,12 @@ impl LossDefinition for Logistic {
         half_curvature: 0.125,
         divides_rows: false,
         metric: Some(EvalMetric::LogLoss),
+        scales_linearly: false,
+        is_online_only: false,
+        shape: None,
     };
 
-    fn build(_huber_delta: f64) -> Self {
+    fn build(_shape: f64) -> Self {
         Logistic
     }
 }

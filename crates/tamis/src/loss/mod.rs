@@ -8,6 +8,8 @@ mod clipped;
 mod hinge;
 mod huber;
 mod logistic;
+mod poisson;
+mod quantile;
 mod squared;
 mod squared_hinge;
 
@@ -15,6 +17,8 @@ pub use clipped::ClippedSquared;
 pub use hinge::Hinge;
 pub use huber::Huber;
 pub use logistic::Logistic;
+pub use poisson::Poisson;
+pub use quantile::Quantile;
 pub use squared::Squared;
 pub use squared_hinge::SquaredHinge;
 
@@ -52,8 +56,8 @@ pub trait Loss: Copy {
 pub trait LossDefinition: Loss {
     /// The facts.
     const FACTS: LossFacts;
-    /// The loss; `huber_delta` is the δ of the recipe, which only Huber's loss has a use for.
-    fn build(huber_delta: f64) -> Self;
+    /// The loss; `shape` is its parameter, for losses that have one ([`LossFacts::shape`]).
+    fn build(shape: f64) -> Self;
 }
 
 /// What the rest of the library must know about a loss. No other place decides by the name of a loss.
@@ -73,6 +77,21 @@ pub struct LossFacts {
     pub divides_rows: bool,
     /// The metric of an evaluation that is the mean of this loss, if there is one.
     pub metric: Option<EvalMetric>,
+    /// Whether c times the label and the prediction give c times the loss; otherwise it is c² times.
+    pub scales_linearly: bool,
+    /// Whether only online learners minimise it. The other methods need a bounded curvature that is not 0.
+    pub is_online_only: bool,
+    /// Its parameter, if it has one.
+    pub shape: Option<LossShape>,
+}
+
+/// The parameter of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossShape {
+    /// δ of the Huber loss.
+    HuberDelta,
+    /// τ of the quantile loss.
+    Quantile,
 }
 
 /// What a loss can predict.
@@ -82,6 +101,8 @@ pub enum Targets {
     Classes,
     /// Numbers; classes only where the task says so.
     Numbers,
+    /// Numbers of at least 0, whose logarithm is predicted.
+    Counts,
 }
 
 /// A metric of an evaluation that is the mean of a loss.
@@ -91,6 +112,8 @@ pub enum EvalMetric {
     LogLoss,
     /// The mean squared error, reported by its root.
     SquaredError,
+    /// The mean of the loss itself, in the units of the label.
+    OwnLoss,
 }
 
 /// Makes [`LossKind`] and [`AnyLoss`] of a list of losses.
@@ -111,8 +134,8 @@ macro_rules! losses {
             }
 
             /// The loss itself.
-            pub fn build(self, huber_delta: f64) -> AnyLoss {
-                match self { $(LossKind::$Loss => AnyLoss::$Loss(<$Loss as LossDefinition>::build(huber_delta)),)* }
+            pub fn build(self, shape: f64) -> AnyLoss {
+                match self { $(LossKind::$Loss => AnyLoss::$Loss(<$Loss as LossDefinition>::build(shape)),)* }
             }
         }
 
@@ -160,6 +183,10 @@ losses! {
     Huber,
     /// (f − y)² with f clipped to [0, 1] and rows divided by √(number of non-zeros).
     ClippedSquared,
+    /// eᶠ − yf for counts: f is the logarithm of the expected count.
+    Poisson,
+    /// τ(y − f) or (1 − τ)(f − y): f is the τ-quantile.
+    Quantile,
 }
 
 impl LossKind {
@@ -180,7 +207,12 @@ impl LossKind {
 
     /// Whether labels that could be classes are numbers to this loss.
     pub fn needs_numbers(self) -> bool {
-        self.facts().targets == Targets::Numbers
+        self.facts().targets != Targets::Classes
+    }
+
+    /// Whether labels are counts, whose logarithm is predicted.
+    pub fn needs_counts(self) -> bool {
+        self.facts().targets == Targets::Counts
     }
 }
 
@@ -256,7 +288,14 @@ mod tests {
                 |value: f64, metric| (value - loss.value(1.5, 1.0)).abs() < 1e-12 && facts.metric == Some(metric);
             let is_mean =
                 metric((-1.5f64).exp().ln_1p(), EvalMetric::LogLoss) || metric(0.25, EvalMetric::SquaredError);
-            assert_eq!(facts.metric.is_some(), is_mean, "{kind:?}");
+            let is_own = facts.metric == Some(EvalMetric::OwnLoss);
+            assert_eq!(facts.metric.is_some() && !is_own, is_mean, "{kind:?}");
+            if is_own {
+                let (margin, unit) = (0.3, 3.0);
+                let shift = if kind.needs_counts() { margin + f64::ln(unit) } else { unit * margin };
+                let [one, scaled] = [loss.value(margin, 0.5), loss.value(shift, unit * 0.5)];
+                assert!(facts.scales_linearly && (scaled - unit * one).abs() < 1e-12, "{kind:?}");
+            }
         }
     }
 
@@ -268,6 +307,8 @@ mod tests {
             (LossKind::Squared, 3.0, 1.0, 2.0),
             (LossKind::Huber, 7.0, 1.0, 6.0),
             (LossKind::ClippedSquared, 0.25, 1.0, 0.75),
+            (LossKind::Poisson, -0.5, 1.0, 0.5),
+            (LossKind::Quantile, 3.0, 1.0, 2.0),
         ] {
             assert_eq!(kind.build(1.0).shortfall(margin, target), distance, "{kind:?}");
         }

@@ -3,12 +3,14 @@
 mod feature_tests;
 mod file;
 mod predict;
+mod products;
 mod size_path;
 pub mod summary;
 
 pub use feature_tests::{Certainty, DEFAULT_FDR, FeatureTest, FeatureTests};
 pub use file::{FORMAT_VERSION, ModelError};
 pub use predict::{Prediction, Predictor};
+pub use products::{MOST_PRODUCTS, ProductError, Products};
 pub use size_path::{LARGEST_FDR, Resize, ResizeError, SizePath, SizePoint};
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -190,7 +192,8 @@ impl Model {
     pub fn used_columns(&self) -> Vec<String> {
         let Some(columns) = &self.columns else { return Vec::new() };
         let whole: HashSet<&str> = columns.numeric.iter().chain(columns.dates.keys()).map(String::as_str).collect();
-        let parted: HashSet<&str> = columns.categorical.iter().chain(&columns.text).map(String::as_str).collect();
+        let parted = columns.categorical.iter().chain(&columns.text).chain(&columns.lists);
+        let parted: HashSet<&str> = parted.map(String::as_str).collect();
         // A category may hold the sign, too: the longest column that fits is the one. `=` comes before a category or
         // `missing`, `:` before a word, `.` before a part of a date.
         let column_of = |name: &str| -> Option<String> {
@@ -200,8 +203,13 @@ impl Model {
             let mut ends = name.rmatch_indices(['=', ':', '.']).map(|(at, _)| &name[..at]);
             ends.find(|column| parted.contains(column) || whole.contains(column)).map(String::from)
         };
-        let mut used = BTreeSet::new();
+        let products = self.recipe.interactions().map(|pairs| Products::new(pairs, self.columns.clone()));
+        let mut used: BTreeSet<String> = self.recipe.offset().map(String::from).into_iter().collect();
         for feature in self.outputs.iter().flat_map(|output| &output.features) {
+            if let Some(pair) = products.as_ref().and_then(|products| products.factors(&feature.name)) {
+                used.extend(pair.iter().cloned());
+                continue;
+            }
             match self.recipe.factors(&feature.name) {
                 Some([a, b]) => used.extend([a, b].into_iter().filter_map(|name| column_of(name))),
                 None => used.extend(column_of(&feature.name)),

@@ -6,9 +6,10 @@
 //! first is too timid, the second too bold; their geometric mean, p ∝ √(σ(m)·eᵐ), has the lower log loss on most data or
 //! is close to the better one. The order of the classes is that of the margins.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Model, Task};
+use super::{Model, Products, Task};
 use crate::data::RowScale;
 use crate::data::{Batch, FeatureId, FeatureKey, RawRows, Row, Vocabulary};
 use crate::loss::{AnyLoss, Loss, argmax};
@@ -19,9 +20,15 @@ pub struct Predictor {
     /// The weights of feature `id` start at `id·outputs`.
     weights: Vec<f64>,
     intercepts: Vec<f64>,
+    /// Columns whose products are features.
+    interactions: Option<Products>,
+    /// The feature that is added to margins.
+    offset: Option<FeatureId>,
     /// Products of two features, with their weights.
     products: Vec<(FeatureId, FeatureId, Vec<f64>)>,
     loss: AnyLoss,
+    /// Whether numbers are predicted through the response of the loss.
+    has_link: bool,
     row_scale: RowScale,
     classes: usize,
     is_probabilistic: bool,
@@ -68,13 +75,17 @@ impl Predictor {
                 weights[id * outputs + number] = feature.weight;
             }
         }
+        let offset = model.recipe.offset().map(|name| vocabulary.intern(FeatureKey::from_name(name)));
         weights.resize(weights.len().max(vocabulary.span() * outputs), 0.0);
         Predictor {
             vocabulary,
+            interactions: model.recipe.interactions().map(|pairs| Products::new(pairs, model.columns.clone())),
+            offset,
             products: products.into_iter().map(|((a, b), weights)| (a, b, weights)).collect(),
             weights,
             intercepts: model.outputs.iter().map(|output| output.intercept).collect(),
-            loss: model.loss.build(1.0),
+            loss: model.loss.build(model.recipe.loss_shape(model.loss)),
+            has_link: model.loss.needs_counts(),
             row_scale: model.row_scale,
             is_probabilistic: model.loss.facts().is_probabilistic,
             classes: match &model.task {
@@ -89,8 +100,22 @@ impl Predictor {
         self.loss
     }
 
+    /// The rows with the products that the model uses.
+    pub fn with_products<'a>(&self, rows: &'a RawRows) -> Cow<'a, RawRows> {
+        let is_known = |name: &str| self.vocabulary.get(FeatureKey::from_name(name)).is_some();
+        match &self.interactions {
+            Some(products) => Cow::Owned(products.expand_wanted(rows, is_known)),
+            None => Cow::Borrowed(rows),
+        }
+    }
+
     /// Predicts the rows of a block.
     pub fn predict(&self, rows: &RawRows) -> Vec<Prediction> {
+        self.predict_expanded(&self.with_products(rows))
+    }
+
+    /// Predicts rows that have their products.
+    pub fn predict_expanded(&self, rows: &RawRows) -> Vec<Prediction> {
         let batch: Batch = rows.lookup(&self.vocabulary);
         let counts = |i: usize| rows.entries(i).count();
         (0..batch.len()).map(|i| self.predict_row(batch.row(i), counts(i))).collect()
@@ -101,6 +126,9 @@ impl Predictor {
         let outputs = self.intercepts.len();
         let factor = self.row_scale.factor(count);
         let mut margins = self.intercepts.clone();
+        if let Some((_, offset)) = self.offset.and_then(|offset| row.iter().find(|(id, _)| *id == offset)) {
+            margins.iter_mut().for_each(|margin| *margin += offset);
+        }
         for (id, value) in row.iter() {
             let weights = &self.weights[id as usize * outputs..(id as usize + 1) * outputs];
             margins.iter_mut().zip(weights).for_each(|(margin, weight)| *margin += weight * value * factor);
@@ -109,6 +137,7 @@ impl Predictor {
             self.add_products(row, factor, &mut margins);
         }
         let (response, class) = match (self.classes, &margins[..]) {
+            (0, [margin]) if self.has_link => (self.loss.response(*margin), None),
             (0, [margin]) => (*margin, None),
             (2, [margin]) => (self.loss.response(*margin), Some(usize::from(*margin > self.loss.boundary()))),
             (_, margins) => {

@@ -20,7 +20,7 @@ use crate::trainer::Observer;
 /// The task is decided from the labels of this many rows, as in a training of one pass.
 const LABEL_ROWS: u64 = 4096;
 /// Numeric targets are not standardised: the moments are those of the labels.
-pub(super) const AS_THEY_ARE: TargetOptions = TargetOptions { loss: None, huber_delta: 1.0, standardize: false };
+pub(super) const AS_THEY_ARE: TargetOptions = TargetOptions { loss: None, shape: 1.0, standardize: false };
 /// The largest number of folds.
 const MOST_FOLDS: usize = 1000;
 
@@ -122,6 +122,7 @@ pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<
         return Err(no_column(&vocabulary, id));
     }
     let table = pass.stream.columns();
+    pass.observer.columns(pass.stream.notes());
     let label = table.as_ref().and_then(|table| table.target.clone()).unwrap_or_else(|| "label".into());
     let classes = pass.targets.classes();
     let (columns, folds) = threads.install(|| collector.finish(&vocabulary, &label, classes));
@@ -319,7 +320,7 @@ fn decide(labels: &LabelStats, task: TaskKind, first: Label) -> Result<TargetEnc
     let mut targets = match labels.decide(&AS_THEY_ARE, task) {
         Err(TargetError::OneClass { .. }) if classes_asked => {
             let kind = TargetKind::Classes { classes: vec![first], single: false, may_grow: true };
-            TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind)
+            TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.shape, kind)
         }
         decided => decided?,
     };

@@ -31,7 +31,7 @@ impl IncrementalMoments {
         };
         let mut vocabulary = Vocabulary::new(None);
         let collector = Collector::new(numeric, options, &mut vocabulary);
-        let targets = TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.huber_delta, kind);
+        let targets = TargetEncoder::new(LossKind::Squared, AS_THEY_ARE.shape, kind);
         Ok(IncrementalMoments {
             options: options.clone(),
             vocabulary,

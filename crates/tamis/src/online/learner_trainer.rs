@@ -182,7 +182,8 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     /// sweep is due among them.
     pub(super) fn takes_whole(&self, session: &Session<'_>, batch: &Batch) -> bool {
         let rows = self.done + (self.pending.len() + batch.len()) as u64;
-        let is_unchanged = session.data.scaler().is_identity() && session.data.weight_unit == 1.0;
+        let has_weights = session.data.weight_unit != 1.0 || session.data.recipe.class_weight.is_some();
+        let is_unchanged = session.data.scaler().is_identity() && !has_weights;
         is_unchanged && rows < self.next_report.min(self.next_save)
     }
 

@@ -10,7 +10,9 @@
 //! | `trainer.rs` | online learners as a [`crate::trainer::Trainer`] |
 //! | `support.rs` | which features become the model |
 //! | `refit.rs` | selected features learned again without penalty |
+//! | `calibration.rs` | the intercept of a classifier of a rare class |
 
+mod calibration;
 pub(crate) mod initial_step;
 mod learner_thread;
 mod learner_trainer;

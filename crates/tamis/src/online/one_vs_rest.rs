@@ -170,5 +170,5 @@ fn learn_single<L: Learner>(
         progressive.add(step.loss, wrong, example.weight);
         last = step.margin;
     });
-    if is_classes { f64::from(u8::from(last > boundary)) } else { last }
+    if is_classes { f64::from(u8::from(last > boundary)) } else { targets.loss_fn.response(last) }
 }

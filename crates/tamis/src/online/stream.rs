@@ -61,7 +61,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
                 session.data.scale.observe(example.row);
             }
             session.data.fingerprint = (session.data.fingerprint.0 + 1, prints[row]);
-            let weight = example.weight / session.data.weight_unit;
+            let weight = example.weight * session.data.class_factor(target) / session.data.weight_unit;
             self.take(session, Example { target, weight, ..example })?;
         }
         Ok(())

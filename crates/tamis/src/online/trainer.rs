@@ -1,5 +1,6 @@
 //! Online learners as a [`Trainer`].
 
+use super::calibration::calibrate_rare_class;
 use super::initial_step::{cap_initial_step, max_squared_norm};
 use super::learner_trainer::LearnerTrainer;
 use super::refit::refit;
@@ -7,7 +8,7 @@ use crate::data::{RawRows, State};
 use crate::io::Block;
 use crate::learners::AnyLearner;
 use crate::model::Model;
-use crate::recipe::Recipe;
+use crate::recipe::{Provenance, Recipe};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, TrainError, Trainer, TrainingData};
 
 /// A training of an online learner.
@@ -80,12 +81,22 @@ impl Trainer for OnlineTrainer {
         self.learners.end_stream(session)?;
         let support = self.learners.support(session.data)?;
         session.note_fewer_features(support.ids.len());
-        let outputs = if session.data.recipe.refit {
+        // The rows of a training that is continued are not there any more.
+        let has_all_rows = session.data.rows_before == 0;
+        let is_refitted = session.data.recipe.refits() && (has_all_rows || session.data.recipe.refit == Some(true));
+        let mut outputs = if is_refitted {
             refit(session, rows, &support.ids)?
         } else {
             support.outputs(self.learners.state().learners.learners(), session.data)
         };
-        Ok(self.learners.model(session.data, outputs))
+        calibrate_rare_class(session.data, rows, &mut outputs)?;
+        let mut model = self.learners.model(session.data, outputs);
+        if let Provenance::Fit(recipe) = &mut model.recipe
+            && recipe.refits() != is_refitted
+        {
+            recipe.refit = Some(is_refitted);
+        }
+        Ok(model)
     }
 
     fn margins(&self, data: &TrainingData, rows: &RawRows) -> Option<Result<Vec<f64>, TrainError>> {

@@ -19,6 +19,8 @@ names! {
     LOSS = "loss", "loss", "loss";
     /// δ of the Huber loss.
     HUBER_DELTA = "huber-delta", "huber-delta", "huber_delta";
+    /// τ of the quantile loss.
+    QUANTILE = "quantile", "quantile", "quantile";
     /// The number of features.
     K = "k", "k", "n_features_to_select";
     /// The false discovery rate of the confirmed features.
@@ -35,6 +37,12 @@ names! {
     INTERCEPT = "intercept", "intercept", "fit_intercept";
     /// A second fit of the chosen features.
     REFIT = "refit", "refit", "refit";
+    /// Weights of classes.
+    CLASS_WEIGHT = "class-weight", "class-weight", "class_weight";
+    /// Products of columns.
+    INTERACTIONS = "interactions", "interactions", "interactions";
+    /// The column of the offset.
+    OFFSET = "offset", "offset", "offset";
     /// Bits of feature hashing.
     HASH_BITS = "hash-bits", "hash-bits", "hash_bits";
     /// The seed.
@@ -131,6 +139,8 @@ names! {
     FORMAT = "format", "format", "format";
     /// The label's column.
     TARGET = "target", "target", "target";
+    /// A file of labels.
+    LABELS = "labels", "labels", "labels";
     /// Unused columns.
     IGNORE = "ignore", "ignore", "ignore";
     /// Categorical columns.

@@ -23,6 +23,13 @@ pub enum Cell<'a> {
     Text(&'a str),
 }
 
+impl<'a> Cell<'a> {
+    /// Its text, if it is one.
+    pub fn text(self) -> Option<&'a str> {
+        if let Cell::Text(text) = self { Some(text) } else { None }
+    }
+}
+
 /// The role of a column, with what is needed to read its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
@@ -38,6 +45,9 @@ pub enum Role {
     Date(DateRule),
     /// Text: features with the names `column:word` and `column:word word`.
     Text,
+    /// A list of categories, or of as many numbers in each row: features with the names `column=value` or `column.0`,
+    /// `column.1`, … In text, a cell is one category.
+    List,
     /// Not used.
     Ignored,
 }
@@ -100,6 +110,7 @@ impl Role {
     ) -> Result<Pushed, LineError> {
         match (self, cell) {
             (Role::Target(_) | Role::Weight | Role::Ignored, _) => Ok(Pushed::Yes),
+            (Role::List, cell) => Role::Category(CategoryRule::default()).push(name, cell, missing, rows),
             (Role::Numeric(rule), Cell::Number(value)) => push_number(rule, name, value, missing, rows),
             (Role::Numeric(rule), Cell::Text(text)) => {
                 let text = text.trim();

@@ -16,6 +16,8 @@ pub mod survey;
 pub mod svmlight;
 pub mod vw;
 
+mod column_decision;
+mod column_levels;
 mod column_survey;
 mod line_error;
 mod missing_cells;

@@ -63,6 +63,8 @@ pub struct SchemaOptions {
     pub required: Vec<String>,
     /// Whether rows must have a label.
     pub needs_target: bool,
+    /// Whether labels come from elsewhere: no column is the label.
+    pub has_own_labels: bool,
     /// What to do about missing values.
     pub missing: Missing,
 }
@@ -92,6 +94,9 @@ pub struct ModelSchema {
     /// Columns of free text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub text: Vec<String>,
+    /// Columns of lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<String>,
     /// Columns that are not used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
@@ -132,8 +137,26 @@ pub struct DateColumn {
 impl ModelSchema {
     /// The columns that have a role.
     pub fn columns(&self) -> impl Iterator<Item = &String> {
-        let lists = [&self.numeric, &self.categorical, &self.text, &self.ignored].into_iter().flatten();
+        let lists = [&self.numeric, &self.categorical, &self.text, &self.lists, &self.ignored].into_iter().flatten();
         lists.chain(self.dates.keys()).chain(&self.target).chain(&self.weight)
+    }
+
+    /// The columns that give features.
+    pub fn features(&self) -> impl Iterator<Item = &String> {
+        [&self.numeric, &self.categorical, &self.text, &self.lists].into_iter().flatten().chain(self.dates.keys())
+    }
+
+    /// The column that a feature is of: its whole name, or the longest part before a sign. `=` comes before a category or
+    /// `missing`, `:` before a word, `.` before a part of a date.
+    pub fn column_of<'a>(&self, feature: &'a str) -> Option<&'a str> {
+        let is_whole = |name: &str| self.numeric.iter().any(|one| one == name) || self.dates.contains_key(name);
+        let is_parted =
+            |name: &str| self.categorical.iter().chain(&self.text).chain(&self.lists).any(|one| one == name);
+        if is_whole(feature) {
+            return Some(feature);
+        }
+        let mut ends = feature.rmatch_indices(['=', ':', '.']).map(|(at, _)| &feature[..at]);
+        ends.find(|column| is_parted(column) || is_whole(column))
     }
 
     /// Adds the columns of another schema that are not in this one. Label, weight and missing values stay.
@@ -144,6 +167,7 @@ impl ModelSchema {
             (&mut self.numeric, other.numeric),
             (&mut self.categorical, other.categorical),
             (&mut self.text, other.text),
+            (&mut self.lists, other.lists),
             (&mut self.ignored, other.ignored),
             (&mut self.odd_is_missing, other.odd_is_missing),
         ] {
@@ -172,6 +196,7 @@ impl ModelSchema {
             roles.insert(name, Role::Date(DateRule { form: *form, parts: parts.clone(), odd_is_missing, mean }));
         }
         roles.extend(self.text.iter().map(|name| (name.as_str(), Role::Text)));
+        roles.extend(self.lists.iter().map(|name| (name.as_str(), Role::List)));
         roles.extend(self.ignored.iter().map(|name| (name.as_str(), Role::Ignored)));
         roles
     }
@@ -257,6 +282,9 @@ fn check_names(names: &[String], options: &SchemaOptions) -> Result<(), SchemaEr
 
 /// The label's column among these.
 pub(super) fn find_target(names: &[String], options: &SchemaOptions) -> Result<Option<String>, SchemaError> {
+    if options.has_own_labels {
+        return Ok(None);
+    }
     if let Some(name) = &options.target {
         let found = names.contains(name);
         return match found {

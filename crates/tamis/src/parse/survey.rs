@@ -1,14 +1,15 @@
 //! The survey of a table: what its first rows say about each column.
 //!
 //! The survey counts rows and not bytes, so that its result does not depend on how rows are split into files and
-//! blocks. It decides by the column and not by a cell: see `column_survey.rs` for the rules.
+//! blocks. It decides by the column and not by a cell: see `column_decision.rs` for the rules.
 
 use std::fmt;
 
 use rustc_hash::FxHashMap;
 
 use super::column::Cell;
-use super::column_survey::{ColumnSurvey, Decision, Rules};
+use super::column_decision::{Decision, Rules};
+use super::column_survey::ColumnSurvey;
 use super::number;
 use super::schema::{DateColumn, ModelSchema, SchemaError, SchemaOptions, find_target};
 use crate::param::{Message, names};

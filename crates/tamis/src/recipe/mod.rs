@@ -5,21 +5,25 @@
 //! ends set parameters by name ([`Recipe::set`]); [`Recipe::check`] validates a recipe; models store it.
 
 mod choices;
+mod class_weight;
 mod error;
+mod interactions;
 mod method;
 mod params;
 mod solve;
 pub mod table;
 
 pub use choices::{Count, Curve, Evidence, SamplingLaw, ScheduleKind};
+pub use class_weight::ClassWeight;
 pub use error::RecipeError;
+pub use interactions::Interactions;
 pub use method::{Family, Method, MethodInfo, MethodParams, Schedules};
 pub use params::*;
 pub use solve::{Criterion, Provenance, SolveRecipe, Solver, SolverKind};
 pub use table::{Entry, Kind, Param, Params, Range};
 
 use crate::data::{RowScale, ScaleKind, TargetOptions};
-use crate::loss::LossKind;
+use crate::loss::{LossKind, LossShape};
 use crate::param::{ParamName, names};
 use table::params;
 
@@ -36,6 +40,8 @@ params! {
         loss: Option<LossKind> = None, LOSS;
         /// δ of the Huber loss, in standard deviations of the target.
         huber_delta: f64 = 1.345, HUBER_DELTA, Range::above(0.0);
+        /// τ of the quantile loss: the share of labels below the prediction.
+        quantile: f64 = 0.5, QUANTILE, Range::above(0.0).below(1.0);
         /// Exactly this many features; with a refit their weights are learned alone.
         k: Option<usize> = None, K, Range::at_least(1.0);
         /// Scaling of columns; the model takes raw values in any case.
@@ -48,8 +54,18 @@ params! {
         shuffle: Option<bool> = None, SHUFFLE;
         /// Whether there is an intercept.
         intercept: bool = true, INTERCEPT;
-        /// Fit the chosen features again without penalty.
-        refit: bool = false, REFIT;
+        /// Fit the chosen features again without penalty [default: if k cuts the weights of a method at the end, and rows
+        /// are stored: not with one pass, nor where another training is continued].
+        refit: Option<bool> = None, REFIT;
+        /// Weights of classes, by which those of their rows are multiplied: balanced (the same total for each), or pairs
+        /// such as yes=5,no=1. Probabilities and held-out errors are those of the weighted rows.
+        class_weight: Option<ClassWeight> = None, CLASS_WEIGHT;
+        /// Products of columns, or of namespaces of Vowpal Wabbit, as features: pairs such as a*b,a*c. A column of
+        /// categories gives a product for each category.
+        interactions: Option<Interactions> = None, INTERACTIONS;
+        /// Column that is added to the prediction with weight 1; for the poisson loss, the logarithm of the exposure. It needs
+        /// a loss of numbers, and is no feature.
+        offset: Option<String> = None, OFFSET;
         /// Hash names into 2^BITS features to bound memory.
         hash_bits: Option<u32> = None, HASH_BITS, Range::at_least(1.0).at_most(31.0);
         /// Seed of all randomness.
@@ -107,6 +123,14 @@ impl Recipe {
         if let MethodParams::Stabilized(params) = &self.method { params.row_id.as_deref() } else { None }
     }
 
+    /// Whether the chosen features are fitted again. Weights that are cut to k at the end would be wrong without the others,
+    /// so they are where rows can be visited again.
+    pub fn refits(&self) -> bool {
+        let info = self.method.info();
+        let is_cut = self.k.is_some() && info.family == Family::Online && !info.keeps_k;
+        self.refit.unwrap_or(is_cut && self.passes != Some(1))
+    }
+
     /// The column scaling in force.
     pub fn scaling(&self) -> ScaleKind {
         if self.scale == ScaleKind::Auto { self.method.info().scale } else { self.scale }
@@ -125,7 +149,16 @@ impl Recipe {
     /// What the recipe says about targets.
     pub fn target_options(&self) -> TargetOptions {
         let standardize = self.scale != ScaleKind::None;
-        TargetOptions { loss: self.loss, huber_delta: self.huber_delta, standardize }
+        TargetOptions { loss: self.loss, shape: self.loss.map_or(1.0, |loss| self.loss_shape(loss)), standardize }
+    }
+
+    /// The parameter of a loss; 1 if it has none.
+    pub fn loss_shape(&self, loss: LossKind) -> f64 {
+        match loss.facts().shape {
+            Some(LossShape::HuberDelta) => self.huber_delta,
+            Some(LossShape::Quantile) => self.quantile,
+            None => 1.0,
+        }
     }
 
     /// The row scaling in force.
@@ -141,10 +174,12 @@ impl Recipe {
         if self.k.is_some() && self.method.get(names::L1.name).is_some() {
             return exclusive(&[names::K, names::L1], "both determine how sparse the model is");
         }
-        if self.refit && self.is_dense() {
+        if self.refit == Some(true) && self.is_dense() {
             let params = vec![names::K, names::L1];
             return Err(RecipeError::Missing { what: names::REFIT.into(), params, note: ", to select features first" });
         }
+        self.check_loss()?;
+        self.check_rows()?;
         self.check_schedule()?;
         match &self.method {
             MethodParams::Stabilized(params) => self.check_stabilized(params),
@@ -173,6 +208,32 @@ impl Recipe {
         Err(RecipeError::Unsupported { method: self.method.name(), param: param.into(), reason })
     }
 
+    fn check_loss(&self) -> Result<(), RecipeError> {
+        let is_online = self.method.info().family == Family::Online;
+        match self.loss.filter(|loss| loss.facts().is_online_only && !is_online) {
+            Some(loss) => Err(RecipeError::Unsupported {
+                method: self.method.name(),
+                param: names::LOSS.with(loss.name()),
+                reason: "use an online learner such as ftrl or truncated-gradient",
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_rows(&self) -> Result<(), RecipeError> {
+        if self.interactions.is_some() && self.row_scaling() != RowScale::None {
+            return exclusive(&[names::INTERACTIONS, names::ROW_SCALE], "products would change the scale of their row");
+        }
+        if self.offset.is_some() && self.hash_bits.is_some() {
+            return exclusive(&[names::OFFSET, names::HASH_BITS], "hashing keeps no names to find the column by");
+        }
+        if self.offset.is_some() && !self.loss.is_some_and(LossKind::needs_numbers) {
+            let note = " of numbers: squared, huber, quantile or poisson";
+            return Err(RecipeError::Missing { what: names::OFFSET.into(), params: vec![names::LOSS], note });
+        }
+        Ok(())
+    }
+
     fn check_schedule(&self) -> Result<(), RecipeError> {
         let adaptive = self.method.steps().filter(|steps| steps.schedule.is_adaptive());
         match adaptive.filter(|_| self.method.info().schedules == Schedules::OneRate) {
@@ -186,7 +247,7 @@ impl Recipe {
     }
 
     fn check_staged(&self) -> Result<(), RecipeError> {
-        if self.refit {
+        if self.refit == Some(true) {
             return self.unsupported(names::REFIT, "it fits its weights by itself, as far as that helps");
         }
         if let Some(loss) = self.loss.filter(|loss| loss.facts().divides_rows) {

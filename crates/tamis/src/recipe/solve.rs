@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::table::{Params, Range, choices, params};
-use super::{Recipe, RecipeError};
+use super::{Interactions, Recipe, RecipeError};
+use crate::loss::LossKind;
 use crate::param::{ParamName, names};
 
 /// The algorithm of a solver.
@@ -241,6 +242,30 @@ impl Provenance {
     pub fn hash_bits(&self) -> Option<u32> {
         match self {
             Provenance::Fit(recipe) => recipe.hash_bits,
+            Provenance::Solve(_) => None,
+        }
+    }
+
+    /// The parameter of a loss; 1 if it has none.
+    pub fn loss_shape(&self, loss: LossKind) -> f64 {
+        match self {
+            Provenance::Fit(recipe) => recipe.loss_shape(loss),
+            Provenance::Solve(_) => 1.0,
+        }
+    }
+
+    /// Pairs of columns whose products are features.
+    pub fn interactions(&self) -> Option<&Interactions> {
+        match self {
+            Provenance::Fit(recipe) => recipe.interactions.as_ref(),
+            Provenance::Solve(_) => None,
+        }
+    }
+
+    /// The column of the offset.
+    pub fn offset(&self) -> Option<&str> {
+        match self {
+            Provenance::Fit(recipe) => recipe.offset.as_deref(),
             Provenance::Solve(_) => None,
         }
     }

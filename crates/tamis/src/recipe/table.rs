@@ -21,6 +21,9 @@ pub enum Kind {
     Choice(fn() -> Vec<&'static str>),
     /// Any text.
     Text,
+    /// A text of some form: the name of the value in help texts, and what is expected.
+    #[allow(missing_docs, reason = "named for what they are")]
+    Written { name: &'static str, expected: &'static str },
 }
 
 /// The interval of a number.
@@ -30,12 +33,15 @@ pub struct Range {
     /// Whether `low` itself is outside.
     above: bool,
     high: f64,
+    /// Whether `high` itself is outside.
+    below: bool,
     infinite: bool,
 }
 
 impl Range {
     /// All finite numbers.
-    pub const FINITE: Range = Range { low: f64::NEG_INFINITY, above: true, high: f64::INFINITY, infinite: false };
+    pub const FINITE: Range =
+        Range { low: f64::NEG_INFINITY, above: true, high: f64::INFINITY, below: false, infinite: false };
 
     /// Finite numbers from `low` on.
     pub const fn at_least(low: f64) -> Self {
@@ -52,6 +58,11 @@ impl Range {
         Range { high, ..self }
     }
 
+    /// The same below `high`.
+    pub const fn below(self, high: f64) -> Self {
+        Range { high, below: true, ..self }
+    }
+
     /// The same with infinity.
     pub const fn or_infinite(self) -> Self {
         Range { infinite: true, ..self }
@@ -60,7 +71,8 @@ impl Range {
     /// Whether a number lies in the interval.
     pub fn contains(&self, number: f64) -> bool {
         let above = if self.above { number > self.low } else { number >= self.low };
-        above && number <= self.high && (self.infinite || number.is_finite())
+        let below = if self.below { number < self.high } else { number <= self.high };
+        above && below && (self.infinite || number.is_finite())
     }
 }
 
@@ -73,7 +85,7 @@ impl fmt::Display for Range {
         }
         if self.high.is_finite() {
             let and = if self.low.is_finite() { " and" } else { " of" };
-            write!(f, "{and} at most {}", self.high)?;
+            write!(f, "{and} {} {}", if self.below { "below" } else { "at most" }, self.high)?;
         }
         Ok(())
     }
@@ -123,6 +135,7 @@ impl Param {
             Kind::Switch => "true or false".into(),
             Kind::Choice(names) => format!("one of {}", names().join(", ")),
             Kind::Text => "a text".into(),
+            Kind::Written { expected, .. } => expected.into(),
         }
     }
 

@@ -50,6 +50,7 @@ impl Checkpoint {
             rows_before: self.header.rows_before,
             buffered_rows: self.header.buffered_rows,
             passes: 1,
+            class_factors: Vec::new(),
             weight_unit: self.header.weight_unit,
             fingerprint: self.header.fingerprint,
             first_rows: self.header.first_rows.clone(),

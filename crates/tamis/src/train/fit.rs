@@ -40,6 +40,7 @@ pub fn fit(
     read.cache_folder = read.cache_folder.or_else(|| options.cache_folder.clone());
     // The column that identifies rows is a key, whatever it looks like.
     read.columns.keep.extend(recipe.row_id().filter(|column| *column != ROW_NUMBER).map(String::from));
+    read.columns.numeric.extend(recipe.offset.clone());
     if let Some(checkpoint) = &resume {
         read.columns.known = checkpoint.columns().cloned();
     }
@@ -71,7 +72,8 @@ pub fn fit_rows(
     }
     let model = training.finish(&stream.name(), stream.skipped(), observer)?;
     let (rows_learned, memory) = (training.rows_learned(), training.bytes());
-    let can_continue = options.keep_open && recipe.method.info().partial_fit;
+    // After a refit, the weights of the other features are not those of the model.
+    let can_continue = options.keep_open && recipe.method.info().partial_fit && !recipe.refits();
     let skipped = stream.first_skipped().to_vec();
     let (reason, notes) = (training.reason.clone(), stream.notes());
     Ok(Fitted { model, rows_learned, memory, skipped, reason, notes, training: can_continue.then_some(training) })

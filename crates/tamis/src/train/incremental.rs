@@ -14,8 +14,8 @@ use crate::loss::LossKind;
 use crate::online::OnlineTrainer;
 use crate::online::initial_step;
 use crate::param::names;
-use crate::recipe::Recipe;
-use crate::trainer::{BufferPlan, Checkpoint, FitOptions, Position, TrainError, checkpoint_bytes};
+use crate::recipe::{ClassWeight, Recipe};
+use crate::trainer::{BufferPlan, Checkpoint, FitOptions, Position, TrainError, checkpoint_bytes, class_factors};
 
 /// The kind of target.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,6 +136,7 @@ impl Training {
         let header = &checkpoint.header;
         self.data.scale = checkpoint.scale();
         self.data.targets = targets;
+        self.data.class_factors = class_factors(&self.data.recipe, &self.data.targets, |_| 0)?;
         self.data.columns = header.columns.clone();
         self.data.rows_before = header.rows_before;
         self.data.buffered_rows = header.buffered_rows;
@@ -162,7 +163,8 @@ fn check_incremental(recipe: &Recipe) -> Result<(), TrainError> {
     let scaling = recipe.scaling();
     let needs_all = [
         (recipe.passes.is_some_and(|passes| passes > 1), names::PASSES.with(recipe.passes.unwrap_or(1))),
-        (recipe.refit, names::REFIT.into()),
+        (recipe.refit == Some(true), names::REFIT.into()),
+        (recipe.class_weight == Some(ClassWeight::Balanced), names::CLASS_WEIGHT.with("balanced")),
         (recipe.shuffle == Some(true), names::SHUFFLE.into()),
         (matches!(scaling, ScaleKind::UnitVariance | ScaleKind::SqrtStd), names::SCALE.with(scaling.name())),
     ];

@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::data::{ColumnScaler, LockFile, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
 use crate::io::{Block, ReadError};
-use crate::model::{Model, Predictor};
+use crate::model::{Model, Predictor, ProductError, Products};
 use crate::online::OnlineTrainer;
 use crate::param::{Message, names};
 use crate::parse::schema::ModelSchema;
@@ -18,7 +18,7 @@ use crate::stabilized::published::PublishedTrainer;
 use crate::threads::Threads;
 use crate::trainer::{
     BufferPlan, BufferedRows, Checkpoint, CheckpointPlan, FitOptions, Observer, Session, TrainError, Trainer,
-    TrainingData,
+    TrainingData, class_factors, without_offset,
 };
 use crate::two_stage::TwoStageTrainer;
 
@@ -36,6 +36,8 @@ pub struct Training {
     resume: Option<Checkpoint>,
     /// The trainer of the method, once learning has begun.
     pub(super) trainer: Option<Box<dyn Trainer>>,
+    /// The products of columns, once the columns are known.
+    products: Option<Products>,
     pub(super) is_incremental: bool,
     /// Keeps other processes from writing the same checkpoint.
     lock: Option<LockFile>,
@@ -106,6 +108,7 @@ impl Training {
             rows_before,
             buffered_rows: 0,
             passes: 1,
+            class_factors: Vec::new(),
             weight_unit: resume.as_ref().map_or(1.0, |checkpoint| checkpoint.header.weight_unit),
             fingerprint: (0, 0),
             first_rows: resume.as_ref().map(|saved| saved.complete_trainings().to_vec()).unwrap_or_default(),
@@ -132,6 +135,7 @@ impl Training {
             declared: None,
             resume,
             trainer: None,
+            products: None,
             is_incremental: false,
             lock: None,
         }
@@ -167,7 +171,8 @@ impl Training {
 
     /// Takes rows in order: buffers them, or learns them. Rows of weight 0 are left out.
     pub fn push(&mut self, block: Block, bytes_read: u64, observer: &mut dyn Observer) -> Result<(), TrainError> {
-        let mut rest = Some(block.without_weightless_rows());
+        let block = self.transformed(block.without_weightless_rows())?;
+        let mut rest = Some(block);
         if self.trainer.is_none() {
             if !self.rows.is_full() {
                 let block = rest.take().expect("just given");
@@ -185,6 +190,30 @@ impl Training {
         let Some(block) = rest else { return Ok(()) };
         let (trainer, mut session) = self.session(bytes_read, observer);
         trainer.expect("learning has begun").learn_block(&mut session, block)
+    }
+
+    /// Rows with products of columns, and without offsets.
+    fn transformed(&mut self, mut block: Block) -> Result<Block, TrainError> {
+        let recipe = &self.data.recipe;
+        if let (Some(column), Some(loss)) = (&recipe.offset, recipe.loss) {
+            let line = |row: usize| block.first_line + u64::from(block.rows.lines[row]);
+            block.rows = without_offset(&block.rows, column, loss, |row| format!("{}:{}", block.file, line(row)))?;
+        }
+        if let Some(interactions) = &recipe.interactions {
+            let place = |source: &ProductError| match source {
+                ProductError::TooMany { line, .. } => format!("{}:{}", block.file, block.first_line + u64::from(*line)),
+                _ => block.file.to_string(),
+            };
+            let failed = |source| TrainError::Products { place: place(&source), source };
+            if self.products.is_none() {
+                let products = Products::new(interactions, self.data.columns.clone());
+                products.check().map_err(failed)?;
+                self.products = Some(products);
+            }
+            let products = self.products.as_ref().expect("made above");
+            block.rows = products.expand(&block.rows).map_err(failed)?;
+        }
+        Ok(block)
     }
 
     /// Ends a training that is to stop while it waits for rows: saves its state if that is wanted.
@@ -252,8 +281,10 @@ impl Training {
             }
         };
         rows.store.set_targets(data.targets.map(&rows.labels)?);
+        data.class_factors = class_factors(&data.recipe, &data.targets, |label| rows.labels.count(label))?;
+        rows.store.set_class_factors(data.class_factors.clone());
         if resume.is_none() {
-            data.weight_unit = rows.mean_weight();
+            data.weight_unit = rows.mean_weight_of(&data.class_factors)?;
         }
         rows.store.set_weight_unit(data.weight_unit);
         data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe) };
@@ -290,6 +321,7 @@ impl Training {
             declared: self.declared.clone(),
             resume: None,
             trainer: None,
+            products: None,
             is_incremental: self.is_incremental,
             lock: None,
         };
@@ -300,7 +332,8 @@ impl Training {
     /// Margins of rows, in units of the label: row by row, one margin for each output. If the model has exactly k
     /// features, or the first rows are still buffered, a model is built first; otherwise the cost is that of the rows.
     pub fn margins(&self, rows: &RawRows) -> Result<Vec<f64>, TrainError> {
-        let direct = self.trainer.as_ref().and_then(|trainer| trainer.margins(&self.data, rows));
+        let is_direct = self.data.recipe.interactions.is_none() && self.data.recipe.offset.is_none();
+        let direct = self.trainer.as_ref().filter(|_| is_direct).and_then(|trainer| trainer.margins(&self.data, rows));
         if let Some(margins) = direct {
             return margins;
         }

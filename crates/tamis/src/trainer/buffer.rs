@@ -8,7 +8,7 @@ use crate::data::{
     Vocabulary,
 };
 use crate::io::Block;
-use crate::recipe::{Family, ROW_NUMBER, Recipe};
+use crate::recipe::{ClassWeight, Family, ROW_NUMBER, Recipe};
 use crate::rng::splitmix64;
 
 /// The number of rows that are enough for one pass: smaller data is visited until this many rows are learned, up to 20
@@ -38,7 +38,8 @@ impl BufferPlan {
     pub(crate) fn for_fit(recipe: &Recipe) -> Self {
         let everything = recipe.passes.is_some_and(|passes| passes > 1)
             || matches!(recipe.scaling(), ScaleKind::UnitVariance | ScaleKind::SqrtStd)
-            || recipe.refit
+            || recipe.refits()
+            || recipe.class_weight == Some(ClassWeight::Balanced)
             || recipe.method.info().family == Family::Staged
             || recipe.shuffle == Some(true);
         let rows = match recipe.passes {
@@ -138,9 +139,20 @@ impl BufferedRows {
         Ok(())
     }
 
-    /// The mean weight of the rows; exact if all weights are equal.
-    pub(crate) fn mean_weight(&self) -> f64 {
-        if self.rows == 0 { 1.0 } else { self.mean_weight }
+    /// The mean weight of the rows, multiplied by the factors of their classes; exact if all weights are equal. Targets
+    /// must be known.
+    pub(crate) fn mean_weight_of(&mut self, class_factors: &[f64]) -> Result<f64, TrainError> {
+        if self.rows == 0 || class_factors.is_empty() {
+            return Ok(if self.rows == 0 { 1.0 } else { self.mean_weight });
+        }
+        let (mut mean, mut rows) = (0.0, 0u64);
+        for chunk in self.store.chunks(0) {
+            for example in chunk?.examples() {
+                rows += 1;
+                mean += (example.weight - mean) / rows as f64;
+            }
+        }
+        Ok(mean)
     }
 
     fn count(&mut self, weight: f64) {

@@ -142,7 +142,7 @@ impl Checkpoint {
     /// The encoder of labels.
     pub(crate) fn targets(&self) -> TargetEncoder {
         let Header { recipe, loss, kind, .. } = &self.header;
-        TargetEncoder::new(*loss, recipe.target_options().huber_delta, kind.clone())
+        TargetEncoder::new(*loss, recipe.target_options().shape, kind.clone())
     }
 
     /// The column scaling.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::data::tensor_file::TensorFileError;
 use crate::data::{DuplicateFeature, RowStoreError, StateError, TargetError};
 use crate::io::ReadError;
-use crate::model::ModelError;
+use crate::model::{ModelError, ProductError};
 use crate::param::{Mention, names};
 use crate::recipe::RecipeError;
 
@@ -92,6 +92,14 @@ pub enum TrainError {
     CheckpointFile { path: PathBuf, source: TensorFileError },
     #[error("{}: {source}", path.display())]
     CheckpointState { path: PathBuf, source: StateError },
+    #[error("{param} needs classes, and the labels are numbers; leave it out, or use {}", names::TASK.with("multiclass"))]
+    ClassWeightOfNumbers { param: Mention },
+    #[error("{} names {name:?}, which is no class; the classes are {classes}", names::CLASS_WEIGHT)]
+    NoSuchClass { name: String, classes: String },
+    #[error("{place}: the offset {offset} is too large; for poisson loss it is the logarithm of the exposure")]
+    LargeOffset { place: String, offset: f64 },
+    #[error("{place}: {source}")]
+    Products { place: String, source: ProductError },
     #[error("{method} needs all rows at once: it cannot learn them as they come")]
     NotIncremental { method: &'static str },
     #[error("{param} needs all rows before learning: it cannot be used with rows that come one by one")]

@@ -7,8 +7,10 @@
 //! | `options.rs` | the input of a training, its files and its limits |
 //! | `buffer.rs` | rows that are buffered before learning begins |
 //! | `canonical_order.rs` | an order of the buffered rows that does not depend on the input |
+//! | `offset.rs` | offsets as parts of labels and weights |
 //! | `fingerprint.rs` | a hash of the content of a row, and hashes that show whether data are those of a checkpoint |
 //! | `row_hashes.rs` | the hash of each buffered row, by which it is assigned to folds and subsamples |
+//! | `class_factors.rs` | the factors of the weights of each class |
 //! | `checkpoint.rs` | the file from which a training resumes |
 //! | `build_model.rs` | builds a model from the weights of scaled columns |
 //! | `observer.rs` | progress reports and progressive validation |
@@ -18,10 +20,12 @@ mod buffer;
 mod build_model;
 mod canonical_order;
 mod checkpoint;
+mod class_factors;
 mod error;
 mod fingerprint;
 mod method;
 mod observer;
+mod offset;
 mod options;
 mod row_hashes;
 mod session;
@@ -31,11 +35,13 @@ pub(crate) use buffer::{BufferPlan, BufferedRows, FIRST_ROWS};
 pub(crate) use build_model::{ScaledWeight, output};
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{Position, to_bytes as checkpoint_bytes};
+pub(crate) use class_factors::class_factors;
 pub use error::TrainError;
 pub(crate) use fingerprint::fingerprints;
 pub(crate) use method::Trainer;
 pub(crate) use observer::ProgressiveValidation;
 pub use observer::{Observer, Progress, SizeReport};
+pub(crate) use offset::without_offset;
 pub use options::{CheckpointPlan, FitOptions};
 pub(crate) use row_hashes::RowHasher;
 pub(crate) use session::Session;

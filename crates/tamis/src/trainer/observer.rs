@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::TargetEncoder;
 use crate::model::{HistoryPoint, Model, Sampling, TrainingSummary};
+use crate::parse::survey::ColumnNote;
 
 /// The progress of a training.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +57,8 @@ pub trait Observer {
     }
     /// The model if the training ended after this many rows (on each path, if there are several).
     fn model(&mut self, _rows: u64, _model: &Model) {}
+    /// What was found out about the columns of a table.
+    fn columns(&mut self, _notes: Vec<ColumnNote>) {}
     /// Called often: rows learned, rows in all (if known), bytes read.
     fn tick(&mut self, _rows: u64, _total: Option<u64>, _bytes: u64) {}
     /// Called when a size of the size path is evaluated.

@@ -22,6 +22,8 @@ pub(crate) struct TrainingData {
     pub(crate) buffered_rows: u64,
     /// Passes over the buffered rows.
     pub(crate) passes: u32,
+    /// The factors of the weights of each class; empty if there are none.
+    pub(crate) class_factors: Vec<f64>,
     /// The mean weight of the buffered rows, by which weights are divided: only their ratios matter.
     pub(crate) weight_unit: f64,
     /// Rows of this training so far, and their fingerprint.

@@ -162,6 +162,7 @@ pub(super) fn common_measure<'a>(
 pub(super) fn value_of(measure: Measure, measures: &Metrics) -> Result<f64, TuneError> {
     let reason = match (measure, measures.rmse.is_some()) {
         (Measure::Rmse, _) => "classes are predicted; use error",
+        (Measure::Loss, _) => "it is for losses such as poisson and quantile",
         (_, true) => "numbers are predicted; use rmse",
         _ => "it needs classes and a loss that gives probabilities, such as logistic",
     };

@@ -42,7 +42,7 @@ pub fn default_axes(recipe: &Recipe, given: &[Axis], features: u64) -> Vec<Axis>
 fn is_number(name: &str) -> bool {
     let params = Method::all_params().into_iter().filter(|param| matches!(param.kind, Kind::Number | Kind::Count));
     let learning = params.map(|param| param.name).filter(|param| *param != names::PASSES);
-    learning.chain([names::K, names::HUBER_DELTA]).any(|param| param.name == name)
+    learning.chain([names::K, names::HUBER_DELTA, names::QUANTILE]).any(|param| param.name == name)
 }
 
 fn of_method(recipe: &Recipe, features: u64) -> Vec<Axis> {

@@ -154,7 +154,7 @@ mod tests {
         let axes = ["k=3,5", "passes=2", "refit=true", "scale=max-abs"].map(|text| Axis::parse(text).unwrap());
         let all = settings(&Recipe::new(Method::Ftrl), &axes).unwrap();
         assert_eq!(all.len(), 2);
-        assert_eq!((all[1].recipe.k, all[1].recipe.passes, all[1].recipe.refit), (Some(5), Some(2), true));
+        assert_eq!((all[1].recipe.k, all[1].recipe.passes, all[1].recipe.refit), (Some(5), Some(2), Some(true)));
     }
 
     #[test]

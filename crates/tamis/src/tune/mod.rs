@@ -46,11 +46,13 @@ pub enum Measure {
     LogLoss,
     /// The root mean squared error.
     Rmse,
+    /// The mean of the loss, for losses that none of the others is the mean of.
+    Loss,
 }
 
 impl Measure {
     /// All measures.
-    pub const ALL: [Measure; 3] = [Measure::Error, Measure::LogLoss, Measure::Rmse];
+    pub const ALL: [Measure; 4] = [Measure::Error, Measure::LogLoss, Measure::Rmse, Measure::Loss];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -58,12 +60,17 @@ impl Measure {
             Measure::Error => "error",
             Measure::LogLoss => "log-loss",
             Measure::Rmse => "rmse",
+            Measure::Loss => "loss",
         }
     }
 
     /// The default measure for classes or numbers.
     pub fn fitting(measures: &Metrics) -> Measure {
-        if measures.rmse.is_some() { Measure::Rmse } else { Measure::Error }
+        match (measures.loss, measures.rmse) {
+            (Some(_), _) => Measure::Loss,
+            (None, Some(_)) => Measure::Rmse,
+            (None, None) => Measure::Error,
+        }
     }
 
     /// Its value, if it applies.
@@ -72,6 +79,7 @@ impl Measure {
             Measure::Error => measures.error,
             Measure::LogLoss => measures.log_loss,
             Measure::Rmse => measures.rmse,
+            Measure::Loss => measures.loss,
         }
     }
 }

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn limits_are_told() {
         let options = |runs, by, columns| RepeatOptions { runs, by, seed: 0, columns, measure: None, validation: None };
-        let summary = DataSummary { rows: 100, features: 50, nonzeros: 0 };
+        let summary = DataSummary { rows: 100, features: 50, ..DataSummary::default() };
         let message = |options: RepeatOptions<'_>| check(&options, &summary).unwrap_err().to_string();
         assert_eq!(
             message(options(1, Variation::Order, None)),

@@ -3,9 +3,10 @@
 use super::{TuneData, TuneError};
 use crate::data::Vocabulary;
 use crate::io::ReadError;
+use crate::parse::survey::ColumnNote;
 
 /// Counts of a data set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSummary {
     /// Rows.
     pub rows: u64,
@@ -13,6 +14,8 @@ pub struct DataSummary {
     pub features: u64,
     /// Values other than zero.
     pub nonzeros: u64,
+    /// What was found out about the columns of a table.
+    pub notes: Vec<ColumnNote>,
 }
 
 /// Counts the rows and features of some data. Memory grows with the number of features, or of hash buckets.
@@ -33,5 +36,6 @@ pub fn summarize(data: &dyn TuneData, hash_bits: Option<u32>) -> Result<DataSumm
         return Err(ReadError::NoRows { files: stream.name() }.into());
     }
     found.features = vocabulary.len() as u64;
+    found.notes = stream.notes();
     Ok(found)
 }

@@ -43,7 +43,7 @@ const ENTRIES_TO_TRY: usize = 1 << 18;
 /// The values of τ to try: the given one, or all. None are needed if the weights are refitted in the end.
 pub(super) fn refinements(recipe: &Recipe) -> Vec<f64> {
     match params_of(recipe).refine {
-        _ if recipe.refit => vec![0.0],
+        _ if recipe.refits() => vec![0.0],
         Some(given) => vec![given],
         None => REFINEMENTS.to_vec(),
     }
@@ -312,6 +312,6 @@ mod tests {
         let recipe = Recipe::new(crate::recipe::Method::TwoStage);
         assert_eq!(refinements(&recipe), REFINEMENTS);
         assert_eq!(refinements(&recipe.clone().with("refine", 0.5)), [0.5]);
-        assert_eq!(refinements(&Recipe { refit: true, k: Some(3), ..recipe }), [0.0]);
+        assert_eq!(refinements(&Recipe { refit: Some(true), k: Some(3), ..recipe }), [0.0]);
     }
 }

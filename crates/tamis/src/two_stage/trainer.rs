@@ -115,7 +115,7 @@ impl Trainer for TwoStageTrainer {
         session.note_fewer_features(sampled.ids.len());
         let ids = sampled.ids.clone();
         let data = &*session.data;
-        let outputs = if data.recipe.refit {
+        let outputs = if data.recipe.refits() {
             refit(session, rows, &ids)?
         } else {
             let linear = if self.refinement() > 0.0 {

@@ -14,8 +14,7 @@ use super::args::{FitArgs, ParamArgs};
 use super::show;
 use crate::error::CliError;
 use crate::output::progress::ProgressDisplay;
-use crate::output::warn_skipped;
-use crate::output::{note, print_data, print_line, table};
+use crate::output::{note, notes_json, print_data, print_line, show_notes, table, warn_skipped};
 use crate::output_file::{check_files, check_not_stdout, paths};
 use crate::report_file::write_report;
 use crate::signals::stop_on_signal;
@@ -25,7 +24,10 @@ pub fn run(args: &FitArgs) -> Result<(), CliError> {
     let options = options(args)?;
     let sources = args.data.input.sources(&args.data.data)?;
     check_not_stdout(&args.out)?;
-    check_files([Some(&args.out), args.report.as_ref()].into_iter().flatten(), paths(&sources))?;
+    check_files(
+        [Some(&args.out), args.report.as_ref()].into_iter().flatten(),
+        paths(&sources).chain(args.data.input.labels.as_deref()),
+    )?;
     let mut screen = ProgressDisplay::of_rows(args.quiet, &sources);
     let mut stream =
         RowStream::open(sources, ReadOptions { stop: options.interrupt.clone(), ..args.data.input.options(true) });
@@ -38,11 +40,14 @@ pub fn run(args: &FitArgs) -> Result<(), CliError> {
     fitted.metric.save(&args.out)?;
     if !args.quiet {
         warn_skipped(dataset.skipped, stream.first_skipped());
+        show_notes(&stream.notes());
         fitted.notes.iter().for_each(|text| note!("note: {text}"));
     }
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        print_data!("{}", summary(args, &fitted, seconds, seconds - read))?;
+        let mut value = summary(args, &fitted, seconds, seconds - read);
+        value["notes"] = json!([notes_json(&stream.notes()), fitted.notes.clone()].concat());
+        print_data!("{value}")?;
     } else if !args.quiet {
         print_line!("{}", report(args, &fitted, seconds))?;
     }
@@ -152,7 +157,6 @@ fn summary(args: &FitArgs, fitted: &FittedMetric, seconds: f64, learning: f64) -
     value["steps"] = json!(fitted.steps);
     value["leave_one_out_error"] = json!(fitted.leave_one_out_error);
     value["curve"] = json!(fitted.curve);
-    value["notes"] = json!(fitted.notes);
     value["seconds"] = json!(seconds);
     value["learning_seconds"] = json!(learning);
     value

@@ -1,0 +1,337 @@
+//! The rules that decide how a column is read, by the cells of the first rows.
+
+use super::column_survey::{ColumnSurvey, different};
+use super::date::{DateForm, DatePart};
+use super::missing_cells::Among;
+use super::number_form::{CommaRule, NumberForm};
+use super::schema::SchemaOptions;
+use super::survey::CellPlace;
+use super::{number, shown};
+use crate::param::{Message, names};
+
+/// The share of cells that may be neither numbers nor dates in a column of numbers or dates.
+const ODD_SHARE: f64 = 0.1;
+/// A column with fewer different numbers may hold categories.
+const FEW_NUMBERS: usize = 20;
+/// How a column is read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Decision {
+    Numeric { form: NumberForm, mean: Option<f64>, odd_is_missing: bool },
+    Date { form: DateForm, parts: Vec<DatePart>, mean: Option<f64>, odd_is_missing: bool },
+    Category { levels: Option<Vec<String>> },
+    Text,
+    Ignored,
+}
+
+/// The decision about a column, and what to say: the text, and whether it is a warning.
+pub(super) type Decided = (Decision, Option<(Message, bool)>);
+
+/// What all columns share.
+pub(super) struct Rules {
+    rows: u64,
+    pub(super) min_count: u64,
+    comma: CommaRule,
+    dates: Option<Vec<DatePart>>,
+}
+
+impl Rules {
+    pub(super) fn new(options: &SchemaOptions, delimiter: u8, rows: u64) -> Self {
+        let comma = match options.decimal_comma {
+            Some(comma) => CommaRule::Given(comma),
+            // Where a comma separates fields, people write decimals with a point.
+            None => CommaRule::Open { if_unclear: delimiter != b',' },
+        };
+        let min_count = options.min_count.unwrap_or((rows / 20).clamp(1, 5));
+        Rules { rows, min_count, comma, dates: options.dates.clone() }
+    }
+}
+
+impl ColumnSurvey {
+    /// What a comma means in this column: plain numbers with decimals say that it is not before them.
+    fn comma(&self, rules: &Rules) -> CommaRule {
+        let decimals = self.numbers.iter().filter(|value| value.fract() != 0.0).count() as u64;
+        let others = self.texts.values().map(|cell| cell.count).sum::<u64>();
+        if decimals > others { CommaRule::Given(matches!(rules.comma, CommaRule::Given(true))) } else { rules.comma }
+    }
+
+    /// The form of the numbers of a label, if it is not the plain one.
+    pub(super) fn label_form(self, rules: &Rules) -> Option<NumberForm> {
+        let (form, fits) = NumberForm::of(self.counts(), self.comma(rules));
+        let is_form = fits > 0 && fits + self.numbers.len() as u64 >= self.present() - self.present() / 10;
+        is_form.then_some(form)
+    }
+
+    pub(super) fn decide(self, rules: &Rules, options: &SchemaOptions) -> Decided {
+        let named = |list: &[String]| list.contains(&self.name);
+        if named(&options.text) {
+            return (Decision::Text, None);
+        }
+        if named(&options.keep) {
+            let is_number = self.texts.is_empty();
+            return if is_number { self.numeric(rules, options) } else { (Decision::Category { levels: None }, None) };
+        }
+        if named(&options.categorical) {
+            return self.without_missing(Among::Categories, &options.na).category(rules);
+        }
+        if named(&options.numeric) {
+            return self.numeric(rules, options);
+        }
+        self.guess(rules, options)
+    }
+
+    /// Decides by the cells alone.
+    fn guess(self, rules: &Rules, options: &SchemaOptions) -> Decided {
+        let strict = self.clone().without_missing(Among::Numbers, &options.na);
+        if strict.present() == 0 {
+            let text = Message::from("it is empty, and left out");
+            return (Decision::Ignored, Some((text, false)));
+        }
+        if let Some(decided) = strict.as_date(rules) {
+            return decided;
+        }
+        if !strict.is_codes() && strict.is_mostly_numbers(rules) {
+            if let Some(text) = strict.number_id() {
+                return (Decision::Ignored, Some((text, false)));
+            }
+            return strict.numeric(rules, options);
+        }
+        self.without_missing(Among::Categories, &options.na).category_or_id(rules)
+    }
+
+    /// Dates, if nearly all cells are dates of one form.
+    fn as_date(&self, rules: &Rules) -> Option<Decided> {
+        let days: Vec<f64> = self.numbers.clone();
+        if self.is_date {
+            return Some(self.date(DateForm::Days, days, rules));
+        }
+        // Eight digits are a date only if all cells are, and some differ.
+        let compact = |value: &f64| DateForm::Digits.parse(&value.to_string());
+        if self.texts.is_empty() {
+            let years = 19_000_101.0..=21_001_231.0;
+            let parsed: Option<Vec<f64>> =
+                self.numbers.iter().map(|v| compact(v).filter(|_| years.contains(v))).collect();
+            return parsed.filter(|days| different(days) > 2).map(|days| self.date(DateForm::Digits, days, rules));
+        }
+        if !self.numbers.is_empty() && self.numbers.len() as f64 > ODD_SHARE * self.present() as f64 {
+            return None;
+        }
+        let fits =
+            |form: DateForm| self.counts().filter(|(text, _)| form.parse(text).is_some()).map(|(_, n)| n).sum::<u64>();
+        // The first form wins where several fit as well.
+        let (form, count) =
+            DateForm::WRITTEN.into_iter().map(|form| (form, fits(form))).rev().max_by_key(|(_, n)| *n)?;
+        if (count as f64) < (1.0 - ODD_SHARE) * self.present() as f64 {
+            return None;
+        }
+        let days = self.counts().filter_map(|(text, count)| Some((form.parse(text)?, count)));
+        let days = days.flat_map(|(days, count)| std::iter::repeat_n(days, count as usize)).collect();
+        Some(self.date(form, days, rules))
+    }
+
+    fn date(&self, form: DateForm, days: Vec<f64>, rules: &Rules) -> Decided {
+        let parts = rules.dates.clone().unwrap_or_else(|| {
+            let has_times = days.iter().any(|days| days.fract() != 0.0);
+            DatePart::USUAL.into_iter().chain(has_times.then_some(DatePart::Hour)).collect()
+        });
+        let odd = self.first_odd(|text| form.parse(text).is_some());
+        let odd_is_missing = odd.is_some();
+        let made = parts.iter().map(|part| part.name()).collect::<Vec<_>>().join(", ");
+        let note = match odd {
+            Some((place, found)) => (odd_note(&self.name, "dates", &place, &found), true),
+            None => {
+                let text = format!("dates, as in {}, become {made}; {{}} chooses", form.example());
+                (Message::new(text, [names::DATES]), false)
+            }
+        };
+        (Decision::Date { form, parts, mean: mean(days), odd_is_missing }, Some(note))
+    }
+
+    /// Whether the cells are codes of digits, of which some begin with a zero.
+    fn is_codes(&self) -> bool {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        !self.texts.is_empty()
+            && self.texts.keys().all(|text| digits(text))
+            && self.numbers.iter().all(|value| value.fract() == 0.0)
+    }
+
+    /// Whether a few odd cells among many numbers are errors or missing values, and not categories.
+    fn is_mostly_numbers(&self, rules: &Rules) -> bool {
+        let (form, fits) = NumberForm::of(self.counts(), self.comma(rules));
+        let numbers = fits + self.numbers.len() as u64;
+        let odd = self.present() - numbers;
+        if odd == 0 {
+            return true;
+        }
+        let written = self.texts.keys().filter(|text| form.parse(text).is_some()).count();
+        let odd_texts = self.texts.len() - written;
+        let share = odd as f64 / self.present() as f64;
+        let varied = different(&self.numbers) + written > FEW_NUMBERS;
+        varied && (share <= ODD_SHARE || (odd_texts <= 2 && share <= 0.5))
+    }
+
+    /// Numbers in the form of most cells. Columns that the user calls numeric may have odd cells, too.
+    fn numeric(self, rules: &Rules, options: &SchemaOptions) -> Decided {
+        let cells = self.without_missing(Among::Numbers, &options.na);
+        let (form, fits) = NumberForm::of(cells.counts(), cells.comma(rules));
+        let given = NumberForm { decimal_comma: rules.comma == CommaRule::Given(true), ..NumberForm::default() };
+        let form = if fits == 0 { given } else { form };
+        let odd = cells.first_odd(|text| form.parse(text).is_some());
+        let note = match &odd {
+            Some((place, found)) => Some((odd_note(&cells.name, "numbers", place, found), true)),
+            None if form != NumberForm::default() => {
+                let text = cells.counts().find(|(text, _)| number::whole(text.as_bytes()).is_none());
+                let value = text.and_then(|(text, _)| Some(format!("{text:?} is the number {}", form.parse(text)?)));
+                value.map(|text| (Message::from(text), false))
+            }
+            None if cells.empty > 0 => {
+                let (empty, rows) = (cells.empty, rules.rows);
+                Some((
+                    Message::new(format!("{empty} of the first {rows} cells are missing: see {{}}"), [names::MISSING]),
+                    false,
+                ))
+            }
+            None => None,
+        };
+        let written = cells.counts().filter_map(|(text, count)| Some((form.parse(text)?, count)));
+        let written = written.flat_map(|(value, count)| std::iter::repeat_n(value, count as usize));
+        let values: Vec<f64> = cells.numbers.iter().copied().chain(written).filter(|value| value.is_finite()).collect();
+        (Decision::Numeric { form, mean: mean(values), odd_is_missing: odd.is_some() }, note)
+    }
+
+    fn first_odd(&self, fits: impl Fn(&str) -> bool) -> Option<(CellPlace, String)> {
+        let odd = self.texts.iter().filter(|(text, _)| !fits(text));
+        let first = odd.min_by(|a, b| (a.1.place.line, a.0).cmp(&(b.1.place.line, b.0)))?;
+        Some((first.1.place.clone(), shown(first.0.as_bytes())))
+    }
+}
+
+fn odd_note(column: &str, what: &str, place: &CellPlace, found: &str) -> Message {
+    // Braces of the data are no places for parameters.
+    let cell = format!("{found:?} ({place})").replace(['{', '}'], "·");
+    let cure = "is not: such cells are taken as missing; use {} if the column holds categories";
+    Message::new(format!("most cells are {what}, but {cell} {cure}"), [names::CATEGORICAL.with(column)])
+}
+
+/// The mean, the same for every order of the values.
+fn mean(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    mean.is_finite().then_some(mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::survey::Survey;
+
+    /// The decision about a column `c` with these cells, and the note.
+    fn decide(cells: impl IntoIterator<Item = impl AsRef<str>>, options: &SchemaOptions) -> (Decision, String) {
+        let mut column = ColumnSurvey::new("c");
+        let mut rows = 0;
+        for cell in cells {
+            rows += 1;
+            let place = || CellPlace { file: "f.csv".into(), line: rows + 1, column: 1 };
+            match number::whole(cell.as_ref().as_bytes()) {
+                Some(value) if value.is_finite() && (cell.as_ref() == "0" || !cell.as_ref().starts_with('0')) => {
+                    column.number(value);
+                }
+                _ => column.text(cell.as_ref(), place),
+            }
+        }
+        let (decision, note) = column.decide(&Rules::new(options, b',', rows), options);
+        (decision, note.map(|(text, _)| text.to_string()).unwrap_or_default())
+    }
+
+    fn guess(cells: impl IntoIterator<Item = impl AsRef<str>>) -> (Decision, String) {
+        decide(cells, &SchemaOptions::default())
+    }
+
+    fn numbers(count: usize) -> Vec<String> {
+        (0..count).map(|i| format!("{}.25", 1 + i * 7 % 1000)).collect()
+    }
+
+    #[test]
+    fn a_marker_of_a_missing_value_changes_no_type() {
+        for marker in ["?", "-", "NA", "N/A", "null", "None", ""] {
+            let cells = numbers(400).into_iter().chain([marker.to_string()]);
+            let (decision, note) = guess(cells);
+            assert!(matches!(decision, Decision::Numeric { odd_is_missing: false, .. }), "{marker}: {decision:?}");
+            assert!(note.starts_with("1 of the first 401 cells are missing"), "{note}");
+        }
+    }
+
+    #[test]
+    fn an_odd_cell_is_said_with_its_place() {
+        let mut cells = numbers(400);
+        cells[10] = "oops{}".into();
+        let (decision, note) = guess(&cells);
+        assert!(matches!(decision, Decision::Numeric { odd_is_missing: true, .. }));
+        assert!(note.starts_with("most cells are numbers, but \"oops··\" (f.csv:12:1) is not"), "{note}");
+        cells[11] = "1,5".into();
+        let (decision, _) = guess(&cells);
+        let Decision::Numeric { form, .. } = decision else { panic!("{decision:?}") };
+        assert_eq!(form, NumberForm::default(), "points in 399 cells say that the comma is odd");
+    }
+
+    #[test]
+    fn few_different_numbers_beside_words_are_categories() {
+        let sizes = ["8", "10", "12", "XL"].iter().cycle().take(100);
+        assert_eq!(guess(sizes), (Decision::Category { levels: None }, String::new()));
+        let zips = (0..200).map(|i| format!("{:05}", 1000 + 3000 * (i % 20)));
+        assert!(matches!(guess(zips).0, Decision::Category { .. }), "a leading zero makes a code");
+    }
+
+    #[test]
+    fn forms_of_numbers_are_recognised() {
+        let (decision, note) = guess((0..300).map(|i| format!("{},{}", i * 37 % 101, i % 10)));
+        let Decision::Numeric { form, mean, .. } = decision else { panic!("{decision:?}") };
+        assert!(form.decimal_comma && mean.is_some_and(|mean| (mean - 50.0).abs() < 3.0), "{mean:?}");
+        assert!(note.contains("is the number"), "{note}");
+        let (decision, _) = guess((0..300).map(|i| format!("${}.50", i * 37 % 101)));
+        assert!(matches!(decision, Decision::Numeric { form, .. } if form.unit == "$"));
+    }
+
+    #[test]
+    fn dates_and_ids_are_seen() {
+        let (decision, note) = guess((0..300).map(|i| format!("20{:02}-{:02}-{:02}", i % 20, 1 + i % 12, 1 + i % 28)));
+        let usual = DatePart::USUAL.to_vec();
+        assert!(matches!(decision, Decision::Date { form: DateForm::YearMonthDay, parts, .. } if parts == usual));
+        assert!(note.contains("become days, month, weekday"), "{note}");
+        let (decision, note) = guess((1..300).map(|i| format!("{i}")));
+        assert_eq!(decision, Decision::Ignored);
+        assert!(note.starts_with("299 different values in 299 rows look like ids"), "{note}");
+        assert_eq!(guess((0..300).map(|i| format!("C{i:04}"))).0, Decision::Ignored);
+        let asked = SchemaOptions { numeric: vec!["c".into()], ..Default::default() };
+        assert!(matches!(decide((1..300).map(|i| format!("{i}")), &asked).0, Decision::Numeric { .. }));
+        let amounts = (0..300).map(|i| format!("{}", (i * 7919) % 100_003));
+        let decision = guess(amounts).0;
+        assert!(
+            matches!(decision, Decision::Numeric { .. }),
+            "different whole numbers are no ids by themselves: {decision:?}"
+        );
+    }
+
+    #[test]
+    fn rare_levels_share_a_feature() {
+        let cells: Vec<String> =
+            (0..400).map(|i| if i % 40 == 1 { format!("rare{i}") } else { format!("l{}", i % 4) }).collect();
+        let (decision, note) = guess(&cells);
+        assert_eq!(decision, Decision::Category { levels: Some(["l0", "l1", "l2", "l3"].map(String::from).to_vec()) });
+        assert!(note.starts_with("10 of 14 levels have fewer than 5 rows"), "{note}");
+        let all = SchemaOptions { min_count: Some(1), ..Default::default() };
+        assert_eq!(decide(&cells, &all).0, Decision::Category { levels: None });
+        let pairs = (0..400).map(|i| format!("p{}", i / 2));
+        let (decision, note) = guess(pairs);
+        assert!(decision == Decision::Ignored && note.contains("none of its 200 levels has 5 rows"), "{note}");
+    }
+
+    #[test]
+    fn a_survey_ends_after_a_number_of_rows() {
+        let mut survey = Survey::default();
+        survey.begin(&["a".into(), "b".into()]);
+        (0..19_999).for_each(|_| survey.count_row());
+        assert!(!survey.is_full());
+        survey.count_row();
+        assert!(survey.is_full());
+    }
+}
