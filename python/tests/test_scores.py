@@ -61,7 +61,7 @@ def test_reports_show_other_rows(tmp_path, program):
     model.report(page, data=(X[400:], y[400:]))
     assert "ROC" not in plain.read_text() and "ROC" in page.read_text()
     error = 100 * (1 - model.score(X[400:], y[400:]))
-    assert f"error</a> is <strong>{error:.1f}\u00a0%" in page.read_text()
+    assert f"error</a> is <strong>{error:.3g}\u00a0%" in page.read_text()
     with pytest.raises(tamis.DataError, match="labels that the model does not know"):
         model.report(page, data=(X, np.full(600, "eggs")))
     assert "ROC" in page.read_text(), "the old page stays"
