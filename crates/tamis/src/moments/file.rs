@@ -26,6 +26,8 @@ use crate::parse::schema::ModelSchema;
 
 /// The version this build writes, and the newest it reads.
 const FORMAT: TensorFile = TensorFile { name: "tamis-moments", version: 1 };
+/// Rows of a fold, at most: no stream has more, and the rows of all folds can be added.
+const MOST_ROWS: f64 = (1_u64 << 48) as f64;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,10 +109,10 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
         };
         let (counts, means, triangle) = (numbers("counts")?, numbers("means")?, numbers("comoments")?);
         let &[rows, weight, squares] = &counts[..] else { return Err("three counts were expected".into()) };
-        let whole = rows >= 0.0 && rows.fract() == 0.0 && weight >= 0.0 && squares >= 0.0;
+        let whole = (0.0..=MOST_ROWS).contains(&rows) && rows.fract() == 0.0 && weight >= 0.0 && squares >= 0.0;
         let finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
         if !whole || !finite(&counts) || !finite(&means) || !finite(&triangle) {
-            return Err("a number is not finite, or a count negative".to_string());
+            return Err("a number is not finite, or a count impossible".to_string());
         }
         let comoments =
             PackedSymmetric::from_triangle(columns.len(), &triangle).filter(|_| means.len() == columns.len());

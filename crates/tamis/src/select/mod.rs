@@ -5,7 +5,7 @@ mod false_discovery;
 mod size_path;
 
 pub use false_discovery::{q_values, two_sided_p_value};
-pub use size_path::{N_SE, SizeScore, Slack, hardly_worse, not_worse, slack, smallest_on_path};
+pub use size_path::{N_SE, SizeScore, Slack, hardly_worse, slack, smallest_on_path};
 
 /// A mean over rows or folds, and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -79,21 +79,11 @@ pub fn slack(scores: &[SizeScore], chosen: usize) -> Slack {
     }
 }
 
-/// How many of the sizes `below` a chosen one, from the largest down, are worse by no more than the slack.
-pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> usize {
+/// The last of the sizes `below` a chosen one, from the largest down, that is worse by no more than the slack.
+pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> Option<usize> {
     let error = chosen.error.map_or(0.0, |error| error.mean) + slack.error;
     let limits = Limits { loss: chosen.loss.mean + slack.loss, error };
-    below.iter().take_while(|score| score.is_within(limits)).count()
-}
-
-/// How many of the sizes `below` a chosen one, from the largest down, are no worse than the one before.
-pub fn not_worse(chosen: SizeScore, below: &[SizeScore]) -> usize {
-    let before = std::iter::once(&chosen).chain(below);
-    below
-        .iter()
-        .zip(before)
-        .take_while(|(score, before)| hardly_worse(**before, Slack { loss: 0.0, error: 0.0 }, &[**score]) == 1)
-        .count()
+    below.iter().rposition(|score| score.is_within(limits))
 }
 
 /// The position of the least mean; the first one if there are ties.
@@ -150,12 +140,10 @@ mod tests {
         let below = |sizes_below: &[(f64, usize)]| {
             hardly_worse(sizes[0], slack(&sizes, 0), &sizes_below.iter().map(score).collect::<Vec<_>>())
         };
-        assert_eq!(below(&[(0.31, 11), (0.317, 10), (0.319, 10)]), 2, "the loss stops");
-        assert_eq!(below(&[(0.31, 11), (0.31, 12), (0.3, 10)]), 1, "the error stops");
-        assert_eq!(below(&[]), 0);
-        let last = [score(&(0.3, 10))];
-        assert_eq!(not_worse(last[0], &[(0.3, 10), (0.29, 9), (0.295, 9), (0.2, 5)].map(|size| score(&size))), 2);
-        assert_eq!(not_worse(last[0], &[(0.29, 11)].map(|size| score(&size))), 0, "the error is worse");
+        assert_eq!(below(&[(0.31, 11), (0.317, 10), (0.319, 10)]), Some(1), "the loss of the last is too high");
+        assert_eq!(below(&[(0.31, 11), (0.31, 12)]), Some(0), "the error of the last is too high");
+        assert_eq!(below(&[(0.32, 11), (0.3, 10)]), Some(1), "chance may be against a size between two good ones");
+        assert_eq!(below(&[(0.32, 11)]), None);
     }
 
     #[test]

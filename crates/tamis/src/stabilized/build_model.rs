@@ -8,7 +8,7 @@ use super::stage::{ClassCoding, PathMeans};
 use crate::data::FeatureId;
 use crate::loss::argmax;
 use crate::model::{FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
-use crate::select::{SizeScore, hardly_worse, not_worse, slack, smallest_on_path};
+use crate::select::{SizeScore, hardly_worse, slack, smallest_on_path};
 use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, output};
 
 /// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
@@ -33,14 +33,8 @@ pub(super) fn select(ensembles: &CrossFit, k: Option<usize>) -> &SizeStep {
     let next = steps.get(chosen + 1).map_or(0, |next| next.active.len());
     let below: Vec<&SizeStep> =
         ensembles.between.iter().filter(|size| (next + 1..step.active.len()).contains(&size.active.len())).collect();
-    let own = step.holdout.size_score();
     let below_scores: Vec<SizeScore> = below.iter().map(|size| size.holdout.size_score()).collect();
-    let count = if chosen == last {
-        not_worse(own, &below_scores)
-    } else {
-        hardly_worse(own, slack(&scores, chosen), &below_scores)
-    };
-    if count == 0 { step } else { below[count - 1] }
+    hardly_worse(step.holdout.size_score(), slack(&scores, chosen), &below_scores).map_or(step, |last| below[last])
 }
 
 /// All sizes, from the largest down.

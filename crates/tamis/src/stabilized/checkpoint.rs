@@ -50,27 +50,46 @@ pub(super) fn restore(fits: &mut CrossFit, state: &mut State) -> Result<(), Stat
     for (number, fold) in fits.folds.iter_mut().enumerate() {
         state.set_prefix(format!("fold{number}."));
         fold.load(state)?;
+        if fold.ensemble.progress() != fits.main.ensemble.progress() {
+            return Err(state.wrong_shape("visited"));
+        }
     }
-    fits.steps = load_steps(state, "step", steps, fits.codings.len())?;
-    fits.between = load_steps(state, "between", between, fits.codings.len())?;
+    let shape = (fits.codings.len(), fits.main.transform.span());
+    fits.steps = load_steps(state, "step", steps, shape)?;
+    fits.between = load_steps(state, "between", between, shape)?;
     fits.nuisance = Nuisance::load(state, fits.codings.len(), fits.main.transform.span(), fits.folds.len())?;
     Ok(())
 }
 
-/// The first `steps` sizes of a kind, each with `outputs` outputs.
+/// The first `steps` sizes of a kind, for the numbers of outputs and of features. The file may be damaged.
 pub(super) fn load_steps(
     state: &mut State,
     kind: &str,
     steps: u64,
-    outputs: usize,
+    (outputs, span): (usize, usize),
 ) -> Result<Vec<SizeStep>, StateError> {
     let mut list = Vec::new();
     for number in 0..steps {
         state.set_prefix(format!("{kind}{number}."));
-        list.push(load_step(state, outputs)?);
+        let step = load_step(state, outputs)?;
+        if !is_sound(&step, outputs, span) {
+            return Err(state.wrong_shape("active"));
+        }
+        list.push(step);
     }
     state.set_prefix(String::new());
     Ok(list)
+}
+
+/// Whether all lists of a size have the right length, and its features are known.
+fn is_sound(step: &SizeStep, outputs: usize, span: usize) -> bool {
+    let size = step.active.len();
+    let has_size = |means: &PathMeans| {
+        [&means.weights, &means.evidence, &means.spread, &means.frequency].iter().all(|list| list.len() == size)
+    };
+    step.active.iter().all(|&id| (id as usize) < span)
+        && step.outputs.iter().all(has_size)
+        && step.holdout.calibrations.len() == outputs
 }
 
 /// Starts from the ensembles of a complete training, decayed by `forget`.

@@ -149,6 +149,11 @@ impl Ensemble {
         }
     }
 
+    /// The rows of the stage, those visited, and the tallies taken.
+    pub fn progress(&self) -> (u64, u64, u64) {
+        (self.length, self.visited, self.tallied)
+    }
+
     /// Whether all rows of the stage are visited.
     pub fn stage_is_over(&self) -> bool {
         self.visited == self.length
@@ -255,6 +260,12 @@ impl Ensemble {
         self.length = state.take_count("length")?;
         self.visited = state.take_count("visited")?;
         self.tallied = state.take_count("tallied")?;
+        // The file may be damaged.
+        let is_possible = self.length < 1 << 53 && self.tallied <= self.settings.tallies;
+        if !is_possible || self.next_tally().min(self.length) < self.visited || !self.active.is_sorted_by(|a, b| a < b)
+        {
+            return Err(state.wrong_shape("length"));
+        }
         for (number, block) in self.blocks.iter_mut().enumerate() {
             block.paths.cells = state.take_all(&format!("block{number}.cells"))?;
             block.tallies = state.take_all(&format!("block{number}.tallies"))?;

@@ -12,6 +12,7 @@ use crate::trainer::{BufferedRows, TrainError};
 
 /// Entries of all rows, at most.
 const MAX_ENTRIES: u64 = 1 << 24;
+const ENTRIES_PER_ROW: u64 = 6;
 
 /// The rows of all folds, and what their ensembles say.
 pub(super) struct Gathered {
@@ -39,7 +40,9 @@ pub(super) fn gather(
         view
     };
     let mut transform = view(&columns);
-    let limit = hash_limit(MAX_ENTRIES / outputs as u64, transform.entries(&columns, rows.rows));
+    // A row costs as much as some entries, even if it has none.
+    let entries = transform.entries(&columns, rows.rows) + ENTRIES_PER_ROW * rows.rows;
+    let limit = hash_limit(MAX_ENTRIES / outputs as u64, entries);
     let mut views: Vec<_> = known.iter().map(|fold| view(&fold.features)).collect();
     let mut gathered: Vec<HashedRows> = vec![HashedRows::default(); known.len()];
     let mut margins = vec![vec![Vec::new(); outputs]; known.len()];
