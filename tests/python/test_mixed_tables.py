@@ -99,8 +99,12 @@ def test_the_error_is_near_that_of_the_pipeline(comparisons):
     assert excess.mean() < 0.5 and excess.max() < 2, [str(one) for one in comparisons]
 
 
-@pytest.mark.xfail(strict=True, reason="`stabilized` keeps at least 10 features, and more for several classes")
-def test_the_error_is_within_one_standard_error_at_no_more_features(comparisons):
-    worse = [str(one) for one in comparisons if one.excess() > 1]
+def test_no_model_has_more_features(comparisons):
     larger = [str(one) for one in comparisons if one.said["nonzeros"] > one.their_features]
-    assert not worse and not larger, (worse, larger)
+    assert not larger, larger
+
+
+def test_the_error_is_within_one_standard_error(comparisons):
+    """One table of twenty may be beyond by chance."""
+    worse = [str(one) for one in comparisons if one.excess() > 1]
+    assert len(worse) <= 1, worse

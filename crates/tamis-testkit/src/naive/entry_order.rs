@@ -4,7 +4,7 @@
 const RIDGE: f64 = 0.3;
 const FACTOR: f64 = 0.97;
 
-/// λ/λ_max and |β| when each column first has a coefficient, for the first `steps` values of λ; zeros if it never has.
+/// λ and |β| when each column first has a coefficient, for the first `steps` values of λ; zeros if it never has.
 pub fn entries(rows: &[Vec<f64>], targets: &[f64], steps: usize) -> Vec<(f64, f64)> {
     let columns: Vec<Vec<f64>> =
         (0..rows[0].len()).map(|j| standardised(rows.iter().map(|row| row[j]).collect())).collect();
@@ -27,7 +27,7 @@ pub fn entries(rows: &[Vec<f64>], targets: &[f64], steps: usize) -> Vec<(f64, f6
         }
         for (entry, beta) in entries.iter_mut().zip(&beta) {
             if entry.0 == 0.0 && *beta != 0.0 {
-                *entry = (level, beta.abs());
+                *entry = (largest * level, beta.abs());
             }
         }
     }

@@ -79,6 +79,13 @@ pub fn slack(scores: &[SizeScore], chosen: usize) -> Slack {
     }
 }
 
+impl Slack {
+    /// No slack for the loss.
+    pub fn of_error(self) -> Slack {
+        Slack { loss: 0.0, ..self }
+    }
+}
+
 /// The last of the sizes `below` a chosen one, from the largest down, that is worse by no more than the slack.
 pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> Option<usize> {
     let error = chosen.error.map_or(0.0, |error| error.mean) + slack.error;
@@ -144,6 +151,9 @@ mod tests {
         assert_eq!(below(&[(0.31, 11), (0.31, 12)]), Some(0), "the error of the last is too high");
         assert_eq!(below(&[(0.32, 11), (0.3, 10)]), Some(1), "chance may be against a size between two good ones");
         assert_eq!(below(&[(0.32, 11)]), None);
+        let strict = slack(&sizes, 0).of_error();
+        let scores = [(0.3, 11), (0.31, 10)].map(|size| score(&size));
+        assert_eq!(hardly_worse(sizes[0], strict, &scores), Some(0), "the loss may not rise");
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //!     repeat for all j until nothing moves:  β_j ← soft(s_j − Σ_{i≠j} S_ji·β_i, λ)/(1 + ρ)
 //! ```
 //! A feature enters at the first λ with β_j ≠ 0; of those that enter together, the one with the larger |β_j| is first.
-//! With several outputs, the largest λ/λ_max counts.
+//! With several outputs, the largest λ counts: it is a correlation, and so comparable.
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
@@ -70,7 +70,7 @@ pub struct Correlations {
     pub target: Vec<f64>,
 }
 
-/// When a column enters: λ/λ_max and |β| there; zeros if it does not enter.
+/// When a column enters: λ and |β| there; zeros if it does not enter.
 pub type Entry = (f64, f64);
 
 impl Correlations {
@@ -88,7 +88,7 @@ impl Correlations {
             level *= FACTOR;
             self.descend(largest * level, &mut beta, &mut gradient);
             for (entry, beta) in entries.iter_mut().zip(&beta).filter(|(entry, beta)| entry.0 == 0.0 && **beta != 0.0) {
-                *entry = (level, beta.abs());
+                *entry = (largest * level, beta.abs());
             }
             if entries.iter().filter(|entry| entry.0 > 0.0).count() >= MOST_ENTERED {
                 break;
@@ -246,8 +246,8 @@ mod tests {
         let path = Correlations { columns: identity, target: vec![0.2, -0.6, 0.0] };
         let entries = path.entries();
         assert!(entries[1].0 > entries[0].0, "{entries:?}");
-        assert_eq!(entries[1].0, FACTOR, "the first enters at once");
-        assert!((entries[0].0 - 1.0 / 3.0).abs() < 0.03 / 3.0, "λ is 0.2 of 0.6: {entries:?}");
+        assert_eq!(entries[1].0, 0.6 * FACTOR, "the first enters at once");
+        assert!((entries[0].0 - 0.2).abs() < 0.03 * 0.2, "λ is the correlation: {entries:?}");
         assert_eq!(entries[2], (0.0, 0.0), "a column without correlation does not enter");
         assert_eq!(Correlations { target: vec![0.0; 3], ..path }.entries(), [(0.0, 0.0); 3]);
     }
