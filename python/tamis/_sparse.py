@@ -105,11 +105,11 @@ class Sparse(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _recipe(self, *, incremental=False) -> dict:
+    def _recipe(self) -> dict:
         self._check_params()
         settings = {"method": self.method, **_params.given(self, self.method, leave_out=("alpha",))}
         settings |= _params.further(self.settings)
-        if self.refit is None and (incremental or self.warm_start):
+        if self.refit is None and self.warm_start:
             settings["refit"] = "false"  # later rows may need the other weights
         if self.alpha is not None:
             settings["l1"] = _params.text(float(self.alpha) * float(self.l1_ratio))
@@ -151,7 +151,7 @@ class Sparse(Estimator):
                 " refit or by a method that is not online"
             )
         self._check_means("partial_fit")
-        self._from_fit, self._started = False, self._recipe(incremental=True)
+        self._from_fit, self._started = False, self._recipe()
         self._training = _core.Training(self._started, classes, self._threads())
         self._forget()
         self._training.learn(self._any(X, y, sample_weight, reset=True))
@@ -175,7 +175,7 @@ class Sparse(Estimator):
         started = getattr(self, "_started", None)
         if started is None:
             return
-        now = self._recipe(incremental=True)
+        now = self._recipe()
         changed = sorted(name for name in started.keys() | now.keys() if started.get(name) != now.get(name))
         if changed:
             names = {row.name: row.python for row in _params.ROWS}

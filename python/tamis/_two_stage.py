@@ -46,7 +46,7 @@ class TwoStage(Trained):
         scale="auto",
         fit_intercept=True,
         refine=None,
-        refit=False,
+        refit=None,
         reading=None,
         random_state=None,
         n_jobs=None,
