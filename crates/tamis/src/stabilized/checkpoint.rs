@@ -72,7 +72,7 @@ pub(super) fn load_steps(
     for number in 0..steps {
         state.set_prefix(format!("{kind}{number}."));
         let step = load_step(state, outputs)?;
-        if !is_sound(&step, outputs, span) {
+        if !is_consistent(&step, outputs, span) {
             return Err(state.wrong_shape("active"));
         }
         list.push(step);
@@ -82,7 +82,7 @@ pub(super) fn load_steps(
 }
 
 /// Whether all lists of a size have the right length, and its features are known.
-fn is_sound(step: &SizeStep, outputs: usize, span: usize) -> bool {
+fn is_consistent(step: &SizeStep, outputs: usize, span: usize) -> bool {
     let size = step.active.len();
     let has_size = |means: &PathMeans| {
         [&means.weights, &means.evidence, &means.spread, &means.frequency].iter().all(|list| list.len() == size)

@@ -228,7 +228,7 @@ impl CrossFit {
         let outputs = ensemble.means();
         for (scores, means) in scores.iter_mut().zip(&outputs) {
             // A model without weights predicts the same for every row; differences of the folds' intercepts are chance.
-            if means.weights.iter().all(|&weight| weight == 0.0) {
+            if means.has_no_weights() {
                 scores.fill(0.0);
             }
         }

@@ -33,11 +33,11 @@ use rayon::prelude::*;
 
 use super::cross_fit::{CrossFit, FOLDS, FoldedEnsemble};
 use super::gram::{Gram, axpy};
-use super::row_transform::RowTransform;
 use super::setup::hash_limit;
 use super::stage::{ClassCoding, top_by_evidence};
 use super::subsamples::HashedRows;
 use crate::data::{Batch, FeatureId, fold_of_hash};
+use crate::prox::soft_threshold;
 use crate::rng::splitmix64;
 use crate::trainer::{BufferedRows, TrainError};
 
@@ -107,8 +107,7 @@ impl Correlations {
                 if row[j] == 0.0 {
                     continue;
                 }
-                let target = gradient[j] + beta[j];
-                let new = target.signum() * (target.abs() - lambda).max(0.0) / (1.0 + RIDGE);
+                let new = soft_threshold(gradient[j] + beta[j], lambda) / (1.0 + RIDGE);
                 let step = new - beta[j];
                 if step != 0.0 {
                     beta[j] = new;
@@ -157,7 +156,7 @@ fn candidates(member: &FoldedEnsemble) -> Vec<FeatureId> {
 
 /// The rows of each fold, scaled, over some columns: all rows, or a sample by hash.
 fn gather(ensembles: &CrossFit, rows: &mut BufferedRows, columns: &[FeatureId]) -> Result<Vec<Batch>, TrainError> {
-    let mut transform: RowTransform = ensembles.main.transform.clone();
+    let mut transform = ensembles.main.transform.clone();
     transform.set_active(columns);
     let entries = transform.entries(columns, rows.rows);
     let per_row = (entries / rows.rows.max(1)).max(1) + ensembles.codings.len() as u64;

@@ -27,7 +27,7 @@ pub(super) fn intermediate_sizes(
     step: &SizeStep,
     weights: &FoldWeights,
 ) -> Vec<SizeStep> {
-    if step.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0)) {
+    if step.outputs.iter().all(PathMeans::has_no_weights) {
         // All smaller sizes predict the same.
         return Vec::new();
     }

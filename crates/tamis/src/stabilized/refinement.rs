@@ -59,7 +59,7 @@ pub(super) fn refine(
 ) -> FoldWeights {
     let means = ensembles.folds.iter().map(|fold| fold.ensemble.means()).collect();
     let unchanged = FoldWeights { means, ridge: None };
-    let is_empty = step.outputs.iter().all(|means| means.weights.iter().all(|&weight| weight == 0.0));
+    let is_empty = step.outputs.iter().all(PathMeans::has_no_weights);
     if has_memory(data) || is_empty || !rows.are_enough_for(step.active.len()) {
         return unchanged;
     }
@@ -122,9 +122,11 @@ impl<'a> Refit<'a> {
             let after: Vec<Changes> =
                 folds.par_iter().zip(&before).map(|(member, start)| member.changes_to(ridge, start, CLOSE)).collect();
             let refined = holdout_score(self.ensembles, &folds, &after);
-            let moved = main.moved(&main.changes_to(ridge, &main.no_change(), CLOSE));
-            if refined.loss < score.loss && are_finite(&moved) {
-                return (moved, refined);
+            if refined.loss < score.loss {
+                let moved = main.moved(&main.changes_to(ridge, &main.no_change(), CLOSE));
+                if are_finite(&moved) {
+                    return (moved, refined);
+                }
             }
         }
         (main.outputs, score)

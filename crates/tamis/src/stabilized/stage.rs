@@ -154,6 +154,13 @@ pub struct PathMeans {
     pub frequency: Vec<f64>,
 }
 
+impl PathMeans {
+    /// Whether all weights are zero: the prediction is the same for every row.
+    pub fn has_no_weights(&self) -> bool {
+        self.weights.iter().all(|&weight| weight == 0.0)
+    }
+}
+
 /// Combines the tallies of the blocks of an output, in a fixed order; `times` tallies were taken.
 pub fn reduce(blocks: &[&Block], times: usize) -> PathMeans {
     let paths: usize = blocks.iter().map(|block| block.count).sum();
