@@ -116,3 +116,28 @@ def test_kappa_counts_agreement_beyond_chance(tamis):
 
     assert kappa("noise.svm", 6) < 0.45
     assert kappa("clear.svm", 3) > 0.95
+
+
+def autoregression(seed, rows=600, columns=300):
+    """Neighbouring columns have correlation 0.7; numbers that are linear in every thirtieth of them."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((rows, columns))
+    for column in range(1, columns):
+        x[:, column] = 0.7 * x[:, column - 1] + np.sqrt(1 - 0.7**2) * x[:, column]
+    true = np.arange(15, columns, 30)
+    return x, x[:, true].sum(axis=1) + 3 * rng.standard_normal(rows), set(true + 1)
+
+
+def test_few_features_of_a_sparse_model_are_neighbours_of_true_ones(tamis):
+    """The features with nothing set, where the truth is sparse among correlated columns."""
+    false, found = [], []
+    for seed in range(300, 308):
+        x, y, true = autoregression(seed)
+        tamis.write_svmlight("train.svm", x, y)
+        tamis.run("fit", "train.svm", "-o", "model.json", "--quiet", "--loss", "squared")
+        model = json.loads(tamis.run("inspect", "model.json", "--json"))
+        names = {int(feature["name"]) for feature in model["outputs"][0]["features"]}
+        false.append(len(names - true) / len(names))
+        found.append(len(names & true) / len(true))
+    assert np.mean(false) <= 0.15, f"share of false features: {np.round(false, 2)}"
+    assert np.mean(found) >= 0.8, f"share of true features found: {np.round(found, 2)}"

@@ -3,6 +3,7 @@
 //! They are written from the formulas of the papers and share only the losses with the fast learners, so that an error
 //! in an optimisation cannot be in both. They are slow on purpose: O(p) for each step, or worse.
 
+pub mod backward_elimination;
 pub mod entry_order;
 mod fobos;
 mod fofs;

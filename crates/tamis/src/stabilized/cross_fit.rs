@@ -32,7 +32,7 @@ pub(super) struct FoldedEnsemble {
     holdout_rows: HashedRows,
     /// The fold it never sees.
     excluded: Option<u32>,
-    /// The features that come first at small sizes (`entry_order.rs`); empty before these.
+    /// The features that come first at small sizes (`feature_order.rs`); empty before these.
     pub(super) order: Vec<FeatureId>,
     restricted: HashedRows,
 }

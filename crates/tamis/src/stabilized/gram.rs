@@ -146,7 +146,7 @@ pub(super) fn inverse_factor(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
 /// The inverse of a matrix, from the inverse of its lower factor.
 pub(super) fn inverse(factor: &[f64], size: usize) -> Vec<f64> {
     let mut inverse = vec![0.0; size * size];
-    for row in factor.chunks_exact(size) {
+    for row in factor.chunks_exact(size.max(1)) {
         for (a, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
             axpy(value, row, &mut inverse[a * size..(a + 1) * size]);
         }
@@ -158,7 +158,7 @@ pub(super) fn inverse(factor: &[f64], size: usize) -> Vec<f64> {
 pub(super) fn times(vector: &[f64], matrix: &[f64]) -> Vec<f64> {
     let size = vector.len();
     let mut product = vec![0.0; size];
-    for (row, &factor) in matrix.chunks_exact(size).zip(vector) {
+    for (row, &factor) in matrix.chunks_exact(size.max(1)).zip(vector) {
         axpy(factor, row, &mut product);
     }
     product
@@ -212,6 +212,12 @@ mod tests {
             let product = times(&times(&unit, &matrix), &inverse);
             assert!(product.iter().zip(&unit).all(|(a, b)| (a - b).abs() < 1e-14), "{product:?}");
         }
+    }
+
+    #[test]
+    fn nothing_has_an_empty_inverse() {
+        assert!(inverse(&inverse_factor(Vec::new(), 0), 0).is_empty());
+        assert!(times(&[], &[]).is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Sizes between those that the paths learn, and below the smallest of them.
 //!
 //! The paths learn sizes that halve. At the end of a stage of at most 512 features, the sizes down to the next
-//! one are made of it: the main ensemble and each fold ensemble keep their own first features (`entry_order.rs`), and
+//! one are made of it: the main ensemble and each fold ensemble keep their own first features (`feature_order.rs`), and
 //! the weights of these are refined with the ridge of the size they come from (`refinement.rs`). Each is evaluated on the
 //! held-out rows like any other size. Below the last size they go down to a single feature.
 //!

@@ -16,8 +16,8 @@
 //! At the end of a stage the features are ranked by |ū_j|, the mean of u over the paths (and over n_K times in the
 //! second half of the stage). The k' features with the largest |ū_j| stay, and g₀ becomes the k'-th largest |ū_j|: this
 //! number is the truncation threshold, the rejection quantile and the gravity of the next stage. k' halves until it is
-//! k; each size of this path is a finished model. From 512 features on, those that enter an elastic-net path first stay
-//! instead of those with the largest |ū_j| (`entry_order.rs`), and sizes between the halves and down to a single feature
+//! k; each size of this path is a finished model. From 512 features on, those that come first in another order stay
+//! instead of those with the largest |ū_j| (`feature_order.rs`), and sizes between the halves and down to a single feature
 //! are evaluated, too (`intermediate_sizes.rs`).
 //!
 //! | symbol | where | default | from |
@@ -57,12 +57,14 @@
 //! and for each cross-fitted ensemble. Paths are independent within a stage; a stage ends with one reduction in a fixed
 //! order, so that the number of threads does not change a bit.
 
+mod backward_elimination;
 mod build_model;
 mod checkpoint;
 mod checkpoint_model;
 mod cross_fit;
 mod ensemble;
 mod entry_order;
+mod feature_order;
 pub mod feature_tests;
 mod gram;
 mod holdout;
@@ -72,6 +74,7 @@ mod path_block;
 mod platt;
 pub mod published;
 mod refinement;
+mod regression_moments;
 mod row_transform;
 mod setup;
 mod sizes;
@@ -79,12 +82,14 @@ mod stage;
 mod subsamples;
 mod trainer;
 
+pub use backward_elimination::eliminations;
 pub(crate) use checkpoint_model::checkpoint_model;
 pub use ensemble::{Ensemble, Settings, SizeStep};
-pub use entry_order::{Correlations, Entry};
+pub use entry_order::{Entry, entries};
 pub use holdout::{HoldoutScore, RowScore, evaluate};
 pub use path_block::{BYTES_PER_BLOCK, LANES};
 pub use platt::Calibration;
+pub use regression_moments::RegressionMoments;
 pub use sizes::{SMALLEST, size_path};
 pub use stage::{ClassCoding, PathMeans};
 pub use subsamples::{HashedRows, Subsamples};

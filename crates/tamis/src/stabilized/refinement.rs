@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::ensemble::SizeStep;
-use super::entry_order::LARGEST;
+use super::feature_order::LARGEST;
 use super::holdout::{HoldoutScore, evaluate};
 use super::params::params_of;
 use super::platt::Calibration;

@@ -3,7 +3,7 @@
 use super::build_model::{base_scores, finish, model_of, only_confirmed, outputs, select};
 use super::checkpoint;
 use super::cross_fit::CrossFit;
-use super::entry_order::{LARGEST, set_orders};
+use super::feature_order::{LARGEST, set_orders};
 use super::feature_tests::test_features;
 use super::intermediate_sizes::intermediate_sizes;
 use super::params::params_of;

@@ -1,8 +1,9 @@
-//! The order of the features at small sizes: the fast elastic-net path against the literal one.
+//! The orders of the features at small sizes: the fast versions against the literal ones.
 
 use tamis::rng::{RngStream, generator, uniform_below};
-use tamis::stabilized::Correlations;
-use tamis_testkit::naive::entry_order::{entries, standardised};
+use tamis::stabilized::{RegressionMoments, eliminations, entries};
+use tamis_testkit::naive::backward_elimination;
+use tamis_testkit::naive::entry_order::{self, standardised};
 
 const COLUMNS: usize = 12;
 
@@ -23,28 +24,45 @@ fn rows(count: usize, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>) {
     (rows, targets)
 }
 
-fn correlations(rows: &[Vec<f64>], targets: &[f64]) -> Correlations {
+fn moments(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> RegressionMoments {
     let column = |j: usize| standardised(rows.iter().map(|row| row[j]).collect());
     let columns: Vec<Vec<f64>> = (0..COLUMNS).map(column).collect();
-    let target = standardised(targets.to_vec());
+    let targets: Vec<Vec<f64>> = targets.iter().cloned().map(standardised).collect();
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / rows.len() as f64;
-    Correlations {
+    RegressionMoments {
         columns: columns.iter().flat_map(|a| columns.iter().map(move |b| product(a, b))).collect(),
-        target: columns.iter().map(|column| product(column, &target)).collect(),
+        targets: targets.iter().map(|y| columns.iter().map(|column| product(column, y)).collect()).collect(),
+        target_squares: vec![1.0; targets.len()],
     }
 }
 
 #[test]
-fn the_fast_version_equals_the_literal_one() {
+fn the_entry_into_the_path_equals_the_literal_one() {
     for seed in 0..6 {
         let (rows, targets) = rows(60 + 10 * seed as usize, seed);
-        let fast = correlations(&rows, &targets).entries();
-        let slow = entries(&rows, &targets, 150);
+        let fast = entries(&moments(&rows, std::slice::from_ref(&targets)));
+        let slow = entry_order::entries(&rows, &targets, 150);
         assert!(fast.iter().filter(|entry| entry.0 > 0.0).count() >= 6, "several columns enter");
         assert_eq!(fast[COLUMNS - 1], (0.0, 0.0), "a constant column never enters");
         for (column, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
             assert!((fast.0 - slow.0).abs() < 1e-9, "seed {seed}, column {column}: λ {} and {}", fast.0, slow.0);
             assert!((fast.1 - slow.1).abs() < 1e-9, "seed {seed}, column {column}: β {} and {}", fast.1, slow.1);
+        }
+    }
+}
+
+#[test]
+fn backward_elimination_equals_the_literal_one() {
+    for seed in 0..6 {
+        let (rows, targets) = rows(60 + 10 * seed as usize, seed);
+        let others: Vec<f64> = rows.iter().zip(&targets).map(|(row, target)| row[2] - 0.5 * target).collect();
+        let targets = [targets, others];
+        let fast = eliminations(&moments(&rows, &targets));
+        let slow = backward_elimination::eliminations(&rows, &targets);
+        assert_eq!(fast.len(), COLUMNS);
+        for (step, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
+            assert_eq!(fast.0, slow.0, "seed {seed}, step {step}");
+            assert!((fast.1 - slow.1).abs() < 1e-9, "seed {seed}, step {step}: {} and {}", fast.1, slow.1);
         }
     }
 }

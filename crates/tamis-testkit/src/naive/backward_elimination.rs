@@ -1,0 +1,59 @@
+//! Backward elimination, literally: at each step, a ridge regression on the rows without each of the columns left.
+
+use super::entry_order::standardised;
+
+/// ρ, as the head of `stabilized/backward_elimination.rs` states it.
+const RIDGE: f64 = 0.03;
+
+/// The columns as they are eliminated, each with the rise of the penalised mean squared loss over all targets.
+pub fn eliminations(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> Vec<(usize, f64)> {
+    let columns: Vec<Vec<f64>> =
+        (0..rows[0].len()).map(|j| standardised(rows.iter().map(|row| row[j]).collect())).collect();
+    let targets: Vec<Vec<f64>> = targets.iter().cloned().map(standardised).collect();
+    let loss = |left: &[usize]| targets.iter().map(|target| least_loss(&columns, left, target)).sum::<f64>();
+    let mut left: Vec<usize> = (0..columns.len()).collect();
+    let mut eliminated = Vec::new();
+    while !left.is_empty() {
+        let before = loss(&left);
+        let without = |&column: &usize| {
+            let others: Vec<usize> = left.iter().copied().filter(|&other| other != column).collect();
+            (column, loss(&others) - before)
+        };
+        let rises: Vec<(usize, f64)> = left.iter().map(without).collect();
+        let least = rises.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("columns are left");
+        left.retain(|&column| column != least.0);
+        eliminated.push(least);
+    }
+    eliminated
+}
+
+/// The least value of mean (y − Σ β_j·x_j)² + ρ·Σ β_j², by Gaussian elimination.
+fn least_loss(columns: &[Vec<f64>], left: &[usize], target: &[f64]) -> f64 {
+    let n = target.len() as f64;
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / n;
+    let size = left.len();
+    let mut system: Vec<Vec<f64>> = left
+        .iter()
+        .map(|&a| {
+            let mut row: Vec<f64> = left.iter().map(|&b| product(&columns[a], &columns[b])).collect();
+            row.push(product(&columns[a], target));
+            row
+        })
+        .collect();
+    (0..size).for_each(|k| system[k][k] += RIDGE);
+    for k in 0..size {
+        let pivot = system[k].clone();
+        for row in system.iter_mut().skip(k + 1) {
+            let factor = row[k] / pivot[k];
+            row.iter_mut().zip(&pivot).for_each(|(cell, pivot)| *cell -= factor * pivot);
+        }
+    }
+    let mut beta = vec![0.0; size];
+    for k in (0..size).rev() {
+        let known: f64 = (k + 1..size).map(|later| system[k][later] * beta[later]).sum();
+        beta[k] = (system[k][size] - known) / system[k][k];
+    }
+    let residual = (0..target.len())
+        .map(|row| target[row] - left.iter().zip(&beta).map(|(&j, beta)| beta * columns[j][row]).sum::<f64>());
+    residual.map(|r| r * r).sum::<f64>() / n + RIDGE * beta.iter().map(|beta| beta * beta).sum::<f64>()
+}
