@@ -136,7 +136,7 @@ def test_few_features_of_a_sparse_model_are_neighbours_of_true_ones(tamis):
         tamis.write_svmlight("train.svm", x, y)
         tamis.run("fit", "train.svm", "-o", "model.json", "--quiet", "--loss", "squared")
         model = json.loads(tamis.run("inspect", "model.json", "--json"))
-        names = {int(feature["name"]) for feature in model["outputs"][0]["features"]}
+        names = {int(feature["name"]) for feature in model["features"]}
         false.append(len(names - true) / len(names))
         found.append(len(names & true) / len(true))
     assert np.mean(false) <= 0.15, f"share of false features: {np.round(false, 2)}"
