@@ -7,6 +7,7 @@
 //! working set: β_j ≠ 0, or |g_j| ≥ 2λ − λ_before; sweep it:  β_j ← Θ(g_j + β_j; λ),  g ← g − S_j·Δβ_j
 //! then check all features: those with |g_j| > λ join, until there are none
 //! ```
+//! A coefficient that must have a sign is clipped at zero after Θ, and only |g_j| on that side counts.
 //! A sweep costs the square of the working set at most; all p features are touched once or twice a λ.
 //!
 //! Stopping: for lasso and elastic net the duality gap, at most [`TOLERANCE`] of the target's variance, and the largest
@@ -82,7 +83,8 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
 
     /// The λ from which on all coefficients are zero.
     pub(crate) fn largest(problem: &Standardized, output: usize, penalty: P) -> f64 {
-        let most = problem.cross[output].iter().fold(0.0_f64, |most, s| most.max(s.abs()));
+        let pulls = problem.cross[output].iter().enumerate().map(|(feature, &s)| problem.pull(feature, s));
+        let most = pulls.fold(0.0, f64::max);
         most / penalty.zero_threshold(1.0)
     }
 
@@ -136,26 +138,27 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
     fn sweep(&mut self) -> f64 {
         self.sweeps += 1;
         let (penalty, lambda, count) = (self.penalty, self.lambda, self.working.len());
-        let mut most = 0.0_f64;
+        let mut farthest = 0.0_f64;
         for at in 0..count {
             let before = self.beta[at];
-            let after = penalty.prox(self.slope[at] + before, lambda);
+            let (least, most) = self.problem.bounds[self.working[at]];
+            let after = penalty.prox(self.slope[at] + before, lambda).clamp(least, most);
             let step = after - before;
             if step != 0.0 {
                 self.beta[at] = after;
                 let row = &self.local[at * self.room..at * self.room + count];
                 self.slope.iter_mut().zip(row).for_each(|(slope, entry)| *slope -= step * entry);
-                most = most.max(step.abs());
+                farthest = farthest.max(step.abs());
             }
         }
-        most
+        farthest
     }
 
     /// Lets all features whose gradient is larger than `limit` join the working set. Whether any did.
     fn join(&mut self, limit: f64) -> bool {
         let before = self.working.len();
         for feature in 0..self.gradient.len() {
-            if self.gradient[feature].abs() > limit && !self.is_working[feature] {
+            if self.problem.pull(feature, self.gradient[feature]) > limit && !self.is_working[feature] {
                 self.is_working[feature] = true;
                 self.working.push(feature);
             }
@@ -209,18 +212,21 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
 
     /// The largest violation of the optimality conditions among the working set.
     fn violation(&self) -> f64 {
-        let one = |(&beta, &slope): (&f64, &f64)| {
+        let one = |at: usize| {
+            let (beta, slope) = (self.beta[at], self.slope[at]);
             if beta == 0.0 {
-                return (slope.abs() - self.penalty.zero_threshold(self.lambda)).max(0.0);
+                return (self.problem.pull(self.working[at], slope) - self.penalty.zero_threshold(self.lambda))
+                    .max(0.0);
             }
             let (linear, quadratic) = self.penalty.piece(beta, self.lambda);
             (slope - linear * beta.signum() - quadratic * beta).abs()
         };
-        self.beta.iter().zip(&self.slope).map(one).fold(0.0, f64::max)
+        (0..self.working.len()).map(one).fold(0.0, f64::max)
     }
 
     /// Primal less dual objective. The ridge part of an elastic net is more rows of the data, with a target of zero:
-    /// with r = y − Xβ (all rows), f = ½‖r‖², the point θ = κr with κ = min(1, ρλ/‖Xᵀr‖∞) is feasible for the dual.
+    /// with r = y − Xβ (all rows), f = ½‖r‖², the point θ = κr with κ = min(1, ρλ/‖Xᵀr‖∞) is feasible for the dual; a
+    /// feature with a sign only bounds its correlation with θ on that side.
     fn gap(&self) -> f64 {
         let (linear, ridge) = self.penalty.piece(1.0, self.lambda);
         let (mut fitted, mut squares, mut sizes) = (0.0, 0.0, 0.0);
@@ -234,11 +240,11 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
             curved += beta * (cross[feature] - self.slope[at]);
             squares += beta * beta;
             sizes += beta.abs();
-            steepest = steepest.max((self.slope[at] - ridge * beta).abs());
+            steepest = steepest.max(self.problem.pull(feature, self.slope[at] - ridge * beta));
         }
         for (feature, gradient) in self.gradient.iter().enumerate() {
             if !self.is_working[feature] {
-                steepest = steepest.max(gradient.abs());
+                steepest = steepest.max(self.problem.pull(feature, *gradient));
             }
         }
         let spread = self.problem.spread[self.output];

@@ -79,6 +79,10 @@ pub enum SolveError {
     WhichTarget { targets: String },
     #[error("the moments hold only the class {label}, but classification needs two: merge them with other moments")]
     OneClass { label: String },
+    #[error("{} names {name:?}, but the moments have no such feature", names::SIGN)]
+    NoSuchFeature { name: String },
+    #[error("{} needs numbers or two classes to predict: with more classes, each has weights of its own", names::SIGN)]
+    SignsOfClasses,
     #[error("the target {name:?} is the same in all rows: there is nothing to predict")]
     ConstantTarget { name: String },
     #[error("no feature varies: there is nothing to predict from")]
@@ -194,9 +198,9 @@ pub fn solve_penalized(
 
 fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Result<Solved, SolveError> {
     let total = moments.total();
-    let task = Task::of(moments, &total, recipe.target.as_deref())?;
+    let task = Task::of(moments, &total, recipe)?;
     check_memory(task.features.len() as u64)?;
-    let problem = Standardized::new(&total, &task.features, &task.outputs);
+    let problem = task.problem(&total);
     if problem.size() == 0 {
         return Err(SolveError::NoFeatures);
     }
@@ -368,8 +372,7 @@ fn add_folds(
     grid: &Grid,
     path: &mut [PathPoint],
 ) -> Result<(), SolveError> {
-    let (features, outputs) = (&task.features[..], &task.outputs[..]);
-    let errors = cross_validate(&moments.folds, total, (features, outputs), recipe, grid);
+    let errors = cross_validate(&moments.folds, total, task, recipe, grid);
     let errors = errors.map_err(|fold| SolveError::FullFold { fold })?;
     for (point, Estimate { mean, standard_error }) in path.iter_mut().zip(errors) {
         (point.cv_error, point.cv_deviation) = (Some(mean), Some(standard_error));
