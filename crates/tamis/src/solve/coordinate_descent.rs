@@ -13,11 +13,7 @@
 //! Stopping: for lasso and elastic net the duality gap, at most [`TOLERANCE`] of the target's variance, and the largest
 //! violation of the optimality conditions, at most [`EXACT`] standard deviations. A gap of 1e-10 alone gives
 //! coefficients of five digits, and cross-validation errors of hardly more. For MCP and SCAD, the violation alone. If
-//! sweeps converge slowly (dependent columns), the linear system of the current pieces and signs is solved by Cholesky,
-//! with a step as long as the signs allow.
-
-use faer::linalg::solvers::{Llt, Solve};
-use faer::{Mat, Side};
+//! sweeps converge slowly (dependent columns), the linear system is solved directly (`direct_step.rs`).
 
 use super::penalty::{AnyPenalty, Penalty};
 use super::standardized::{Coefficients, Standardized};
@@ -30,8 +26,6 @@ const EXACT: f64 = 1e-11;
 const VIOLATION: f64 = 1e-7;
 /// Sweeps after which the linear system is solved directly.
 const SLOW: usize = 10;
-/// The largest number of coefficients that may become zero in one direct solution.
-const MOST_TRIES: usize = 50;
 /// The largest number of sweeps.
 const MOST_SWEEPS: usize = 5000;
 /// The smallest capacity of the working set.
@@ -40,23 +34,23 @@ const ROOM: usize = 64;
 /// Coordinate descent for one output; starts from the last solution.
 #[derive(Clone)]
 pub(crate) struct CoordinateDescent<'a, P: Penalty = AnyPenalty> {
-    problem: &'a Standardized,
-    output: usize,
-    penalty: P,
+    pub(super) problem: &'a Standardized,
+    pub(super) output: usize,
+    pub(super) penalty: P,
     /// Features of the working set, in the order they joined.
-    working: Vec<usize>,
+    pub(super) working: Vec<usize>,
     is_working: Vec<bool>,
     /// S on the working set, rows of `room` numbers.
-    local: Vec<f64>,
-    room: usize,
+    pub(super) local: Vec<f64>,
+    pub(super) room: usize,
     /// β and g on the working set.
-    beta: Vec<f64>,
+    pub(super) beta: Vec<f64>,
     slope: Vec<f64>,
     /// β when `gradient` was last brought up to date.
     settled: Vec<f64>,
     /// g of all features.
     gradient: Vec<f64>,
-    lambda: f64,
+    pub(super) lambda: f64,
     /// Sweeps in all.
     pub(crate) sweeps: usize,
 }
@@ -189,7 +183,7 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
     }
 
     /// Brings the gradient of all features up to date.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for (at, &feature) in self.working.iter().enumerate() {
             let step = self.beta[at] - self.settled[at];
             if step != 0.0 {
@@ -254,55 +248,6 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
         let primal = 0.5 * residual + linear * sizes;
         let dual = shrink * with_target - 0.5 * shrink * shrink * residual;
         primal - dual
-    }
-
-    /// Solves the equations of the present signs and pieces, goes there as far as the signs hold, lets the coefficient
-    /// that became zero rest, and tries again: the objective falls each time. Whether an end was reached.
-    fn solve_at_once(&mut self) -> bool {
-        let solved = (0..MOST_TRIES).find_map(|_| self.solve_pieces());
-        self.settle();
-        solved == Some(true)
-    }
-
-    /// One try of [`CoordinateDescent::solve_at_once`]: `Some(true)` at the end, `Some(false)` where it leads nowhere.
-    fn solve_pieces(&mut self) -> Option<bool> {
-        let active: Vec<usize> = (0..self.working.len()).filter(|&at| self.beta[at] != 0.0).collect();
-        let pieces: Vec<(f64, f64)> = active.iter().map(|&at| self.penalty.piece(self.beta[at], self.lambda)).collect();
-        let entry = |i: usize, j: usize| {
-            let ridge = if i == j { pieces[i].1 } else { 0.0 };
-            self.local[active[j] * self.room + active[i]] + ridge
-        };
-        let Ok(factor) = Llt::new(Mat::from_fn(active.len(), active.len(), entry).as_ref(), Side::Lower) else {
-            return Some(false);
-        };
-        if (0..active.len()).any(|i| factor.L()[(i, i)].powi(2) < 1e-12) {
-            return Some(false);
-        }
-        let cross = &self.problem.cross[self.output];
-        let right = |i: usize, _: usize| cross[self.working[active[i]]] - pieces[i].0 * self.beta[active[i]].signum();
-        let mut found = Mat::from_fn(active.len(), 1, right);
-        factor.solve_in_place(found.as_mut());
-        let (mut share, mut first) = (1.0, None);
-        for (i, &at) in active.iter().enumerate() {
-            let (old, new) = (self.beta[at], found[(i, 0)]);
-            if old * new <= 0.0 && old / (old - new) < share {
-                (share, first) = (old / (old - new), Some(at));
-            }
-        }
-        let moved = |i: usize| self.beta[active[i]] + share * (found[(i, 0)] - self.beta[active[i]]);
-        let stays = |i: usize| Some(active[i]) == first || self.penalty.piece(moved(i), self.lambda) == pieces[i];
-        if !(0..active.len()).all(stays) {
-            return Some(false);
-        }
-        let after: Vec<f64> = (0..active.len()).map(moved).collect();
-        active.iter().zip(after).for_each(|(&at, value)| self.beta[at] = value);
-        match first {
-            Some(at) => {
-                self.beta[at] = 0.0;
-                None
-            }
-            None => Some(true),
-        }
     }
 }
 
