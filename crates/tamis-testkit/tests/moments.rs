@@ -34,7 +34,7 @@ fn moments(table: &Table, folds: usize) -> Moments {
     let names = (1..columns).map(|j| Column::Feature(format!("x{j}")));
     let columns: Vec<Column> = [Column::Target("y".into())].into_iter().chain(names).collect();
     let folds = gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
-    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds, identity: Default::default() }
+    Moments::new(columns, folds)
 }
 
 fn solved(moments: &Moments, recipe: SolveRecipe) -> Solved {

@@ -22,7 +22,7 @@
 //! sums.observe_dense(&[1.0, 0.0, 2.0, 3.0, 1.0, 1.0, 5.0, 2.0, 2.0, 7.0, 3.0, 0.0], &[]);
 //! let names = ["a", "b"].map(|name| Column::Feature(name.into()));
 //! let columns = [Column::Target("y".into())].into_iter().chain(names).collect();
-//! let moments = Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums], identity: Default::default() };
+//! let moments = Moments::new(columns, vec![sums]);
 //! let solved = solve(&moments, &SolveRecipe { k: Some(1), ..SolveRecipe::new(Solver::OlsTh) }, Default::default())?;
 //! let line = &solved.model.outputs[0];
 //! assert_eq!(line.features[0].name, "a");
