@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from . import _core, _input, _picture
+from . import _core, _input, _params, _picture
 from ._progress import Line
 from ._rows import Rows, all_or_nothing
 from .errors import missing_file, warn
@@ -23,6 +23,7 @@ class Estimator(SelectorMixin, Rows):
     def _learn(self, settings: dict, X, y, sample_weight, *, keep_open=False):
         """Fits a model; returns it, and with ``keep_open`` the learner as well."""
         data = self._data(X, y, sample_weight)
+        settings = self._for_columns(settings)
         task = self._task(data if isinstance(data, _input.Table) else None, settings)
         line = Line(self.verbose) if self.verbose else None
         try:
@@ -30,6 +31,11 @@ class Estimator(SelectorMixin, Rows):
         finally:
             if line is not None:
                 line.close()
+
+    def _for_columns(self, settings: dict) -> dict:
+        """The settings with the core's names of the columns."""
+        is_unnamed = hasattr(self, "n_features_in_") and not hasattr(self, "feature_names_in_")
+        return _params.numbered(settings) if is_unnamed else settings
 
     # -- the model
 

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import json
+import re
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -43,6 +44,16 @@ SHARED = {
         "Weights of the classes, by which the weights of their rows are multiplied; ``balanced`` gives all classes the same\n"
         "        total weight.",
     ),
+    "sign": (
+        'dict, "+" or "-"',
+        "Sign that weights must have, so that the prediction rises or falls with the column (a monotone constraint): one for\n"
+        "        all columns, or a dictionary such as ``{\"age\": \"+\"}``. Columns without names are given by number. With two\n"
+        "        classes, it is that of the second.",
+    ),
+    "interactions": (
+        "str",
+        "Products of columns as features: pairs such as ``age*town,age*age``. Columns without names are ``x0``, ``x1``, …",
+    ),
 }
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -65,7 +76,8 @@ CONSTRAINTS = {
     "verbose": ["verbose"],
     "folds": [AT_LEAST_ONE],
     "decay": [Interval(Real, 0, 1, closed="left")],
-    "interactions": ["boolean"],
+    "sign": [dict, StrOptions({"+", "-"}), None],
+    "interactions": [str, None],
 }
 CLASS_LOSSES = StrOptions({"logistic", "hinge", "squared-hinge", "clipped-squared", "squared"})
 NUMBER_LOSSES = StrOptions({"squared", "huber"})
@@ -132,6 +144,15 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
+def written(python: str, value: Any) -> str:
+    """The value of a parameter as text for the core."""
+    if python == "class_weight":
+        return class_weights(value)
+    if python == "sign" and isinstance(value, dict):
+        return json.dumps({str(name): sign for name, sign in value.items()})
+    return text(value)
+
+
 def class_weights(weights: dict | str) -> str:
     """Weights of classes as text for the core."""
     if isinstance(weights, str):
@@ -155,7 +176,7 @@ def given(estimator, owner: str, leave_out: tuple[str, ...] = ()) -> dict[str, s
             value = estimator._seed()
         elif python not in own and value == parameter.default:
             continue
-        settings[row.name] = class_weights(value) if python == "class_weight" else text(value)
+        settings[row.name] = written(python, value)
     return settings
 
 
@@ -165,7 +186,26 @@ def further(settings: dict[str, Any] | None) -> dict[str, str]:
     unknown = [name for name in settings or {} if name not in rows]
     if unknown:
         raise ParamError(f'there is no parameter "{unknown[0]}"; tamis.parameters() lists them')
-    return {rows[name].name: text(value) for name, value in (settings or {}).items()}
+    return {rows[name].name: written(name, value) for name, value in (settings or {}).items()}
+
+
+def numbered(settings: dict[str, str]) -> dict[str, str]:
+    """The settings for columns without names. Users call them ``x0``, ``x1``, … or by their numbers, as scikit-learn does; the
+    core counts from 1, as files do."""
+    listed = dict(settings)
+    if "interactions" in listed:
+        pairs = [[_column(name) for name in pair.split("*")] for pair in listed["interactions"].split(",")]
+        listed["interactions"] = ",".join("*".join(pair) for pair in pairs)
+    if listed.get("sign", "").startswith("{"):
+        listed["sign"] = json.dumps({_column(name): sign for name, sign in json.loads(listed["sign"]).items()})
+    return listed
+
+
+def _column(name: str) -> str:
+    found = re.fullmatch("x?([0-9]+)", name.strip())
+    if found is None:
+        raise ParamError(f"there is no column {name.strip()!r}: the columns have no names, so they are x0, x1, …")
+    return str(int(found[1]) + 1)
 
 
 def document(init, owner: str | None = None, **own: tuple[str, str]) -> str:

@@ -1,6 +1,7 @@
 """Base class of all estimators: parameters, and data for the core."""
 
 import functools
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -40,6 +41,11 @@ def all_or_nothing(method: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return run
+
+
+def _begun(batches):
+    """The same batches; the first one is read, so that the columns are known."""
+    return itertools.chain(list(itertools.islice(batches, 1)), batches)
 
 
 class Rows(BaseEstimator):
@@ -154,7 +160,7 @@ class Rows(BaseEstimator):
         self._forget("classes_")
         if stream:
             self._check_stream(is_files=paths is not None)
-            return (paths, self._reading()) if paths is not None else self._batches(X)
+            return (paths, self._reading()) if paths is not None else _begun(self._batches(X))
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         return self._any(X, y, sample_weight, reset=True)

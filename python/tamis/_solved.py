@@ -68,6 +68,7 @@ class Solved(Estimator):
         criterion=None,
         l1_ratio=None,
         concavity=None,
+        sign=None,
         refit=False,
         folds=1,
         decay=0.0,
@@ -81,6 +82,7 @@ class Solved(Estimator):
         self.criterion = criterion
         self.l1_ratio = l1_ratio
         self.concavity = concavity
+        self.sign = sign
         self.refit = refit
         self.folds = folds
         self.decay = decay
@@ -202,7 +204,7 @@ class Solved(Estimator):
     def _fitted(self):
         moments = getattr(self, "moments_", None)
         if getattr(self, "_model", None) is None and moments is not None:
-            model, path, self._chosen = moments._core.solve(self._recipe(), False, self._threads())
+            model, path, self._chosen = moments._core.solve(self._for_columns(self._recipe()), False, self._threads())
             self._path = json.loads(path)
             self._take_model(model)
         return super()._fitted()
@@ -218,7 +220,7 @@ class Solved(Estimator):
 
 
 class MomentsRegressor(Regressor, RegressorMixin, Solved):
-    _parameter_constraints = _params.constraints(Solved.__init__, "solve")
+    _parameter_constraints = _params.constraints(Solved.__init__, "solve", interactions=["boolean"])
     __doc__ = (
         "Sparse linear regression from co-moments.\n"
         + HEAD
@@ -245,7 +247,7 @@ class MomentsRegressor(Regressor, RegressorMixin, Solved):
 
 class MomentsClassifier(Classifier, ClassifierMixin, Solved):
     __init__ = _params.with_class_weight(Solved.__init__)
-    _parameter_constraints = _params.constraints(__init__, "solve")
+    _parameter_constraints = _params.constraints(__init__, "solve", interactions=["boolean"])
     __doc__ = (
         "Sparse linear classifier from co-moments, by least squares.\n"
         + HEAD

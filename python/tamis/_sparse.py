@@ -76,8 +76,10 @@ class Sparse(Estimator):
         scale="auto",
         fit_intercept=True,
         average=False,
+        sign=None,
         refit=None,
         shuffle=None,
+        interactions=None,
         settings=None,
         reading=None,
         random_state=None,
@@ -96,8 +98,10 @@ class Sparse(Estimator):
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.average = average
+        self.sign = sign
         self.refit = refit
         self.shuffle = shuffle
+        self.interactions = interactions
         self.settings = settings
         self.reading = reading
         self.random_state = random_state
@@ -152,7 +156,9 @@ class Sparse(Estimator):
             )
         self._check_means("partial_fit")
         self._from_fit, self._started = False, self._recipe()
-        self._training = _core.Training(self._started, classes, self._threads())
+        is_unnamed = not self._is_table(X) and _get_feature_names(X) is None
+        recipe = _params.numbered(self._started) if is_unnamed else self._started
+        self._training = _core.Training(recipe, classes, self._threads())
         self._forget()
         self._training.learn(self._any(X, y, sample_weight, reset=True))
         return self._take_model(None)

@@ -47,6 +47,7 @@ class Stabilized(Trained):
         max_iter=None,
         scale="auto",
         fit_intercept=True,
+        interactions=None,
         reading=None,
         random_state=None,
         n_jobs=None,
@@ -60,6 +61,7 @@ class Stabilized(Trained):
         self.max_iter = max_iter
         self.scale = scale
         self.fit_intercept = fit_intercept
+        self.interactions = interactions
         self.reading = reading
         self.random_state = random_state
         self.n_jobs = n_jobs

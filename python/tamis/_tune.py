@@ -157,6 +157,7 @@ def tune(estimator, X, y=None, sample_weight=None, *, grid=None, folds=5, rule="
     trial = _with(estimator, {name: values[0] for name, values in grid.items()})
     settings = {name: value for name, value in trial._recipe().items() if name not in dict(axes)}
     data = trial._data(rows(), y, sample_weight)
+    settings = trial._for_columns(settings)
 
     def run(task, threads, line):
         return _core.tune(settings, axes, data, task, folds, rule, measure, threads, line)
@@ -238,6 +239,7 @@ def stability(
     trial = clone(estimator)
     settings = trial._recipe()
     data = trial._data(X, y, sample_weight)
+    settings = trial._for_columns(settings)
 
     def run(task, threads, line):
         return _core.stability(settings, data, task, runs, by, share, measure, total_features, threads, line)

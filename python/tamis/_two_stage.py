@@ -47,6 +47,7 @@ class TwoStage(Trained):
         fit_intercept=True,
         refine=None,
         refit=None,
+        interactions=None,
         reading=None,
         random_state=None,
         n_jobs=None,
@@ -66,6 +67,7 @@ class TwoStage(Trained):
         self.fit_intercept = fit_intercept
         self.refine = refine
         self.refit = refit
+        self.interactions = interactions
         self.reading = reading
         self.random_state = random_state
         self.n_jobs = n_jobs

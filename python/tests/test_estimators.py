@@ -268,3 +268,43 @@ def test_products_of_columns():
     assert model.score(frame, y) > 0.9 and "a*b" in {one["name"] for one in model.features_}
     model = SparseRegressor(loss="squared", settings={"offset": "c"}).fit(frame, frame["c"] + 2 * frame["a"])
     assert "c" not in {one["name"] for one in model.features_} and model.score(frame, frame["c"] + 2 * frame["a"]) > 0.95
+
+
+@pytest.mark.parametrize("pairs", ["x0*x3", "0*3"])
+def test_products_of_columns_without_names(pairs):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 5))
+    y = (X[:, 0] * X[:, 3] > 0).astype(int)
+    batches = [(X[:300], y[:300]), (X[300:], y[300:])]
+    for model in (
+        SparseClassifier(settings={"interactions": pairs}).fit(X, y),
+        SparseClassifier(interactions=pairs).fit(iter(batches)),
+        SparseClassifier(interactions=pairs).partial_fit(X, y, classes=[0, 1]),
+        tamis.StabilizedClassifier(interactions=pairs).fit(X, y),
+        tamis.TwoStageClassifier(interactions=pairs).fit(X, y),
+    ):
+        assert model.features_[0]["name"] == "x0*x3" and model.score(X, y) > 0.9, model
+    with pytest.raises(tamis.ParamError, match="there is no column 'a': the columns have no names, so they are x0, x1"):
+        SparseClassifier(interactions="a*x1").fit(X, y)
+    chosen = tamis.tune(SparseClassifier(interactions=pairs), X, y, grid={"alpha": [1, 3]})
+    assert chosen.estimator.features_[0]["name"] == "x0*x3"
+
+
+@pytest.mark.parametrize("model", [SparseRegressor(), SparseRegressor("rda"), tamis.MomentsRegressor("lasso", alpha=0.01)])
+def test_signs_of_weights(model):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(500, 4))
+    y = X @ [1, -1, 0.5, 0] + 0.1 * random.normal(size=500)
+    free = model.fit(X, y).coef_.ravel()
+    assert free[0] > 0.5 and free[1] < -0.5
+    positive = model.set_params(sign="+").fit(X, y).coef_.ravel()
+    assert positive[0] > 0.5 and positive[1] == 0 and np.all(positive >= 0)
+    given = model.set_params(sign={0: "-", "x2": "+"}).fit(X, y).coef_.ravel()
+    assert given[0] == 0 and given[1] < -0.5 and given[2] > 0.2
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named = model.set_params(sign={"a": "-", "c": "+"}).fit(frame, y).coef_.ravel()
+    assert np.allclose(named, given, atol=1e-6)
+    with pytest.raises(tamis.ParamError):
+        model.set_params(sign={"a": "up"}).fit(frame, y)
+    with pytest.raises(tamis.ParamError, match="'sign' parameter"):
+        model.set_params(sign="up").fit(frame, y)

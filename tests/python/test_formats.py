@@ -120,6 +120,17 @@ def test_npz_without_labels_is_enough_to_predict(tamis, matrix, original):
     assert from_npz == tamis.run("predict", "original.json", "original.svm", "--output", "margin")
 
 
+def test_npz_with_labels_in_a_file_of_their_own(tamis, matrix, original):
+    rows, labels = matrix
+    (tamis.directory / "y.txt").write_text("".join(f"{label}\n" for label in labels))
+    dense = scipy.sparse.csr_matrix(rows).toarray()
+    scipy.sparse.save_npz(tamis.directory / "csr.npz", scipy.sparse.csr_matrix(rows))
+    np.savez(tamis.directory / "dense.npz", X=dense)
+    np.savez(tamis.directory / "other.npz", X=dense, y=-np.asarray(labels))  # the file given by --labels counts
+    for name in ("csr.npz", "dense.npz", "other.npz"):
+        assert_same(tamis.fit(tamis.directory / name, *SETTINGS, "--labels", "y.txt"), original)
+
+
 # Parquet and Arrow, as pyarrow writes them
 
 

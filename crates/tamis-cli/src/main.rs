@@ -13,6 +13,7 @@ mod output;
 mod output_file;
 mod report_file;
 mod signals;
+mod temporary_folder;
 
 use std::process::ExitCode;
 

@@ -311,8 +311,30 @@ fn a_model_can_go_to_standard_output() {
 fn a_sparse_method_that_keeps_everything_says_what_to_do() {
     let folder = Folder::new();
     folder.write("d.svm", svm(&rows(600, 30, 12, 2, 3)));
-    let run = folder.run("fit d.svm --method fobos --out m.json");
-    let expected = "note: 30 of 30 features have a weight: for fewer, raise --l1 (now 0.0001), give --k, or use `tamis tune --method fobos`";
-    assert!(run.err.contains(expected), "{}", run.err);
+    let lower_l1 = |method: &str| if method == "ftrl" { " --l1 0.01" } else { "" };
+    for (method, advice) in [
+        ("truncated-gradient", "raise --l1 (now 0.0001), "),
+        ("fobos", "raise --l1 (now 0.0001), "),
+        ("rda", "raise --l1 (now 0.0001), "),
+        ("ftrl", "raise --l1 (now 0.01), "),
+        ("sadmm", "raise --l1 (now 0.0001), "),
+        ("rounding", "raise --threshold (now 0.01), "),
+        ("single-stage", "lower --radius (now 10), "),
+        ("tsgd", ""),
+        ("fofs", ""),
+        ("sofs", ""),
+    ] {
+        let run = folder.run(&format!("fit d.svm --method {method}{} --out m.json", lower_l1(method)));
+        let kept = folder.weights("m.json").len();
+        assert!(kept >= 24, "{method} keeps {kept} of 30");
+        let expected = format!(
+            "note: {kept} of 30 features have a weight: for fewer, {advice}give --k, or use `tamis tune --method {method}`"
+        );
+        assert!(run.err.contains(&expected), "{method}: {}", run.err);
+    }
+    for method in ["stabilized", "two-stage", "sgd"] {
+        let run = folder.run(&format!("fit d.svm --method {method} --out m.json"));
+        assert!(!run.err.contains("have a weight"), "{method}: {}", run.err);
+    }
     assert!(!folder.run("fit d.svm --method fobos --k 5 --out m.json").err.contains("have a weight"));
 }

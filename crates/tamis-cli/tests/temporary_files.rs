@@ -73,3 +73,24 @@ fn rows_on_disk_have_no_name() {
     kill(child);
     assert!(names_in(&folder.path("cache")).is_empty());
 }
+
+#[test]
+fn the_folder_of_a_killed_demo_is_removed_by_the_next_one() {
+    let folder = Folder::new();
+    let temporary = folder.path("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let demo = |rows: usize| {
+        let mut command = folder.process(&format!("demo --n {rows} --quiet --report r.html"));
+        command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let child = demo(300_000).spawn().unwrap();
+    wait_until("the demo writes its data", || {
+        let names = names_in(&temporary);
+        names.iter().any(|name| !names_in(&temporary.join(name)).is_empty())
+    });
+    kill(child);
+    assert_eq!(names_in(&temporary).len(), 1, "the killed demo left its folder");
+    assert!(demo(2000).status().unwrap().success());
+    assert_eq!(names_in(&temporary), [""; 0]);
+}

@@ -84,15 +84,7 @@ impl LinearModel {
     pub fn solved(sums: Comoments, recipe: &SolveRecipe) -> Result<LinearModel, Failure> {
         let features = (1..sums.size()).map(|column| Column::Feature(column.to_string()));
         let columns = [Column::Target("y".into())].into_iter().chain(features).collect();
-        let moments = Moments {
-            columns,
-            table: None,
-            decay: None,
-            screened: false,
-            skipped: 0,
-            folds: vec![sums],
-            identity: Default::default(),
-        };
+        let moments = Moments::new(columns, vec![sums]);
         let solved = solve(&moments, recipe, SolveOptions { path: false, threads: 1 })?;
         let output = &solved.model.outputs[0];
         let number = |name: &str| name.parse::<usize>().expect("columns are named by number") - 1;

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tamis::moments::{Accumulator, Column, Comoments, Moments};
-use tamis::recipe::{Criterion, SolveRecipe, Solver};
+use tamis::recipe::table::Value as _;
+use tamis::recipe::{Criterion, Sign, Signs, SolveRecipe, Solver};
 use tamis::rng::splitmix64;
 use tamis::solve::penalty::{AnyPenalty, Penalty};
 use tamis::solve::{SolveError, SolveOptions, Solved, solve};
@@ -33,7 +34,7 @@ fn moments(table: &Table, folds: usize) -> Moments {
     let names = (1..columns).map(|j| Column::Feature(format!("x{j}")));
     let columns: Vec<Column> = [Column::Target("y".into())].into_iter().chain(names).collect();
     let folds = gatherers.into_iter().map(|gatherer| gatherer.finish(columns.len())).collect();
-    Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds, identity: Default::default() }
+    Moments::new(columns, folds)
 }
 
 fn solved(moments: &Moments, recipe: SolveRecipe) -> Solved {
@@ -144,6 +145,73 @@ fn the_lasso_is_that_of_plain_descent_on_the_rows() {
         assert!((intercept - naive.0).abs() < 1e-8, "{intercept} {}", naive.0);
         assert!(weights.iter().zip(&naive.1).all(|(a, b)| (a - b).abs() < 1e-9 && (*a == 0.0) == (*b == 0.0)));
     }
+}
+
+#[test]
+fn a_lasso_with_signs_is_that_of_plain_descent_on_the_rows() {
+    let table = table(80, 12, 5.0, 3);
+    let moments = moments(&table, 4);
+    let cases = [
+        ("+", [Some(Sign::Plus); 12]),
+        ("-", [Some(Sign::Minus); 12]),
+        ("x1=-,x3=+,x4=-", {
+            let mut signs = [None; 12];
+            (signs[0], signs[2], signs[3]) = (Some(Sign::Minus), Some(Sign::Plus), Some(Sign::Minus));
+            signs
+        }),
+    ];
+    for (text, signs) in cases {
+        for penalty in [0.1, 0.005, 0.0] {
+            let recipe = SolveRecipe { lambda: Some(penalty), ..SolveRecipe::new(Solver::Lasso) };
+            let free = line(&solved(&moments, recipe.clone()), 12).1;
+            let found = solved(&moments, SolveRecipe { sign: Signs::parse(text), ..recipe });
+            let (intercept, weights) = line(&found, 12);
+            let naive = table.signed_lasso(penalty, 20_000, |j| signs[j]);
+            assert!((intercept - naive.0).abs() < 1e-8, "{text} {penalty}: {intercept} {}", naive.0);
+            assert!(
+                weights.iter().zip(&naive.1).all(|(a, b)| (a - b).abs() < 1e-9),
+                "{text} {penalty}: {weights:?} {naive:?}"
+            );
+            assert_ne!(weights, free, "{text} {penalty}: the signs bind");
+        }
+    }
+}
+
+#[test]
+fn signs_hold_along_every_path_and_in_every_fold() {
+    let table = table(60, 9, 1.0, 8);
+    let moments = moments(&table, 3);
+    for method in penalised() {
+        for recipe in [
+            SolveRecipe { criterion: Some(Criterion::Cv), ..SolveRecipe::new(method) },
+            SolveRecipe { k: Some(2), ..SolveRecipe::new(method) },
+        ] {
+            let found = solved(&moments, SolveRecipe { sign: Signs::parse("+"), ..recipe });
+            let features = &found.model.outputs[0].features;
+            assert!(!features.is_empty() && features.iter().all(|feature| feature.weight > 0.0), "{method:?}");
+            assert!(found.traces.iter().flat_map(|trace| &trace.effects).all(|&effect| effect >= 0.0), "{method:?}");
+        }
+    }
+    let solve = |sign: &str, recipe: SolveRecipe| {
+        solve(&moments, &SolveRecipe { sign: Signs::parse(sign), ..recipe }, SolveOptions::default()).map(|_| ())
+    };
+    let message = solve("x1=+,x99=-", SolveRecipe::new(Solver::Mcp)).unwrap_err().to_string();
+    assert_eq!(message, "`sign` names \"x99\", but the moments have no such feature");
+    let message = solve("+", SolveRecipe::new(Solver::Ofsa)).unwrap_err().to_string();
+    assert_eq!(message, "ofsa has no parameter `sign`; lasso, elastic-net, mcp, scad have");
+    let message = solve("+", SolveRecipe { refit: true, ..SolveRecipe::new(Solver::Mcp) }).unwrap_err().to_string();
+    assert_eq!(message, "`sign` and `refit` are exclusive: a refit without penalty does not keep the signs");
+}
+
+/// A column and its negative: only one of them can have a weight of the sign.
+#[test]
+fn a_mirrored_column_is_no_copy_of_one_with_a_sign() {
+    let mut table = table(50, 5, 0.0, 4);
+    table.rows.iter_mut().for_each(|row| row[2] = -row[0]);
+    (0..50).for_each(|row| table.targets[row] = -table.rows[row][0] + 0.1 * table.rows[row][1]);
+    let recipe = SolveRecipe { k: Some(1), sign: Signs::parse("+"), ..SolveRecipe::new(Solver::Lasso) };
+    let found = solved(&moments(&table, 1), recipe);
+    assert_eq!(found.model.outputs[0].features[0].name, "x3");
 }
 
 #[test]

@@ -24,6 +24,7 @@ use crate::output::{model, print_data, print_line};
 use crate::output_file::check_files;
 use crate::report_file::write_report;
 use crate::signals::stop_on_signal;
+use crate::temporary_folder::TemporaryFolder;
 
 const TEST_ROWS: usize = 20_000;
 
@@ -43,7 +44,7 @@ pub struct DemoArgs {
 }
 
 pub fn run(args: DemoArgs) -> Result<(), CliError> {
-    let temporary = tempfile::tempdir()?;
+    let temporary = TemporaryFolder::new()?;
     let folder = args.keep.as_deref().unwrap_or(temporary.path());
     std::fs::create_dir_all(folder)?;
     check_files([&args.report], [])?;

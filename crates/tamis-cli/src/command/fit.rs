@@ -239,15 +239,18 @@ const DENSE: (f64, u64) = (0.8, 10);
 fn not_sparse(model: &Model) -> Option<String> {
     let Provenance::Fit(recipe) = &model.recipe else { return None };
     let (kept, seen) = (model.nonzeros() as u64, model.seen.features);
-    let is_sparse_method = recipe.l1().is_some_and(|l1| l1 > 0.0) && recipe.k.is_none();
-    (is_sparse_method && seen >= DENSE.1 && kept as f64 >= DENSE.0 * seen as f64).then(|| {
-        let (l1, method) = (recipe.l1().unwrap_or_default(), recipe.method.name());
-        let kept = count(kept);
-        format!(
-            "{kept} of {} have a weight: for fewer, raise --l1 (now {l1}), give --k, or use `tamis tune --method {method}`",
-            features(seen)
-        )
-    })
+    if recipe.k.is_some() || seen < DENSE.1 || (kept as f64) < DENSE.0 * seen as f64 {
+        return None;
+    }
+    let name = recipe.method.name();
+    let tuned = format!("give --k, or use `tamis tune --method {name}`");
+    let advice = match &recipe.method {
+        MethodParams::Rounding(params) => format!("raise --threshold (now {}), {tuned}", params.threshold()),
+        MethodParams::SingleStage(params) => format!("lower --radius (now {}), {tuned}", params.radius()),
+        MethodParams::Tsgd(_) | MethodParams::Fofs(_) | MethodParams::Sofs(_) => tuned,
+        _ => format!("raise --l1 (now {}), {tuned}", recipe.l1().filter(|&l1| l1 > 0.0)?),
+    };
+    Some(format!("{} of {} have a weight: for fewer, {advice}", count(kept), features(seen)))
 }
 
 /// The false discovery rate that was asked for.

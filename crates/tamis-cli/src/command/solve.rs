@@ -7,7 +7,8 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::{Value, json};
 use tamis::moments::Moments;
-use tamis::recipe::{Criterion, SolveRecipe, Solver};
+use tamis::recipe::table::Value as _;
+use tamis::recipe::{Criterion, Kind, Signs, SolveRecipe, Solver};
 use tamis::solve::{PathPoint, SolveOptions, Solved, solve};
 use tamis_report::{ReportContext, of_model};
 
@@ -47,6 +48,10 @@ pub struct SolveArgs {
     /// γ of MCP (> 1) or a of SCAD (> 2) [default: 3, 3.7]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub concavity: Option<f64>,
+    /// Sign that weights must have (a monotone constraint): + or - for all features, or pairs such as age=+,debt=-; for lasso,
+    /// elastic-net, mcp and scad. A lasso with --lambda 0 is least squares with signs
+    #[arg(long, value_name = "SIGNS", value_parser = signs_parser)]
+    pub sign: Option<Signs>,
     /// Target column, if the moments have several (--more-targets)
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
@@ -71,6 +76,11 @@ fn solver_parser(text: &str) -> Result<Solver, String> {
     found.ok_or_else(|| format!("expected one of {}", Solver::ALL.map(Solver::name).join(", ")))
 }
 
+fn signs_parser(text: &str) -> Result<Signs, String> {
+    let Kind::Written { expected, .. } = Signs::KIND else { unreachable!("signs have a form of their own") };
+    Signs::parse(text).ok_or_else(|| format!("expected {expected}"))
+}
+
 fn criterion_parser(text: &str) -> Result<Criterion, String> {
     let found = Criterion::ALL.into_iter().find(|criterion| criterion.name() == text);
     found.ok_or_else(|| format!("expected one of {}", Criterion::ALL.map(Criterion::name).join(", ")))
@@ -92,6 +102,7 @@ pub fn run(mut args: SolveArgs) -> Result<(), CliError> {
         refit: args.refit,
         l1_ratio: args.l1_ratio,
         concavity: args.concavity,
+        sign: args.sign.clone(),
         ..SolveRecipe::new(args.method)
     };
     recipe.check()?;

@@ -122,6 +122,20 @@ impl Run {
     }
 }
 
+/// A table of 600 rows with the columns `a` (decides), `b` and `y`; `edit` gets row and cells, and may change them.
+pub fn table(header: &str, edit: impl Fn(usize, &mut Vec<String>)) -> String {
+    let mut random = Random::new(7);
+    let mut text = format!("{header}\n");
+    for row in 0..600 {
+        let (a, b) = (random.unit() * 10.0, random.unit() * 10.0);
+        let label = if a + random.unit() > 5.5 { "yes" } else { "no" };
+        let mut cells = vec![format!("{a:.3}"), format!("{b:.3}"), label.to_string()];
+        edit(row, &mut cells);
+        writeln!(text, "{}", cells.join(",")).unwrap();
+    }
+    text
+}
+
 /// The names in a folder, sorted, hidden ones too.
 pub fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");

@@ -1,7 +1,7 @@
 //! The recipes that every law is checked on: every method, every schedule it allows, and extreme parameters.
 
 use tamis::loss::{AnyLoss, LossKind};
-use tamis::recipe::{Method, Recipe, ScheduleKind, SgdParams};
+use tamis::recipe::{Method, MethodParams, Recipe, ScheduleKind, SgdParams};
 
 use crate::generators::HUBER;
 
@@ -20,9 +20,9 @@ impl Case {
         words.split_whitespace().all(|word| self.name.split_whitespace().any(|own| own == word))
     }
 
-    /// The recipe without a penalty, whatever the penalty of its method is.
+    /// The recipe without a penalty and without signs, whatever the penalty of its method is.
     pub fn without_penalty(&self) -> Recipe {
-        let recipe = Recipe { k: None, ..self.recipe.clone() };
+        let recipe = without_signs(Recipe { k: None, ..self.recipe.clone() });
         match recipe.method.kind() {
             Method::Sgd => recipe,
             Method::Rounding => recipe.with("threshold", 0.0),
@@ -65,9 +65,24 @@ impl Case {
             learning_rate: Some(steps.learning_rate),
             power: steps.power,
             average: recipe.method.is_averaged(),
+            sign: None,
         };
         Recipe { method: params.into(), intercept: recipe.intercept, ..Recipe::default() }
     }
+}
+
+/// The recipe with free weights.
+fn without_signs(mut recipe: Recipe) -> Recipe {
+    match &mut recipe.method {
+        MethodParams::Sgd(params) => params.sign = None,
+        MethodParams::TruncatedGradient(params) => params.sign = None,
+        MethodParams::Rounding(params) => params.sign = None,
+        MethodParams::Fobos(params) => params.sign = None,
+        MethodParams::Rda(params) => params.sign = None,
+        MethodParams::Ftrl(params) => params.sign = None,
+        _ => {}
+    }
+    recipe
 }
 
 /// The loss of a kind with the parameters that all tests use.
@@ -79,7 +94,7 @@ const SCHEDULES: [ScheduleKind; 4] =
     [ScheduleKind::Constant, ScheduleKind::InverseSqrt, ScheduleKind::Inverse, ScheduleKind::Power];
 
 /// A case from its method, its schedule if it has one, and changes by name: a parameter of the recipe, `k`, `average`,
-/// or `no-intercept`.
+/// `no-intercept`, `positive` (all weights), or `signs` (of the first three).
 fn case(method: Method, rate: Option<ScheduleKind>, changes: &[(&str, f64)]) -> Case {
     let mut recipe = Recipe::new(method);
     let mut words = vec![method.name().to_string()];
@@ -92,9 +107,15 @@ fn case(method: Method, rate: Option<ScheduleKind>, changes: &[(&str, f64)]) -> 
             "k" => recipe.k = Some(value as usize),
             "average" => recipe = recipe.with("average", true),
             "no-intercept" => recipe.intercept = false,
+            "positive" => recipe = recipe.with("sign", "+"),
+            "signs" => recipe = recipe.with("sign", "0=-,1=+,2=-"),
             _ => recipe = recipe.with(name, value),
         }
-        words.push(if matches!(name, "average" | "no-intercept") { name.into() } else { format!("{name}={value}") });
+        words.push(if matches!(name, "average" | "no-intercept" | "positive" | "signs") {
+            name.into()
+        } else {
+            format!("{name}={value}")
+        });
     }
     Case { name: words.join(" "), recipe }
 }
@@ -140,6 +161,15 @@ fn descent(cases: &mut Vec<Case>) {
             add(Fobos, rate, &[penalty, ("l2", 0.1), average]);
         }
     }
+    let (positive, signs) = (("positive", 1.0), ("signs", 1.0));
+    for rate in [ScheduleKind::Auto, ScheduleKind::InverseSqrt] {
+        add(Sgd, rate, &[average, positive]);
+        add(TruncatedGradient, rate, &[penalty, signs]);
+        add(TruncatedGradient, rate, &[penalty, ("period", 7.0), within, average, positive]);
+        add(Rounding, rate, &[("threshold", 0.04), late, signs]);
+        add(Fobos, rate, &[penalty, ("l2", 0.1), positive]);
+    }
+    add(Fobos, ScheduleKind::InverseSqrt, &[penalty, ("l2", 0.1), average, signs]);
     add(Sgd, ScheduleKind::Auto, &[("no-intercept", 1.0)]);
     add(TruncatedGradient, ScheduleKind::Constant, &[penalty, ("no-intercept", 1.0)]);
     add(Rounding, ScheduleKind::Adagrad, &[("threshold", 0.02)]);
@@ -162,6 +192,11 @@ fn leaders(cases: &mut Vec<Case>) {
     add(Method::Ftrl, &[("l1", 2.0), ("l2", 1.0), ("learning-rate", 0.5)]);
     add(Method::Ftrl, &[("l1", 1.0), ("beta", 0.0), ("no-intercept", 1.0)]);
     add(Method::Ftrl, &[("l1", 1.0), average]);
+    for sign in [("positive", 1.0), ("signs", 1.0)] {
+        add(Method::Rda, &[small, ("l2", 0.1), sign]);
+        add(Method::Ftrl, &[("l1", 1.0), sign]);
+        add(Method::Ftrl, &[("l1", 1.0), average, sign]);
+    }
 }
 
 /// `tsgd`, `fofs`, `sofs`, `sadmm`, `single-stage`, `two-stage`: select features, or project.

@@ -27,6 +27,11 @@ const AT_LEAST_ONE: &str = "its penalty is k, and k is at least 1";
 
 /// The table.
 pub const OPT_OUTS: &[OptOut] = &[
+    out(
+        Check::LateAndVanishing,
+        "signs",
+        "the signs are those of the first ids, and the check gives features other ids",
+    ),
     out(Check::BoundedMemory, "single-stage", TREE),
     out(Check::BoundedMemory, "two-stage radius=3", TREE),
     out(Check::BoundedMemory, "two-stage first-epoch-steps=20", TREE),

@@ -36,7 +36,8 @@ impl Ftrl {
         if self.z[j].abs() <= l1 {
             return 0.0;
         }
-        -(self.z[j] - self.z[j].signum() * l1) / ((self.beta + self.n[j].sqrt()) / self.alpha + l2)
+        let w = -(self.z[j] - self.z[j].signum() * l1) / ((self.beta + self.n[j].sqrt()) / self.alpha + l2);
+        if j == self.task.p { w } else { self.task.signs.project(j, w) }
     }
 }
 

@@ -32,7 +32,7 @@ pub use unpenalised::unpenalised;
 
 use tamis::data::{Example, Row};
 use tamis::loss::{AnyLoss, Loss};
-use tamis::recipe::{MethodParams, Recipe};
+use tamis::recipe::{MethodParams, Recipe, Sign, Signs};
 
 /// A learner that is slow and obviously correct.
 pub trait Oracle {
@@ -48,7 +48,8 @@ pub trait Oracle {
 
 /// The literal version of the learner of a recipe, over the features `0..p`.
 pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
-    let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k };
+    let signs = Signed::of(recipe.method.signs());
+    let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k, signs };
     let plain: Box<dyn Oracle> = match &recipe.method {
         MethodParams::Sgd(params) => Box::new(sgd::Sgd::new(task, params.steps())),
         MethodParams::TruncatedGradient(params) => Box::new(truncated_gradient::TruncatedGradient::new(task, params)),
@@ -77,6 +78,39 @@ struct Task {
     intercept: bool,
     p: usize,
     k: Option<usize>,
+    signs: Signed,
+}
+
+/// The signs of the first features, and that of all others.
+#[derive(Clone, Copy)]
+struct Signed {
+    first: [Option<Sign>; 3],
+    others: Option<Sign>,
+}
+
+impl Signed {
+    /// Up to three named features: they have the ids 0, 1 and 2.
+    fn of(signs: Option<&Signs>) -> Signed {
+        let mut signed = Signed { first: [None; 3], others: None };
+        match signs {
+            None => {}
+            Some(Signs::All(sign)) => signed = Signed { first: [Some(*sign); 3], others: Some(*sign) },
+            Some(Signs::Given(given)) => {
+                assert!(given.len() <= 3, "the tests name three features");
+                signed.first.iter_mut().zip(given.values()).for_each(|(place, sign)| *place = Some(*sign));
+            }
+        }
+        signed
+    }
+
+    /// The point nearest to `w` that weight `j` may have.
+    fn project(&self, j: usize, w: f64) -> f64 {
+        match self.first.get(j).unwrap_or(&self.others) {
+            Some(Sign::Plus) if w < 0.0 => 0.0,
+            Some(Sign::Minus) if w > 0.0 => 0.0,
+            _ => w,
+        }
+    }
 }
 
 impl Task {

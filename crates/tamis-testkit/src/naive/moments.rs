@@ -1,5 +1,7 @@
 //! Moments and the models solved from them, computed from the rows: two passes, plain loops, no optimisation.
 
+use tamis::recipe::Sign;
+
 /// Dense rows with targets and weights.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
@@ -55,6 +57,11 @@ impl Table {
 
     /// The lasso on standardised columns by cyclic coordinate descent on residuals: intercept and weights in raw units.
     pub fn lasso(&self, penalty: f64, sweeps: usize) -> (f64, Vec<f64>) {
+        self.signed_lasso(penalty, sweeps, |_| None)
+    }
+
+    /// The same with signs of weights.
+    pub fn signed_lasso(&self, penalty: f64, sweeps: usize, sign: impl Fn(usize) -> Option<Sign>) -> (f64, Vec<f64>) {
         let (means, total) = (self.means(), self.weights.iter().sum::<f64>());
         let p = means.len() - 1;
         let scales: Vec<f64> = (1..=p).map(|j| self.covariance(j, j).sqrt()).collect();
@@ -66,7 +73,11 @@ impl Table {
                 let rows = 0..self.rows.len();
                 let slope: f64 = rows.map(|r| self.weights[r] * x(r, j) * residual[r]).sum::<f64>() / total;
                 let t: f64 = slope + *weight;
-                let next = t.signum() * (t.abs() - penalty).max(0.0);
+                let next = match sign(j) {
+                    None => t.signum() * (t.abs() - penalty).max(0.0),
+                    Some(Sign::Plus) => (t - penalty).max(0.0),
+                    Some(Sign::Minus) => (t + penalty).min(0.0),
+                };
                 residual.iter_mut().enumerate().for_each(|(r, value)| *value -= (next - *weight) * x(r, j));
                 *weight = next;
             }

@@ -46,7 +46,7 @@ impl Oracle for Rda {
         let (t, pull) = (self.t, self.gamma / self.t.sqrt());
         for (j, x) in x.iter().enumerate() {
             self.mean[j] = (t - 1.0) / t * self.mean[j] + g * x / t;
-            self.w[j] = -soft(self.mean[j], self.l1 + pull * self.rho) / (self.l2 + pull);
+            self.w[j] = self.task.signs.project(j, -soft(self.mean[j], self.l1 + pull * self.rho) / (self.l2 + pull));
         }
         self.bias_mean = (t - 1.0) / t * self.bias_mean + g / t;
         if self.task.intercept {

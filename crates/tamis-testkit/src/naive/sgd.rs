@@ -1,4 +1,5 @@
-//! Stochastic gradient descent: w ← w − η g x, b ← b − η g with g = c·ℓ'(b + w·x, y).
+//! Stochastic gradient descent: w ← w − η g x, b ← b − η g with g = c·ℓ'(b + w·x, y); weights that must have a sign are
+//! projected.
 
 use super::rates::Rates;
 use super::{Oracle, Task, dense, margin};
@@ -27,7 +28,7 @@ impl Oracle for Sgd {
         let g = self.task.slope(f, example);
         self.rates.observe(&x, g);
         for (j, w) in self.w.iter_mut().enumerate() {
-            *w -= self.rates.of(j) * g * x[j];
+            *w = self.task.signs.project(j, *w - self.rates.of(j) * g * x[j]);
         }
         if self.task.intercept {
             self.b -= self.rates.of(self.task.p) * g;

@@ -10,14 +10,15 @@
 //! | `two-stage` | Σ of the gradients of each epoch so far, w_t = c − η_k Σ_{i<t} g_i; its mean Σ_i (T_k − i)/T_k of them |
 //! | `sofs` | w ← w − d·sign(g)·Σx/(r + xᵀΣx), Σ_jj = 1/(1 + Σ x_j²/r) over the errors, no weight dropped |
 
-use super::{Oracle, Task, dense, margin};
+use super::{Oracle, Signed, Task, dense, margin};
 use tamis::data::Example;
 use tamis::loss::{AnyLoss, Loss};
 use tamis::recipe::{MethodParams, Recipe, ScheduleKind};
 
 /// The closed form of a method without a penalty, or `None` if that is plain SGD.
 pub fn unpenalised(recipe: &Recipe, loss: AnyLoss, p: usize) -> Option<Box<dyn Oracle>> {
-    let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k };
+    let signs = Signed::of(recipe.method.signs());
+    let task = Task { loss, intercept: recipe.intercept, p, k: recipe.k, signs };
     let rule = match &recipe.method {
         MethodParams::Rda(params) => Rule::Rda { gamma: params.gamma() },
         MethodParams::Ftrl(params) => Rule::Ftrl { alpha: params.learning_rate(), beta: params.beta },

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Label;
 use super::label_nature::{LabelNature, label_nature};
-use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind};
+use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetOptions};
+use super::task::TaskKind;
 use crate::loss::LossKind;
 use crate::param::{Message, names};
 

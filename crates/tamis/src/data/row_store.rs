@@ -12,18 +12,17 @@
 //! become targets, and every later pass yields rows with targets.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rand_pcg::Pcg64;
-use thiserror::Error;
 
 use super::Example;
 use super::label_stats::LabelCode;
+use super::row_chunk::{Chunk, Chunks, RowStoreError};
 use super::row_codec::{StoredRows, pack, unpack};
 use super::target::TargetMap;
-use crate::param::names;
 use crate::rng::{RngStream, generator, shuffle, uniform_below};
 
 /// Where rows are kept, and in which order they are visited.
@@ -35,20 +34,6 @@ pub struct RowStoreOptions {
     pub folder: Option<PathBuf>,
     /// Seed of the random order, or `None` for the order of the input.
     pub shuffle: Option<u64>,
-}
-
-/// Stored rows could not be written or read back.
-#[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the message of each says what its fields are")]
-pub enum RowStoreError {
-    #[error(
-        "the temporary file for rows cannot be {action}: {source}; choose another folder with {}, or keep more rows in memory with {}",
-        names::CACHE_DIR,
-        names::MEMORY.with("N")
-    )]
-    Io { action: &'static str, source: io::Error },
-    #[error("the temporary file for rows is damaged: checksum mismatch in block {block}")]
-    Damaged { block: usize },
 }
 
 /// Entries and rows at which a block is closed.
@@ -90,41 +75,6 @@ struct Block {
 enum Place {
     Memory(Vec<u8>),
     File { start: u64, length: usize },
-}
-
-/// Blocks unpacked together, and the order in which their rows are visited.
-pub struct Chunk {
-    blocks: Arc<[StoredRows]>,
-    /// The number of each block's first row.
-    firsts: Vec<u64>,
-    order: Vec<(u32, u32)>,
-}
-
-impl Chunk {
-    /// The rows in visiting order.
-    pub fn examples(&self) -> impl Iterator<Item = Example<'_>> {
-        self.order.iter().map(|&(block, row)| self.blocks[block as usize].rows.example(row as usize))
-    }
-
-    /// The label codes of the rows, in the same order.
-    pub fn labels(&self) -> impl Iterator<Item = LabelCode> + '_ {
-        self.order.iter().map(|&(block, row)| self.blocks[block as usize].label(row as usize))
-    }
-
-    /// The row numbers, in the same order: each row has one number below [`RowStore::rows`], the same in every pass.
-    pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        self.order.iter().map(|&(block, row)| (self.firsts[block as usize] + u64::from(row)) as usize)
-    }
-
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        self.order.len()
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
-    }
 }
 
 impl RowStore {
@@ -292,7 +242,7 @@ impl RowStore {
         groups
     }
 
-    fn chunk(&mut self, group: &[usize], rng: Option<&mut Pcg64>) -> Result<Chunk, RowStoreError> {
+    pub(super) fn chunk(&mut self, group: &[usize], rng: Option<&mut Pcg64>) -> Result<Chunk, RowStoreError> {
         let blocks: Arc<[StoredRows]> = match self.unpacked.take() {
             Some(blocks) => blocks,
             None => group.iter().map(|&block| self.unpack_block(block)).collect::<Result<_, _>>()?,
@@ -334,22 +284,6 @@ impl RowStore {
             unpacked: self.unpacked.clone(),
             ..*self
         }
-    }
-}
-
-/// The chunks of a pass.
-pub struct Chunks<'a> {
-    store: &'a mut RowStore,
-    rng: Option<Pcg64>,
-    groups: std::vec::IntoIter<Vec<usize>>,
-}
-
-impl Iterator for Chunks<'_> {
-    type Item = Result<Chunk, RowStoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let group = self.groups.next()?;
-        Some(self.store.chunk(&group, self.rng.as_mut()))
     }
 }
 

@@ -99,6 +99,8 @@ struct Shared {
     bytes: Arc<AtomicU64>,
     /// The roles of the columns: not behind the lock of the input, which a thread may hold while it waits for a pipe.
     columns: OnceLock<(ModelSchema, Vec<ColumnNote>)>,
+    /// Whether only workers read, because the input may be silent for hours.
+    only_workers_read: bool,
 }
 
 /// Blocks that are parsed and wait for their turn.
@@ -126,12 +128,14 @@ impl RowStream {
         let (skip_bad, choices) = (options.skip_bad, options.rows.clone());
         let (stop, label_path) = (options.stop.clone(), options.labels.clone());
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
+        let only_workers_read = threads > 1 && sources.iter().any(|source| source.path.is_none());
         let shared = Arc::new(Shared {
             input: Mutex::new(Input::new(sources, options, bytes.clone())),
             finished: Mutex::default(),
             changed: Condvar::new(),
             bytes,
             columns: OnceLock::new(),
+            only_workers_read,
         });
         let worker = |shared: Arc<Shared>| move || while shared.work(true) {};
         let workers = (1..threads).map(|_| std::thread::spawn(worker(shared.clone()))).collect();
@@ -290,7 +294,10 @@ impl Shared {
         if is_worker {
             return Some(self.input());
         }
-        if let Ok(input) = self.input.try_lock() {
+        // Nor does it read from standard input itself, where it would wait with the blocks of the workers.
+        if !self.only_workers_read
+            && let Ok(input) = self.input.try_lock()
+        {
             return Some(input);
         }
         let mut finished = self.finished();

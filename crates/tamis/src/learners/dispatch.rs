@@ -4,8 +4,8 @@ use super::baselines::{ProjectedSgd, StochasticAdmm, TopKArow, TopKSgd};
 use super::{DualAveraging, Ftrl, LazySgd, Learner, Step};
 use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::AnyLoss;
-use crate::prox::{ElasticNetProx, NoProx, Rounding, TruncatedL1};
-use crate::recipe::{MethodParams, Recipe, ScheduleKind, Steps};
+use crate::prox::{ElasticNetProx, FREE, NoProx, Rounding, SignBounds, TruncatedL1};
+use crate::recipe::{MethodParams, Recipe, ScheduleKind, Sign, Signs, Steps};
 use crate::step_size::{AdaptiveStep, Schedule};
 
 /// Declares [`AnyLearner`] from a list of learners.
@@ -87,24 +87,25 @@ enum Shrinkage {
 }
 
 impl AnyLearner {
-    /// The learner of a recipe. The recipe must have passed [`Recipe::check`].
+    /// The learner of a recipe. The recipe must have passed [`Recipe::check`]. Features whose sign is given by name have the
+    /// first ids, in the order of [`Signs::names`].
     pub fn new(recipe: &Recipe, loss: AnyLoss) -> Self {
         let k = recipe.k.unwrap_or(usize::MAX);
-        let intercept = recipe.intercept;
+        let (intercept, signs) = (recipe.intercept, sign_bounds(recipe.method.signs()));
         match &recipe.method {
             MethodParams::Stabilized(_) | MethodParams::StabilizedPublished(_) | MethodParams::TwoStage(_) => {
                 panic!("{} is not an online learner", recipe.method.name())
             }
             MethodParams::Sgd(params) => {
-                Self::descent(loss, params.steps(), Shrinkage::NoProx, intercept, params.average)
+                Self::descent(loss, params.steps(), Shrinkage::NoProx, (intercept, params.average), signs)
             }
             MethodParams::TruncatedGradient(params) => {
                 let gravity = TruncatedL1::new(params.l1(recipe.k), params.threshold(), params.period);
-                Self::descent(loss, params.steps(), Shrinkage::TruncatedL1(gravity), intercept, params.average)
+                Self::descent(loss, params.steps(), Shrinkage::TruncatedL1(gravity), (intercept, params.average), signs)
             }
             MethodParams::Rounding(params) => {
                 let rounding = Rounding::new(params.threshold(), params.period);
-                Self::descent(loss, params.steps(), Shrinkage::Rounding(rounding), intercept, params.average)
+                Self::descent(loss, params.steps(), Shrinkage::Rounding(rounding), (intercept, params.average), signs)
             }
             MethodParams::Fobos(params) => {
                 let (l1, l2) = (params.l1(recipe.k), params.l2);
@@ -113,15 +114,17 @@ impl AnyLearner {
                 } else {
                     Shrinkage::TruncatedL1(TruncatedL1::new(l1, f64::INFINITY, 1))
                 };
-                Self::descent(loss, params.steps(), shrinkage, intercept, params.average)
+                Self::descent(loss, params.steps(), shrinkage, (intercept, params.average), signs)
             }
             MethodParams::Rda(params) => {
                 let (l1, gamma) = (params.l1(recipe.k), params.gamma());
-                Self::DualAveraging(DualAveraging::new(loss, l1, params.l2, gamma, params.rda_rho, intercept))
+                let learner = DualAveraging::new(loss, l1, params.l2, gamma, params.rda_rho, intercept);
+                Self::DualAveraging(learner.bounded(signs))
             }
             MethodParams::Ftrl(params) => {
                 let (alpha, l1) = (params.learning_rate(), params.l1(recipe.k));
-                Self::Ftrl(Ftrl::new(loss, alpha, params.beta, l1, params.l2, intercept, params.average))
+                let learner = Ftrl::new(loss, alpha, params.beta, l1, params.l2, intercept, params.average);
+                Self::Ftrl(learner.bounded(signs))
             }
             MethodParams::Tsgd(params) => {
                 Self::TopKSgd(TopKSgd::new(loss, schedule(params.steps()), None, k, intercept))
@@ -141,15 +144,21 @@ impl AnyLearner {
         }
     }
 
-    fn descent(loss: AnyLoss, steps: Steps, shrinkage: Shrinkage, intercept: bool, average: bool) -> Self {
+    fn descent(
+        loss: AnyLoss,
+        steps: Steps,
+        shrinkage: Shrinkage,
+        (intercept, average): (bool, bool),
+        signs: SignBounds,
+    ) -> Self {
         macro_rules! made {
             ($shrink:expr, $Scheduled:ident, $PerWeight:ident) => {
                 if steps.schedule.is_adaptive() {
                     let scale_free = steps.schedule == ScheduleKind::Auto;
                     let rate = AdaptiveStep { start: steps.learning_rate, scale_free };
-                    Self::$PerWeight(LazySgd::new(loss, rate, $shrink, intercept, average))
+                    Self::$PerWeight(LazySgd::new(loss, rate, $shrink, intercept, average).bounded(signs))
                 } else {
-                    Self::$Scheduled(LazySgd::new(loss, schedule(steps), $shrink, intercept, average))
+                    Self::$Scheduled(LazySgd::new(loss, schedule(steps), $shrink, intercept, average).bounded(signs))
                 }
             };
         }
@@ -159,6 +168,15 @@ impl AnyLearner {
             Shrinkage::Rounding(rounding) => made!(rounding, Rounding, RoundingAdaptive),
             Shrinkage::ElasticNetProx(elastic) => made!(elastic, ElasticNetProx, ElasticAdaptive),
         }
+    }
+}
+
+/// The bounds of weights by id.
+fn sign_bounds(signs: Option<&Signs>) -> SignBounds {
+    match signs {
+        None => SignBounds::default(),
+        Some(Signs::All(sign)) => SignBounds::new(Vec::new(), sign.bounds()),
+        Some(Signs::Given(signs)) => SignBounds::new(signs.values().copied().map(Sign::bounds).collect(), FREE),
     }
 }
 

@@ -9,6 +9,7 @@
 //! w = 0                                              if |G_t/t| ≤ λ_t
 //! w = −(G_t/t − λ_t sign(G_t)) / (λ₂ + γ/√t)         otherwise
 //! ```
+//! A weight that must have a sign is this w, or 0 if w has the other sign.
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
@@ -26,7 +27,7 @@
 use super::{Learner, Step};
 use crate::data::{Example, FeatureId, Row, State, StateError};
 use crate::loss::{AnyLoss, Loss};
-use crate::prox::soft_threshold;
+use crate::prox::{SignBounds, soft_threshold};
 
 /// Regularised dual averaging.
 #[derive(Clone, Debug)]
@@ -40,12 +41,19 @@ pub struct DualAveraging {
     sums: Vec<f64>,
     bias_sum: f64,
     steps: u64,
+    signs: SignBounds,
 }
 
 impl DualAveraging {
     /// A new learner.
     pub fn new(loss: AnyLoss, l1: f64, l2: f64, gamma: f64, rho: f64, intercept: bool) -> Self {
-        DualAveraging { loss, l1, l2, gamma, rho, intercept, sums: Vec::new(), bias_sum: 0.0, steps: 0 }
+        let signs = SignBounds::default();
+        DualAveraging { loss, l1, l2, gamma, rho, intercept, sums: Vec::new(), bias_sum: 0.0, steps: 0, signs }
+    }
+
+    /// The learner with bounds on its weights.
+    pub fn bounded(self, signs: SignBounds) -> Self {
+        DualAveraging { signs, ..self }
     }
 
     /// λ_t and the factor of the thresholded mean gradient at the current step.
@@ -65,7 +73,7 @@ impl Learner for DualAveraging {
         let (share, lambda, factor) = self.terms();
         row.iter().fold(self.bias_now(), |margin, (id, value)| {
             let sum = self.sums.get(id as usize).copied().unwrap_or(0.0);
-            margin + factor * soft_threshold(sum * share, lambda) * value
+            margin + self.signs.clip(id, factor * soft_threshold(sum * share, lambda)) * value
         })
     }
 
@@ -87,7 +95,7 @@ impl Learner for DualAveraging {
     fn weight(&self, id: FeatureId) -> f64 {
         let (share, lambda, factor) = self.terms();
         let sum = self.sums.get(id as usize).copied().unwrap_or(0.0);
-        factor * soft_threshold(sum * share, lambda) + 0.0 // −0 becomes 0
+        self.signs.clip(id, factor * soft_threshold(sum * share, lambda)) + 0.0 // −0 becomes 0
     }
 
     fn bias(&self) -> f64 {
@@ -99,7 +107,7 @@ impl Learner for DualAveraging {
     }
 
     fn is_idle(&self, id: FeatureId) -> bool {
-        self.sums.get(id as usize).is_none_or(|&sum| sum == 0.0)
+        self.sums.get(id as usize).is_none_or(|&sum| sum == 0.0) && !self.signs.belongs(id)
     }
 
     fn forget(&mut self, id: FeatureId) {

@@ -8,6 +8,7 @@
 //! w = −(z − λ₁ sign z) / ((β + √n)/α + λ₂)                otherwise
 //! σ = (√(n + g²) − √n)/α,   z ← z + g − σw,   n ← n + g²
 //! ```
+//! A weight that must have a sign is this w, or 0 if w has the other sign: the leader on the half-line.
 //!
 //! | symbol | field | default | from |
 //! |---|---|---|---|
@@ -26,7 +27,7 @@ use super::averaging::{AveragedCell, AveragedWeights};
 use super::{Learner, Step};
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
 use crate::loss::{AnyLoss, Loss};
-use crate::prox::soft_threshold;
+use crate::prox::{SignBounds, soft_threshold};
 
 /// FTRL-proximal.
 #[derive(Clone, Debug)]
@@ -38,6 +39,7 @@ pub struct Ftrl {
     bias: Cell,
     steps: u64,
     mean: Option<AveragedWeights>,
+    signs: SignBounds,
     /// The weights of the current row, so that they are computed once.
     row_weights: Vec<f64>,
 }
@@ -95,8 +97,14 @@ impl Ftrl {
             bias: Cell::default(),
             steps: 0,
             mean: average.then(AveragedWeights::new),
+            signs: SignBounds::default(),
             row_weights: Vec::new(),
         }
+    }
+
+    /// The learner with bounds on its weights.
+    pub fn bounded(self, signs: SignBounds) -> Self {
+        Ftrl { signs, ..self }
     }
 
     fn free_params(&self) -> Params {
@@ -114,7 +122,8 @@ impl Ftrl {
         for &id in row.ids {
             let mean_cell = &mut mean.cells[id as usize];
             let rested = (self.steps + 1) as f64 - mean_cell.since;
-            mean_cell.sum += self.cells[id as usize].weight(&self.params) * rested;
+            let weight = self.signs.clip(id, self.cells[id as usize].weight(&self.params));
+            mean_cell.sum += weight * rested;
             mean_cell.since = (self.steps + 1) as f64;
         }
     }
@@ -136,7 +145,7 @@ impl Learner for Ftrl {
         let mut margin = bias;
         self.row_weights.clear();
         for (id, value) in row.iter() {
-            let weight = self.cells[id as usize].weight(&self.params);
+            let weight = self.signs.clip(id, self.cells[id as usize].weight(&self.params));
             self.row_weights.push(weight);
             margin += weight * value;
         }
@@ -165,7 +174,7 @@ impl Learner for Ftrl {
 
     fn weight(&self, id: FeatureId) -> f64 {
         let Some(cell) = self.cells.get(id as usize) else { return 0.0 };
-        let last = cell.weight(&self.params);
+        let last = self.signs.clip(id, cell.weight(&self.params));
         let Some(mean) = &self.mean else { return last };
         let Some(mean_cell) = mean.cells.get(id as usize) else { return 0.0 };
         let rested = (self.steps + 1) as f64 - mean_cell.since;
@@ -184,7 +193,8 @@ impl Learner for Ftrl {
     }
 
     fn is_idle(&self, id: FeatureId) -> bool {
-        self.cells.get(id as usize).is_none_or(|cell| *cell == Cell::default()) && self.mean.is_none()
+        let is_fresh = self.cells.get(id as usize).is_none_or(|cell| *cell == Cell::default());
+        is_fresh && self.mean.is_none() && !self.signs.belongs(id)
     }
 
     fn forget(&mut self, id: FeatureId) {

@@ -10,6 +10,7 @@
 //! f = b + w·x                    predict
 //! g = c·ℓ'(f, y)                 slope
 //! w ← w − η g x,  b ← b − η g    step; the intercept is never shrunk (`auto` first rescales w: see [`crate::step_size`])
+//! w ← w within its bounds        if it must have a sign
 //! w ← prox(w)                    every K steps, with the sum of the η since the last time
 //! ```
 //!
@@ -34,7 +35,7 @@ use super::averaging::{AveragedCell, AveragedWeights, EPOCH};
 use super::{Learner, Step};
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
 use crate::loss::{AnyLoss, Loss};
-use crate::prox::LazyProx;
+use crate::prox::{LazyProx, SignBounds};
 use crate::step_size::StepSize;
 
 /// Gradient descent with a proximal operator and a step size.
@@ -49,6 +50,7 @@ pub struct LazySgd<S: LazyProx, R: StepSize, L: Loss = AnyLoss> {
     intercept: bool,
     steps: u64,
     mean: Option<AveragedWeights>,
+    signs: SignBounds,
 }
 
 /// A weight, its timestamp, and the state of its step size.
@@ -90,7 +92,13 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
             intercept,
             steps: 0,
             mean: average.then(AveragedWeights::new),
+            signs: SignBounds::default(),
         }
+    }
+
+    /// The learner with bounds on its weights.
+    pub fn bounded(self, signs: SignBounds) -> Self {
+        LazySgd { signs, ..self }
     }
 
     /// Reserves space for cells. Aligned cells cannot grow in place and are copied; this is rare, because the capacity
@@ -127,7 +135,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
             let cell = &mut self.cells[id as usize];
             let gradient = slope * value;
             self.rate.observe(&mut cell.rate, gradient, norm);
-            cell.weight -= h * self.rate.factor(&cell.rate) * gradient;
+            cell.weight = self.signs.clip(id, cell.weight - h * self.rate.factor(&cell.rate) * gradient);
         }
         if self.intercept {
             self.rate.observe_value(&mut self.bias_rate, 1.0);
@@ -254,8 +262,8 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
     }
 
     fn is_idle(&self, id: FeatureId) -> bool {
-        let Some(cell) = self.cells.get(id as usize) else { return true };
-        cell.rate == R::Cell::default() && self.mean.is_none() && self.settled(cell) == 0.0
+        let Some(cell) = self.cells.get(id as usize) else { return !self.signs.belongs(id) };
+        !self.signs.belongs(id) && cell.rate == R::Cell::default() && self.mean.is_none() && self.settled(cell) == 0.0
     }
 
     fn forget(&mut self, id: FeatureId) {

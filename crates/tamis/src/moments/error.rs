@@ -28,6 +28,8 @@ pub enum MomentsError {
         advice(*fits)
     )]
     TooWide { columns: u64, folds: usize, needed: u64, limit: u64, fits: u64 },
+    #[error("a fold of the moments has more than 2^48 rows, which no file can hold")]
+    TooManyRows,
     #[error("no column {name:?} in the data{}", if near.is_empty() { String::new() } else { format!("; there are {near}") })]
     NoColumn { name: String, near: String },
     #[error("cannot {verb} moments of {} and of {} folds: make both with the same {}", folds[0], folds[1], names::MOMENTS_FOLDS)]

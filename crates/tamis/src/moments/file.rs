@@ -27,7 +27,7 @@ use crate::parse::schema::ModelSchema;
 /// The version this build writes, and the newest it reads.
 const FORMAT: TensorFile = TensorFile { name: "tamis-moments", version: 1 };
 /// Rows of a fold, at most: no stream has more, and the rows of all folds can be added.
-const MOST_ROWS: f64 = (1_u64 << 48) as f64;
+const MOST_ROWS: u64 = 1 << 48;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +45,9 @@ impl Moments {
     /// Saves the moments. An existing file is replaced atomically. Moments that could not be loaded are an error.
     pub fn save(&self, path: &Path) -> Result<(), MomentsError> {
         self.check_finite()?;
+        if self.folds.iter().any(|fold| fold.rows > MOST_ROWS) {
+            return Err(MomentsError::TooManyRows);
+        }
         let failed = |source| MomentsError::Write { path: path.to_path_buf(), source };
         replace_file(path, &self.to_bytes()).map_err(failed)
     }
@@ -109,7 +112,7 @@ fn assemble(about: About, arrays: &BTreeMap<String, TensorView<'_>>) -> Result<M
         };
         let (counts, means, triangle) = (numbers("counts")?, numbers("means")?, numbers("comoments")?);
         let &[rows, weight, squares] = &counts[..] else { return Err("three counts were expected".into()) };
-        let whole = (0.0..=MOST_ROWS).contains(&rows) && rows.fract() == 0.0 && weight >= 0.0 && squares >= 0.0;
+        let whole = (0.0..=MOST_ROWS as f64).contains(&rows) && rows.fract() == 0.0 && weight >= 0.0 && squares >= 0.0;
         let finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
         if !whole || !finite(&counts) || !finite(&means) || !finite(&triangle) {
             return Err("a number is not finite, or a count impossible".to_string());
@@ -144,15 +147,7 @@ mod tests {
         let mut sums = Comoments::new(3);
         sums.observe_dense(&[0.0, 1.0, 2.0, 1.0, 1.0 / 3.0, 5.0, 0.0, 3.0, -2.0], &[1.0, 2.0, 0.5]);
         let folds = vec![sums, Comoments::new(3)];
-        Moments {
-            columns,
-            table: None,
-            decay: Some(0.01),
-            screened: true,
-            skipped: 3,
-            folds,
-            identity: RowIdentity::default(),
-        }
+        Moments { decay: Some(0.01), screened: true, skipped: 3, ..Moments::new(columns, folds) }
     }
 
     fn load(bytes: &[u8]) -> Result<Moments, MomentsError> {
@@ -174,6 +169,23 @@ mod tests {
             assert!(load(&bad).map_or(true, |same| same == moments()), "byte {at}");
         }
         assert!((0..bytes.len()).all(|end| load(&bytes[..end]).is_err()));
+    }
+
+    #[test]
+    fn what_has_too_many_rows_is_neither_written_nor_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.moments");
+        let with_rows = |rows: u64| {
+            let mut moments = moments();
+            moments.folds[0].rows = rows;
+            moments
+        };
+        with_rows(MOST_ROWS).save(&path).unwrap();
+        assert_eq!(Moments::load(&path).unwrap().folds[0].rows, 1 << 48);
+        let many = with_rows(MOST_ROWS + 1);
+        assert!(matches!(many.save(&path), Err(MomentsError::TooManyRows)));
+        assert_eq!(Moments::load(&path).unwrap(), with_rows(MOST_ROWS), "the old file stays");
+        assert!(load(&with_rows(MOST_ROWS + 2).to_bytes()).unwrap_err().to_string().contains("a count impossible"));
     }
 
     #[test]

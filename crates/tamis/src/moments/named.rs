@@ -27,6 +27,12 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// The moments of rows that come from no file.
+    pub fn new(columns: Vec<Column>, folds: Vec<Comoments>) -> Self {
+        let identity = RowIdentity::default();
+        Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds, identity }
+    }
+
     /// Rows seen.
     pub fn rows(&self) -> u64 {
         self.folds.iter().map(|fold| fold.rows).sum()
@@ -196,15 +202,7 @@ mod tests {
         columns.extend(names.iter().map(|name| Column::Feature(name.to_string())));
         let mut sums = Comoments::new(columns.len());
         sums.observe_dense(rows, &[]);
-        Moments {
-            columns,
-            table: None,
-            decay: None,
-            screened: false,
-            skipped: 0,
-            folds: vec![sums],
-            identity: RowIdentity::default(),
-        }
+        Moments::new(columns, vec![sums])
     }
 
     #[test]

@@ -4,9 +4,10 @@ use super::learner_thread::{LearnerState, LearnerThread};
 use super::one_vs_rest::OneVsRest;
 use super::stream_position::StreamPosition;
 use super::support::Support;
-use crate::data::{Batch, Example, RawRows, State, TargetKind};
+use crate::data::{Batch, Example, FeatureId, RawRows, State, TargetKind};
 use crate::learners::Learner;
 use crate::model::{Model, Output, TrainingSummary};
+use crate::recipe::Signs;
 use crate::trainer::{BufferedRows, Checkpoint, Position, Progress, Session, TrainError, TrainingData};
 
 /// Rows learned at once, at most.
@@ -35,6 +36,8 @@ pub(crate) struct LearnerTrainer<L> {
     next_save: u64,
     /// The number of features at which memory is measured next.
     next_measure: usize,
+    /// Features whose sign is given by name and that no row has had so far.
+    absent: Vec<FeatureId>,
 }
 
 impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
@@ -57,6 +60,10 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             next_report: next_report(session, 0),
             next_save: session.options.checkpoint_every().unwrap_or(u64::MAX),
             next_measure: FIRST_SWEEP,
+            absent: (0..)
+                .zip(session.data.recipe.method.signs().into_iter().flat_map(Signs::names))
+                .map(|(id, _)| id)
+                .collect(),
         }
     }
 
@@ -70,6 +77,8 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         let invalid = checkpoint.invalid_state();
         self.thread.state_mut().learners.load(&mut checkpoint.state).map_err(invalid)?;
         let header = &checkpoint.header;
+        // Earlier rows are not seen again.
+        self.absent.clear();
         if header.is_complete {
             return Ok(());
         }
@@ -224,6 +233,10 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             return Ok(());
         }
         self.done += rows as u64;
+        if !self.absent.is_empty() {
+            let pending = &self.pending;
+            self.absent.retain(|id| !(0..rows).any(|row| pending.row(row).ids.contains(id)));
+        }
         self.last_row = (self.pending.example(rows - 1).target, self.pending.row(rows - 1).len());
         self.pending = self.thread.learn(std::mem::take(&mut self.pending), &session.data.targets);
         session.observer.tick(self.done, self.total, session.bytes_read);
@@ -360,6 +373,11 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
             max_squared_norm: self.max_squared_norm,
         };
         (position, state)
+    }
+
+    /// Features whose sign is given by name and that no row has.
+    pub(crate) fn absent_features(&self, data: &TrainingData) -> Vec<String> {
+        self.absent.iter().map(|&id| data.vocabulary.name(id)).collect()
     }
 
     /// Bytes of the learners.

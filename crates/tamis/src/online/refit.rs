@@ -16,7 +16,7 @@ pub(crate) fn refit(
 ) -> Result<Vec<Output>, TrainError> {
     let (data, scaler) = (&*session.data, session.data.scaler());
     let recipe = &data.recipe;
-    let method = FtrlParams { l1: Some(0.0), ..FtrlParams::default() }.into();
+    let method = FtrlParams { l1: Some(0.0), sign: recipe.method.signs().cloned(), ..FtrlParams::default() }.into();
     let plain = Recipe { method, intercept: recipe.intercept, loss: recipe.loss, ..Recipe::default() };
     let start = AnyLearner::new(&plain, data.targets.loss_fn);
     let mut learners = OneVsRest::new(start, data.targets.outputs(), session.threads);

@@ -8,7 +8,8 @@ use crate::data::{RawRows, State};
 use crate::io::Block;
 use crate::learners::AnyLearner;
 use crate::model::Model;
-use crate::recipe::{Provenance, Recipe};
+use crate::param::names;
+use crate::recipe::{Provenance, Recipe, RecipeError};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, TrainError, Trainer, TrainingData};
 
 /// A training of an online learner.
@@ -26,6 +27,7 @@ impl OnlineTrainer {
         let saved = resume.as_ref().map_or(0.0, |checkpoint| checkpoint.header.position.max_squared_norm);
         let norm = if saved > 0.0 { saved } else { max_squared_norm(session.data, rows)? };
         let outputs = resume.as_ref().map_or_else(|| session.data.targets.outputs(), |saved| saved.targets().outputs());
+        check_signs(session.data, outputs)?;
         let mut trainer = Self::with_norm(session, rows, norm, outputs);
         if let Some(checkpoint) = resume {
             trainer.learners.restore(checkpoint, session, rows)?;
@@ -60,6 +62,16 @@ impl OnlineTrainer {
     }
 }
 
+/// Signs of weights need a single output.
+fn check_signs(data: &TrainingData, outputs: usize) -> Result<(), TrainError> {
+    if data.recipe.method.signs().is_some() && outputs > 1 {
+        let reason = "with more than two classes, each has weights of its own";
+        let method = data.recipe.method.name();
+        return Err(RecipeError::Unsupported { method, param: names::SIGN.into(), reason }.into());
+    }
+    Ok(())
+}
+
 impl Trainer for OnlineTrainer {
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
         self.learners.learn_buffered(session, rows)
@@ -79,6 +91,9 @@ impl Trainer for OnlineTrainer {
 
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
         self.learners.end_stream(session)?;
+        for name in self.learners.absent_features(session.data) {
+            session.observer.note(&format!("a sign is given for {name:?}, but no row has such a feature"));
+        }
         let support = self.learners.support(session.data)?;
         session.note_fewer_features(support.ids.len());
         // The rows of a training that is continued are not there any more.

@@ -55,6 +55,8 @@ names! {
     L2 = "l2", "l2", "l2";
     /// The first step.
     LEARNING_RATE = "learning-rate", "learning-rate", "learning_rate";
+    /// Signs of weights.
+    SIGN = "sign", "sign", "sign";
     /// How steps shrink.
     SCHEDULE = "schedule", "schedule", "schedule";
     /// The exponent of the schedule `power`.

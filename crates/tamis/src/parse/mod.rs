@@ -21,6 +21,7 @@ mod column_levels;
 mod column_survey;
 mod line_error;
 mod missing_cells;
+mod model_schema;
 mod swar;
 mod words;
 

@@ -15,6 +15,8 @@
 //! | [`TruncatedL1`] | sign(w)·max(\|w\| − ηg, 0) if \|w\| ≤ θ, else w | `truncated-gradient`, `fobos` with L1 |
 //! | [`ElasticNetProx`] | sign(w)·max(\|w\| − ηλ₁, 0)/(1 + ηλ₂) | `fobos` with elastic net |
 //! | [`Rounding`] | 0 if \|w\| < θ, else w | `rounding` |
+//!
+//! [`SignBounds`] keeps weights on one side of zero.
 
 mod elastic_net;
 mod l1_ball_vector;
@@ -22,6 +24,7 @@ mod l1_l2_ball;
 mod none;
 mod radix_heap;
 mod rounding;
+mod sign_bounds;
 mod top_k;
 mod truncated_l1;
 
@@ -30,6 +33,7 @@ pub use l1_ball_vector::{Keyed, L1BallVector, Projection};
 pub use l1_l2_ball::{l1_threshold, project_l1_l2};
 pub use none::NoProx;
 pub use rounding::Rounding;
+pub use sign_bounds::{FREE, SignBounds};
 pub use top_k::{by_size, keep_largest, l2_ball_factor};
 pub use truncated_l1::TruncatedL1;
 

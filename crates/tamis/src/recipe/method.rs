@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RecipeError;
 use super::params::*;
 use super::table::{Param, Params};
+use super::{RecipeError, Signs};
 use crate::data::ScaleKind;
 
 /// How a method is driven.
@@ -337,6 +337,19 @@ impl MethodParams {
             MethodParams::Fobos(params) => params.average,
             MethodParams::Ftrl(params) => params.average,
             _ => false,
+        }
+    }
+
+    /// Signs that weights must have.
+    pub fn signs(&self) -> Option<&Signs> {
+        match self {
+            MethodParams::Sgd(params) => params.sign.as_ref(),
+            MethodParams::TruncatedGradient(params) => params.sign.as_ref(),
+            MethodParams::Rounding(params) => params.sign.as_ref(),
+            MethodParams::Fobos(params) => params.sign.as_ref(),
+            MethodParams::Rda(params) => params.sign.as_ref(),
+            MethodParams::Ftrl(params) => params.sign.as_ref(),
+            _ => None,
         }
     }
 

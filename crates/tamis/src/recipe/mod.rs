@@ -10,6 +10,7 @@ mod error;
 mod interactions;
 mod method;
 mod params;
+mod signs;
 mod solve;
 pub mod table;
 
@@ -19,6 +20,7 @@ pub use error::RecipeError;
 pub use interactions::Interactions;
 pub use method::{Family, Method, MethodInfo, MethodParams, Schedules};
 pub use params::*;
+pub use signs::{Sign, Signs};
 pub use solve::{Criterion, Provenance, SolveRecipe, Solver, SolverKind};
 pub use table::{Entry, Kind, Param, Params, Range};
 
@@ -223,6 +225,9 @@ impl Recipe {
     fn check_rows(&self) -> Result<(), RecipeError> {
         if self.interactions.is_some() && self.row_scaling() != RowScale::None {
             return exclusive(&[names::INTERACTIONS, names::ROW_SCALE], "products would change the scale of their row");
+        }
+        if self.hash_bits.is_some() && self.method.signs().is_some_and(|signs| signs.names().next().is_some()) {
+            return exclusive(&[names::SIGN, names::HASH_BITS], "hashing keeps no names to find the features by");
         }
         if self.offset.is_some() && self.hash_bits.is_some() {
             return exclusive(&[names::OFFSET, names::HASH_BITS], "hashing keeps no names to find the column by");

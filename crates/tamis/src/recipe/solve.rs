@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::table::{Params, Range, choices, params};
-use super::{Interactions, Recipe, RecipeError};
+use super::{Interactions, Recipe, RecipeError, Signs};
 use crate::loss::LossKind;
 use crate::param::{ParamName, names};
 
@@ -145,6 +145,10 @@ params! {
         l1_ratio: Option<f64> = None, L1_RATIO, Range::above(0.0).at_most(1.0);
         /// γ of MCP (above 1) or a of SCAD (above 2) [default: 3 and 3.7].
         concavity: Option<f64> = None, CONCAVITY, Range::above(1.0);
+        /// Sign that weights must have, so that the prediction rises or falls with the feature (a monotone constraint): + or -
+        /// for all features, or pairs such as age=+,debt=-. With two classes, it is that of the second. For lasso,
+        /// elastic-net, mcp and scad; a lasso of lambda 0 is least squares with signs.
+        sign: Option<Signs> = None, SIGN;
     }
 }
 
@@ -181,8 +185,14 @@ impl SolveRecipe {
     /// Validates every parameter and their combinations.
     pub fn check(&self) -> Result<(), RecipeError> {
         self.check_ranges()?;
-        self.check_owner(names::L1_RATIO, self.l1_ratio, &[Solver::ElasticNet])?;
-        self.check_owner(names::CONCAVITY, self.concavity, &[Solver::Mcp, Solver::Scad])?;
+        self.check_owner(names::L1_RATIO, self.l1_ratio.is_some(), |solver| solver == Solver::ElasticNet)?;
+        let is_concave = |solver| matches!(solver, Solver::Mcp | Solver::Scad);
+        self.check_owner(names::CONCAVITY, self.concavity.is_some(), is_concave)?;
+        self.check_owner(names::SIGN, self.sign.is_some(), Solver::is_penalised)?;
+        if self.sign.is_some() && self.refit {
+            let params = vec![names::SIGN, names::REFIT];
+            return Err(RecipeError::Exclusive { params, reason: "a refit without penalty does not keep the signs" });
+        }
         if self.method == Solver::Scad && self.concavity() <= 2.0 {
             let (expected, found) = ("a number above 2 for scad".into(), self.concavity().to_string());
             return Err(RecipeError::Value { param: names::CONCAVITY, expected, found });
@@ -210,11 +220,11 @@ impl SolveRecipe {
         }
     }
 
-    fn check_owner(&self, param: ParamName, given: Option<f64>, owners: &[Solver]) -> Result<(), RecipeError> {
-        if given.is_none() || owners.contains(&self.method) {
+    fn check_owner(&self, param: ParamName, is_given: bool, owns: impl Fn(Solver) -> bool) -> Result<(), RecipeError> {
+        if !is_given || owns(self.method) {
             return Ok(());
         }
-        let owners = owners.iter().map(|owner| owner.name()).collect();
+        let owners = Solver::ALL.into_iter().filter(|&owner| owns(owner)).map(Solver::name).collect();
         Err(RecipeError::NotOfMethod { method: self.method.name(), param, owners })
     }
 }

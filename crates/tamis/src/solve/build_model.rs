@@ -9,13 +9,16 @@ use crate::loss::LossKind;
 use crate::model::{self, Feature, Model, TrainingSummary};
 use crate::moments::{Column, Comoments, Moments};
 use crate::parse::schema::ModelSchema;
-use crate::recipe::{Provenance, SolveRecipe};
+use crate::prox::FREE;
+use crate::recipe::{Provenance, Sign, Signs, SolveRecipe};
 
 /// Targets and features.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     /// Columns that may be used.
     pub(super) features: Vec<usize>,
+    /// The interval of the weight of each feature.
+    bounds: Vec<(f64, f64)>,
     pub(super) outputs: Vec<Output>,
     kind: model::Task,
     /// The target column, if it is not the label of the data.
@@ -23,8 +26,8 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Finds the target; `target` names a column other than the label.
-    pub(super) fn of(moments: &Moments, total: &Comoments, target: Option<&str>) -> Result<Task, SolveError> {
+    /// Finds the target, and the signs of the weights.
+    pub(super) fn of(moments: &Moments, total: &Comoments, recipe: &SolveRecipe) -> Result<Task, SolveError> {
         match total.rows {
             0 => return Err(SolveError::NoRows),
             1 => return Err(SolveError::OneRow),
@@ -41,7 +44,7 @@ impl Task {
             }
         }
         let features = (0..moments.columns.len()).filter(|&at| moments.columns[at].is_feature()).collect();
-        let task = match target {
+        let task = match recipe.target.as_deref() {
             None if !classes.is_empty() => Task::classes(classes, features)?,
             None if numbers.len() == 1 => Task::number(None, numbers[0].1, features),
             None => return Err(SolveError::WhichTarget { targets: list(&numbers) }),
@@ -54,13 +57,31 @@ impl Task {
         let still = |output: &&Output| total.covariance(output.column, output.column) <= 0.0;
         match task.outputs.iter().find(still) {
             Some(output) => Err(SolveError::ConstantTarget { name: moments.columns[output.column].name() }),
-            None => Ok(task),
+            None => task.with_signs(moments, recipe.sign.as_ref()),
         }
+    }
+
+    fn with_signs(self, moments: &Moments, signs: Option<&Signs>) -> Result<Task, SolveError> {
+        let Some(signs) = signs else { return Ok(self) };
+        if self.outputs.len() > 1 {
+            return Err(SolveError::SignsOfClasses);
+        }
+        let features: Vec<String> = self.features.iter().map(|&at| moments.columns[at].name()).collect();
+        if let Some(name) = signs.names().find(|name| !features.iter().any(|feature| feature == name)) {
+            return Err(SolveError::NoSuchFeature { name: name.into() });
+        }
+        let bounds = features.iter().map(|name| signs.of(name).map_or(FREE, Sign::bounds)).collect();
+        Ok(Task { bounds, ..self })
+    }
+
+    /// The problem on the rows of these sums.
+    pub(super) fn problem(&self, sums: &Comoments) -> Standardized {
+        Standardized::bounded(sums, &self.features, &self.bounds, &self.outputs)
     }
 
     fn number(target: Option<String>, column: usize, features: Vec<usize>) -> Task {
         let outputs = vec![Output { column, factor: 1.0, shift: 0.0 }];
-        Task { features, outputs, kind: model::Task::Regression, target }
+        Task { bounds: vec![FREE; features.len()], features, outputs, kind: model::Task::Regression, target }
     }
 
     /// Two classes have one output, for the second; more have one each. Numbers come before texts.
@@ -78,7 +99,8 @@ impl Task {
         };
         let outputs = spoken.iter().map(|&(_, column)| Output { column, factor: 2.0, shift: -1.0 }).collect();
         let labels = classes.iter().map(|(label, _)| label.clone()).collect();
-        Ok(Task { features, outputs, kind: model::Task::Classes(labels), target: None })
+        let bounds = vec![FREE; features.len()];
+        Ok(Task { features, bounds, outputs, kind: model::Task::Classes(labels), target: None })
     }
 
     /// The model of one fit.

@@ -7,16 +7,13 @@
 //! working set: β_j ≠ 0, or |g_j| ≥ 2λ − λ_before; sweep it:  β_j ← Θ(g_j + β_j; λ),  g ← g − S_j·Δβ_j
 //! then check all features: those with |g_j| > λ join, until there are none
 //! ```
+//! A coefficient that must have a sign is clipped at zero after Θ, and only |g_j| on that side counts.
 //! A sweep costs the square of the working set at most; all p features are touched once or twice a λ.
 //!
 //! Stopping: for lasso and elastic net the duality gap, at most [`TOLERANCE`] of the target's variance, and the largest
 //! violation of the optimality conditions, at most [`EXACT`] standard deviations. A gap of 1e-10 alone gives
 //! coefficients of five digits, and cross-validation errors of hardly more. For MCP and SCAD, the violation alone. If
-//! sweeps converge slowly (dependent columns), the linear system of the current pieces and signs is solved by Cholesky,
-//! with a step as long as the signs allow.
-
-use faer::linalg::solvers::{Llt, Solve};
-use faer::{Mat, Side};
+//! sweeps converge slowly (dependent columns), the linear system is solved directly (`direct_step.rs`).
 
 use super::penalty::{AnyPenalty, Penalty};
 use super::standardized::{Coefficients, Standardized};
@@ -29,8 +26,6 @@ const EXACT: f64 = 1e-11;
 const VIOLATION: f64 = 1e-7;
 /// Sweeps after which the linear system is solved directly.
 const SLOW: usize = 10;
-/// The largest number of coefficients that may become zero in one direct solution.
-const MOST_TRIES: usize = 50;
 /// The largest number of sweeps.
 const MOST_SWEEPS: usize = 5000;
 /// The smallest capacity of the working set.
@@ -39,23 +34,23 @@ const ROOM: usize = 64;
 /// Coordinate descent for one output; starts from the last solution.
 #[derive(Clone)]
 pub(crate) struct CoordinateDescent<'a, P: Penalty = AnyPenalty> {
-    problem: &'a Standardized,
-    output: usize,
-    penalty: P,
+    pub(super) problem: &'a Standardized,
+    pub(super) output: usize,
+    pub(super) penalty: P,
     /// Features of the working set, in the order they joined.
-    working: Vec<usize>,
+    pub(super) working: Vec<usize>,
     is_working: Vec<bool>,
     /// S on the working set, rows of `room` numbers.
-    local: Vec<f64>,
-    room: usize,
+    pub(super) local: Vec<f64>,
+    pub(super) room: usize,
     /// β and g on the working set.
-    beta: Vec<f64>,
+    pub(super) beta: Vec<f64>,
     slope: Vec<f64>,
     /// β when `gradient` was last brought up to date.
     settled: Vec<f64>,
     /// g of all features.
     gradient: Vec<f64>,
-    lambda: f64,
+    pub(super) lambda: f64,
     /// Sweeps in all.
     pub(crate) sweeps: usize,
 }
@@ -82,7 +77,8 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
 
     /// The λ from which on all coefficients are zero.
     pub(crate) fn largest(problem: &Standardized, output: usize, penalty: P) -> f64 {
-        let most = problem.cross[output].iter().fold(0.0_f64, |most, s| most.max(s.abs()));
+        let pulls = problem.cross[output].iter().enumerate().map(|(feature, &s)| problem.pull(feature, s));
+        let most = pulls.fold(0.0, f64::max);
         most / penalty.zero_threshold(1.0)
     }
 
@@ -136,26 +132,27 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
     fn sweep(&mut self) -> f64 {
         self.sweeps += 1;
         let (penalty, lambda, count) = (self.penalty, self.lambda, self.working.len());
-        let mut most = 0.0_f64;
+        let mut farthest = 0.0_f64;
         for at in 0..count {
             let before = self.beta[at];
-            let after = penalty.prox(self.slope[at] + before, lambda);
+            let (least, most) = self.problem.bounds[self.working[at]];
+            let after = penalty.prox(self.slope[at] + before, lambda).clamp(least, most);
             let step = after - before;
             if step != 0.0 {
                 self.beta[at] = after;
                 let row = &self.local[at * self.room..at * self.room + count];
                 self.slope.iter_mut().zip(row).for_each(|(slope, entry)| *slope -= step * entry);
-                most = most.max(step.abs());
+                farthest = farthest.max(step.abs());
             }
         }
-        most
+        farthest
     }
 
     /// Lets all features whose gradient is larger than `limit` join the working set. Whether any did.
     fn join(&mut self, limit: f64) -> bool {
         let before = self.working.len();
         for feature in 0..self.gradient.len() {
-            if self.gradient[feature].abs() > limit && !self.is_working[feature] {
+            if self.problem.pull(feature, self.gradient[feature]) > limit && !self.is_working[feature] {
                 self.is_working[feature] = true;
                 self.working.push(feature);
             }
@@ -186,7 +183,7 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
     }
 
     /// Brings the gradient of all features up to date.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for (at, &feature) in self.working.iter().enumerate() {
             let step = self.beta[at] - self.settled[at];
             if step != 0.0 {
@@ -209,18 +206,21 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
 
     /// The largest violation of the optimality conditions among the working set.
     fn violation(&self) -> f64 {
-        let one = |(&beta, &slope): (&f64, &f64)| {
+        let one = |at: usize| {
+            let (beta, slope) = (self.beta[at], self.slope[at]);
             if beta == 0.0 {
-                return (slope.abs() - self.penalty.zero_threshold(self.lambda)).max(0.0);
+                return (self.problem.pull(self.working[at], slope) - self.penalty.zero_threshold(self.lambda))
+                    .max(0.0);
             }
             let (linear, quadratic) = self.penalty.piece(beta, self.lambda);
             (slope - linear * beta.signum() - quadratic * beta).abs()
         };
-        self.beta.iter().zip(&self.slope).map(one).fold(0.0, f64::max)
+        (0..self.working.len()).map(one).fold(0.0, f64::max)
     }
 
     /// Primal less dual objective. The ridge part of an elastic net is more rows of the data, with a target of zero:
-    /// with r = y − Xβ (all rows), f = ½‖r‖², the point θ = κr with κ = min(1, ρλ/‖Xᵀr‖∞) is feasible for the dual.
+    /// with r = y − Xβ (all rows), f = ½‖r‖², the point θ = κr with κ = min(1, ρλ/‖Xᵀr‖∞) is feasible for the dual; a
+    /// feature with a sign only bounds its correlation with θ on that side.
     fn gap(&self) -> f64 {
         let (linear, ridge) = self.penalty.piece(1.0, self.lambda);
         let (mut fitted, mut squares, mut sizes) = (0.0, 0.0, 0.0);
@@ -234,11 +234,11 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
             curved += beta * (cross[feature] - self.slope[at]);
             squares += beta * beta;
             sizes += beta.abs();
-            steepest = steepest.max((self.slope[at] - ridge * beta).abs());
+            steepest = steepest.max(self.problem.pull(feature, self.slope[at] - ridge * beta));
         }
         for (feature, gradient) in self.gradient.iter().enumerate() {
             if !self.is_working[feature] {
-                steepest = steepest.max(gradient.abs());
+                steepest = steepest.max(self.problem.pull(feature, *gradient));
             }
         }
         let spread = self.problem.spread[self.output];
@@ -248,55 +248,6 @@ impl<'a, P: Penalty> CoordinateDescent<'a, P> {
         let primal = 0.5 * residual + linear * sizes;
         let dual = shrink * with_target - 0.5 * shrink * shrink * residual;
         primal - dual
-    }
-
-    /// Solves the equations of the present signs and pieces, goes there as far as the signs hold, lets the coefficient
-    /// that became zero rest, and tries again: the objective falls each time. Whether an end was reached.
-    fn solve_at_once(&mut self) -> bool {
-        let solved = (0..MOST_TRIES).find_map(|_| self.solve_pieces());
-        self.settle();
-        solved == Some(true)
-    }
-
-    /// One try of [`CoordinateDescent::solve_at_once`]: `Some(true)` at the end, `Some(false)` where it leads nowhere.
-    fn solve_pieces(&mut self) -> Option<bool> {
-        let active: Vec<usize> = (0..self.working.len()).filter(|&at| self.beta[at] != 0.0).collect();
-        let pieces: Vec<(f64, f64)> = active.iter().map(|&at| self.penalty.piece(self.beta[at], self.lambda)).collect();
-        let entry = |i: usize, j: usize| {
-            let ridge = if i == j { pieces[i].1 } else { 0.0 };
-            self.local[active[j] * self.room + active[i]] + ridge
-        };
-        let Ok(factor) = Llt::new(Mat::from_fn(active.len(), active.len(), entry).as_ref(), Side::Lower) else {
-            return Some(false);
-        };
-        if (0..active.len()).any(|i| factor.L()[(i, i)].powi(2) < 1e-12) {
-            return Some(false);
-        }
-        let cross = &self.problem.cross[self.output];
-        let right = |i: usize, _: usize| cross[self.working[active[i]]] - pieces[i].0 * self.beta[active[i]].signum();
-        let mut found = Mat::from_fn(active.len(), 1, right);
-        factor.solve_in_place(found.as_mut());
-        let (mut share, mut first) = (1.0, None);
-        for (i, &at) in active.iter().enumerate() {
-            let (old, new) = (self.beta[at], found[(i, 0)]);
-            if old * new <= 0.0 && old / (old - new) < share {
-                (share, first) = (old / (old - new), Some(at));
-            }
-        }
-        let moved = |i: usize| self.beta[active[i]] + share * (found[(i, 0)] - self.beta[active[i]]);
-        let stays = |i: usize| Some(active[i]) == first || self.penalty.piece(moved(i), self.lambda) == pieces[i];
-        if !(0..active.len()).all(stays) {
-            return Some(false);
-        }
-        let after: Vec<f64> = (0..active.len()).map(moved).collect();
-        active.iter().zip(after).for_each(|(&at, value)| self.beta[at] = value);
-        match first {
-            Some(at) => {
-                self.beta[at] = 0.0;
-                None
-            }
-            None => Some(true),
-        }
     }
 }
 

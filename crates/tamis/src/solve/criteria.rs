@@ -18,8 +18,9 @@
 
 use rayon::prelude::*;
 
+use super::build_model::Task;
 use super::path::{Fit, Grid, fits};
-use super::standardized::{Output, Standardized};
+use super::standardized::Standardized;
 use crate::moments::Comoments;
 use crate::recipe::{SolveRecipe, Solver};
 use crate::select::Estimate;
@@ -100,7 +101,7 @@ pub(crate) fn freedoms(problem: &Standardized, recipe: &SolveRecipe, fits: &[Fit
 pub(crate) fn cross_validate(
     folds: &[Comoments],
     total: &Comoments,
-    (features, outputs): (&[usize], &[Output]),
+    task: &Task,
     recipe: &SolveRecipe,
     grid: &Grid,
 ) -> Result<Vec<Estimate>, usize> {
@@ -110,7 +111,7 @@ pub(crate) fn cross_validate(
             return Err(number);
         }
         training.subtract(fold).map_err(|_| number)?;
-        let problem = Standardized::new(&training, features, outputs);
+        let (problem, outputs) = (task.problem(&training), &task.outputs);
         let error = |fit: &Fit| {
             let linear = |o: usize| problem.linear(o, &fit.coefficients[o]).error_on(fold, outputs[o]);
             (0..outputs.len()).map(linear).sum::<f64>()
@@ -126,6 +127,7 @@ pub(crate) fn cross_validate(
 
 #[cfg(test)]
 mod tests {
+    use super::super::standardized::Output;
     use super::*;
 
     #[test]

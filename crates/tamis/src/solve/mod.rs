@@ -5,9 +5,10 @@
 //! | `standardized.rs` | the least-squares problem on standardised columns |
 //! | `ols.rs` | `ols`, `ridge`, `ols-th` by Cholesky |
 //! | `fsa.rs` | `ofsa`: feature selection with annealing |
-//! | `penalty/`, `coordinate_descent.rs` | `lasso`, `elastic-net`, `mcp`, `scad` by coordinate descent |
+//! | `penalty/`, `coordinate_descent.rs`, `direct_step.rs` | `lasso`, `elastic-net`, `mcp`, `scad` by coordinate descent |
 //! | `path.rs` | models of many sizes |
 //! | `criteria.rs` | information criteria and cross-validation |
+//! | `result.rs` | what comes out: a model with its path, or an error |
 //! | `build_model.rs` | the targets to predict, and the finished model |
 //!
 //! [`solve`] fits the [`Model`] that a [`SolveRecipe`] describes. Its time does not depend on the number of rows.
@@ -21,7 +22,7 @@
 //! sums.observe_dense(&[1.0, 0.0, 2.0, 3.0, 1.0, 1.0, 5.0, 2.0, 2.0, 7.0, 3.0, 0.0], &[]);
 //! let names = ["a", "b"].map(|name| Column::Feature(name.into()));
 //! let columns = [Column::Target("y".into())].into_iter().chain(names).collect();
-//! let moments = Moments { columns, table: None, decay: None, screened: false, skipped: 0, folds: vec![sums], identity: Default::default() };
+//! let moments = Moments::new(columns, vec![sums]);
 //! let solved = solve(&moments, &SolveRecipe { k: Some(1), ..SolveRecipe::new(Solver::OlsTh) }, Default::default())?;
 //! let line = &solved.model.outputs[0];
 //! assert_eq!(line.features[0].name, "a");
@@ -32,16 +33,16 @@
 mod build_model;
 mod coordinate_descent;
 mod criteria;
+mod direct_step;
 mod fsa;
 mod ols;
 mod path;
 pub mod penalty;
+mod result;
 mod standardized;
 
+pub use result::{PathPoint, SolveError, Solved, Trace};
 pub use standardized::Linear;
-
-use serde::Serialize;
-use thiserror::Error;
 
 use self::build_model::Task;
 use self::coordinate_descent::CoordinateDescent;
@@ -50,117 +51,10 @@ use self::path::{Fit, Grid, exactly, fits, grid};
 use self::penalty::Penalty;
 use self::standardized::{Output, Standardized};
 use crate::io::memory_of_this_machine;
-use crate::model::Model;
 use crate::moments::{Comoments, Moments};
-use crate::param::names;
-use crate::recipe::{Criterion, RecipeError, SolveRecipe, Solver};
+use crate::recipe::{Criterion, SolveRecipe, Solver};
 use crate::select::Estimate;
 use crate::threads::Threads;
-
-/// No model can be fitted.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "the message of each says what its fields are")]
-pub enum SolveError {
-    #[error(transparent)]
-    Recipe(#[from] RecipeError),
-    #[error("the moments hold no rows")]
-    NoRows,
-    #[error(
-        "these moments cannot be those of any rows: {what}. Were rows subtracted that were never added? Compute them \
-         from the data again"
-    )]
-    Impossible { what: String },
-    #[error("one row is not enough: no column varies")]
-    OneRow,
-    #[error("no column {name:?} to predict; the targets are {targets}")]
-    NoTarget { name: String, targets: String },
-    #[error("there are several targets: name one with {}; they are {targets}", names::TARGET)]
-    WhichTarget { targets: String },
-    #[error("the moments hold only the class {label}, but classification needs two: merge them with other moments")]
-    OneClass { label: String },
-    #[error("the target {name:?} is the same in all rows: there is nothing to predict")]
-    ConstantTarget { name: String },
-    #[error("no feature varies: there is nothing to predict from")]
-    NoFeatures,
-    #[error(
-        "{k} features were requested, but only {usable} of {all} vary and are not copies of others; lower {}",
-        names::K
-    )]
-    TooMany { k: usize, usable: usize, all: usize },
-    #[error(
-        "{features} features need {needed} MiB to solve, but the limit is {limit} MiB: make moments with {}", names::SCREEN.with("N")
-    )]
-    TooWide { features: u64, needed: u64, limit: u64 },
-    #[error("cross-validation needs folds, but these moments have none: make them with {}", names::MOMENTS_FOLDS.with(5))]
-    NoFolds,
-    #[error("fold {fold} has all rows: use more {} or more rows", names::MOMENTS_FOLDS)]
-    FullFold { fold: usize },
-}
-
-/// A model on a path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PathPoint {
-    /// λ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lambda: Option<f64>,
-    /// Features.
-    pub size: usize,
-    /// R² on the rows of the moments.
-    pub r2: f64,
-    /// AIC.
-    pub aic: f64,
-    /// BIC.
-    pub bic: f64,
-    /// Extended BIC.
-    pub ebic: f64,
-    /// The mean squared error in cross-validation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cv_error: Option<f64>,
-    /// Its standard error over folds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cv_deviation: Option<f64>,
-    /// Features that enter at this model.
-    pub entered: Vec<String>,
-    /// Features that leave at this model.
-    pub left: Vec<String>,
-}
-
-impl PathPoint {
-    /// The value of a criterion.
-    pub fn value(&self, criterion: Criterion) -> Option<f64> {
-        match criterion {
-            Criterion::Aic => Some(self.aic),
-            Criterion::Bic => Some(self.bic),
-            Criterion::Ebic => Some(self.ebic),
-            Criterion::Cv => self.cv_error,
-        }
-    }
-}
-
-/// A feature along the path.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trace {
-    /// Its name.
-    pub name: String,
-    /// Its weight on standardised columns in each model of the path; over several outputs, the Euclidean norm.
-    pub effects: Vec<f64>,
-}
-
-/// A model and its solution path.
-#[derive(Clone, Debug)]
-pub struct Solved {
-    /// The model.
-    pub model: Model,
-    /// The candidate models, from small to large.
-    pub path: Vec<PathPoint>,
-    /// The index of the selected model.
-    pub chosen: usize,
-    /// The strongest features along the path, for charts; empty if no path was requested.
-    pub traces: Vec<Trace>,
-    /// Notes for the user.
-    pub notes: Vec<String>,
-}
 
 /// Options that do not change the model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -194,9 +88,9 @@ pub fn solve_penalized(
 
 fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Result<Solved, SolveError> {
     let total = moments.total();
-    let task = Task::of(moments, &total, recipe.target.as_deref())?;
+    let task = Task::of(moments, &total, recipe)?;
     check_memory(task.features.len() as u64)?;
-    let problem = Standardized::new(&total, &task.features, &task.outputs);
+    let problem = task.problem(&total);
     if problem.size() == 0 {
         return Err(SolveError::NoFeatures);
     }
@@ -368,8 +262,7 @@ fn add_folds(
     grid: &Grid,
     path: &mut [PathPoint],
 ) -> Result<(), SolveError> {
-    let (features, outputs) = (&task.features[..], &task.outputs[..]);
-    let errors = cross_validate(&moments.folds, total, (features, outputs), recipe, grid);
+    let errors = cross_validate(&moments.folds, total, task, recipe, grid);
     let errors = errors.map_err(|fold| SolveError::FullFold { fold })?;
     for (point, Estimate { mean, standard_error }) in path.iter_mut().zip(errors) {
         (point.cv_error, point.cv_deviation) = (Some(mean), Some(standard_error));

@@ -7,7 +7,7 @@
 //!
 //! A path for a criterion ends at a thousandth of the largest λ. With ten times as many rows as columns, larger models
 //! are possible: the path then ends at half the noise level of a column, σ/√n (σ² is the residual variance of least
-//! squares), if that is smaller.
+//! squares), if that is smaller. Least squares has no signs, so a path with signs does not.
 
 use rayon::prelude::*;
 
@@ -95,7 +95,7 @@ pub(crate) fn grid(problem: &Standardized, recipe: &SolveRecipe) -> Grid {
 
 /// The share of the largest λ at which a path ends.
 fn end(problem: &Standardized, largest: f64) -> f64 {
-    if problem.rows < MANY_ROWS * problem.size() as f64 || largest <= 0.0 {
+    if problem.rows < MANY_ROWS * problem.size() as f64 || largest <= 0.0 || !problem.is_free() {
         return SMALLEST;
     }
     let all: Vec<usize> = (0..problem.size()).collect();

@@ -12,6 +12,7 @@
 use rayon::prelude::*;
 
 use crate::moments::Comoments;
+use crate::prox::FREE;
 
 /// A column whose standard deviation is below this share of its mean is constant up to rounding.
 const CONSTANT: f64 = 1e-13;
@@ -43,6 +44,8 @@ pub(crate) struct Standardized {
     pub(crate) spread: Vec<f64>,
     /// σ of each feature.
     pub(crate) scales: Vec<f64>,
+    /// The interval of the coefficient of each feature.
+    pub(crate) bounds: Vec<(f64, f64)>,
     means: Vec<f64>,
     target_means: Vec<f64>,
     /// The effective number of rows.
@@ -64,9 +67,15 @@ pub struct Linear {
 impl Standardized {
     /// The problem of predicting `outputs` from the columns `features`.
     pub(crate) fn new(sums: &Comoments, features: &[usize], outputs: &[Output]) -> Self {
+        Self::bounded(sums, features, &vec![FREE; features.len()], outputs)
+    }
+
+    /// The same with an interval for the coefficient of each feature, which is a side of zero or all numbers.
+    pub(crate) fn bounded(sums: &Comoments, features: &[usize], bounds: &[(f64, f64)], outputs: &[Output]) -> Self {
         let deviation = |column: usize| sums.covariance(column, column).max(0.0).sqrt();
         let varies = |column: &usize| deviation(*column) > CONSTANT * sums.means[*column].abs();
-        let columns: Vec<usize> = features.iter().copied().filter(varies).collect();
+        let varying = features.iter().copied().zip(bounds.iter().copied()).filter(|(column, _)| varies(column));
+        let (columns, bounds): (Vec<usize>, Vec<(f64, f64)>) = varying.unzip();
         let scales: Vec<f64> = columns.iter().map(|&column| deviation(column)).collect();
         let size = columns.len();
         let mut gram = vec![0.0; size * size];
@@ -77,7 +86,10 @@ impl Standardized {
                 *cell = if i == j { 1.0 } else { correlation.clamp(-2.0, 2.0) };
             }
         });
-        let (columns, scales, gram) = without_copies(columns, scales, gram);
+        let kept = not_copies(&gram, &bounds);
+        let (columns, scales, bounds) = (pick(&columns, &kept), pick(&scales, &kept), pick(&bounds, &kept));
+        let gram =
+            if kept.len() == size { gram } else { kept.iter().flat_map(|&i| pick(&gram[i * size..], &kept)).collect() };
         let cross = |output: &Output| {
             let one = |(&column, scale): (&usize, &f64)| output.factor * sums.covariance(column, output.column) / scale;
             columns.iter().zip(&scales).map(one).collect()
@@ -92,6 +104,7 @@ impl Standardized {
             columns,
             gram,
             scales,
+            bounds,
         }
     }
 
@@ -122,16 +135,28 @@ impl Standardized {
         &self.gram[j * self.size()..(j + 1) * self.size()]
     }
 
+    /// How strongly a gradient draws the coefficient of a feature away from zero; not at all against its sign.
+    #[inline]
+    pub(crate) fn pull(&self, feature: usize, gradient: f64) -> f64 {
+        let (least, most) = self.bounds[feature];
+        gradient.clamp(least, most).abs()
+    }
+
+    /// Whether no coefficient has a sign.
+    pub(crate) fn is_free(&self) -> bool {
+        self.bounds.iter().all(|&bounds| bounds == FREE)
+    }
+
     /// The same problem with only some of the features.
     pub(crate) fn restricted(&self, features: &[usize]) -> Standardized {
-        let pick = |numbers: &[f64]| -> Vec<f64> { features.iter().map(|&j| numbers[j]).collect() };
         Standardized {
-            columns: features.iter().map(|&j| self.columns[j]).collect(),
-            gram: features.iter().flat_map(|&i| pick(self.row(i))).collect(),
-            cross: self.cross.iter().map(|cross| pick(cross)).collect(),
+            columns: pick(&self.columns, features),
+            gram: features.iter().flat_map(|&i| pick(self.row(i), features)).collect(),
+            cross: self.cross.iter().map(|cross| pick(cross, features)).collect(),
             spread: self.spread.clone(),
-            scales: pick(&self.scales),
-            means: pick(&self.means),
+            scales: pick(&self.scales, features),
+            bounds: pick(&self.bounds, features),
+            means: pick(&self.means, features),
             target_means: self.target_means.clone(),
             rows: self.rows,
         }
@@ -158,17 +183,19 @@ impl Standardized {
     }
 }
 
-/// Removes columns that are copies of earlier ones.
-fn without_copies(columns: Vec<usize>, scales: Vec<f64>, gram: Vec<f64>) -> (Vec<usize>, Vec<f64>, Vec<f64>) {
-    let size = columns.len();
-    let is_copy = |i: usize| gram[i * size..i * size + i].iter().any(|entry| entry.abs() > 1.0 - COPY);
-    let kept: Vec<usize> = (0..size).into_par_iter().filter(|&i| !is_copy(i)).collect();
-    if kept.len() == size {
-        return (columns, scales, gram);
-    }
-    let entry = |(i, j): (usize, usize)| gram[i * size + j];
-    let rest = kept.iter().flat_map(|&i| kept.iter().map(move |&j| (i, j))).map(entry).collect();
-    (kept.iter().map(|&i| columns[i]).collect(), kept.iter().map(|&i| scales[i]).collect(), rest)
+fn pick<T: Copy>(all: &[T], places: &[usize]) -> Vec<T> {
+    places.iter().map(|&place| all[place]).collect()
+}
+
+/// The columns that are no copies of earlier ones. With a sign, a column is only a copy of one that can do the same.
+fn not_copies(gram: &[f64], bounds: &[(f64, f64)]) -> Vec<usize> {
+    let size = bounds.len();
+    let can_replace = |i: usize, j: usize, correlation: f64| {
+        bounds[i] == bounds[j] && (correlation > 0.0 || bounds[i] == FREE) && correlation.abs() > 1.0 - COPY
+    };
+    let is_copy =
+        |i: usize| gram[i * size..i * size + i].iter().enumerate().any(|(j, &entry)| can_replace(i, j, entry));
+    (0..size).into_par_iter().filter(|&i| !is_copy(i)).collect()
 }
 
 impl Linear {

@@ -6,13 +6,13 @@
 
 use std::fmt;
 
-use crate::data::{ColumnScaler, LockFile, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
+use crate::data::{ColumnScaler, FeatureKey, LockFile, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
 use crate::io::{Block, ReadError};
 use crate::model::{Model, Predictor, ProductError, Products};
 use crate::online::OnlineTrainer;
 use crate::param::{Message, names};
 use crate::parse::schema::ModelSchema;
-use crate::recipe::{Method, Recipe, RecipeError};
+use crate::recipe::{Method, Recipe, RecipeError, Signs};
 use crate::stabilized::StabilizedTrainer;
 use crate::stabilized::published::PublishedTrainer;
 use crate::threads::Threads;
@@ -93,11 +93,7 @@ impl Training {
     ) -> Self {
         let (vocabulary, scale, rows_before) = match &resume {
             Some(checkpoint) => (checkpoint.vocabulary.clone(), checkpoint.scale(), checkpoint.rows_before()),
-            None => (
-                Vocabulary::new(recipe.hash_bits),
-                ColumnScaler::new(recipe.scaling()).centring(recipe.may_centre()),
-                0,
-            ),
+            None => (initial_vocabulary(recipe), ColumnScaler::new(recipe.scaling()).centring(recipe.may_centre()), 0),
         };
         let mut data = TrainingData {
             recipe: recipe.clone(),
@@ -365,4 +361,14 @@ fn learn_buffered(
         rows.store.clear();
     }
     Ok(trainer)
+}
+
+/// The vocabulary before the first row. Features whose sign is given by name have the first ids, where learners expect
+/// them.
+fn initial_vocabulary(recipe: &Recipe) -> Vocabulary {
+    let mut vocabulary = Vocabulary::new(recipe.hash_bits);
+    for name in recipe.method.signs().into_iter().flat_map(Signs::names) {
+        vocabulary.intern(FeatureKey::from_name(name));
+    }
+    vocabulary
 }

@@ -1,6 +1,7 @@
 //! Methods that keep sums of gradients: `rda`, `ftrl`.
 
 use super::default_l1;
+use crate::recipe::Signs;
 use crate::recipe::table::{Range, params};
 
 params! {
@@ -14,6 +15,9 @@ params! {
         gamma: Option<f64> = None, GAMMA, Range::above(0.0);
         /// ρ: extra sparsity in the first steps.
         rda_rho: f64 = 0.0, RDA_RHO, Range::at_least(0.0);
+        /// Sign that weights must have, so that the prediction rises or falls with the feature (a monotone constraint): + or -
+        /// for all features, or pairs such as age=+,debt=-. With two classes, it is that of the second.
+        sign: Option<Signs> = None, SIGN;
     }
 }
 
@@ -42,6 +46,9 @@ params! {
         beta: f64 = 1.0, BETA, Range::at_least(0.0);
         /// Average the weights over all steps.
         average: bool = false, AVERAGE;
+        /// Sign that weights must have, so that the prediction rises or falls with the feature (a monotone constraint): + or -
+        /// for all features, or pairs such as age=+,debt=-. With two classes, it is that of the second.
+        sign: Option<Signs> = None, SIGN;
     }
 }
 

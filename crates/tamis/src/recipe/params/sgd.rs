@@ -1,8 +1,8 @@
 //! Methods that take a gradient step and then shrink: `sgd`, `truncated-gradient`, `rounding`, `fobos`.
 
 use super::{default_l1, default_rate, scheduled};
-use crate::recipe::ScheduleKind;
 use crate::recipe::table::{Range, params};
+use crate::recipe::{ScheduleKind, Signs};
 
 params! {
     /// Parameters of `sgd`.
@@ -15,6 +15,9 @@ params! {
         power: f64 = 0.5, POWER, Range::at_least(0.0).at_most(1.0);
         /// Average the weights over all steps.
         average: bool = false, AVERAGE;
+        /// Sign that weights must have, so that the prediction rises or falls with the feature (a monotone constraint): + or -
+        /// for all features, or pairs such as age=+,debt=-. With two classes, it is that of the second.
+        sign: Option<Signs> = None, SIGN;
     }
 }
 scheduled!(SgdParams, ScheduleKind::Auto, default_rate);
@@ -36,6 +39,9 @@ params! {
         power: f64 = 0.5, POWER, Range::at_least(0.0).at_most(1.0);
         /// Average the weights over all steps.
         average: bool = false, AVERAGE;
+        /// Sign that weights must have, so that the prediction rises or falls with the feature (a monotone constraint): + or -
+        /// for all features, or pairs such as age=+,debt=-. With two classes, it is that of the second.
+        sign: Option<Signs> = None, SIGN;
     }
 }
 scheduled!(TruncatedGradientParams, ScheduleKind::Auto, default_rate);
@@ -67,6 +73,9 @@ params! {
         power: f64 = 0.5, POWER, Range::at_least(0.0).at_most(1.0);
         /// Average the weights over all steps.
         average: bool = false, AVERAGE;
+        /// Sign that weights must have, so that the prediction rises or falls with the feature (a monotone constraint): + or -
+        /// for all features, or pairs such as age=+,debt=-. With two classes, it is that of the second.
+        sign: Option<Signs> = None, SIGN;
     }
 }
 scheduled!(RoundingParams, ScheduleKind::Auto, default_rate);
@@ -93,6 +102,9 @@ params! {
         power: f64 = 0.5, POWER, Range::at_least(0.0).at_most(1.0);
         /// Average the weights over all steps.
         average: bool = false, AVERAGE;
+        /// Sign that weights must have, so that the prediction rises or falls with the feature (a monotone constraint): + or -
+        /// for all features, or pairs such as age=+,debt=-. With two classes, it is that of the second.
+        sign: Option<Signs> = None, SIGN;
     }
 }
 scheduled!(FobosParams, ScheduleKind::InverseSqrt, |_| 1.0);
