@@ -102,6 +102,11 @@ impl RawRows {
         self.labels.is_empty()
     }
 
+    /// Whether features have names; otherwise they have numbers.
+    pub fn has_names(&self) -> bool {
+        matches!(self.keys, Keys::Name { .. })
+    }
+
     /// Where the next row begins.
     pub fn mark(&self) -> Savepoint {
         let text = match &self.keys {

@@ -1,5 +1,6 @@
 //! Fits a model to a stream of rows.
 
+use super::continued::{is_replay, replay};
 use super::training::Training;
 use crate::io::{ReadError, ReadOptions, RowSource, RowStream};
 use crate::model::Model;
@@ -28,7 +29,7 @@ pub struct Fitted {
 }
 
 /// Learns a model. With `resume`, the training continues: at the same row of the same data if it was interrupted, or
-/// with new data if it was complete.
+/// with new data if it was complete. New data that are the log of a server are learned as the server learned them.
 pub fn fit(
     recipe: &Recipe,
     options: &FitOptions,
@@ -45,6 +46,12 @@ pub fn fit(
         read.columns.known = checkpoint.columns().cloned();
     }
     let mut stream = RowStream::open(options.sources.clone(), read);
+    let resume = match resume {
+        Some(checkpoint) if is_replay(&checkpoint, &options.sources) => {
+            return replay(options, &mut stream, checkpoint, observer);
+        }
+        other => other,
+    };
     fit_rows(recipe, options, &mut stream, resume, observer)
 }
 

@@ -5,6 +5,7 @@
 //! (warm start).
 
 mod checkpoint_model;
+mod continued;
 mod fit;
 mod incremental;
 #[cfg(test)]
