@@ -40,6 +40,7 @@ mod served;
 mod server;
 mod tls;
 
+pub use auth::Scope;
 pub use error::ServeError;
 pub use options::{Limits, Options};
 pub use routes::{ROUTES, Route};

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn buckets_are_cumulative() {
         let histogram = Histogram::default();
-        [1, 3, 3, 60_000].map(|milliseconds| histogram.observe(Duration::from_millis(milliseconds)));
+        [1, 3, 3, 60_000].into_iter().for_each(|time| histogram.observe(Duration::from_millis(time)));
         let mut text = String::new();
         histogram.write(&mut text, "t");
         for line in [
