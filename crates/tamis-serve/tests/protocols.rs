@@ -240,11 +240,19 @@ fn events_tell_each_change_of_the_model() {
     };
     let first = next();
     assert_eq!((&first["sequence"], &first["rows"]), (&json!(0), &json!(600)));
+    let names = || -> BTreeSet<String> {
+        let features = server.get("/v1/features").json()["outputs"][0]["features"].clone();
+        features.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_string()).collect()
+    };
+    let before = names();
     let rows = svmlight(200, 9).lines().map(|line| format!("{line} 77:1\n")).collect::<String>();
     assert_eq!(server.post("/v1/learn", "text/x-svmlight", &rows).status, 200);
     let second = next();
     assert_eq!((&second["sequence"], &second["rows"]), (&json!(1), &json!(800)));
-    assert_eq!(second["entered"], json!(["77"]), "{second}");
+    let after = names();
+    assert_eq!(second["entered"], json!(after.difference(&before).collect::<Vec<_>>()), "{second}");
+    assert_eq!(second["left"], json!(before.difference(&after).collect::<Vec<_>>()), "{second}");
+    assert_ne!(before, after, "the test needs a change");
     let (old, new, recent) = (&first["loss"], &second["loss"], &second["recent_loss"]);
     let [old, new, recent] = [old, new, recent].map(|value| value.as_f64().unwrap());
     assert!((new * 800.0 - old * 600.0 - recent * 200.0).abs() < 1e-9, "{first} {second}");
