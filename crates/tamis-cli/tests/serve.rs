@@ -36,7 +36,8 @@ fn the_log_is_a_data_set_and_gives_the_served_model() {
     folder.ok("convert log/000001 rows.jsonl");
     assert_eq!(folder.text("rows.jsonl").lines().count(), 60);
     let error = folder.run("convert first.svm rows.tamislog");
-    assert_eq!(error.code, Some(2), "{}", error.err);
+    assert_eq!(error.code, Some(2));
+    assert!(error.err.contains("rows.tamislog: only a server writes its log"), "{}", error.err);
 }
 
 #[test]
