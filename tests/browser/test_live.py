@@ -2,11 +2,13 @@
 
 import json
 import random
+import re
 import subprocess
 import urllib.request
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from conftest import BINARY, HOSTILE, SHOTS
 
@@ -65,7 +67,7 @@ def live(browser, server):
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
         page.on("request", lambda request: page.urls.append(request.url))
         page.goto(server.url)
-        page.wait_for_function("document.querySelectorAll('#feature-rows tr').length > 0")
+        page.wait_for_selector("#feature-rows tr")
         return page
 
     yield opens
@@ -91,7 +93,7 @@ def test_follows_what_is_learned(live, server):
     page = live(viewport=DESK)
     before = int(page.locator("#rows").text_content().replace(",", ""))
     assert server.learn(lines(300, 7))["accepted"] == 300
-    page.wait_for_function(f"document.getElementById('rows').textContent.replaceAll(',', '') === '{before + 300}'")
+    expect(page.locator("#rows")).to_have_text(re.compile(f"^{before + 300:,}$|^{before + 300}$"))
     assert page.locator("#loss-chart polyline").count() == 2
     assert "Loss: now" in page.locator("#loss-chart").get_attribute("aria-label")
     assert page.complaints == []
@@ -112,7 +114,7 @@ def test_scores_a_row_by_keyboard(live):
     assert "intercept" in page.locator("#answer").text_content()
     page.locator("#row").fill('{"x": oops}')
     page.locator("#try-form button").click()
-    page.wait_for_function("document.querySelector('#answer p')?.textContent.includes('JSON')")
+    expect(page.locator("#answer p")).to_contain_text("JSON")
 
 
 def test_nothing_is_wider_than_a_phone(live):
@@ -137,10 +139,10 @@ def test_a_token_is_asked_for(browser, tmp_path):
     try:
         page = context.new_page()
         page.goto(one.url)
-        page.wait_for_function("document.getElementById('lead').textContent.includes('send a token')")
+        expect(page.locator("#lead")).to_contain_text("send a token")
         page.locator("#token").fill("reader-0123456789abcdef")
         page.keyboard.press("Enter")
-        page.wait_for_function("document.querySelectorAll('#feature-rows tr').length > 0")
+        page.wait_for_selector("#feature-rows tr")
     finally:
         context.close()
         one.process.terminate()

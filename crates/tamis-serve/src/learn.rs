@@ -33,7 +33,7 @@ pub async fn learn(State(app): State<Arc<App>>, request: Request) -> Result<Resp
         check_labels(&block).map(|()| block)
     };
     let block = run(size, parse).await?;
-    let learned = app.ask(|reply| Command::Learn(LearnJob { block, key, reply })).await?;
+    let learned = app.ask(|reply| Command::Learn(Box::new(LearnJob { block, key, reply }))).await?;
     drop(held);
     Ok(answer(learned))
 }
@@ -81,7 +81,7 @@ pub async fn label(State(app): State<Arc<App>>, request: Request) -> Result<Resp
     let labels = labels_of(&bytes)?;
     let rows = labelled_rows(&app, &labels)?;
     let block = Block { rows, file: "request".into(), first_line: 1 };
-    let learned = app.ask(|reply| Command::Learn(LearnJob { block, key, reply })).await?;
+    let learned = app.ask(|reply| Command::Learn(Box::new(LearnJob { block, key, reply }))).await?;
     let mut pending = app.pending.lock().expect("no thread panicked");
     labels.iter().for_each(|label| pending.remove(&label.id));
     drop((pending, held));

@@ -65,7 +65,7 @@ pub struct Saved {
 /// What the learner is asked for.
 pub enum Command {
     /// Learn rows.
-    Learn(LearnJob),
+    Learn(Box<LearnJob>),
     /// Publish the model as it is now.
     Publish(oneshot::Sender<Result<Arc<Served>, ApiError>>),
     /// Write a checkpoint.
@@ -146,7 +146,7 @@ impl Learner {
             };
             match command {
                 Command::Learn(job) => {
-                    let jobs = gather(job, &commands, &mut waiting);
+                    let jobs = gather(*job, &commands, &mut waiting);
                     self.learn(jobs);
                     self.checkpoint_if_due();
                     self.publish_if_due();
@@ -330,7 +330,7 @@ fn gather(first: LearnJob, commands: &Receiver<Command>, waiting: &mut VecDeque<
         match commands.try_recv() {
             Ok(Command::Learn(job)) => {
                 size += entries(&job);
-                jobs.push(job);
+                jobs.push(*job);
             }
             Ok(other) => waiting.push_back(other),
             Err(_) => break,

@@ -154,7 +154,7 @@ fn learn(app: Arc<App>, checkpoint: &[u8]) -> Result<(), ServeError> {
     if *app.stopping().borrow() {
         return Ok(());
     }
-    app.note(&format!("ready: {} rows of the log are learned", app.served().map_or(0, |served| served.sequence)));
+    app.note(&format!("ready: the log ends with record {}", app.served().map_or(0, |served| served.sequence)));
     learner.run(inbox);
     Ok(())
 }

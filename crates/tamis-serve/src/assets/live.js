@@ -91,7 +91,7 @@ async function features() {
     bar.append(shape("rect", { width: 100 * Math.abs(one.effect) / most, height: 10, class: one.effect < 0 ? "minus" : "plus" }));
     weight.append(bar);
     row.append(name, weight, element("td", one.frequency === undefined ? "–" : short(one.frequency), { class: "n" }));
-    row.append(element("td", state.added.has(one.name) ? "entered at row " + short(state.added.get(one.name)) : ""));
+    row.append(element("td", state.added.has(one.name) ? "at row " + short(state.added.get(one.name)) : ""));
     rows.append(row);
   }
   const more = model.nonzeros > all.length ? " The first " + all.length + " are shown." : "";
