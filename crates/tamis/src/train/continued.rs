@@ -3,7 +3,7 @@
 //! A server checks rows, writes them to its log and learns them. A log that is read by [`super::fit`] with the checkpoint
 //! is learned by the same calls, so that it gives the model of the server, bit for bit.
 
-use super::fit::Fitted;
+use super::fitted::Fitted;
 use super::training::Training;
 use crate::data::{DuplicateFeature, FeatureKey, RawRows};
 use crate::io::{Block, Format, ReadError, RowSource, Source};
