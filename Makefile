@@ -20,7 +20,7 @@ PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy no-features features docs rust-tests python-tests python-package \
 	browser-tests wheel licences advisories browser release release-all c-compiler liblinear sanitize clean-tools \
-	torture archive reproducible false-discoveries
+	torture archive reproducible false-discoveries bench-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 	$(CARGO) build --release --locked --package tamis --examples
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+bench-serve: c-compiler ## measure scoring and learning through a server on this machine
+	$(CARGO) run --release --locked --package tamis-serve --example load
 
 false-discoveries: release-all .venv/ready ## count false discoveries on planted data, the full grid
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python benchmarks/false_discoveries.py

@@ -17,6 +17,7 @@ from ._core import VERSION as __version__
 from .errors import DataError, DivergedError, Error, FileError, MissingFileError, ModelError, Note, ParamError, ParseError
 
 if TYPE_CHECKING:
+    from ._client import Client, ServerError
     from ._knn import KNN
     from ._metric import SDist
     from ._moments import Moments
@@ -43,6 +44,8 @@ _HOMES = {
     "Tuning": "_tune",
     "stability": "_tune",
     "Stability": "_tune",
+    "Client": "_client",
+    "ServerError": "_client",
 }
 
 __all__ = [

@@ -13,12 +13,13 @@ use crate::command::moments::MomentsArgs;
 use crate::command::predict::PredictArgs;
 use crate::command::report::ReportArgs;
 use crate::command::resize::ResizeArgs;
+use crate::command::serve::ServeArgs;
 use crate::command::solve::SolveArgs;
 use crate::command::stability::StabilityArgs;
 use crate::command::synth::SynthArgs;
 use crate::command::tune::TuneArgs;
 use crate::command::{
-    convert, demo, eval, fit, inspect, metric, moments, predict, report, resize, solve, stability, synth, tune,
+    convert, demo, eval, fit, inspect, metric, moments, predict, report, resize, serve, solve, stability, synth, tune,
 };
 use crate::error::CliError;
 
@@ -58,6 +59,8 @@ enum Command {
     Tune(Box<TuneArgs>),
     /// Fit repeatedly and measure how stable the selected features are
     Stability(Box<StabilityArgs>),
+    /// Score rows over HTTP, and learn while serving
+    Serve(Box<ServeArgs>),
     /// Run a demo on generated data
     Demo(DemoArgs),
 }
@@ -104,6 +107,7 @@ pub fn run(cli: Cli) -> Result<(), CliError> {
         Command::Metric(args) => metric::run(args),
         Command::Tune(args) => tune::run(*args),
         Command::Stability(args) => stability::run(*args),
+        Command::Serve(args) => serve::run(*args),
         Command::Demo(args) => demo::run(args),
     }
 }

@@ -35,5 +35,5 @@ pub use self::chart::Chart;
 pub use self::context::ReportContext;
 pub use self::html::{Html, command, paragraph, prose, shell};
 pub use self::metric::{ByClass, MetricContext, of_metric};
-pub use self::page::{Report, Section, Tile};
+pub use self::page::{Report, Section, Tile, live_page};
 pub use self::svg::escape;

@@ -104,9 +104,18 @@ fn glossary(page: String) -> Html {
 
 /// The whole document. The content security policy allows one script, by its hash: no text of the data can be another.
 fn document(title: &str, body: Html) -> String {
+    page_with(title, &body, SCRIPT, "")
+}
+
+/// The page of a server: `body` is its own markup, and its script may ask the server it came from.
+pub fn live_page(title: &str, body: &'static str, script: &'static str) -> String {
+    page_with(title, &Html::raw(body), script, " connect-src 'self';")
+}
+
+fn page_with(title: &str, body: &Html, script: &str, sources: &str) -> String {
     let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        source_of(SCRIPT)
+        "default-src 'none'; style-src 'unsafe-inline'; script-src '{}';{sources} img-src data:; base-uri 'none'; form-action 'none'",
+        source_of(script)
     );
     let title = plain("title", format!("{} – tamis", super::html::clipped(title, 120)));
     format!(
@@ -114,7 +123,7 @@ fn document(title: &str, body: Html) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n{}\n\
-         <style>{STYLE}\n{PAGE_STYLE}</style>\n</head>\n<body>\n{}\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+         <style>{STYLE}\n{PAGE_STYLE}</style>\n</head>\n<body>\n{}\n<script>{script}</script>\n</body>\n</html>\n",
         title.as_str(),
         body.as_str(),
     )

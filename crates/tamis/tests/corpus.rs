@@ -15,11 +15,12 @@ use tamis::train::Checkpoint;
 type Check = fn(&[u8]);
 
 /// Every fuzz target with its check.
-const TARGETS: [(&str, Check); 8] = [
+const TARGETS: [(&str, Check); 9] = [
     ("parse_svmlight", hostile::svmlight),
     ("parse_vw", hostile::vowpal_wabbit),
     ("parse_csv", hostile::csv),
     ("parse_jsonl", hostile::json_lines),
+    ("parse_row_log", hostile::row_log),
     ("model_load", hostile::model),
     ("checkpoint_load", hostile::checkpoint),
     ("columnar_read", hostile::columnar),

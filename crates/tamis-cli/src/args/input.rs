@@ -34,7 +34,7 @@ impl DataArgs {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
-    /// Input format: svm, vw, csv, tsv, jsonl, parquet, arrow or npz [default: by file extension]
+    /// Input format: svm, vw, csv, tsv, jsonl, parquet, arrow, npz or tamislog [default: by file extension]
     #[arg(long, value_parser = format_parser)]
     pub format: Option<Format>,
     /// Column of the target [default: y, label, target or class]

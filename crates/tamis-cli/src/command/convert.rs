@@ -47,6 +47,9 @@ pub fn run(args: ConvertArgs) -> Result<(), CliError> {
         return convert_model(&args);
     }
     let (format, compression) = target(&args)?;
+    if format == Format::RowLog {
+        return Err(CliError::of_file(&args.to_file, "only a server writes its log; write jsonl or vw"));
+    }
     if args.map.is_some() && format != Format::Svmlight {
         return Err(CliError::Message("--map numbers features for svmlight; other formats hold names".into()));
     }

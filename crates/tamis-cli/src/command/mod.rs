@@ -10,6 +10,7 @@ pub mod moments;
 pub mod predict;
 pub mod report;
 pub mod resize;
+pub mod serve;
 pub mod solve;
 pub mod stability;
 pub mod synth;

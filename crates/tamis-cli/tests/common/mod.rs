@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each file of tests uses a part of this")]
 
+pub mod served;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

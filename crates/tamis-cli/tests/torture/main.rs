@@ -10,6 +10,7 @@
 //! | `inputs` | format × compression × command, bytes changed | an answer or a clear error |
 //! | `files` | every file the program writes, content changed, checksum right | an answer or a clear error |
 //! | `extremes` | very large, very small and wild numbers × method × loss | a readable model, or an error and the old file |
+//! | `served_kills` | a server that learns, killed under load | every acknowledged row once; the model of the log |
 //! | `limits` | little memory, disk, file size, files | an error and the old file |
 
 #[path = "../common/mod.rs"]
@@ -19,6 +20,7 @@ mod files;
 mod inputs;
 mod kills;
 mod limits;
+mod served_kills;
 mod watch;
 
 use std::time::{Duration, Instant};

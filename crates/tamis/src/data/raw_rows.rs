@@ -102,6 +102,11 @@ impl RawRows {
         self.labels.is_empty()
     }
 
+    /// Whether features have names; otherwise they have numbers.
+    pub fn has_names(&self) -> bool {
+        matches!(self.keys, Keys::Name { .. })
+    }
+
     /// Where the next row begins.
     pub fn mark(&self) -> Savepoint {
         let text = match &self.keys {
@@ -194,6 +199,34 @@ impl RawRows {
             weights: self.weights.split_off(at),
             adds_duplicates: self.adds_duplicates,
         }
+    }
+
+    /// Appends rows of the same kind, whose lines come `shift` lines later.
+    ///
+    /// # Panics
+    /// If some features have names and others numbers.
+    pub fn append(&mut self, rows: RawRows, shift: u32) {
+        let (entries, before) = (self.values.len(), self.len());
+        match (&mut self.keys, rows.keys) {
+            (Keys::Index(to), Keys::Index(from)) => to.extend(from),
+            (Keys::Name { text, ends }, Keys::Name { text: more, ends: from }) => {
+                let length = text.len();
+                text.push_str(&more);
+                ends.extend(from.into_iter().map(|end| end + length));
+            }
+            _ => panic!("features of this block go by another kind of key"),
+        }
+        if !self.tags.is_empty() || !rows.tags.is_empty() {
+            self.tags.resize(before, "".into());
+            self.tags.extend(rows.tags);
+            self.tags.resize(before + rows.labels.len(), "".into());
+        }
+        self.values.extend(rows.values);
+        self.offsets.extend(rows.offsets.into_iter().skip(1).map(|offset| offset + entries));
+        self.labels.extend(rows.labels);
+        self.weights.extend(rows.weights);
+        self.lines.extend(rows.lines.into_iter().map(|line| line + shift));
+        self.left_out.extend(rows.left_out.into_iter().map(|line| line + shift));
     }
 
     /// The selected rows in their order, with lines, labels, weights and tags.
@@ -415,6 +448,19 @@ mod tests {
                 let keys: Vec<_> = row.iter().map(|&(name, value)| (FeatureKey::from_name(name), value)).collect();
                 assert_eq!(part.entries(i).collect::<Vec<_>>(), keys);
             }
+        }
+    }
+
+    #[test]
+    fn cut_rows_can_be_joined_again() {
+        let mut whole = named(&[&[("a", 1.0), ("bc", 2.0)], &[], &[("7", 3.0)], &[("a", 4.0)]]);
+        whole.tags = ["p", "", "r", "s"].map(Into::into).into();
+        for at in 0..=4 {
+            let mut first = whole.clone();
+            let mut second = first.split_off(at);
+            second.lines.iter_mut().for_each(|line| *line -= at as u32);
+            first.append(second, at as u32);
+            assert_eq!(first, whole);
         }
     }
 

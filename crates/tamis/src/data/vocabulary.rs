@@ -5,11 +5,12 @@
 //! to a bucket; the first name seen in each bucket is kept, so selected features still have names.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::{FeatureId, SparseIndexMap};
 
 /// The key of a feature in the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FeatureKey<'a> {
     /// A number.
     Index(u32),
@@ -23,6 +24,15 @@ impl<'a> FeatureKey<'a> {
         match canonical_index(name) {
             Some(index) => FeatureKey::Index(index),
             None => FeatureKey::Name(name),
+        }
+    }
+}
+
+impl fmt::Display for FeatureKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FeatureKey::Index(index) => index.fmt(f),
+            FeatureKey::Name(name) => f.write_str(name),
         }
     }
 }

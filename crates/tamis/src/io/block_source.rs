@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use rustc_hash::FxHashSet;
 
 use super::decompress::seekable;
+use super::log_file::LogFile;
 use super::row_stream::ReadOptions;
 use super::table_survey::{
     ReadAhead, TableHead, columnar_limits, open_json, survey_columnar, survey_json, survey_text,
@@ -116,6 +117,7 @@ pub(super) struct Input {
 pub(super) enum OpenFile {
     Text { ahead: ReadAhead, parser: TextParser },
     Columnar(Box<ColumnarReader>),
+    Log(LogFile),
 }
 
 impl Input {
@@ -168,6 +170,7 @@ impl Input {
             Format::Parquet => self.open_columnar(source, ColumnarKind::Parquet),
             Format::Arrow => self.open_columnar(source, ColumnarKind::Ipc),
             Format::Npz => self.open_columnar(source, ColumnarKind::Npz),
+            Format::RowLog => LogFile::open(source, &self.options, self.bytes.clone()).map(OpenFile::Log),
         }
     }
 
@@ -340,6 +343,10 @@ impl OpenFile {
             OpenFile::Text { ahead, parser } => {
                 let block = ahead.take(source)?;
                 Ok(block.map(|(block, lines)| (Work::Text(block, parser.clone()), lines)))
+            }
+            OpenFile::Log(file) => {
+                let record = file.next()?;
+                Ok(record.map(|record| (Work::Done(Box::new(record.rows), record.first_row, Vec::new()), 0)))
             }
             OpenFile::Columnar(reader) => {
                 let (mut complaints, mut bad) = (Vec::new(), Vec::new());

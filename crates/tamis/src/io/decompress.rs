@@ -31,6 +31,9 @@ pub(super) struct Opened {
 
 /// Opens a source; `count` grows with the bytes read from disk.
 pub(super) fn open(source: &Source, count: Arc<AtomicU64>, stop: &Arc<AtomicBool>) -> Result<Opened, ReadError> {
+    if let Some(content) = &source.content {
+        return Ok(Opened { reader: Box::new(io::Cursor::new(content.clone())), compression: Compression::None });
+    }
     let raw: Box<dyn Read + Send> = match &source.path {
         None => Box::new(StandardInput::new(stop.clone())),
         Some(path) => {

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::columnar::ColumnarError;
 use crate::param::names;
 use crate::parse::LineError;
+use crate::parse::row_log::RowLogError;
 use crate::parse::schema::SchemaError;
 
 /// Reading failed.
@@ -41,6 +42,8 @@ pub enum ReadError {
     Schema { file: String, source: SchemaError },
     #[error("{file}: {source}")]
     Columnar { file: String, source: ColumnarError },
+    #[error("{file}: {source}")]
+    Log { file: String, source: RowLogError },
     #[error("{file}: the file is empty; expected a header line")]
     NoHeader { file: String },
     #[error("{file}: its lines end with carriage returns alone (old Mac); write them with tr '\\r' '\\n'")]

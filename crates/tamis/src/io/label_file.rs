@@ -25,7 +25,7 @@ impl LabelFile {
     pub(super) fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<LabelFile, ReadError> {
         let (_, compression) = recognise(path);
         let (name, path) = (path.display().to_string(), Some(PathBuf::from(path)));
-        let source = Source { name, path, format: Format::Csv, compression };
+        let source = Source { name, path, content: None, format: Format::Csv, compression };
         let opened = open(&source, Arc::default(), stop)?;
         Ok(LabelFile { source, lines: Box::new(BufReader::new(opened.reader)), taken: 0 })
     }

@@ -11,6 +11,7 @@ mod encoding;
 mod error;
 mod label_file;
 mod line_blocks;
+mod log_file;
 mod matrix;
 mod memory;
 mod row_source;

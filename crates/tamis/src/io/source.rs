@@ -1,6 +1,7 @@
 //! Sources: file names, directories, patterns, and `-` for standard input.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::ReadError;
 
@@ -33,6 +34,7 @@ formats! {
     Parquet = ["parquet"];
     Arrow = ["arrow", "feather", "ipc"];
     Npz = ["npz"];
+    RowLog = ["tamislog"];
 }
 
 /// A compression.
@@ -89,17 +91,27 @@ impl Compression {
     }
 }
 
-/// A file, or standard input, and how to read it.
+/// A file, standard input or bytes in memory, and how to read it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// The name in messages.
     pub name: String,
-    /// Where it is; `None` is standard input.
+    /// Where it is; `None` is standard input, unless there is content.
     pub path: Option<PathBuf>,
+    /// The content, if it is in memory. It is read as it is: compressed bytes are not decompressed.
+    pub content: Option<Arc<[u8]>>,
     /// The format.
     pub format: Format,
     /// The compression by the extension (the content decides).
     pub compression: Compression,
+}
+
+impl Source {
+    /// Bytes in memory; `name` is for messages.
+    pub fn in_memory(name: &str, content: Arc<[u8]>, format: Format) -> Source {
+        let (name, compression) = (name.to_string(), Compression::None);
+        Source { name, path: None, content: Some(content), format, compression }
+    }
 }
 
 /// Format and compression by a file's name.
@@ -130,7 +142,7 @@ pub fn expand(inputs: &[String], format: Option<Format>) -> Result<Vec<Source>, 
 fn standard_input(format: Option<Format>) -> Result<Source, ReadError> {
     let name = "<stdin>".to_string();
     let format = format.ok_or_else(|| ReadError::UnknownFormat { file: name.clone() })?;
-    Ok(Source { name, path: None, format, compression: Compression::None })
+    Ok(Source { name, path: None, content: None, format, compression: Compression::None })
 }
 
 fn file(path: &Path, format: Option<Format>) -> Result<Source, ReadError> {
@@ -140,7 +152,7 @@ fn file(path: &Path, format: Option<Format>) -> Result<Source, ReadError> {
         return Err(ReadError::Open { path: path.to_path_buf(), source });
     }
     let format = format.or(by_name).ok_or_else(|| ReadError::UnknownFormat { file: name.clone() })?;
-    Ok(Source { name, path: Some(path.to_path_buf()), format, compression })
+    Ok(Source { name, path: Some(path.to_path_buf()), content: None, format, compression })
 }
 
 fn directory(path: &Path, format: Option<Format>) -> Result<Vec<Source>, ReadError> {
@@ -195,7 +207,10 @@ mod tests {
             assert!(format.extensions().iter().all(|name| Format::from_name(name) == Some(format)), "{format:?}");
         }
         let known = known_extensions();
-        assert!(known.starts_with(".svm .libsvm") && known.ends_with(".npz, each also .gz .zst .bz2 .xz"), "{known}");
+        assert!(
+            known.starts_with(".svm .libsvm") && known.ends_with(".tamislog, each also .gz .zst .bz2 .xz"),
+            "{known}"
+        );
     }
 
     #[test]

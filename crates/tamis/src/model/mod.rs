@@ -1,5 +1,6 @@
 //! The model: named weights, and how they were learned.
 
+mod explain;
 mod feature_tests;
 mod file;
 mod predict;
@@ -7,6 +8,7 @@ mod products;
 mod size_path;
 pub mod summary;
 
+pub use explain::{Contribution, Explanation};
 pub use feature_tests::{Certainty, DEFAULT_FDR, FeatureTest, FeatureTests};
 pub use file::{FORMAT_VERSION, ModelError};
 pub use predict::{Prediction, Predictor};

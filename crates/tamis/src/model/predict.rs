@@ -16,22 +16,22 @@ use crate::loss::{AnyLoss, Loss, argmax};
 
 /// The weights of a model, indexed for fast lookup.
 pub struct Predictor {
-    vocabulary: Vocabulary,
+    pub(super) vocabulary: Vocabulary,
     /// The weights of feature `id` start at `id·outputs`.
-    weights: Vec<f64>,
-    intercepts: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    pub(super) intercepts: Vec<f64>,
     /// Columns whose products are features.
-    interactions: Option<Products>,
+    pub(super) interactions: Option<Products>,
     /// The feature that is added to margins.
-    offset: Option<FeatureId>,
+    pub(super) offset: Option<FeatureId>,
     /// Products of two features, with their weights.
-    products: Vec<(FeatureId, FeatureId, Vec<f64>)>,
-    loss: AnyLoss,
+    pub(super) products: Vec<(FeatureId, FeatureId, Vec<f64>)>,
+    pub(super) loss: AnyLoss,
     /// Whether numbers are predicted through the response of the loss.
-    has_link: bool,
-    row_scale: RowScale,
-    classes: usize,
-    is_probabilistic: bool,
+    pub(super) has_link: bool,
+    pub(super) row_scale: RowScale,
+    pub(super) classes: usize,
+    pub(super) is_probabilistic: bool,
 }
 
 /// The prediction for a row.

@@ -11,6 +11,7 @@ pub mod jsonl;
 pub mod missing;
 pub mod number;
 pub mod number_form;
+pub mod row_log;
 pub mod schema;
 pub mod survey;
 pub mod svmlight;

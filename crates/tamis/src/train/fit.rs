@@ -1,34 +1,14 @@
 //! Fits a model to a stream of rows.
 
+use super::continued::{is_replay, replay};
+use super::fitted::Fitted;
 use super::training::Training;
 use crate::io::{ReadError, ReadOptions, RowSource, RowStream};
-use crate::model::Model;
-use crate::param::Message;
-use crate::parse::survey::ColumnNote;
 use crate::recipe::{ROW_NUMBER, Recipe};
 use crate::trainer::{Checkpoint, FitOptions, Observer, TrainError};
 
-/// A model, and statistics of its training.
-#[derive(Debug)]
-pub struct Fitted {
-    /// The model.
-    pub model: Model,
-    /// Rows learned, all passes counted.
-    pub rows_learned: u64,
-    /// Bytes of the learner, the names and the scaling.
-    pub memory: usize,
-    /// The first few messages about skipped rows.
-    pub skipped: Vec<String>,
-    /// Why the task is what it is; `None` for a training that continues another.
-    pub reason: Option<Message>,
-    /// What was found out about the columns of a table.
-    pub notes: Vec<ColumnNote>,
-    /// The training, if it was requested and can be continued.
-    pub training: Option<Training>,
-}
-
 /// Learns a model. With `resume`, the training continues: at the same row of the same data if it was interrupted, or
-/// with new data if it was complete.
+/// with new data if it was complete. New data that are the log of a server are learned as the server learned them.
 pub fn fit(
     recipe: &Recipe,
     options: &FitOptions,
@@ -45,6 +25,12 @@ pub fn fit(
         read.columns.known = checkpoint.columns().cloned();
     }
     let mut stream = RowStream::open(options.sources.clone(), read);
+    let resume = match resume {
+        Some(checkpoint) if is_replay(&checkpoint, &options.sources) => {
+            return replay(options, &mut stream, checkpoint, observer);
+        }
+        other => other,
+    };
     fit_rows(recipe, options, &mut stream, resume, observer)
 }
 

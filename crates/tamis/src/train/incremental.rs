@@ -58,9 +58,14 @@ impl Training {
 
     /// Everything that is needed to continue, as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.save_bytes(false)
+    }
+
+    /// A checkpoint as bytes. Buffered rows are part of it.
+    pub(super) fn save_bytes(&self, is_complete: bool) -> Vec<u8> {
         if let Some(trainer) = &self.trainer {
-            let (position, state) = trainer.save(false);
-            return checkpoint_bytes(&self.data, position, false, &state);
+            let (position, state) = trainer.save(is_complete);
+            return checkpoint_bytes(&self.data, position, is_complete, &state);
         }
         let mut data = self.data.clone();
         if let Some(declared) = &self.declared {
@@ -69,7 +74,7 @@ impl Training {
         data.buffered_rows = self.rows.rows;
         let mut state = State::default();
         put_rows(&mut state, &self.waiting_rows());
-        checkpoint_bytes(&data, Position::default(), false, &state)
+        checkpoint_bytes(&data, Position::default(), is_complete, &state)
     }
 
     /// The buffered rows, with targets that are numbers or class numbers.
@@ -95,7 +100,11 @@ impl Training {
 
     /// The training that [`Training::to_bytes`] saved. Results do not depend on `threads`.
     pub fn from_bytes(bytes: &[u8], threads: usize) -> Result<Training, TrainError> {
-        let mut checkpoint = Checkpoint::from_bytes(bytes, Path::new("a saved training"))?;
+        Training::of_checkpoint(Checkpoint::from_bytes(bytes, Path::new("a saved training"))?, threads)
+    }
+
+    /// The training of a checkpoint, which continues with rows as they come.
+    pub(super) fn of_checkpoint(mut checkpoint: Checkpoint, threads: usize) -> Result<Training, TrainError> {
         checkpoint.recipe().check()?;
         let recipe = checkpoint.recipe().clone();
         if !recipe.method.info().partial_fit {

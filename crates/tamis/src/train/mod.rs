@@ -5,13 +5,16 @@
 //! (warm start).
 
 mod checkpoint_model;
+mod continued;
 mod fit;
+mod fitted;
 mod incremental;
 #[cfg(test)]
 mod tests;
 mod training;
 
-pub use fit::{Fitted, fit, fit_rows};
+pub use fit::{fit, fit_rows};
+pub use fitted::Fitted;
 pub use incremental::TargetSpec;
 pub use training::Training;
 

@@ -266,3 +266,81 @@ fn error_messages_say_what_to_do() {
     let strange = training.learn(block).unwrap_err().to_string();
     assert_eq!(strange, "X:1: label 7 is not one of the classes 0, 1");
 }
+
+/// A complete training of the first rows, in one pass.
+fn complete(recipe: &Recipe, cells: &[f64], labels: &[f64], folder: &std::path::Path) -> Checkpoint {
+    let path = folder.join("state.st");
+    let checkpoint = Some(CheckpointPlan { path: path.clone(), every: None });
+    let options = FitOptions { checkpoint, memory: 1 << 30, ..FitOptions::default() };
+    fit_rows(recipe, &options, &mut source(cells, labels), None, &mut ()).unwrap();
+    Checkpoint::load(&path).unwrap()
+}
+
+#[test]
+fn a_complete_training_goes_on_as_if_it_had_never_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    for (method, classes) in [(Method::Ftrl, 2), (Method::TruncatedGradient, 0), (Method::Rda, 3)] {
+        let (cells, labels) = data(9000, classes);
+        let recipe = Recipe { passes: Some(1), ..Recipe::new(method) };
+        let (first, cut) = (&cells[..5000 * COLUMNS], 7123);
+        let checkpoint = complete(&recipe, first, &labels[..5000], folder.path());
+        let mut training = Training::continued(checkpoint, 2, None).unwrap();
+        learn(&mut training, &cells[5000 * COLUMNS..cut * COLUMNS], &labels[5000..cut]);
+        let saved = Checkpoint::from_bytes(&training.to_checkpoint(), "saved".as_ref()).unwrap();
+        assert!(saved.is_complete());
+        let mut training = Training::continued(saved, 1, None).unwrap();
+        learn(&mut training, &cells[cut * COLUMNS..], &labels[cut..]);
+        let options = FitOptions { memory: 1 << 30, ..FitOptions::default() };
+        let whole = fit_rows(&recipe, &options, &mut source(&cells, &labels), None, &mut ()).unwrap().model;
+        assert_eq!(training.model().unwrap().to_text(), whole.to_text(), "{method:?}");
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_learned_are_found_before_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cells, labels) = data(300, 2);
+    let recipe = Recipe { passes: Some(1), ..Recipe::new(Method::Ftrl) };
+    let checkpoint = complete(&recipe, &cells, &labels, folder.path());
+    let mut training = Training::continued(checkpoint, 1, None).unwrap();
+    let before = training.to_checkpoint();
+    let block = |names: &[&str], label: Label, first_line: u64| {
+        let mut rows = RawRows::by_name();
+        names.iter().for_each(|name| rows.push_name(&[name], 1.0));
+        rows.end_row(label, 1.0, 0);
+        Block { rows, file: "request".into(), first_line }
+    };
+    let complaint = |training: &mut Training, block: Block| training.check(&block).unwrap_err().to_string();
+    let twice = complaint(&mut training, block(&["a", "b", "a"], Label::Number(1.0), 7));
+    assert_eq!(twice, "request:7: feature \"a\" occurs twice in one row");
+    let third = complaint(&mut training, block(&["a"], Label::Number(2.0), 3));
+    assert!(third.starts_with("request:3: a third label 2"), "{third}");
+    let none = complaint(&mut training, block(&["a"], Label::Absent, 3));
+    assert_eq!(none, "request:3: the row has no label");
+    training.check(&block(&["a", "b"], Label::Number(1.0), 3)).unwrap();
+    assert!(training.to_checkpoint() == before, "checks change nothing");
+    let gap = training.learn_logged(block(&["a"], Label::Number(1.0), 302)).unwrap_err().to_string();
+    assert!(gap.starts_with("request: the log goes on with row 302, and the training has 300 rows"), "{gap}");
+    training.learn_logged(block(&["a"], Label::Number(1.0), 300)).unwrap();
+    assert_eq!(training.rows(), 300, "it has this row already");
+    training.learn_logged(block(&["a"], Label::Number(1.0), 301)).unwrap();
+    assert_eq!(training.rows(), 301);
+}
+
+#[test]
+fn what_cannot_go_on_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cells, labels) = data(300, 2);
+    let refusal = |recipe: &Recipe| {
+        let checkpoint = complete(recipe, &cells, &labels, folder.path());
+        Training::continued(checkpoint, 1, None).unwrap_err().to_string()
+    };
+    let recipe = Recipe { k: Some(3), ..Recipe::new(Method::Ftrl) };
+    assert!(refusal(&recipe).contains("refit` needs all rows before learning"), "{}", refusal(&recipe));
+    assert!(refusal(&Recipe::new(Method::TwoStage)).starts_with("two-stage needs all rows at once"));
+    let recipe = Recipe { passes: Some(1), ..Recipe::new(Method::Ftrl) };
+    let mut checkpoint = complete(&recipe, &cells, &labels, folder.path());
+    checkpoint.header.is_complete = false;
+    let error = Training::continued(checkpoint, 1, None).unwrap_err().to_string();
+    assert!(error.contains("the training is not complete"), "{error}");
+}

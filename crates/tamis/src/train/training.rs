@@ -189,7 +189,7 @@ impl Training {
     }
 
     /// Rows with products of columns, and without offsets.
-    fn transformed(&mut self, mut block: Block) -> Result<Block, TrainError> {
+    pub(super) fn transformed(&mut self, mut block: Block) -> Result<Block, TrainError> {
         let recipe = &self.data.recipe;
         if let (Some(column), Some(loss)) = (&recipe.offset, recipe.loss) {
             let line = |row: usize| block.first_line + u64::from(block.rows.lines[row]);

@@ -215,6 +215,12 @@ pub(crate) fn write_checkpoint(
         .map_err(|source| TrainError::CheckpointWrite { path: path.to_path_buf(), source })
 }
 
+/// Writes the bytes of a checkpoint that is complete.
+pub(crate) fn write_complete(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    let failed = |source| TrainError::CheckpointWrite { path: path.to_path_buf(), source };
+    replace_file_with(path, |out| out.write_all(bytes)).map_err(failed)
+}
+
 /// The bytes of a checkpoint file.
 pub(crate) fn to_bytes(data: &TrainingData, position: Position, is_complete: bool, state: &State) -> Vec<u8> {
     let (mut bytes, names) = (Vec::new(), names_as_json(data));

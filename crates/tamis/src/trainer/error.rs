@@ -104,6 +104,13 @@ pub enum TrainError {
     NotIncremental { method: &'static str },
     #[error("{param} needs all rows before learning: it cannot be used with rows that come one by one")]
     NeedsAllRows { param: Mention },
+    #[error("{}: the training is not complete; give it the rest of its data first, with {}", path.display(), names::RESUME)]
+    NotComplete { path: PathBuf },
+    #[error(
+        "{file}: the log goes on with row {first}, and the training has {rows} rows: rows are missing, or this is another \
+         log"
+    )]
+    LogGap { file: String, first: u64, rows: u64 },
     #[error("{}: made with {was}, so it cannot continue with {now}; leave the option out", path.display())]
     OtherRecipe { path: PathBuf, was: String, now: String },
     #[error(

@@ -34,7 +34,7 @@ mod training_data;
 pub(crate) use buffer::{BufferPlan, BufferedRows, FIRST_ROWS};
 pub(crate) use build_model::{ScaledWeight, output};
 pub use checkpoint::Checkpoint;
-pub(crate) use checkpoint::{Position, to_bytes as checkpoint_bytes};
+pub(crate) use checkpoint::{Position, to_bytes as checkpoint_bytes, write_complete};
 pub(crate) use class_factors::class_factors;
 pub use error::TrainError;
 pub(crate) use fingerprint::fingerprints;

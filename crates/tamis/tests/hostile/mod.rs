@@ -10,6 +10,7 @@ use tamis::moments::Moments;
 use tamis::parse::csv::{Table, header, survey};
 use tamis::parse::json_table::{self, JsonTable};
 use tamis::parse::jsonl::JsonLines;
+use tamis::parse::row_log::{Found, next_frame, records};
 use tamis::parse::schema::{Schema, SchemaOptions};
 use tamis::parse::survey::Survey;
 use tamis::parse::svmlight::Svmlight;
@@ -38,6 +39,23 @@ fn lines_are_sound(bytes: &[u8], parser: &impl LineParser, mut rows: RawRows) {
     let lines = parse_lines(bytes, parser, &mut rows, &mut errors);
     assert!(errors.iter().all(|error| error.line < lines && !error.problem.to_string().is_empty()));
     rows_are_sound(rows, lines);
+}
+
+/// The log of a server: its frames, and the same bytes as the body of a frame.
+pub fn row_log(bytes: &[u8]) {
+    let check = |body: &[u8]| {
+        for record in records(body, 0).into_iter().flatten() {
+            let lines = record.rows.len() as u32;
+            rows_are_sound(record.rows, lines);
+        }
+    };
+    check(bytes);
+    let mut at = 0;
+    while let Ok(Found::Frame(body, end)) = next_frame(bytes, at) {
+        assert!(end > at && end <= bytes.len());
+        check(body);
+        at = end;
+    }
 }
 
 /// svmlight text.
