@@ -119,6 +119,7 @@ impl Task {
             outputs,
             size_path: None,
             sampling: None,
+            kernel: None,
         }
     }
 
