@@ -17,6 +17,7 @@ from ._core import VERSION as __version__
 from .errors import DataError, DivergedError, Error, FileError, MissingFileError, ModelError, Note, ParamError, ParseError
 
 if TYPE_CHECKING:
+    from ._kernel import KernelClassifier, KernelRegressor
     from ._knn import KNN
     from ._metric import SDist
     from ._moments import Moments
@@ -34,6 +35,8 @@ _HOMES = {
     "StabilizedRegressor": "_stabilized",
     "TwoStageClassifier": "_two_stage",
     "TwoStageRegressor": "_two_stage",
+    "KernelClassifier": "_kernel",
+    "KernelRegressor": "_kernel",
     "Moments": "_moments",
     "MomentsClassifier": "_solved",
     "MomentsRegressor": "_solved",
