@@ -83,7 +83,10 @@ def run(program, folder, make, rows, columns, seed):
     X, y = make(np.random.default_rng(seed), rows + TEST_ROWS, columns)
     for name, part in (("train", slice(0, rows)), ("test", slice(rows, None))):
         np.savez(folder / f"{name}.npz", X=X[part], y=y[part])
-    call = lambda *line: subprocess.run([program, *line], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+    def call(*line):
+        return subprocess.run([program, *line], cwd=folder, check=True, capture_output=True, text=True).stdout
+
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     call("fit", "train.npz", "--method", "kernel", "--out", "m.json", "--quiet")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -122,8 +125,8 @@ def main():
                 )
             )
         table = np.array(found, dtype=float)
-        count = lambda column: f"{int(table[:, column].sum())} of {len(found)}"
-        cells = [f"{table[:, 0].mean():.3f}", *(count(column) for column in range(1, 6)), f"{table[:, 6].mean():.1f}"]
+        counts = [f"{int(table[:, column].sum())} of {len(found)}" for column in range(1, 6)]
+        cells = [f"{table[:, 0].mean():.3f}", *counts, f"{table[:, 6].mean():.1f}"]
         cells[4] = cells[4] if pair is not None else ""
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 

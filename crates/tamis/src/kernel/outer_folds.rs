@@ -5,7 +5,8 @@
 //! 2006). They choose the size, may say that no size is better than a constant, and compare with a linear model.
 //!
 //! The size is the least one whose squared error exceeds that of the best by at most one standard error of the paired
-//! differences of rows. A constant (no variables) competes, too.
+//! differences of rows, if the error inside the search on all rows does not contradict it. A constant (no variables)
+//! competes, too.
 //!
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
@@ -23,6 +24,8 @@ use crate::model::kernel::{KernelScore, cos_sin};
 use crate::recipe::{FrequencyFamily, InputKind};
 use crate::select::Estimate;
 
+/// Standard errors by which the error inside the search may exceed that of the best size.
+const N_SE: f64 = 2.0;
 /// Outer folds.
 pub(super) const FOLDS: usize = 3;
 
@@ -160,8 +163,9 @@ pub(super) struct Choice {
     pub(super) is_linear_as_good: bool,
 }
 
-/// Chooses a size by the errors of rows.
-pub(super) fn choose(sample: &Sample, held_out: &HeldOut, asked: Option<usize>) -> Choice {
+/// Chooses a size by the errors of rows. `inner` are the errors inside the search on all rows, whose sizes become the model:
+/// its variables of a size may be others than those of the folds, and worse.
+pub(super) fn choose(sample: &Sample, held_out: &HeldOut, inner: &[f64], asked: Option<usize>) -> Choice {
     let errors: Vec<Vec<f64>> = held_out.sizes.iter().map(|scores| row_errors(sample, scores)).collect();
     let (constant, linear) = (row_errors(sample, &held_out.constant), row_errors(sample, &held_out.linear));
     let mean = |errors: &[f64]| difference(sample, errors, None).mean;
@@ -171,7 +175,10 @@ pub(super) fn choose(sample: &Sample, held_out: &HeldOut, asked: Option<usize>) 
         let excess = difference(sample, one, Some(other));
         excess.mean <= excess.standard_error
     };
-    let smallest = (0..errors.len()).rev().find(|&size| is_near(&errors[size], best)).unwrap_or(place);
+    let deviation = difference(sample, &errors[place], None).standard_error;
+    let is_sound = |size: usize| inner[size] <= inner[place] + N_SE * deviation;
+    let is_eligible = |&size: &usize| is_near(&errors[size], best) && is_sound(size);
+    let smallest = (0..errors.len()).rev().find(is_eligible).unwrap_or(place);
     let chosen = if is_near(&constant, best) { None } else { Some(smallest) };
     let used = asked.or(chosen);
     Choice {

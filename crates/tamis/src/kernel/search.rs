@@ -1,8 +1,7 @@
 //! Backward elimination: from the variables that the scan passes on down to one.
 //!
 //! At each size, features of the remaining variables are drawn by the chain, fitted on halves of the rows, and the
-//! variables with the least cross-fitted sensitivity leave; of more than 18, not those that stand out of the scan.
-//! Sensitivities give the next chain and the next scales.
+//! variables with the least cross-fitted sensitivity leave. Sensitivities give the next chain and the next scales.
 //! Thus the kernel is learned along the way: frequencies of a variable that matters grow, others shrink.
 //!
 //! | symbol | here | value | origin |
@@ -35,8 +34,6 @@ const FIRST_PENALTY: usize = 8;
 const MANY_VARIABLES: usize = 200;
 const LEAST_SCALE: f64 = 0.05;
 const LEAST_FIRST_SCALE: f64 = 0.2;
-/// With more variables than this, the scan counts beside sensitivities.
-const MANY_IN_FEATURES: usize = 18;
 /// A triple is accepted if its score is this many times the noise.
 const TRIPLE_RATIO: f64 = 2.0;
 
@@ -47,8 +44,6 @@ pub struct Screened {
     pub variables: Vec<usize>,
     /// Scores of these variables beyond the noise, by themselves or in a pair.
     single: Vec<f64>,
-    /// A small share of the largest of them, for those that do not stand out.
-    floor: f64,
     /// Scores of their pairs beyond the noise.
     pairs: Mat<f64>,
     /// The triple that was accepted.
@@ -110,10 +105,8 @@ pub fn screen(rows: &Rows, most: usize) -> Screened {
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
     order.truncate(most);
     order.sort_unstable();
-    let floor = 1e-3 * largest;
     Screened {
-        single: order.iter().map(|&variable| clear(variable) + floor).collect(),
-        floor,
+        single: order.iter().map(|&variable| clear(variable) + 1e-3 * largest).collect(),
         pairs: Mat::from_fn(order.len(), order.len(), |row, column| {
             if row == column { 0.0 } else { (pairs[(order[row], order[column])] + pair_noise).max(0.0) }
         }),
@@ -141,9 +134,8 @@ pub fn eliminate(
         let step = fit_step(rows, variables, frequencies, family, start);
         let size = step.variables.len();
         let next = if size > 1 { next_size(size, asked) } else { 0 };
-        let strengths = strengths(&step, screened);
         let mut order: Vec<usize> = (0..size).collect();
-        order.sort_by(|&a, &b| strengths[b].total_cmp(&strengths[a]).then(a.cmp(&b)));
+        order.sort_by(|&a, &b| step.sensitivities[b].total_cmp(&step.sensitivities[a]).then(a.cmp(&b)));
         order.truncate(next);
         order.sort_unstable();
         variables = order.iter().map(|&place| step.variables[place]).collect();
@@ -153,22 +145,6 @@ pub fn eliminate(
         steps.push(step);
     }
     steps
-}
-
-/// By what the variables of a step stay. Of many variables, each is in few features, and the sensitivity of one with a weak
-/// effect is uncertain: one that stands out of the scan stays, too.
-fn strengths(step: &Step, screened: &Screened) -> Vec<f64> {
-    if step.variables.len() <= MANY_IN_FEATURES {
-        return step.sensitivities.clone();
-    }
-    let largest = |numbers: &[f64]| numbers.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let (most, most_scanned) = (largest(&step.sensitivities), largest(&screened.single));
-    let scanned = |variable: &usize| {
-        let place = screened.variables.binary_search(variable).expect("it was passed on");
-        (screened.single[place] - screened.floor) / most_scanned
-    };
-    let parts = step.variables.iter().zip(&step.sensitivities);
-    parts.map(|(variable, sensitivity)| (sensitivity / most).max(scanned(variable))).collect()
 }
 
 fn fit_step(

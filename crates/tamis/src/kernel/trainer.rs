@@ -75,7 +75,8 @@ impl Trainer for KernelTrainer {
         stop(session)?;
         let data = &*session.data;
         let asked = data.recipe.k.map(|k| sizes.iter().position(|&size| size <= k).unwrap_or(sizes.len() - 1));
-        let choice = choose(&sample, &held_out, asked);
+        let inner: Vec<f64> = search.steps.iter().map(|step| step.inner).collect();
+        let choice = choose(&sample, &held_out, &inner, asked);
         let used = asked.or(choice.chosen);
         let mut finals = final_fits(data, &sample, &search, &choice, used);
         self.bytes = finals.iter().flatten().map(FinalFit::bytes).sum();
