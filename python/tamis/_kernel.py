@@ -34,6 +34,9 @@ ATTRIBUTES = """
 class Kernel(Trained):
     """Base class of the classifier and the regressor."""
 
+    # Not a parameter: scores of classes are calibrated log-odds.
+    loss = None
+
     def __init__(
         self,
         n_features_to_select=None,
@@ -241,8 +244,8 @@ class KernelClassifier(Probabilities, Classifier, ClassifierMixin, Kernel):
     >>> X = random.normal(size=(400, 20))
     >>> y = X[:, 4] * X[:, 9] > 0
     >>> model = KernelClassifier().fit(X, y)
-    >>> model.get_support(indices=True), model.interactions_[0]["names"]
-    (array([4, 9]), ('x4', 'x9'))
+    >>> model.get_support(indices=True), sorted(model.interactions_[0]["names"])
+    (array([4, 9]), ['x4', 'x9'])
     """
     )
 
