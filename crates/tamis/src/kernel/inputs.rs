@@ -9,8 +9,12 @@ const KNOTS: usize = 65;
 /// The map of a variable, from its values and the weights of their rows. A constant becomes 0.
 pub fn fit_map(values: &[f64], weights: &[f64], kind: InputKind) -> InputMap {
     let score = || {
+        if is_constant(values) {
+            // A computed mean may differ from the value in its last bit.
+            return InputMap::ZScore { mean: values.first().copied().unwrap_or(0.0), deviation: 1.0 };
+        }
         let (mean, deviation) = moments(values.iter().copied(), weights);
-        InputMap::ZScore { mean, deviation: if is_constant(values) || deviation == 0.0 { 1.0 } else { deviation } }
+        InputMap::ZScore { mean, deviation: if deviation == 0.0 { 1.0 } else { deviation } }
     };
     match kind {
         InputKind::Rank if !is_constant(values) => rank_map(values, weights).unwrap_or_else(score),
