@@ -11,6 +11,7 @@ use tamis::data::{FeatureKey, Label, Vocabulary};
 use tamis::eval::{Evaluation, UnknownClasses, evaluate, measure};
 use tamis::io::{ReadError, RowSource, RowStream};
 use tamis::loss::Loss;
+use tamis::model::kernel::KernelFunction;
 use tamis::model::{MatrixColumns, Model, Output, Predictor, Resize, Task};
 use tamis_report::of_model;
 
@@ -213,6 +214,16 @@ impl PyModel {
         self.model.sampling.as_ref().map(|sampling| serde_json::to_string(sampling).expect("plain data becomes JSON"))
     }
 
+    /// The variables, sizes and held-out errors of a kernel model, as JSON; `None` for other models.
+    #[getter]
+    fn kernel(&self) -> Option<String> {
+        let mut kernel = self.model.kernel.clone()?;
+        // Sizes that are kept have an empty function: Python needs none of its numbers.
+        let functions = kernel.sizes.iter_mut().filter_map(|size| size.function.as_mut());
+        functions.for_each(|function| *function = KernelFunction::default());
+        serde_json::to_string(&kernel).ok()
+    }
+
     /// The sizes stored with weights: size, intercepts, and outputs as in `outputs`.
     #[getter]
     fn sizes<'py>(&self, py: Python<'py>) -> Vec<(usize, Vec<f64>, Vec<OutputArrays<'py>>)> {
@@ -350,6 +361,9 @@ impl PyModel {
                 rename(&mut test.name);
                 test.with.iter_mut().for_each(rename);
             }
+        }
+        if let Some(kernel) = &mut model.kernel {
+            kernel.variables.iter_mut().for_each(|one| rename(&mut one.name));
         }
         let steps = model.size_path.iter_mut().flat_map(|size_path| &mut size_path.sizes);
         let outputs = model.outputs.iter_mut().chain(steps.flat_map(|step| &mut step.outputs));

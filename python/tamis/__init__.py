@@ -18,6 +18,7 @@ from .errors import DataError, DivergedError, Error, FileError, MissingFileError
 
 if TYPE_CHECKING:
     from ._client import Client, ServerError
+    from ._kernel import KernelClassifier, KernelRegressor
     from ._knn import KNN
     from ._metric import SDist
     from ._moments import Moments
@@ -35,6 +36,8 @@ _HOMES = {
     "StabilizedRegressor": "_stabilized",
     "TwoStageClassifier": "_two_stage",
     "TwoStageRegressor": "_two_stage",
+    "KernelClassifier": "_kernel",
+    "KernelRegressor": "_kernel",
     "Moments": "_moments",
     "MomentsClassifier": "_solved",
     "MomentsRegressor": "_solved",

@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from . import _core
+from ._kernel import KernelClassifier, KernelRegressor
 from ._metric import SDist
 from ._moments import Moments
 from ._solved import MomentsClassifier, MomentsRegressor
@@ -44,5 +45,10 @@ def load(path) -> Any:
     if method == "two-stage":
         made = TwoStageClassifier if is_classes else TwoStageRegressor
         return made(recipe["k"], loss=recipe["loss"], sampling=recipe["method"]["sampling"])._from_file(model)
+    if method == "kernel":
+        made = KernelClassifier if is_classes else KernelRegressor
+        own = recipe["method"]
+        given = {name: own[name.replace("_", "-")] for name in ("inputs", "family", "n_fourier", "max_variables")}
+        return made(recipe["k"], **given)._from_file(model)
     made = SparseClassifier if is_classes else SparseRegressor
     return made(method, loss=recipe["loss"], n_features_to_select=recipe["k"])._from_file(model)

@@ -133,7 +133,8 @@ def test_a_frame_is_its_numbers(estimator, seed):
 
 def test_no_estimator_is_forgotten():
     every = {name for name in tamis.__all__ if name.endswith(("Classifier", "Regressor")) or name in ("SDist", "KNN")}
-    assert {type(one).__name__ for one in ESTIMATORS} == every and len(ESTIMATORS) == 10
+    slow = {"KernelClassifier", "KernelRegressor"}  # test_kernel.py has frames for them
+    assert {type(one).__name__ for one in ESTIMATORS} == every - slow and len(ESTIMATORS) == 10
 
 
 @pytest.mark.parametrize("seed", range(14))

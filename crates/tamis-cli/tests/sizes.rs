@@ -258,7 +258,7 @@ fn complaints_say_what_to_do() {
     let message = |line: &str| folder.run(line).complaint().to_string();
     assert_eq!(
         message("resize f.json --k 3 --out r.json"),
-        "f.json: the model has no size path: only models of the method `stabilized` can be resized"
+        "f.json: the model has no size path: only models of the methods `stabilized` and `kernel` can be resized"
     );
     assert!(message("resize m.json --k 1000 --out r.json").ends_with("; fit again with --k 1000"));
     assert_eq!(message("resize m.json --k 0 --out r.json"), "m.json: at least one feature must stay");

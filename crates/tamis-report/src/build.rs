@@ -11,14 +11,16 @@ use super::context::ReportContext;
 use super::html::{Html, clipped, paragraph, plain, prose, tag, term};
 use super::page::{Report, Section, Tile};
 use super::parts::{
-    certainty, configuration, density, drift, evaluation, features, headline::Headline, learning_curve, path, pixels,
-    repeated_fits, selection_frequency, sizes, suggestions,
+    certainty, configuration, density, drift, evaluation, features, headline::Headline, kernel_effects, kernel_sizes,
+    learning_curve, path, pixels, repeated_fits, selection_frequency, sizes, suggestions,
 };
 use super::table::{per_cent, short_number};
 
 /// The sections of a model's report, in the order of the page. Each is made by one file of `parts/`.
 const SECTIONS: &[fn(&Model, &ReportContext<'_>) -> Option<Section>] = &[
     features::section,
+    kernel_effects::section,
+    kernel_sizes::section,
     pixels::section,
     certainty::section,
     selection_frequency::section,

@@ -101,6 +101,10 @@ fn answer(
     headers: &HeaderMap,
     bytes: Bytes,
 ) -> Result<Vec<u8>, ApiError> {
+    if query.explain && !served.predictor.is_linear() {
+        let message = "explain=1 is for linear models: a kernel model has curves instead (tamis inspect, tamis report)";
+        return Err(ApiError::bad("bad_query", message));
+    }
     let mut block = body::rows(served, headers, bytes, &query.rows, &app.options.limits)?;
     if let Some(id) = &query.id {
         if block.rows.len() != 1 {

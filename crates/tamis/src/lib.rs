@@ -14,7 +14,7 @@
 //! | [`loss`], [`prox`], [`step_size`], [`rng`] | the parts of learners |
 //! | [`recipe`], [`param`] | what to learn, as plain data; names of parameters |
 //! | [`learners`] | one learner a file |
-//! | [`stabilized`], [`two_stage`] | one method a folder; [`refine`] is what they share |
+//! | [`stabilized`], [`two_stage`], [`kernel`] | one method a folder; [`refine`] is what the first two share |
 //! | [`select`] | estimates, and the rules that choose the smallest candidate about as good as the best |
 //! | [`train`] | the driver of all methods |
 //! | [`model`], [`eval`], [`tune`] | the model file and prediction; evaluation; cross-validation and repeated fits |
@@ -24,7 +24,8 @@
 //! The library does not print, and knows no front end.
 //!
 //! Cargo features, all on by default: `columnar` reads and writes Parquet, Arrow IPC and npz, `compression` reads gzip,
-//! zstd, bzip2 and xz, `moments` has the second moments of a stream and the solvers on them.
+//! zstd, bzip2 and xz, `moments` has the second moments of a stream, the solvers on them and the
+//! kernel method.
 //!
 //! From a file to 25 features and their predictions:
 //! ```no_run
@@ -52,6 +53,8 @@ pub mod columnar;
 pub mod data;
 pub mod eval;
 pub mod io;
+#[cfg(feature = "moments")]
+pub mod kernel;
 pub mod learners;
 pub mod loss;
 pub mod model;

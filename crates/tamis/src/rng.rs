@@ -22,6 +22,8 @@ pub enum RngStream {
     Folds,
     /// The sampled features of candidate models.
     TrialSample,
+    /// The random Fourier features of a kernel model.
+    Frequencies,
 }
 
 /// A generator for one purpose and number (of a pass, a path, …).

@@ -27,7 +27,7 @@ use crate::model_output::{check_model_output, is_stdout, write_model};
 use crate::output::format::{bytes, count, features, passes, rows};
 use crate::output::progress::ProgressDisplay;
 use crate::output::terminal::wrapped;
-use crate::output::{classes, model, note, print_data, print_line, show_notes, sizes, warn_skipped};
+use crate::output::{classes, kernel, model, note, print_data, print_line, show_notes, sizes, warn_skipped};
 use crate::output_file::{check_files, paths};
 use crate::report_file::{feature_frequencies, write_report};
 
@@ -218,6 +218,12 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
     if let Some(text) = sizes::selected(&fitted.model, &run.out.display().to_string()) {
         print_line!("{text}")?;
     }
+    if let Some(kernel) = &fitted.model.kernel {
+        let path = run.out.display().to_string();
+        let findings = kernel::findings(&fitted.model, kernel, &path);
+        let gap = if findings.is_empty() { "" } else { "\n" };
+        print_line!("{}", wrapped(&format!("{}{gap}{findings}", kernel::estimate(&fitted.model, kernel))))?;
+    }
     if let Some(text) = not_sparse(&fitted.model) {
         note!("note: {text}");
     }
@@ -275,7 +281,10 @@ fn heldout(model: &Model, measures: Option<&Measured>) -> (Option<f64>, Option<f
             (measures.error, loss)
         }
         (None, Some(step)) => (step.error, Some(step.loss)),
-        (None, None) => (None, None),
+        (None, None) => {
+            let score = model.kernel.as_ref().map(|kernel| kernel.score());
+            (score.and_then(|score| score.error), score.map(|score| score.loss))
+        }
     }
 }
 
@@ -320,6 +329,9 @@ fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds
     }
     if let Some(size_path) = &fitted.model.size_path {
         value["confirmed"] = sizes::confirmed_json(size_path);
+    }
+    if let Some(kernel) = &fitted.model.kernel {
+        value["kernel"] = kernel::as_json(kernel);
     }
     if let Some(sampling) = &fitted.model.sampling {
         value["sampling"] = json!(sampling);

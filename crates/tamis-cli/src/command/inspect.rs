@@ -11,7 +11,7 @@ use tamis::model::{DEFAULT_FDR, Feature, FeatureTest, Model, Output};
 use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::output::terminal::wrapped;
-use crate::output::{csv, history, model, sizes};
+use crate::output::{csv, history, kernel, model, sizes};
 
 #[derive(Args)]
 pub struct InspectArgs {
@@ -56,6 +56,15 @@ fn write_text(out: &mut impl Write, model: &Model, top: usize, args: &InspectArg
         writeln!(out, "\n{}", wrapped(&sizes::table(model, size_path, &path)))?;
         writeln!(out, "\n{}", wrapped(&sizes::certainty(model, &size_path.tests, DEFAULT_FDR)))?;
     }
+    if let Some(kernel) = &model.kernel {
+        let path = args.model.display().to_string();
+        writeln!(out, "{}", wrapped(kernel::LEGEND))?;
+        writeln!(out, "\n{}", wrapped(&kernel::sizes(model, kernel, &path)))?;
+        let findings = kernel::findings(model, kernel, &path);
+        if !findings.is_empty() {
+            writeln!(out, "\n{}", wrapped(&findings))?;
+        }
+    }
     if let Some(text) = history::table(model) {
         writeln!(out, "\n{}", wrapped(&text))?;
     }
@@ -71,9 +80,12 @@ fn as_json(model: &Model, top: usize) -> Value {
             .map(|one| feature(&output.class, one, model.test(&one.name)))
             .collect::<Vec<_>>()
     };
-    let features: Vec<Value> = model.outputs.iter().flat_map(of_output).collect();
+    let features: Vec<Value> = match &model.kernel {
+        Some(kernel) => kernel::features_json(kernel, top),
+        None => model.outputs.iter().flat_map(of_output).collect(),
+    };
     let intercepts: Vec<f64> = model.outputs.iter().map(|output| output.intercept).collect();
-    json!({
+    let mut value = json!({
         "method": model.recipe.method_name(),
         "loss": model.loss.name(),
         "task": model::task_name(model),
@@ -86,7 +98,11 @@ fn as_json(model: &Model, top: usize) -> Value {
         "sampling": model.sampling,
         "sizes": model.size_path.as_ref().map(sizes::as_json),
         "confirmed": model.size_path.as_ref().map(sizes::confirmed_json),
-    })
+    });
+    if let Some(kernel) = &model.kernel {
+        value["kernel"] = kernel::as_json(kernel);
+    }
+    value
 }
 
 /// A feature with its test; with more than two classes it names its class.

@@ -164,7 +164,8 @@ fn write_block<W: Write>(
         let tag = block.rows.tags.get(row).filter(|tag| !tag.is_empty()).map(|tag| &**tag);
         writer.row(prediction, tag)?;
         let intercepts = model.outputs.iter().map(|output| output.intercept);
-        seen.known += u64::from(prediction.margins.iter().copied().ne(intercepts));
+        // A kernel model depends on a value of zero, too.
+        seen.known += u64::from(model.kernel.is_some() || prediction.margins.iter().copied().ne(intercepts));
         seen.rows += 1;
     }
     for line in left_out {

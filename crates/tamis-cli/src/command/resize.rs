@@ -10,15 +10,15 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_output::{check_model_output, write_model};
 use crate::output::format::{count, features};
-use crate::output::{print_data, print_line, sizes};
+use crate::output::{kernel, print_data, print_line, sizes};
 use crate::output_file::check_files;
 
 #[derive(Args)]
 #[command(group = ArgGroup::new("size").required(true))]
 pub struct ResizeArgs {
-    /// Model file; the method of the model must be stabilized
+    /// Model file; the method of the model must be stabilized or kernel
     pub model: PathBuf,
-    /// Number of features; between two fitted sizes, the strongest features of the larger one
+    /// Number of features; between two fitted sizes of stabilized, the strongest features of the larger one
     #[arg(long, value_name = "N", group = "size")]
     pub k: Option<usize>,
     /// Keep the confirmed features: at most this share of them is expected to be false discoveries
@@ -64,7 +64,8 @@ fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
         text += &format!(": the confirmed ones (q ≤ {fdr})");
     }
     for (name, model) in [("\nnow:    ", after), ("\nbefore: ", before)] {
-        let estimate = model.size_path.as_ref().map(|size_path| sizes::estimate(model, size_path));
+        let own = || model.kernel.as_ref().map(|kernel| kernel::estimate(model, kernel));
+        let estimate = model.size_path.as_ref().map(|size_path| sizes::estimate(model, size_path)).or_else(own);
         text += &format!("{name}{}", estimate.unwrap_or_default());
     }
     text
@@ -72,15 +73,16 @@ fn as_text(args: &ResizeArgs, before: &Model, after: &Model) -> String {
 
 fn as_json(args: &ResizeArgs, before: &Model, after: &Model) -> Value {
     let step = sizes::step(after);
+    let score = after.kernel.as_ref().map(|kernel| kernel.score());
     json!({
         "model": args.out,
         "from": args.model,
         "nonzeros": after.nonzeros(),
         "nonzeros_before": before.nonzeros(),
-        "size": step.map(|step| step.size),
+        "size": step.map(|step| step.size).or(score.map(|_| after.nonzeros())),
         "between": sizes::neighbours(after).map(|(larger, smaller)| json!([larger, smaller])),
-        "error": step.and_then(|step| step.error),
-        "loss": step.map(|step| step.loss),
-        "standard_error": step.map(|step| step.standard_error),
+        "error": step.map_or(score.and_then(|score| score.error), |step| step.error),
+        "loss": step.map(|step| step.loss).or(score.map(|score| score.loss)),
+        "standard_error": step.map(|step| step.standard_error).or(score.and_then(|score| score.error_se)),
     })
 }

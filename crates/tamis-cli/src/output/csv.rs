@@ -2,6 +2,8 @@
 
 use tamis::model::{Feature, Model};
 
+use super::kernel;
+
 /// Rows of equal length as CSV, to be read by people with a spreadsheet.
 pub fn text<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -22,6 +24,9 @@ fn no_formula(cell: String) -> String {
 
 /// The intercept and the features of a model, output by output, at most `top` features of each.
 pub fn features(model: &Model, top: usize) -> String {
+    if let Some(kernel) = &model.kernel {
+        return text(kernel::csv_rows(kernel, top));
+    }
     let has_class = model.outputs.len() > 1;
     let class = has_class.then(|| "class".to_string());
     let names = ["name", "weight", "scale", "q", "z", "frequency", "evidence", "evidence_sd"].map(String::from);

@@ -36,6 +36,7 @@ pub mod classes;
 pub mod csv;
 pub mod format;
 pub mod history;
+pub mod kernel;
 pub mod model;
 pub mod name_map;
 pub mod predictions;

@@ -7,9 +7,9 @@ use tamis::model::summary::q_text;
 use tamis::model::{Feature, Model, Sampling, Task};
 
 use super::format::{count, features as features_of, loss, passes, percent, rows};
-use super::sizes;
 use super::table::omitted_columns;
 use super::terminal::{block, clipped, columns as columns_of, one_line, padded, width};
+use super::{kernel, sizes};
 
 /// The type of the target.
 pub fn task_name(model: &Model) -> &'static str {
@@ -59,6 +59,8 @@ pub fn summary(model: &Model) -> String {
     ];
     if let Some(size_path) = &model.size_path {
         lines.push(sizes::estimate(model, size_path));
+    } else if let Some(kernel) = &model.kernel {
+        lines.push(kernel::estimate(model, kernel));
     } else if let Some(error) = seen.progressive_error {
         lines.push(format!("progressive validation error {}", percent(error)));
     }
@@ -94,8 +96,11 @@ fn plain(value: f64) -> String {
     if value.fract() == 0.0 { value.to_string() } else { loss(value) }
 }
 
-/// The features of largest effect with bars, output by output.
+/// The features of largest effect with bars, output by output; the variables of a kernel model.
 pub fn features(model: &Model, top: usize) -> String {
+    if let Some(kernel) = &model.kernel {
+        return kernel::effects(kernel, top);
+    }
     let mut text = String::new();
     for output in &model.outputs {
         if let Some(class) = &output.class {

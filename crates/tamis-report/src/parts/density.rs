@@ -16,8 +16,7 @@ const BINS: f64 = 3.0;
 /// The section, if densities are known.
 pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
     let (name, densities) = context.known_densities()?;
-    let names: std::collections::BTreeSet<&str> =
-        model.outputs.iter().flat_map(|output| output.features.iter().map(|feature| feature.name.as_str())).collect();
+    let names: std::collections::BTreeSet<&str> = model.feature_names().collect();
     let selected: Vec<f64> = names.iter().map(|name| densities.share(name)).filter(|share| *share > 0.0).collect();
     let all: Vec<f64> = densities.shares().collect();
     let bins = bins(&all, &selected);

@@ -18,8 +18,11 @@ const CHARTS: usize = 30;
 /// Rows of the table: a page must open at once, however large the model.
 const ROWS: usize = 1000;
 
-/// The section.
+/// The section; a kernel model has one of its own.
 pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
+    if model.kernel.is_some() {
+        return None;
+    }
     let features = model.outputs.iter().map(|output| output.features.len()).sum::<usize>();
     if features == 0 {
         let body = paragraph(

@@ -2,6 +2,7 @@
 
 use tamis::eval::{Evaluation, Interval};
 use tamis::model::Model;
+use tamis::model::kernel::KernelScore;
 use tamis::model::summary::{HeadlineMetric, HeldOut, count};
 use tamis::recipe::Provenance;
 
@@ -23,6 +24,25 @@ pub fn with_interval(metric: HeadlineMetric, value: Interval) -> String {
 pub fn interval(metric: HeadlineMetric, step: &tamis::model::SizePoint) -> Interval {
     let found = metric.estimate(step);
     Interval { value: found.value, low: found.low, high: found.high }
+}
+
+/// Standard errors on either side of an interval of 95 %.
+const Z: f64 = 1.96;
+
+/// The held-out error of classes, or the RMSE of numbers, with its interval.
+pub fn kernel_interval(score: &KernelScore) -> Interval {
+    let around = |value: f64, deviation: f64| Interval {
+        value,
+        low: (value - Z * deviation).max(0.0),
+        high: value + Z * deviation,
+    };
+    match (score.error, score.error_se) {
+        (Some(error), Some(deviation)) => around(error, deviation),
+        _ => {
+            let rmse = score.loss.max(0.0).sqrt();
+            around(rmse, rmse * score.squared_se / (2.0 * score.squared).max(f64::MIN_POSITIVE))
+        }
+    }
 }
 
 /// The best known estimate of a model's quality.
@@ -51,6 +71,10 @@ impl Headline {
             let value = interval(metric, HeldOut::of(model, size_path).own()?);
             return Some(Headline { metric, value, has_interval: true, measured_on: prose("on [held-out] rows", &[]) });
         }
+        if let Some(kernel) = &model.kernel {
+            let value = kernel_interval(kernel.score());
+            return Some(Headline { metric, value, has_interval: true, measured_on: prose("on [held-out] rows", &[]) });
+        }
         let value = match metric {
             HeadlineMetric::Error => model.seen.progressive_error?,
             HeadlineMetric::Rmse => model.seen.progressive_loss.max(0.0).sqrt(),
@@ -76,5 +100,19 @@ impl Headline {
     /// The value and, if there is one, the interval.
     pub fn text(&self) -> String {
         if self.has_interval { with_interval(self.metric, self.value) } else { self.value_text() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_are_errors_or_roots() {
+        let error = KernelScore { error: Some(0.1), error_se: Some(0.01), ..KernelScore::default() };
+        assert!((kernel_interval(&error).high - 0.1196).abs() < 1e-12);
+        let number = KernelScore { squared: 0.25, squared_se: 0.05, loss: 4.0, ..KernelScore::default() };
+        let found = kernel_interval(&number);
+        assert!((found.value - 2.0).abs() < 1e-12 && (found.high - (2.0 + 1.96 * 0.2)).abs() < 1e-12, "{found:?}");
     }
 }

@@ -23,6 +23,8 @@ pub mod drift;
 pub mod evaluation;
 pub mod features;
 pub mod headline;
+pub mod kernel_effects;
+pub mod kernel_sizes;
 pub mod learning_curve;
 pub mod metric;
 pub mod path;

@@ -18,9 +18,9 @@ use crate::table::{Cell, Table, per_cent};
 /// Names listed of features that are kept or dropped.
 const NAMES: usize = 40;
 
-/// The section; nothing for a model that is shown on its solution path.
+/// The section; nothing for a model that is shown on its solution path, or for a kernel model.
 pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
-    if model.nonzeros() < 2 || path::is_shown(context) {
+    if model.nonzeros() < 2 || path::is_shown(context) || model.kernel.is_some() {
         return None;
     }
     Some(match &model.size_path {

@@ -73,6 +73,12 @@ fn of_model(model: &Model, context: &ReportContext<'_>) -> Vec<Suggestion> {
 fn other_models(model: &Model, context: &ReportContext<'_>) -> Vec<Suggestion> {
     let (file, data, flags) = (shell(context.file), context.data_arguments(), context.flags);
     let half = (model.nonzeros() / 2).max(1);
+    if model.kernel.is_some() {
+        return vec![Suggestion::new(
+            "Compare with the default method, a linear model.",
+            format!("tamis fit {data}{flags} --out linear.json --report linear.html"),
+        )];
+    }
     match (&model.recipe, &model.size_path) {
         (_, Some(_)) => vec![
             Suggestion::new(

@@ -37,7 +37,7 @@ impl Case {
                 recipe.with("fofs-lambda", 1e-300).with("learning-rate", start)
             }
             Method::SingleStage | Method::TwoStage => recipe.with("radius", 1e300),
-            Method::Stabilized | Method::StabilizedPublished => unreachable!("not an online learner"),
+            Method::Stabilized | Method::StabilizedPublished | Method::Kernel => unreachable!("not an online learner"),
         }
     }
 
@@ -51,7 +51,7 @@ impl Case {
             Method::Fobos | Method::Rda | Method::Ftrl | Method::Sadmm => recipe.with("l1", 1e9),
             Method::Tsgd | Method::Fofs | Method::Sofs => Recipe { k: Some(1), ..recipe },
             Method::SingleStage | Method::TwoStage => recipe.with("radius", 1e-6),
-            Method::Stabilized | Method::StabilizedPublished => unreachable!("not an online learner"),
+            Method::Stabilized | Method::StabilizedPublished | Method::Kernel => unreachable!("not an online learner"),
         }
     }
 

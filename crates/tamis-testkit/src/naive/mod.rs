@@ -8,6 +8,7 @@ pub mod entry_order;
 mod fobos;
 mod fofs;
 mod ftrl;
+pub mod kernel;
 mod mean;
 pub mod moments;
 mod published;
@@ -63,6 +64,7 @@ pub fn oracle(recipe: &Recipe, loss: AnyLoss, p: usize) -> Box<dyn Oracle> {
         MethodParams::Sadmm(params) => Box::new(sadmm::Sadmm::new(task, params)),
         MethodParams::SingleStage(params) => Box::new(single_stage::SingleStage::new(task, params)),
         MethodParams::TwoStage(params) => Box::new(two_stage::TwoStage::new(task, params)),
+        MethodParams::Kernel(_) => panic!("kernel is not learned row by row: its literal version is `naive::kernel`"),
         MethodParams::Stabilized(_) | MethodParams::StabilizedPublished(_) => {
             panic!("stabilized is not learned row by row: its literal version is `naive::stabilized`")
         }

@@ -93,7 +93,10 @@ impl AnyLearner {
         let k = recipe.k.unwrap_or(usize::MAX);
         let (intercept, signs) = (recipe.intercept, sign_bounds(recipe.method.signs()));
         match &recipe.method {
-            MethodParams::Stabilized(_) | MethodParams::StabilizedPublished(_) | MethodParams::TwoStage(_) => {
+            MethodParams::Stabilized(_)
+            | MethodParams::StabilizedPublished(_)
+            | MethodParams::TwoStage(_)
+            | MethodParams::Kernel(_) => {
                 panic!("{} is not an online learner", recipe.method.name())
             }
             MethodParams::Sgd(params) => {

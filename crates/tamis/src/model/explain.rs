@@ -24,22 +24,30 @@ pub struct Explanation {
 }
 
 impl Predictor {
-    /// The parts of the predictions of rows.
+    /// Whether predictions are sums of contributions.
+    pub fn is_linear(&self) -> bool {
+        self.kernel.is_none()
+    }
+
+    /// The parts of the predictions of rows, by a linear model.
     pub fn explain(&self, rows: &RawRows) -> Vec<Explanation> {
         let rows = self.with_products(rows);
         let batch = rows.lookup(&self.vocabulary);
         (0..batch.len()).map(|row| self.explain_row(batch.row(row), rows.entries(row).count())).collect()
     }
 
-    /// For each row, the number of its features that have no weight in the model.
+    /// For each row, the number of its features that the model does not use.
     pub fn unknown_features(&self, rows: &RawRows) -> Vec<usize> {
         let outputs = self.intercepts.len();
         let in_products = |id: u32| self.products.iter().any(|(a, b, _)| *a == id || *b == id);
-        let has_weight = |id: u32| {
+        let is_used = |id: u32| {
+            if !self.is_linear() {
+                return true;
+            }
             let weights = &self.weights[id as usize * outputs..][..outputs];
             weights.iter().any(|weight| *weight != 0.0) || self.offset == Some(id) || in_products(id)
         };
-        let is_known = |(key, _)| self.vocabulary.get(key).is_some_and(has_weight);
+        let is_known = |(key, _)| self.vocabulary.get(key).is_some_and(is_used);
         (0..rows.len()).map(|row| rows.entries(row).filter(|entry| !is_known(*entry)).count()).collect()
     }
 
@@ -96,6 +104,7 @@ mod tests {
             outputs: vec![Output { class: None, intercept: 0.5, features }],
             size_path: None,
             sampling: None,
+            kernel: None,
         }
     }
 

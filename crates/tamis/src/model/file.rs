@@ -101,6 +101,9 @@ impl Model {
         if let Some(sampling) = &self.sampling {
             writeln!(text, "\"sampling\":{},", json(sampling)).expect("text grows");
         }
+        if let Some(kernel) = &self.kernel {
+            writeln!(text, "\"kernel\":{},", json(kernel)).expect("text grows");
+        }
         text.extend(b"\"outputs\":[");
         for (number, output) in self.outputs.iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };
@@ -182,6 +185,9 @@ impl Model {
         let problem_of =
             |outputs: &[Output]| outputs_problem(outputs, expected).or_else(|| self.class_problem(outputs));
         if let Some(problem) = problem_of(&self.outputs) {
+            return Some(problem);
+        }
+        if let Some(problem) = self.kernel.as_ref().and_then(|kernel| kernel.problem(expected)) {
             return Some(problem);
         }
         let size_path = self.size_path.as_ref()?;
@@ -318,6 +324,7 @@ mod tests {
             }],
             size_path: None,
             sampling: None,
+            kernel: None,
         }
     }
 

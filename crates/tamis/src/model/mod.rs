@@ -3,6 +3,7 @@
 mod explain;
 mod feature_tests;
 mod file;
+pub mod kernel;
 mod predict;
 mod products;
 mod size_path;
@@ -11,6 +12,7 @@ pub mod summary;
 pub use explain::{Contribution, Explanation};
 pub use feature_tests::{Certainty, DEFAULT_FDR, FeatureTest, FeatureTests};
 pub use file::{FORMAT_VERSION, ModelError};
+pub use kernel::KernelModel;
 pub use predict::{Prediction, Predictor};
 pub use products::{MOST_PRODUCTS, ProductError, Products};
 pub use size_path::{LARGEST_FDR, Resize, ResizeError, SizePath, SizePoint};
@@ -144,6 +146,9 @@ pub struct Model {
     /// How its features were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
+    /// The function of a kernel model, whose outputs have no features.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelModel>,
 }
 
 /// The columns of a matrix or frame, in their order.
@@ -181,13 +186,22 @@ pub struct Sampling {
 }
 
 impl Model {
-    /// The number of distinct features with a weight.
+    /// The number of distinct features with a weight, or of the variables of a kernel model.
     pub fn nonzeros(&self) -> usize {
+        if let Some(kernel) = &self.kernel {
+            return kernel.names().len();
+        }
         if let [output] = &self.outputs[..] {
             return output.features.len();
         }
         let names = self.outputs.iter().flat_map(|output| output.features.iter().map(|feature| &feature.name));
         names.collect::<BTreeSet<_>>().len()
+    }
+
+    /// The names of its features: those with a weight, output by output, or the variables of a kernel model.
+    pub fn feature_names(&self) -> impl Iterator<Item = &str> {
+        let linear = self.outputs.iter().flat_map(|output| &output.features).map(|feature| feature.name.as_str());
+        linear.chain(self.kernel.iter().flat_map(KernelModel::names))
     }
 
     /// The columns of its table that have a weight, ascending. A table without one of them cannot be predicted.
@@ -207,14 +221,14 @@ impl Model {
         };
         let products = self.recipe.interactions().map(|pairs| Products::new(pairs, self.columns.clone()));
         let mut used: BTreeSet<String> = self.recipe.offset().map(String::from).into_iter().collect();
-        for feature in self.outputs.iter().flat_map(|output| &output.features) {
-            if let Some(pair) = products.as_ref().and_then(|products| products.factors(&feature.name)) {
+        for name in self.feature_names() {
+            if let Some(pair) = products.as_ref().and_then(|products| products.factors(name)) {
                 used.extend(pair.iter().cloned());
                 continue;
             }
-            match self.recipe.factors(&feature.name) {
+            match self.recipe.factors(name) {
                 Some([a, b]) => used.extend([a, b].into_iter().filter_map(|name| column_of(name))),
-                None => used.extend(column_of(&feature.name)),
+                None => used.extend(column_of(name)),
             }
         }
         used.into_iter().collect()

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::kernel::KernelPredictor;
 use super::{Model, Products, Task};
 use crate::data::RowScale;
 use crate::data::{Batch, FeatureId, FeatureKey, RawRows, Row, Vocabulary};
@@ -26,6 +27,7 @@ pub struct Predictor {
     pub(super) offset: Option<FeatureId>,
     /// Products of two features, with their weights.
     pub(super) products: Vec<(FeatureId, FeatureId, Vec<f64>)>,
+    pub(super) kernel: Option<KernelPredictor>,
     pub(super) loss: AnyLoss,
     /// Whether numbers are predicted through the response of the loss.
     pub(super) has_link: bool,
@@ -76,9 +78,11 @@ impl Predictor {
             }
         }
         let offset = model.recipe.offset().map(|name| vocabulary.intern(FeatureKey::from_name(name)));
+        let kernel = model.kernel.as_ref().map(|kernel| KernelPredictor::new(kernel, &mut vocabulary));
         weights.resize(weights.len().max(vocabulary.span() * outputs), 0.0);
         Predictor {
             vocabulary,
+            kernel,
             interactions: model.recipe.interactions().map(|pairs| Products::new(pairs, model.columns.clone())),
             offset,
             products: products.into_iter().map(|((a, b), weights)| (a, b, weights)).collect(),
@@ -123,6 +127,9 @@ impl Predictor {
 
     /// Predicts one row of known features; `count` is its number of non-zeros, unknown features included.
     pub fn predict_row(&self, row: Row<'_>, count: usize) -> Prediction {
+        if let Some(kernel) = &self.kernel {
+            return self.prediction(kernel.margins(row));
+        }
         let outputs = self.intercepts.len();
         let factor = self.row_scale.factor(count);
         let mut margins = self.intercepts.clone();
@@ -136,6 +143,11 @@ impl Predictor {
         if !self.products.is_empty() {
             self.add_products(row, factor, &mut margins);
         }
+        self.prediction(margins)
+    }
+
+    /// The prediction of margins.
+    fn prediction(&self, margins: Vec<f64>) -> Prediction {
         let (response, class) = match (self.classes, &margins[..]) {
             (0, [margin]) if self.has_link => (self.loss.response(*margin), None),
             (0, [margin]) => (*margin, None),
@@ -217,6 +229,7 @@ mod tests {
             outputs,
             size_path: None,
             sampling: None,
+            kernel: None,
         };
         let mut rows = RawRows::by_name();
         row.iter().for_each(|(name, value)| rows.push_name(&[name], *value));

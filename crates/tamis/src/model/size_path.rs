@@ -64,7 +64,7 @@ pub enum Resize {
 #[non_exhaustive]
 pub enum ResizeError {
     /// The model has no size path.
-    #[error("the model has no size path: only models of the method `stabilized` can be resized")]
+    #[error("the model has no size path: only models of the methods `stabilized` and `kernel` can be resized")]
     NoSizePath,
     /// More features than the model keeps weights for.
     #[error(
@@ -98,6 +98,14 @@ pub enum ResizeError {
         /// The least q-value.
         least: f64,
     },
+    /// A kernel model has functions of some sizes only.
+    #[error("the model has no function of {asked} variables; it has those of {}", list(sizes))]
+    NotASize {
+        /// The requested number of variables.
+        asked: usize,
+        /// The numbers that it has.
+        sizes: Vec<usize>,
+    },
     /// A size or a share is out of range.
     #[error("{0}")]
     Range(&'static str),
@@ -106,6 +114,9 @@ pub enum ResizeError {
 impl Model {
     /// The model of the same training with other features: another size, or the most frequently selected features only.
     pub fn resize(&self, cut: Resize) -> Result<Model, ResizeError> {
+        if let Some(kernel) = &self.kernel {
+            return self.resize_kernel(kernel, cut);
+        }
         let size_path = self.size_path.as_ref().ok_or(ResizeError::NoSizePath)?;
         let (chosen, outputs) = match cut {
             Resize::Size(0) => return Err(ResizeError::Range("at least one feature must stay")),
@@ -174,6 +185,10 @@ impl SizePath {
         }
         Ok((number, keep(&step.outputs, |feature| names.contains(feature.name.as_str()))))
     }
+}
+
+fn list(sizes: &[usize]) -> String {
+    sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The number of distinct features.
@@ -253,6 +268,7 @@ mod tests {
             outputs,
             size_path: Some(SizePath { paths: 32, chosen, sizes, tests: FeatureTests::default() }),
             sampling: None,
+            kernel: None,
         }
     }
 
@@ -349,7 +365,10 @@ mod tests {
     fn error_messages_say_what_is_available() {
         let message = |model: &Model, cut| model.resize(cut).unwrap_err().to_string();
         let plain = Model { size_path: None, ..binary() };
-        assert!(message(&plain, Resize::Size(1)).contains("only models of the method `stabilized` can be resized"));
+        assert!(
+            message(&plain, Resize::Size(1))
+                .contains("only models of the methods `stabilized` and `kernel` can be resized")
+        );
         assert_eq!(
             message(&binary(), Resize::Size(5)),
             "5 features are requested, but the model keeps the weights of at most 4; fit again with `k = 5`"

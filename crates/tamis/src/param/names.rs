@@ -124,6 +124,15 @@ names! {
     /// Its annealing curve.
     ANNEALING_CURVE = "annealing-curve", "annealing-curve", "annealing_curve";
 
+    /// The input map of the kernel method.
+    INPUTS = "inputs", "inputs", "inputs";
+    /// Its family of frequencies.
+    FAMILY = "family", "family", "family";
+    /// Its number of random Fourier features.
+    N_FOURIER = "n-fourier", "n-fourier", "n_fourier";
+    /// The variables of its search.
+    MAX_VARIABLES = "max-variables", "max-variables", "max_variables";
+
     // Solving from moments.
     /// λ of a solver.
     LAMBDA = "lambda", "lambda", "alpha";

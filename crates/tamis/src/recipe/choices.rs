@@ -100,4 +100,24 @@ named! {
     }
 }
 
-choices!(LossKind, ScaleKind, ScheduleKind, RowScale, SamplingLaw, Count, Evidence, Curve);
+named! {
+    /// How values become the inputs of `kernel`.
+    InputKind {
+        /// z-scores, clipped at ±4.
+        ZScore = "z-score",
+        /// Ranks, scaled to mean 0 and deviation 1.
+        Rank = "rank",
+    }
+}
+
+named! {
+    /// The frequencies of `kernel`: how many variables a random Fourier feature has.
+    FrequencyFamily {
+        /// Mostly one, two or three.
+        Mixed = "mixed",
+        /// Mostly all.
+        Whole = "whole",
+    }
+}
+
+choices!(LossKind, ScaleKind, ScheduleKind, RowScale, SamplingLaw, Count, Evidence, Curve, InputKind, FrequencyFamily);

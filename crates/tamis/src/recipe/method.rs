@@ -238,6 +238,18 @@ methods! {
         scale: ScaleKind::MaxAbs,
         ..ONLINE
     };
+    /// Random Fourier features of few variables.
+    Kernel(KernelParams): MethodInfo {
+        name: "kernel",
+        about: "a non-linear model of few variables and their interactions, by random Fourier features",
+        family: Family::Staged,
+        keeps_k: true,
+        partial_fit: false,
+        schedules: Schedules::Own,
+        scale: ScaleKind::None,
+        follows_order: false,
+        ..ONLINE
+    };
 }
 
 impl Method {

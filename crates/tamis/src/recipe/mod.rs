@@ -14,7 +14,7 @@ mod signs;
 mod solve;
 pub mod table;
 
-pub use choices::{Count, Curve, Evidence, SamplingLaw, ScheduleKind};
+pub use choices::{Count, Curve, Evidence, FrequencyFamily, InputKind, SamplingLaw, ScheduleKind};
 pub use class_weight::ClassWeight;
 pub use error::RecipeError;
 pub use interactions::Interactions;
@@ -190,6 +190,7 @@ impl Recipe {
             }
             MethodParams::StabilizedPublished(_) => self.check_staged(),
             MethodParams::TwoStage(params) => self.check_two_stage(params),
+            MethodParams::Kernel(params) => self.check_kernel(params),
             MethodParams::Fobos(params)
                 if params.l2 > 0.0 && params.average && params.steps().schedule.is_adaptive() =>
             {
@@ -271,6 +272,33 @@ impl Recipe {
             return exclusive(&[names::ROW_ID, names::HASH_BITS], "hashing keeps no names to find the column by");
         }
         self.check_staged()
+    }
+
+    fn check_kernel(&self, params: &KernelParams) -> Result<(), RecipeError> {
+        let given = [
+            (names::REFIT, self.refit == Some(true), "its weights are those of a ridge regression"),
+            (names::SCALE, self.scale != ScaleKind::Auto, "it has its own input maps"),
+            (names::ROW_SCALE, self.row_scale.is_some(), "it has its own input maps"),
+            (names::INTERACTIONS, self.interactions.is_some(), "it finds interactions by itself"),
+            (names::OFFSET, self.offset.is_some(), "use an online learner such as ftrl"),
+            (names::HASH_BITS, self.hash_bits.is_some(), "it needs the names of its variables"),
+            (names::INTERCEPT, !self.intercept, "it always has an intercept"),
+        ];
+        if let Some((name, _, reason)) = given.into_iter().find(|(_, is_given, _)| *is_given) {
+            return self.unsupported(name, reason);
+        }
+        if let Some(loss) = self.loss.filter(|loss| !matches!(loss, LossKind::Squared | LossKind::Logistic)) {
+            let (method, param) = (self.method.name(), names::LOSS.with(loss.name()));
+            let reason = "it minimises the squared error, and calibrates classes by the logistic loss";
+            return Err(RecipeError::Unsupported { method, param, reason });
+        }
+        match self.k.filter(|&k| k > params.max_variables) {
+            Some(_) => {
+                let reason = "a model has at most as many features as the scan passes on";
+                exclusive(&[names::K, names::MAX_VARIABLES], reason)
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_two_stage(&self, params: &TwoStageParams) -> Result<(), RecipeError> {

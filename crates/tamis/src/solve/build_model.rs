@@ -141,6 +141,7 @@ impl Task {
             outputs,
             size_path: None,
             sampling: None,
+            kernel: None,
         }
     }
 

@@ -29,6 +29,7 @@ impl Checkpoint {
                 let summary = TrainingSummary { progressive_loss: last.loss, progressive_error: last.error, ..summary };
                 Ok(Some(Model { size_path: Some(size_path), ..data.model(outputs, summary) }))
             }
+            Method::Kernel => Ok(None),
             Method::TwoStage => {
                 let start = EpochSgd::for_recipe(&data.recipe, data.targets.loss_fn);
                 learners_model(start, &data, summary, &mut state).map(Some).map_err(invalid)

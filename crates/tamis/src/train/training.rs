@@ -8,6 +8,8 @@ use std::fmt;
 
 use crate::data::{ColumnScaler, FeatureKey, LockFile, RawRows, RowStoreOptions, TargetEncoder, Vocabulary};
 use crate::io::{Block, ReadError};
+#[cfg(feature = "moments")]
+use crate::kernel::KernelTrainer;
 use crate::model::{Model, Predictor, ProductError, Products};
 use crate::online::OnlineTrainer;
 use crate::param::{Message, names};
@@ -54,7 +56,8 @@ impl Training {
     /// A training from the start.
     pub fn new(recipe: &Recipe, options: &FitOptions) -> Result<Self, TrainError> {
         recipe.check()?;
-        if recipe.method.kind() == Method::StabilizedPublished && options.checkpoint.is_some() {
+        if matches!(recipe.method.kind(), Method::StabilizedPublished | Method::Kernel) && options.checkpoint.is_some()
+        {
             let (method, param) = (recipe.method.name(), names::CHECKPOINT.into());
             return Err(RecipeError::Unsupported { method, param, reason: "its state is not saved" }.into());
         }
@@ -354,6 +357,13 @@ fn learn_buffered(
         Method::StabilizedPublished => Box::new(PublishedTrainer::default()),
         Method::Stabilized => Box::new(StabilizedTrainer::start(session, rows, resume)?),
         Method::TwoStage => Box::new(TwoStageTrainer::start(session, rows, resume)?),
+        #[cfg(feature = "moments")]
+        Method::Kernel => Box::new(KernelTrainer::default()),
+        #[cfg(not(feature = "moments"))]
+        Method::Kernel => {
+            let reason = "this build is without the Cargo feature `moments`".into();
+            return Err(TrainError::Method { method: session.data.recipe.method.name(), reason });
+        }
         _ => Box::new(OnlineTrainer::start(session, rows, resume)?),
     };
     trainer.learn_buffered(session, rows)?;

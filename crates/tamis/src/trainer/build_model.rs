@@ -24,6 +24,7 @@ pub(crate) fn assemble(
         outputs,
         size_path: None,
         sampling: None,
+        kernel: None,
     }
 }
 

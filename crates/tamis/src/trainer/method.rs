@@ -10,8 +10,8 @@ use crate::io::Block;
 use crate::model::Model;
 
 /// A method: learns rows in passes, returns a model, saves its state. It is implemented by online learners
-/// ([`crate::online`]), by [`crate::stabilized`] (and its published form) and by [`crate::two_stage`].
-/// [`crate::train::Training`] drives it.
+/// ([`crate::online`]), by [`crate::stabilized`] (and its published form), by [`crate::two_stage`] and by the kernel
+/// method. [`crate::train::Training`] drives it.
 pub(crate) trait Trainer: Send + Sync {
     /// Learns the buffered rows, in all remaining passes.
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError>;

@@ -45,6 +45,9 @@ fn is_number(name: &str) -> bool {
     learning.chain([names::K, names::HUBER_DELTA, names::QUANTILE]).any(|param| param.name == name)
 }
 
+/// The largest size of a kernel model if nothing is set.
+const KERNEL_VARIABLES: u64 = 48;
+
 fn of_method(recipe: &Recipe, features: u64) -> Vec<Axis> {
     let axis = |param: ParamName, values: &[f64]| Axis::new(param.name, values.iter().copied());
     let rate = recipe.method.steps().map_or(0.5, |steps| steps.learning_rate);
@@ -65,6 +68,7 @@ fn of_method(recipe: &Recipe, features: u64) -> Vec<Axis> {
         Method::Stabilized | Method::Tsgd | Method::Fofs | Method::Sofs => {
             vec![Axis::new(names::K.name, sizes(features))]
         }
+        Method::Kernel => vec![Axis::new(names::K.name, sizes(features.min(KERNEL_VARIABLES)))],
     }
 }
 

@@ -198,7 +198,8 @@ fn compare(outcomes: &[(Metrics, Model)], asked: Option<Measure>, columns: u64) 
 
 /// Features by how often they were used, and each model's features as numbers in a common count.
 fn selections(models: &[&Model]) -> (Vec<Selected>, Vec<Vec<FeatureId>>) {
-    let single = models.iter().all(|model| model.outputs.len() == 1);
+    // The variables of a kernel model have no weights.
+    let single = models.iter().all(|model| model.outputs.len() == 1 && model.kernel.is_none());
     // A bucket of hashed features may carry another name in each run: the bucket is what was selected.
     let mut found: BTreeMap<String, (String, BTreeMap<usize, f64>)> = BTreeMap::new();
     for (run, model) in models.iter().enumerate() {
@@ -206,6 +207,10 @@ fn selections(models: &[&Model]) -> (Vec<Selected>, Vec<Vec<FeatureId>>) {
             let key = feature.bucket.map_or_else(|| feature.name.clone(), |bucket| format!("bucket {bucket}"));
             let (_, weights) = found.entry(key).or_insert_with(|| (feature.name.clone(), BTreeMap::new()));
             weights.insert(run, feature.weight);
+        }
+        for name in model.kernel.iter().flat_map(|kernel| kernel.names()) {
+            let (_, weights) = found.entry(name.into()).or_insert_with(|| (name.into(), BTreeMap::new()));
+            weights.insert(run, 0.0);
         }
     }
     let mut sets = vec![Vec::new(); models.len()];

@@ -1,12 +1,14 @@
 //! The parameters of each method: one struct per method, generated from a table.
 
 mod baselines;
+mod kernel;
 mod leaders;
 mod sgd;
 mod stabilized;
 mod two_stage;
 
 pub use baselines::{FofsParams, SadmmParams, SingleStageParams, SofsParams, TsgdParams};
+pub use kernel::KernelParams;
 pub use leaders::{FtrlParams, RdaParams};
 pub use sgd::{FobosParams, RoundingParams, SgdParams, TruncatedGradientParams};
 pub use stabilized::{PublishedParams, StabilizedParams};

@@ -1,0 +1,47 @@
+//! A non-linear model of few variables: random Fourier features whose variables and scales are learned.
+//!
+//! Source: Ma 2017, *Flexible Sparse Learning of Feature Subspaces* (thesis), section 4.2, which describes sparse random
+//! Fourier features with variables drawn by a Markov chain, without an algorithm that can be run (E23, E24, E58–E63); the
+//! algorithm here is ours.
+//!
+//! 1. A scan scores every variable and every pair, and of few variables every triple: an interaction without main effects
+//!    is found among a thousand variables.
+//! 2. Backward elimination from the best of them: features of the remaining variables are drawn by a chain, and fitted by
+//!    ridge regression on halves of the rows; the variables of least cross-fitted sensitivity leave.
+//! 3. Outer folds repeat both, and choose the size on rows that took no part. They may find nothing.
+//! 4. The kept sizes are fitted to all rows, so that smaller models and partial-dependence curves need no data.
+//!
+//! | file | what |
+//! |---|---|
+//! | `rows.rs`, `inputs.rs`, `sample.rs` | rows of a search: blocks and halves, input maps, a sample of the stream |
+//! | `scan.rs`, `triples.rs` | scores of variables, pairs and triples by matrix products |
+//! | `frequencies.rs` | the chain that draws features |
+//! | `block_moments.rs` | moments by block, ridge regression on any half |
+//! | `sensitivity.rs` | cross-fitted derivative-based sensitivity |
+//! | `search.rs` | backward elimination |
+//! | `linear.rs`, `calibration.rs` | the linear model to compare with; probabilities |
+//! | `outer_folds.rs` | nested cross-validation, and the choice of the size |
+//! | `final_fit.rs`, `trainer.rs` | the model of all rows; the method as a `Trainer` |
+
+mod block_moments;
+mod calibration;
+mod final_fit;
+mod frequencies;
+mod inputs;
+mod linear;
+mod outer_folds;
+mod rows;
+mod sample;
+mod scan;
+mod search;
+mod sensitivity;
+mod trainer;
+mod triples;
+
+pub use block_moments::{BlockMoments, HalfFits, Moments, PENALTIES};
+pub use frequencies::{Evidence, Frequencies, draw};
+pub use rows::{BLOCKS, HALVES, Rows};
+pub use scan::{Real, Scan, scan};
+pub use sensitivity::Sensitivity;
+pub(crate) use trainer::KernelTrainer;
+pub use triples::{BestTriple, best_triple};

@@ -1,0 +1,262 @@
+//! Nested cross-validation: the whole search again on the training rows of each outer fold, evaluated on its other rows.
+//!
+//! The scan and every elimination see all rows of their search, so that errors inside a search are optimistic: on pure
+//! noise they claim to explain 4 to 5 % of the variance. Rows of an outer fold take no part in any of it (Varma & Simon
+//! 2006). They choose the size, may say that no size is better than a constant, and compare with a linear model.
+//!
+//! The size is the least one whose squared error exceeds that of the best by at most one standard error of the paired
+//! differences of rows, if the error inside the search on all rows does not contradict it. A constant (no variables)
+//! competes, too.
+//!
+//! | symbol | here | value | origin |
+//! |---|---|---|---|
+//! | folds | [`FOLDS`] | 3 | time |
+
+use faer::Mat;
+use rayon::prelude::*;
+
+use super::calibration::{Scored, calibrate, log_odds, logistic_loss};
+use super::linear::{choose_size, forward_selection};
+use super::sample::{Prepared, Sample};
+use super::search::{Step, eliminate, screen};
+use crate::loss::argmax;
+use crate::model::kernel::{KernelScore, cos_sin};
+use crate::recipe::{FrequencyFamily, InputKind};
+use crate::select::Estimate;
+
+/// Standard errors by which the error inside the search may exceed that of the best size.
+const N_SE: f64 = 2.0;
+/// Outer folds.
+pub(super) const FOLDS: usize = 3;
+
+/// What a search needs beside its rows.
+#[derive(Clone, Copy)]
+pub(super) struct SearchPlan {
+    pub(super) inputs: InputKind,
+    pub(super) family: FrequencyFamily,
+    pub(super) max_variables: usize,
+    pub(super) k: Option<usize>,
+    pub(super) seed: u64,
+}
+
+/// Held-out scores of every row of the sample, in units of the codes.
+pub(super) struct HeldOut {
+    /// By size of the path: a row for each row of the sample, a column for each output.
+    pub(super) sizes: Vec<Mat<f64>>,
+    pub(super) constant: Mat<f64>,
+    pub(super) linear: Mat<f64>,
+    /// The mean number of columns of the linear models.
+    pub(super) linear_size: f64,
+    /// By fold and size of the path: the selected columns.
+    pub(super) selected: Vec<Vec<Vec<usize>>>,
+}
+
+struct Fold {
+    rows: Vec<usize>,
+    /// By step of its own search.
+    steps: Vec<(Vec<usize>, Mat<f64>)>,
+    constant: Vec<f64>,
+    linear: Mat<f64>,
+    linear_size: usize,
+}
+
+/// Repeats the search without each fold. `sizes` are those of the search on all rows.
+pub(super) fn cross_validate(sample: &Sample, plan: SearchPlan, sizes: &[usize]) -> HeldOut {
+    let fold_of = sample.folds(FOLDS);
+    let folds: Vec<Fold> = (0..FOLDS).into_par_iter().map(|fold| run_fold(sample, plan, &fold_of, fold)).collect();
+    let (count, outputs) = (sample.weights.len(), sample.codes.ncols());
+    let gather = |of_fold: &dyn Fn(&Fold, usize, usize) -> f64| {
+        let mut scores = Mat::zeros(count, outputs);
+        for fold in &folds {
+            for (place, &row) in fold.rows.iter().enumerate() {
+                (0..outputs).for_each(|output| scores[(row, output)] = of_fold(fold, place, output));
+            }
+        }
+        scores
+    };
+    // A fold with other sizes has the largest of them that is not above.
+    let step = |fold: &Fold, size: usize| {
+        fold.steps.iter().position(|(variables, _)| variables.len() <= size).unwrap_or(fold.steps.len() - 1)
+    };
+    HeldOut {
+        sizes: sizes
+            .iter()
+            .map(|&size| gather(&|fold, place, output| fold.steps[step(fold, size)].1[(place, output)]))
+            .collect(),
+        constant: gather(&|fold, _, output| fold.constant[output]),
+        linear: gather(&|fold, place, output| fold.linear[(place, output)]),
+        linear_size: folds.iter().map(|fold| fold.linear_size as f64).sum::<f64>() / FOLDS as f64,
+        selected: folds
+            .iter()
+            .map(|fold| sizes.iter().map(|&size| fold.steps[step(fold, size)].0.clone()).collect())
+            .collect(),
+    }
+}
+
+fn run_fold(sample: &Sample, plan: SearchPlan, fold_of: &[usize], fold: usize) -> Fold {
+    let (held, train): (Vec<usize>, Vec<usize>) = (0..fold_of.len()).partition(|&row| fold_of[row] == fold);
+    let prepared = sample.prepare(&train, plan.inputs);
+    let screened = screen(&prepared.rows, plan.max_variables);
+    let steps = eliminate(&prepared.rows, &screened, plan.family, plan.k, (plan.seed, 1 + fold as u64));
+    let steps = steps.iter().map(|step| (step.variables.clone(), scores(sample, &prepared, step, &held))).collect();
+    let (linear, linear_size) = linear_scores(sample, &train, &held);
+    Fold { rows: held, steps, constant: prepared.units.iter().map(|unit| unit.0).collect(), linear, linear_size }
+}
+
+/// The scores of some rows of the sample by a step of a search.
+fn scores(sample: &Sample, prepared: &Prepared, step: &Step, rows: &[usize]) -> Mat<f64> {
+    let (variables, features) = (step.variables.len(), step.frequencies.phases.len());
+    let outputs = step.weights.ncols();
+    let mut found = Mat::zeros(rows.len(), outputs);
+    let mut inputs = vec![0.0; variables];
+    let mut waves = vec![0.0; features];
+    for (place, &row) in rows.iter().enumerate() {
+        for (input, &column) in inputs.iter_mut().zip(&step.variables) {
+            *input = prepared.maps[column].apply(sample.values[(row, column)]);
+        }
+        for (feature, wave) in waves.iter_mut().enumerate() {
+            let frequencies = step.frequencies.matrix.col(feature);
+            let angle: f64 = inputs.iter().enumerate().map(|(at, input)| input * frequencies[at]).sum();
+            *wave = cos_sin(angle + step.frequencies.phases[feature]).0;
+        }
+        for output in 0..outputs {
+            let weights = step.weights.col(output);
+            let values = waves.iter().chain(&inputs).enumerate().map(|(at, value)| value * weights[at]);
+            let (mean, deviation) = prepared.units[output];
+            found[(place, output)] = mean + deviation * (values.sum::<f64>() + weights[features + variables]);
+        }
+    }
+    found
+}
+
+fn linear_scores(sample: &Sample, train: &[usize], held: &[usize]) -> (Mat<f64>, usize) {
+    // Training rows first: their maps apply to the held-out rows, too.
+    let prepared = sample.prepare(train, InputKind::ZScore);
+    let all: Vec<usize> = train.iter().chain(held).copied().collect();
+    let mut rows = prepared.rows;
+    let blocks = rows.blocks.clone();
+    rows.inputs = Mat::from_fn(all.len(), sample.ids.len(), |row, column| {
+        prepared.maps[column].apply(sample.values[(all[row], column)])
+    });
+    rows.targets = Mat::from_fn(all.len(), sample.codes.ncols(), |row, output| {
+        (sample.codes[(all[row], output)] - prepared.units[output].0) / prepared.units[output].1
+    });
+    rows.weights = all.iter().map(|&row| sample.weights[row]).collect();
+    rows.blocks = blocks.into_iter().chain(held.iter().map(|_| 0)).collect();
+    let (train, held): (Vec<usize>, Vec<usize>) = ((0..train.len()).collect(), (train.len()..all.len()).collect());
+    let size = choose_size(&rows, &train);
+    let found = forward_selection(&rows, &train, &held, size);
+    let last = found.predictions.last().expect("no columns are the first prediction");
+    let scores = Mat::from_fn(held.len(), last.ncols(), |row, output| {
+        prepared.units[output].0 + prepared.units[output].1 * last[(row, output)]
+    });
+    (scores, found.predictions.len() - 1)
+}
+
+/// Which size was chosen, and why.
+pub(super) struct Choice {
+    /// The place of the smallest size about as good as the best; `None` if a constant is.
+    pub(super) chosen: Option<usize>,
+    /// The place of the size of least error.
+    pub(super) best: usize,
+    /// Whether the linear model is as good as the chosen size.
+    pub(super) is_linear_as_good: bool,
+}
+
+/// Chooses a size by the errors of rows. `inner` are the errors inside the search on all rows, whose sizes become the model:
+/// its variables of a size may be others than those of the folds, and worse.
+pub(super) fn choose(sample: &Sample, held_out: &HeldOut, inner: &[f64], asked: Option<usize>) -> Choice {
+    let errors: Vec<Vec<f64>> = held_out.sizes.iter().map(|scores| row_errors(sample, scores)).collect();
+    let (constant, linear) = (row_errors(sample, &held_out.constant), row_errors(sample, &held_out.linear));
+    let mean = |errors: &[f64]| difference(sample, errors, None).mean;
+    let place = (0..errors.len()).min_by(|&a, &b| mean(&errors[a]).total_cmp(&mean(&errors[b]))).unwrap_or(0);
+    let best = if mean(&constant) < mean(&errors[place]) { &constant } else { &errors[place] };
+    let is_near = |one: &[f64], other: &[f64]| {
+        let excess = difference(sample, one, Some(other));
+        excess.mean <= excess.standard_error
+    };
+    let deviation = difference(sample, &errors[place], None).standard_error;
+    let is_sound = |size: usize| inner[size] <= inner[place] + N_SE * deviation;
+    let is_eligible = |&size: &usize| is_near(&errors[size], best) && is_sound(size);
+    let smallest = (0..errors.len()).rev().find(is_eligible).unwrap_or(place);
+    let chosen = if is_near(&constant, best) { None } else { Some(smallest) };
+    let used = asked.or(chosen);
+    Choice {
+        chosen,
+        best: place,
+        is_linear_as_good: chosen.is_some() && used.is_some_and(|used| is_near(&linear, &errors[used])),
+    }
+}
+
+/// The mean of errors of rows, or of their differences to others.
+fn difference(sample: &Sample, errors: &[f64], others: Option<&[f64]>) -> Estimate {
+    let value = |row: usize| errors[row] - others.map_or(0.0, |others| others[row]);
+    Estimate::of((0..errors.len()).map(|row| (sample.weights[row], value(row))))
+}
+
+/// The squared error of each row, in units of the variance, averaged over outputs.
+fn row_errors(sample: &Sample, scores: &Mat<f64>) -> Vec<f64> {
+    let (count, outputs) = (sample.weights.len(), sample.codes.ncols());
+    let all: Vec<usize> = (0..count).collect();
+    let units = sample.units(&all);
+    let square =
+        |row: usize, output: usize| ((sample.codes[(row, output)] - scores[(row, output)]) / units[output].1).powi(2);
+    (0..count).map(|row| (0..outputs).map(|output| square(row, output)).sum::<f64>() / outputs as f64).collect()
+}
+
+/// Slope and shift of the log-odds for each output, by held-out scores.
+pub(super) fn calibrations(sample: &Sample, scores: &Mat<f64>) -> Vec<[f64; 2]> {
+    (0..scores.ncols()).map(|output| calibrate(&scored(sample, scores, output))).collect()
+}
+
+/// The log-odds of each output.
+pub(super) fn class_odds(sample: &Sample) -> Vec<f64> {
+    (0..sample.codes.ncols()).map(|output| log_odds(&scored(sample, &sample.codes, output))).collect()
+}
+
+fn scored(sample: &Sample, scores: &Mat<f64>, output: usize) -> Vec<Scored> {
+    let row = |row: usize| (scores[(row, output)], sample.codes[(row, output)], sample.weights[row]);
+    (0..sample.weights.len()).map(row).collect()
+}
+
+/// The held-out score of a size: `loss_unit` brings squared errors of numbers to the units of the label, `None` for
+/// classes.
+pub(super) fn score(sample: &Sample, scores: &Mat<f64>, loss_unit: Option<f64>) -> KernelScore {
+    let squared = difference(sample, &row_errors(sample, scores), None);
+    if let Some(unit) = loss_unit {
+        let all: Vec<usize> = (0..sample.weights.len()).collect();
+        let variance = sample.units(&all)[0].1.powi(2);
+        let loss = squared.mean * variance * unit;
+        return KernelScore {
+            squared: squared.mean,
+            squared_se: squared.standard_error,
+            error: None,
+            error_se: None,
+            loss,
+        };
+    }
+    let calibrations = calibrations(sample, scores);
+    let outputs = scores.ncols();
+    let margins = |row: usize| -> Vec<f64> {
+        calibrations.iter().enumerate().map(|(output, [a, b])| a * scores[(row, output)] + b).collect()
+    };
+    let is_wrong = |row: usize| {
+        let margins = margins(row);
+        let class = if outputs == 1 { usize::from(margins[0] > 0.0) } else { argmax(&margins) };
+        f64::from(u8::from(class as f64 != sample.targets[row]))
+    };
+    let loss = |row: usize| {
+        let losses =
+            margins(row).into_iter().enumerate().map(|(o, margin)| logistic_loss(margin, sample.codes[(row, o)]));
+        losses.sum::<f64>() / outputs as f64
+    };
+    let rows = || 0..sample.weights.len();
+    let error = Estimate::of(rows().map(|row| (sample.weights[row], is_wrong(row))));
+    KernelScore {
+        squared: squared.mean,
+        squared_se: squared.standard_error,
+        error: Some(error.mean),
+        error_se: Some(error.standard_error),
+        loss: Estimate::of(rows().map(|row| (sample.weights[row], loss(row)))).mean,
+    }
+}
