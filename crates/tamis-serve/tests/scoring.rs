@@ -5,7 +5,7 @@ mod common;
 use common::{Running, fitted, one_pass, options, svmlight, table};
 use serde_json::{Value, json};
 use tamis::model::{Model, Predictor};
-use tamis::recipe::Method;
+use tamis::recipe::{Method, Recipe};
 use tamis_serve::Limits;
 
 fn number(value: &Value) -> f64 {
@@ -53,6 +53,27 @@ fn an_explanation_adds_up_to_the_margin() {
     let margin = number(&line["explanation"]["intercept"]) + sum;
     assert!((margin - number(&line["margin"])).abs() < 1e-12, "{line}");
     assert_eq!(parts[0]["feature"], "1", "the largest first: {line}");
+}
+
+#[test]
+fn a_kernel_model_is_scored_and_has_no_contributions() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = fitted(folder.path(), &svmlight(200, 1), "svm", &Recipe::new(Method::Kernel));
+    let (model, server) = (Model::load(&files.model).unwrap(), Running::start(options(&files.model)));
+    assert!(model.kernel.is_some());
+    let mut rows = tamis::data::RawRows::by_index();
+    rows.push_index(1, 0.5);
+    rows.push_index(2, -0.25);
+    rows.push_index(99, 4.0);
+    rows.end_row(tamis::data::Label::Absent, 1.0, 0);
+    let expected = Predictor::new(&model).predict(&rows).remove(0);
+    let body = "0 1:0.5 2:-0.25 99:4\n";
+    let line = &server.post("/v1/score", "text/x-svmlight", body).lines()[0];
+    assert_eq!(number(&line["margin"]), expected.margins[0]);
+    assert_eq!(line["unknown_features"], 1, "{line}");
+    let refused = server.post("/v1/score?explain=1", "text/x-svmlight", body);
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("explain=1 is for linear models"), "{}", refused.text());
 }
 
 #[test]

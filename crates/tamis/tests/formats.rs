@@ -19,7 +19,7 @@ use tamis::model::Model;
 use tamis::parse::schema::SchemaOptions;
 use tamis::parse::svmlight::Svmlight;
 use tamis::parse::vw::VowpalWabbit;
-use tamis::parse::{LineParser, Missing, parse_lines};
+use tamis::parse::{LineParser, Missing, parse_lines, row_log};
 use tamis::recipe::{Method, Recipe};
 use tamis::train::{FitOptions, fit};
 
@@ -35,6 +35,18 @@ fn columnar(kind: ColumnarKind, text: &str, parser: &impl LineParser, mut rows: 
     writer.write(&rows).unwrap();
     writer.finish().unwrap();
     std::fs::read(file.path()).unwrap()
+}
+
+/// A log of a server with the rows of a text, in frames of ten lines.
+fn log(text: &str, parser: &impl LineParser, empty: fn() -> RawRows) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (number, lines) in text.lines().collect::<Vec<_>>().chunks(10).enumerate() {
+        let (mut rows, mut body) = (empty(), Vec::new());
+        parse_lines((lines.join("\n") + "\n").as_bytes(), parser, &mut rows, &mut Vec::new());
+        row_log::push_record(&mut body, number as u64 + 1, 10 * number as u64, &format!("key {number}"), &rows);
+        bytes.extend(row_log::frame(&body));
+    }
+    bytes
 }
 
 /// Honest files of every format.
@@ -58,6 +70,13 @@ fn seeds() -> BTreeMap<&'static str, Vec<Vec<u8>>> {
         ("parquet", vec![of_numbers(ColumnarKind::Parquet), of_names(ColumnarKind::Parquet)]),
         ("arrow", vec![of_numbers(ColumnarKind::Ipc), of_names(ColumnarKind::Ipc)]),
         ("npz", vec![of_numbers(ColumnarKind::Npz)]),
+        (
+            "tamislog",
+            vec![
+                log(&svm, &Svmlight { zero_based: false }, RawRows::by_index),
+                log(&vw, &VowpalWabbit, RawRows::by_name),
+            ],
+        ),
     ])
 }
 

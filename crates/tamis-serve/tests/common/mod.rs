@@ -61,11 +61,13 @@ pub fn fitted(folder: &Path, data: &str, extension: &str, recipe: &Recipe) -> Fi
     let file = folder.join(format!("first.{extension}"));
     std::fs::write(&file, data).unwrap();
     let found = Fitted { model: folder.join("model.json"), checkpoint: folder.join("state.st") };
+    // A kernel model is learned in one piece.
+    let has_checkpoint = recipe.method != Method::Kernel;
     let options = FitOptions {
         sources: expand(&[file.display().to_string()], None).unwrap(),
         memory: 1 << 28,
         model: Some(found.model.clone()),
-        checkpoint: Some(CheckpointPlan { path: found.checkpoint.clone(), every: None }),
+        checkpoint: has_checkpoint.then(|| CheckpointPlan { path: found.checkpoint.clone(), every: None }),
         ..FitOptions::default()
     };
     let read = tamis::io::ReadOptions {

@@ -20,6 +20,8 @@ const MAGIC: [u8; 4] = *b"TLF1";
 const HEAD: usize = 12;
 /// The longest body of a frame.
 pub const LONGEST_FRAME: usize = 1 << 30;
+/// Multiples of its length that are checked for whole frames behind a torn one, at most.
+const MOST_CHECKS: usize = 32;
 /// The longest key of a record.
 pub const LONGEST_KEY: usize = 255;
 
@@ -70,9 +72,22 @@ pub fn next_frame(bytes: &[u8], at: usize) -> Result<Found<'_>, RowLogError> {
     if let Some((body, end)) = whole_frame(bytes, at) {
         return Ok(Found::Frame(body, end));
     }
-    let later =
-        memchr::memmem::find_iter(&bytes[at + 1..], &MAGIC).any(|found| whole_frame(bytes, at + 1 + found).is_some());
-    if later { Err(RowLogError::Damaged { offset: at }) } else { Ok(Found::Torn) }
+    if has_later_frame(bytes, at + 1) { Err(RowLogError::Damaged { offset: at }) } else { Ok(Found::Torn) }
+}
+
+/// Whether a whole frame begins at `start` or later. A torn frame contains few beginnings of frames, if any: a file with so
+/// many that checking them would take long is taken as one with whole frames.
+fn has_later_frame(bytes: &[u8], start: usize) -> bool {
+    let mut checked = 0;
+    for found in memchr::memmem::find_iter(&bytes[start..], &MAGIC) {
+        let rest = &bytes[start + found..];
+        let length = rest.get(4..8).map_or(0, |length| u32::from_le_bytes(length.try_into().expect("four bytes")));
+        checked += if length as usize <= rest.len() { length as usize } else { 0 };
+        if whole_frame(bytes, start + found).is_some() || checked > MOST_CHECKS * bytes.len() {
+            return true;
+        }
+    }
+    false
 }
 
 /// The body of the frame at `at` and the position after it, if the frame is whole.
@@ -290,6 +305,13 @@ mod tests {
                 other => return Ok((found, at, other)),
             }
         }
+    }
+
+    #[test]
+    fn a_file_of_beginnings_is_refused_at_once() {
+        let beginning = [&MAGIC[..], &(1_u32 << 18).to_le_bytes(), &[0; 4]].concat();
+        let bytes = beginning.repeat(40_000);
+        assert_eq!(next_frame(&bytes, 0), Err(RowLogError::Damaged { offset: 0 }));
     }
 
     #[test]
