@@ -62,7 +62,7 @@ pub fn fitted(folder: &Path, data: &str, extension: &str, recipe: &Recipe) -> Fi
     std::fs::write(&file, data).unwrap();
     let found = Fitted { model: folder.join("model.json"), checkpoint: folder.join("state.st") };
     // A kernel model is learned in one piece.
-    let has_checkpoint = recipe.method != Method::Kernel;
+    let has_checkpoint = recipe.method.kind() != Method::Kernel;
     let options = FitOptions {
         sources: expand(&[file.display().to_string()], None).unwrap(),
         memory: 1 << 28,
