@@ -11,7 +11,7 @@
 //! | `result.rs` | what comes out: a model with its path, or an error |
 //! | `build_model.rs` | the targets to predict, and the finished model |
 //!
-//! [`solve`] fits the [`Model`] that a [`SolveRecipe`] describes. Its time does not depend on the number of rows.
+//! [`solve`] fits the [`Model`](crate::model::Model) that a [`SolveRecipe`] describes. Its time does not depend on the number of rows.
 //!
 //! ```
 //! use tamis::moments::{Column, Moments, Comoments};

@@ -1,6 +1,6 @@
 //! What a model file holds of a kernel model: its variables, its functions of every size, held-out errors, curves.
 //!
-//! The outputs of the [`Model`](super::Model) have no features then. A size is a finished function of its variables, so
+//! The outputs of the [`Model`] have no features then. A size is a finished function of its variables, so
 //! that a smaller model needs no data.
 
 mod cosine;
