@@ -63,6 +63,7 @@ pub mod moments;
 mod online;
 pub mod param;
 pub mod parse;
+mod platt;
 pub mod prox;
 pub mod recipe;
 pub mod refine;

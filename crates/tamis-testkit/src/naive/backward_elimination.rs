@@ -1,6 +1,7 @@
 //! Backward elimination, literally: at each step, a ridge regression on the rows without each of the columns left.
 
 use super::entry_order::standardised;
+use super::linear_system::solve;
 
 /// ρ, as the head of `stabilized/backward_elimination.rs` states it.
 const RIDGE: f64 = 0.03;
@@ -31,28 +32,9 @@ pub fn eliminations(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> Vec<(usize, f64)
 fn least_loss(columns: &[Vec<f64>], left: &[usize], target: &[f64]) -> f64 {
     let n = target.len() as f64;
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / n;
-    let size = left.len();
-    let mut system: Vec<Vec<f64>> = left
-        .iter()
-        .map(|&a| {
-            let mut row: Vec<f64> = left.iter().map(|&b| product(&columns[a], &columns[b])).collect();
-            row.push(product(&columns[a], target));
-            row
-        })
-        .collect();
-    (0..size).for_each(|k| system[k][k] += RIDGE);
-    for k in 0..size {
-        let pivot = system[k].clone();
-        for row in system.iter_mut().skip(k + 1) {
-            let factor = row[k] / pivot[k];
-            row.iter_mut().zip(&pivot).for_each(|(cell, pivot)| *cell -= factor * pivot);
-        }
-    }
-    let mut beta = vec![0.0; size];
-    for k in (0..size).rev() {
-        let known: f64 = (k + 1..size).map(|later| system[k][later] * beta[later]).sum();
-        beta[k] = (system[k][size] - known) / system[k][k];
-    }
+    let entry = |a: usize, b: usize| product(&columns[a], &columns[b]) + if a == b { RIDGE } else { 0.0 };
+    let matrix = left.iter().map(|&a| left.iter().map(|&b| entry(a, b)).collect()).collect();
+    let beta = solve(matrix, left.iter().map(|&a| product(&columns[a], target)).collect());
     let residual = (0..target.len())
         .map(|row| target[row] - left.iter().zip(&beta).map(|(&j, beta)| beta * columns[j][row]).sum::<f64>());
     residual.map(|r| r * r).sum::<f64>() / n + RIDGE * beta.iter().map(|beta| beta * beta).sum::<f64>()

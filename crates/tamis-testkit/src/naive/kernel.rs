@@ -1,5 +1,6 @@
 //! The kernel method by nested loops over rows: scores of a scan, ridge regression, derivatives by finite differences.
 
+use super::linear_system::solve;
 use tamis::kernel::Rows;
 
 /// Columns of waves, centred and divided by their deviation.
@@ -156,39 +157,19 @@ impl Function {
         let means: Vec<f64> = (0..size).map(mean).collect();
         let centre: f64 =
             members.iter().map(|&row| rows.weights[row] * rows.targets[(row, output)]).sum::<f64>() / total;
-        let mut system = vec![vec![0.0; size + 1]; size];
+        let (mut matrix, mut right) = (vec![vec![0.0; size]; size], vec![0.0; size]);
         for (&row, values) in members.iter().zip(&table) {
             for a in 0..size {
                 let left = rows.weights[row] * (values[a] - means[a]);
-                (0..size).for_each(|b| system[a][b] += left * (values[b] - means[b]));
-                system[a][size] += left * (rows.targets[(row, output)] - centre);
+                (0..size).for_each(|b| matrix[a][b] += left * (values[b] - means[b]));
+                right[a] += left * (rows.targets[(row, output)] - centre);
             }
         }
-        let trace: f64 = (0..size).map(|a| system[a][a]).sum();
-        (0..size).for_each(|a| system[a][a] += penalty + 1e-9 * trace);
-        let mut weights = eliminate(system);
+        let trace: f64 = (0..size).map(|a| matrix[a][a]).sum();
+        (0..size).for_each(|a| matrix[a][a] += penalty + 1e-9 * trace);
+        let mut weights = solve(matrix, right);
         let intercept = centre - weights.iter().zip(&means).map(|(weight, mean)| weight * mean).sum::<f64>();
         weights.push(intercept);
         Function { weights, ..self.clone() }
     }
-}
-
-/// Solves a system with its right side in the last column.
-fn eliminate(mut system: Vec<Vec<f64>>) -> Vec<f64> {
-    let size = system.len();
-    for pivot in 0..size {
-        let best = (pivot..size).max_by(|&a, &b| system[a][pivot].abs().total_cmp(&system[b][pivot].abs())).unwrap();
-        system.swap(pivot, best);
-        let own = system[pivot].clone();
-        for row in system.iter_mut().skip(pivot + 1) {
-            let factor = row[pivot] / own[pivot];
-            row.iter_mut().zip(&own).skip(pivot).for_each(|(cell, own)| *cell -= factor * own);
-        }
-    }
-    let mut solved = vec![0.0; size];
-    for place in (0..size).rev() {
-        let known: f64 = (place + 1..size).map(|other| system[place][other] * solved[other]).sum();
-        solved[place] = (system[place][size] - known) / system[place][place];
-    }
-    solved
 }

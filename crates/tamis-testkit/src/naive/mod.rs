@@ -9,6 +9,7 @@ mod fobos;
 mod fofs;
 mod ftrl;
 pub mod kernel;
+mod linear_system;
 mod mean;
 pub mod moments;
 mod published;

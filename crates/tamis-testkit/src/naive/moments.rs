@@ -1,5 +1,6 @@
 //! Moments and the models solved from them, computed from the rows: two passes, plain loops, no optimisation.
 
+use super::linear_system::solve;
 use tamis::recipe::Sign;
 
 /// Dense rows with targets and weights.
@@ -89,27 +90,12 @@ impl Table {
 
     /// Least squares on some features by Gaussian elimination of the normal equations.
     pub fn least_squares(&self, features: &[usize]) -> (f64, Vec<f64>) {
-        // The number after the largest is 0, the target: it is the last column of the system.
-        let (means, k) = (self.means(), features.len());
-        let mut system: Vec<Vec<f64>> = features
-            .iter()
-            .map(|&i| {
-                features.iter().chain([&usize::MAX]).map(|&j| self.covariance(i + 1, j.wrapping_add(1))).collect()
-            })
-            .collect();
-        for pivot in 0..k {
-            let best = (pivot..k).max_by(|&a, &b| system[a][pivot].abs().total_cmp(&system[b][pivot].abs()));
-            system.swap(pivot, best.expect("a row"));
-            for row in 0..k {
-                if row != pivot {
-                    let factor = system[row][pivot] / system[pivot][pivot];
-                    let source = system[pivot].clone();
-                    system[row].iter_mut().zip(source).for_each(|(cell, other)| *cell -= factor * other);
-                }
-            }
-        }
+        let means = self.means();
+        let products = |&i: &usize| features.iter().map(|&j| self.covariance(i + 1, j + 1)).collect();
+        let targets = features.iter().map(|&i| self.covariance(i + 1, 0)).collect();
+        let solution = solve(features.iter().map(products).collect(), targets);
         let mut weights = vec![0.0; means.len() - 1];
-        features.iter().enumerate().for_each(|(at, &j)| weights[j] = system[at][k] / system[at][at]);
+        features.iter().zip(solution).for_each(|(&j, weight)| weights[j] = weight);
         let shift: f64 = weights.iter().zip(&means[1..]).map(|(weight, mean)| weight * mean).sum();
         (means[0] - shift, weights)
     }

@@ -8,6 +8,7 @@
 //! [`Refinement`] stops when the gain is negligible against the noise; this version iterates until it converges.
 
 use super::dense;
+use super::linear_system::solve;
 use tamis::data::Example;
 use tamis::loss::Loss;
 use tamis::refine::Refinement;
@@ -20,7 +21,7 @@ pub fn minimum(problem: &Refinement<'_>, ridge: f64) -> Vec<f64> {
         if gradient.iter().all(|slope| slope.abs() <= 1e-12 * (1.0 + problem.rows.len() as f64)) {
             break;
         }
-        let step = eliminate(hessian, gradient);
+        let step = solve(hessian, gradient);
         let now = objective(problem, ridge, &change);
         let moved = |share: f64| -> Vec<f64> { change.iter().zip(&step).map(|(c, s)| c - share * s).collect() };
         // Near the minimum a step does not change the objective beyond rounding.
@@ -75,26 +76,4 @@ fn rows<'a>(problem: &'a Refinement<'_>) -> impl Iterator<Item = (Example<'a>, V
 
 fn product(x: &[f64], change: &[f64]) -> f64 {
     x.iter().zip(change).map(|(x, d)| x * d).sum()
-}
-
-/// Solves a linear system by Gaussian elimination with pivoting.
-fn eliminate(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
-    let p = right.len();
-    for column in 0..p {
-        let size = |row: &usize| matrix[*row][column].abs();
-        let pivot = (column..p).max_by(|a, b| size(a).total_cmp(&size(b))).expect("a row is left");
-        matrix.swap(column, pivot);
-        right.swap(column, pivot);
-        for row in column + 1..p {
-            let factor = matrix[row][column] / matrix[column][column];
-            let above = matrix[column].clone();
-            matrix[row].iter_mut().zip(&above).for_each(|(number, above)| *number -= factor * above);
-            right[row] -= factor * right[column];
-        }
-    }
-    for row in (0..p).rev() {
-        let known: f64 = (row + 1..p).map(|column| matrix[row][column] * right[column]).sum();
-        right[row] = (right[row] - known) / matrix[row][row];
-    }
-    right
 }

@@ -1,5 +1,6 @@
 //! The score tests of features, literally: dense columns, one regression for each tested column and fold.
 
+use super::linear_system::solve;
 use tamis::stabilized::feature_tests::{Link, ScoreTest, TestFold};
 
 /// ε, the least weight of a row, the least degrees of freedom, and the share of rows below which a column is rare.
@@ -133,25 +134,4 @@ impl<'a> Dense<'a> {
         let margin = self.fold.margins[row] - own * (value - stats.mean);
         self.fold.rows.example(row).target - self.test.link.mean(margin)
     }
-}
-
-/// Gaussian elimination with pivots.
-fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
-    let size = right.len();
-    for k in 0..size {
-        let pivot = (k..size).max_by(|&a, &b| matrix[a][k].abs().total_cmp(&matrix[b][k].abs())).expect("rows");
-        matrix.swap(k, pivot);
-        right.swap(k, pivot);
-        for row in k + 1..size {
-            let factor = matrix[row][k] / matrix[k][k];
-            let pivot = matrix[k].clone();
-            matrix[row].iter_mut().zip(pivot).for_each(|(number, above)| *number -= factor * above);
-            right[row] -= factor * right[k];
-        }
-    }
-    for k in (0..size).rev() {
-        let known: f64 = (k + 1..size).map(|column| matrix[k][column] * right[column]).sum();
-        right[k] = (right[k] - known) / matrix[k][k];
-    }
-    right
 }

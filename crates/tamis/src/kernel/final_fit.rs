@@ -19,6 +19,7 @@ use super::sample::{Prepared, Sample};
 use super::search::{SEARCH_FEATURES, Step};
 use super::sensitivity::Sensitivity;
 use crate::model::kernel::{InputMap, KernelEffect, KernelFunction, KernelInteraction};
+use crate::platt::Calibration;
 use crate::rng::{RngStream, generator, splitmix64};
 
 /// Random Fourier features of a model, at most, if nothing is given.
@@ -78,13 +79,13 @@ impl FinalFit {
         self.moments.add(block, own.as_ref(), targets, weights, in_sample);
     }
 
-    /// The weights of all rows, with sensitivities and partial dependence. `margins` brings scores to margins: a slope and a
-    /// shift for each output. `shares` gives the share of folds that select a column.
+    /// The weights of all rows, with sensitivities and partial dependence. `calibrations` bring scores to
+    /// margins, one for each output. `shares` gives the share of folds that select a column.
     pub(super) fn finish(
         &self,
         sample: &Sample,
         prepared: &Prepared,
-        margins: &[[f64; 2]],
+        calibrations: &[Calibration],
         shares: impl Fn(usize) -> f64,
     ) -> FittedSize {
         let (penalty, halves) = self.moments.fit_best_halves(self.penalty);
@@ -97,11 +98,11 @@ impl FinalFit {
             (0..self.variables.len()).map(|j| mean_and_least(splits.iter().map(|s| s[j]))).collect();
         let mut order: Vec<usize> = (0..single.len()).collect();
         order.sort_by(|&a, &b| single[b][0].total_cmp(&single[a][0]).then(a.cmp(&b)));
-        let function = function(&self.moments.frequencies, &weights, &order, &prepared.units, margins);
+        let function = function(&self.moments.frequencies, &weights, &order, &prepared.units, calibrations);
         let columns: Vec<usize> = order.iter().map(|&place| self.variables[place]).collect();
-        let picture = Picture::new(sample, prepared, &columns, &function);
+        let curves = CurveData::new(sample, prepared, &columns, &function);
         let effect = |(place, &at): (usize, &usize)| {
-            let (values, margins) = picture.curve(place);
+            let (values, margins) = curves.curve(place);
             let [sensitivity, least] = single[at];
             KernelEffect { variable: place, sensitivity, least, share: shares(self.variables[at]), at: values, margins }
         };
@@ -118,7 +119,7 @@ impl FinalFit {
         }
         strong.sort_by(|one, other| other.2[0].total_cmp(&one.2[0]).then((one.0, one.1).cmp(&(other.0, other.1))));
         let interaction = |(number, &(a, b, [sensitivity, least])): (usize, &(usize, usize, [f64; 2]))| {
-            let (at, margins) = if number < MOST_SURFACES { picture.surface([a, b]) } else { Default::default() };
+            let (at, margins) = if number < MOST_SURFACES { curves.surface([a, b]) } else { Default::default() };
             KernelInteraction { variables: [a, b], sensitivity, least, at, margins }
         };
         let interactions = strong.iter().enumerate().map(interaction).collect();
@@ -148,13 +149,13 @@ fn function(
     weights: &Mat<f64>,
     order: &[usize],
     units: &[(f64, f64)],
-    margins: &[[f64; 2]],
+    calibrations: &[Calibration],
 ) -> KernelFunction {
     let features = frequencies.phases.len();
     let used = |feature: usize| -> Vec<usize> {
         (0..order.len()).filter(|&place| frequencies.matrix[(order[place], feature)] != 0.0).collect()
     };
-    let scaled = |row: usize, output: usize| margins[output][0] * units[output].1 * weights[(row, output)];
+    let scaled = |row: usize, output: usize| calibrations[output].slope * units[output].1 * weights[(row, output)];
     let by_output = |rows: &dyn Fn(usize) -> Vec<f64>| (0..units.len()).map(rows).collect();
     KernelFunction {
         variables: (0..features).map(|one| used(one).into_iter().map(|place| place as u32).collect()).collect(),
@@ -166,16 +167,15 @@ fn function(
         linear: by_output(&|output| order.iter().map(|&at| scaled(features + at, output)).collect()),
         intercepts: (0..units.len())
             .map(|output| {
-                let [slope, shift] = margins[output];
                 let last = weights[(weights.nrows() - 1, output)];
-                shift + slope * (units[output].0 + units[output].1 * last)
+                calibrations[output].apply(units[output].0 + units[output].1 * last)
             })
             .collect(),
     }
 }
 
 /// What curves are drawn from: rows of the sample with the inputs of a size.
-struct Picture<'a> {
+struct CurveData<'a> {
     inputs: Vec<Vec<f64>>,
     weights: &'a [f64],
     /// By variable: sorted raw values, and the map.
@@ -184,7 +184,7 @@ struct Picture<'a> {
     function: &'a KernelFunction,
 }
 
-impl<'a> Picture<'a> {
+impl<'a> CurveData<'a> {
     fn new(sample: &'a Sample, prepared: &'a Prepared, columns: &[usize], function: &'a KernelFunction) -> Self {
         let rows = sample.weights.len().min(CURVE_ROWS);
         let input = |row: usize| columns.iter().map(|&column| prepared.rows.inputs[(row, column)]).collect();
@@ -193,7 +193,7 @@ impl<'a> Picture<'a> {
             values.sort_unstable_by(f64::total_cmp);
             values
         };
-        Picture {
+        CurveData {
             inputs: (0..rows).map(input).collect(),
             weights: &sample.weights[..rows],
             values: columns.iter().map(sorted).collect(),

@@ -19,12 +19,11 @@
 //! | `block_moments.rs` | moments by block, ridge regression on any half |
 //! | `sensitivity.rs` | cross-fitted derivative-based sensitivity |
 //! | `search.rs` | backward elimination |
-//! | `linear.rs`, `calibration.rs` | the linear model to compare with; probabilities |
+//! | `linear.rs` | the linear model to compare with |
 //! | `outer_folds.rs` | nested cross-validation, and the choice of the size |
 //! | `final_fit.rs`, `trainer.rs` | the model of all rows; the method as a `Trainer` |
 
 mod block_moments;
-mod calibration;
 mod final_fit;
 mod frequencies;
 mod inputs;

@@ -15,12 +15,12 @@
 use faer::Mat;
 use rayon::prelude::*;
 
-use super::calibration::{Scored, calibrate, log_odds, logistic_loss};
 use super::linear::{choose_size, forward_selection};
 use super::sample::{Prepared, Sample};
 use super::search::{Step, eliminate, screen};
-use crate::loss::argmax;
+use crate::loss::{Logistic, Loss, argmax};
 use crate::model::kernel::{KernelScore, cos_sin};
+use crate::platt::{self, Calibration, Scored};
 use crate::recipe::{FrequencyFamily, InputKind};
 use crate::select::Estimate;
 
@@ -205,17 +205,21 @@ fn row_errors(sample: &Sample, scores: &Mat<f64>) -> Vec<f64> {
 }
 
 /// Slope and shift of the log-odds for each output, by held-out scores.
-pub(super) fn calibrations(sample: &Sample, scores: &Mat<f64>) -> Vec<[f64; 2]> {
-    (0..scores.ncols()).map(|output| calibrate(&scored(sample, scores, output))).collect()
+pub(super) fn calibrations(sample: &Sample, scores: &Mat<f64>) -> Vec<Calibration> {
+    (0..scores.ncols()).map(|output| platt::logistic(&scored(sample, scores, output))).collect()
 }
 
 /// The log-odds of each output.
 pub(super) fn class_odds(sample: &Sample) -> Vec<f64> {
-    (0..sample.codes.ncols()).map(|output| log_odds(&scored(sample, &sample.codes, output))).collect()
+    (0..sample.codes.ncols()).map(|output| platt::log_odds(&scored(sample, &sample.codes, output))).collect()
 }
 
 fn scored(sample: &Sample, scores: &Mat<f64>, output: usize) -> Vec<Scored> {
-    let row = |row: usize| (scores[(row, output)], sample.codes[(row, output)], sample.weights[row]);
+    let row = |row: usize| Scored {
+        score: scores[(row, output)],
+        target: sample.codes[(row, output)],
+        weight: sample.weights[row],
+    };
     (0..sample.weights.len()).map(row).collect()
 }
 
@@ -238,7 +242,7 @@ pub(super) fn score(sample: &Sample, scores: &Mat<f64>, loss_unit: Option<f64>) 
     let calibrations = calibrations(sample, scores);
     let outputs = scores.ncols();
     let margins = |row: usize| -> Vec<f64> {
-        calibrations.iter().enumerate().map(|(output, [a, b])| a * scores[(row, output)] + b).collect()
+        calibrations.iter().enumerate().map(|(output, fit)| fit.apply(scores[(row, output)])).collect()
     };
     let is_wrong = |row: usize| {
         let margins = margins(row);
@@ -247,7 +251,7 @@ pub(super) fn score(sample: &Sample, scores: &Mat<f64>, loss_unit: Option<f64>) 
     };
     let loss = |row: usize| {
         let losses =
-            margins(row).into_iter().enumerate().map(|(o, margin)| logistic_loss(margin, sample.codes[(row, o)]));
+            margins(row).into_iter().enumerate().map(|(o, margin)| Logistic.value(margin, sample.codes[(row, o)]));
         losses.sum::<f64>() / outputs as f64
     };
     let rows = || 0..sample.weights.len();

@@ -17,6 +17,7 @@ use crate::model::kernel::{
     InputMap, KernelEffect, KernelInteraction, KernelModel, KernelScan, KernelSearch, KernelSize, KernelVariable,
 };
 use crate::model::{Model, Output, TrainingSummary};
+use crate::platt::Calibration;
 use crate::recipe::{FrequencyFamily, InputKind, KernelParams, MethodParams};
 use crate::threads::Threads;
 use crate::trainer::{BufferedRows, Position, RowHasher, Session, TrainError, Trainer, TrainingData};
@@ -296,8 +297,8 @@ fn build(
 ) -> KernelModel {
     let loss_unit = data.targets.is_numbers().then(|| data.targets.loss_unit());
     let (middle, unit) = data.targets.centre_and_spread();
-    let margins = |scores: &Mat<f64>| match loss_unit {
-        Some(_) => vec![[unit, middle]],
+    let calibrate = |scores: &Mat<f64>| match loss_unit {
+        Some(_) => vec![Calibration { slope: unit, shift: middle }],
         None => calibrations(sample, scores),
     };
     let fitted: Vec<Option<FittedSize>> = finals
@@ -308,7 +309,7 @@ fn build(
                 let count = held_out.selected.iter().filter(|fold| fold[place].contains(&column)).count();
                 count as f64 / FOLDS as f64
             };
-            Some(one.as_ref()?.finish(sample, &search.prepared, &margins(&held_out.sizes[place]), share))
+            Some(one.as_ref()?.finish(sample, &search.prepared, &calibrate(&held_out.sizes[place]), share))
         })
         .collect();
     let mut columns: Vec<usize> = finals.iter().flatten().flat_map(|one| one.variables.clone()).collect();

@@ -4,9 +4,9 @@ use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::ensemble::SizeStep;
 use super::feature_tests::Nuisance;
 use super::holdout::{HoldoutScore, RowScore};
-use super::platt::Calibration;
 use super::stage::PathMeans;
 use crate::data::{State, StateError, ToF64s};
+use crate::platt::Calibration;
 
 /// The state of the ensembles.
 pub(super) fn save(fits: &CrossFit, is_complete: bool) -> State {

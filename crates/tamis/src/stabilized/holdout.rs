@@ -3,9 +3,9 @@
 //! The score of a row is the mean margin of the paths whose subsample does not contain it. The rows are the same at
 //! every size, so that two sizes are compared row by row, which is far less noisy than a comparison of two means.
 
-use super::platt::{Calibration, Scored, linear, logistic};
 use super::stage::ClassCoding;
 use crate::loss::{AnyLoss, Logistic, Loss, argmax};
+use crate::platt::{Calibration, Scored, linear, logistic};
 use crate::select::{Estimate, SizeScore, standard_error};
 
 /// The held-out score of a size.

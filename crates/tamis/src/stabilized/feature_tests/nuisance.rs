@@ -57,7 +57,7 @@ impl Nuisance {
             }
             if is_best {
                 let calibrations = &step.holdout.calibrations;
-                let scaled = |(means, fit): (&PathMeans, &crate::stabilized::platt::Calibration)| {
+                let scaled = |(means, fit): (&PathMeans, &crate::platt::Calibration)| {
                     means.weights.iter().map(|weight| fit.slope * weight).collect()
                 };
                 known.features = active.to_vec();
@@ -131,8 +131,8 @@ pub(super) fn strongest(active: &[FeatureId], evidence: &[f64], count: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platt::Calibration;
     use crate::stabilized::holdout::HoldoutScore;
-    use crate::stabilized::platt::Calibration;
 
     fn step(loss: f64) -> SizeStep {
         let calibrations = vec![Calibration { slope: 2.0, shift: 1.0 }];

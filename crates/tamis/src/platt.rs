@@ -1,6 +1,6 @@
 //! Platt scaling: two numbers that turn scores into predictions, f ← A·s + B.
 //!
-//! The scores are out of bag, as they will be on new data. For classes A and B maximise the likelihood of a logistic
+//! The scores are of held-out rows, as they will be on new data. For classes A and B maximise the likelihood of a logistic
 //! model of the score (by Newton's method); for regression they are the least-squares line. A is never negative: if the
 //! scores are negatively correlated with the targets there is nothing to learn, and A = 0.
 
@@ -43,7 +43,8 @@ const MOST_STEPS: usize = 50;
 /// The logistic fit, targets ±1.
 pub fn logistic(rows: &[Scored]) -> Calibration {
     let (centre, unit) = (mean(rows, |row| row.score), spread(rows));
-    if unit == 0.0 {
+    // A spread that is rounding of the mean is none.
+    if unit <= 1e-9 * centre.abs() {
         return Calibration { slope: 0.0, shift: log_odds(rows) };
     }
     let (mut slope, mut shift) = (1.0, 0.0);
@@ -52,10 +53,10 @@ pub fn logistic(rows: &[Scored]) -> Calibration {
         for row in rows {
             let x = (row.score - centre) / unit;
             let margin = row.target * (slope * x + shift);
-            let doubt = 1.0 / (1.0 + margin.clamp(-700.0, 700.0).exp());
-            let (threshold, bend) = (-row.weight * row.target * doubt, row.weight * doubt * (1.0 - doubt));
-            (g0, g1) = (g0 + threshold, g1 + threshold * x);
-            (h00, h01, h11) = (h00 + bend, h01 + bend * x, h11 + bend * x * x);
+            let miss = 1.0 / (1.0 + margin.clamp(-700.0, 700.0).exp());
+            let (gradient, curvature) = (-row.weight * row.target * miss, row.weight * miss * (1.0 - miss));
+            (g0, g1) = (g0 + gradient, g1 + gradient * x);
+            (h00, h01, h11) = (h00 + curvature, h01 + curvature * x, h11 + curvature * x * x);
         }
         let determinant = h00 * h11 - h01 * h01;
         let (down0, down1) = ((h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant);
@@ -92,7 +93,8 @@ fn spread(rows: &[Scored]) -> f64 {
     mean(rows, |row| (row.score - centre).powi(2)).sqrt()
 }
 
-fn log_odds(rows: &[Scored]) -> f64 {
+/// The log-odds of the target 1, with half a row more of each.
+pub fn log_odds(rows: &[Scored]) -> f64 {
     let share = |sign: f64| rows.iter().filter(|row| row.target == sign).map(|row| row.weight).sum::<f64>() + 0.5;
     (share(1.0) / share(-1.0)).ln()
 }
