@@ -125,6 +125,24 @@ def test_effects_planted_on_real_columns(name, true, classes, most_false, least_
     assert false <= most_false and found >= least_found, f"{name}: {false:.3f} false, {found:.3f} found"
 
 
+@pytest.mark.parametrize(
+    ("name", "true", "classes", "runs"),
+    [("a9a_train", 5, True, 8), ("a9a_train", 20, False, 4), ("krvskp", 20, True, 4), ("secom_clean314", 20, False, 4)],
+)
+def test_columns_that_determine_each_other(name, true, classes, runs, tamis):
+    """Values of one-hot codes, complements and sums: a confirmed group contains a true column, whichever is its name."""
+    X = real(tamis, name)[0]
+    X = X[:, np.flatnonzero(np.diff(X.tocsc().indptr) >= 2)]
+    outside = []
+    for seed in range(1, runs + 1):
+        rows = X[np.random.default_rng(seed).permutation(X.shape[0])[:6000]]
+        y, truth = plant(rows, true, classes, np.random.default_rng(1000 + seed))
+        groups = confirmed(tamis, rows, y, classes)
+        assert groups, f"{name}, data set {seed}: nothing is confirmed"
+        outside.append(sum(not truth & set(group) for group in groups) / len(groups))
+    assert np.mean(outside) <= 0.15, f"{name}: a share of {np.mean(outside):.3f} of the groups has no true column"
+
+
 @pytest.mark.parametrize("name", ["sms_spam", "spambase", "mnist5k_4v9", "krvskp"])
 def test_permuted_copies_and_permuted_labels_of_real_data(name, tamis):
     X, y = real(tamis, name)

@@ -1,6 +1,7 @@
 //! The rows of the tests: scaled, over the tested and the given columns, fold by fold.
 
 use super::fold::{ColumnStats, Link, TestFold};
+use super::groups::Determined;
 use super::nuisance::FoldNuisance;
 use super::score::ScoreTest;
 use crate::data::{FeatureId, Row, fold_of_hash};
@@ -99,11 +100,17 @@ impl Gathered {
         features.iter().map(column).collect()
     }
 
+    /// The number of rows that contain a feature.
+    pub(super) fn rows_with(&self, id: FeatureId) -> f64 {
+        let rows: usize = self.folds.iter().map(|fold| fold.rows.len()).sum();
+        self.stats[self.columns_of(&[id])[0] as usize].share * rows as f64
+    }
+
     /// Makes an output the one that is tested: its coded targets, margins, own weights and given columns.
-    pub(super) fn set_output(&mut self, ensembles: &CrossFit, output: usize) {
+    pub(super) fn set_output(&mut self, ensembles: &CrossFit, output: usize, determined: &[Determined]) {
         let coding = ensembles.codings[output].output;
         for (number, known) in ensembles.nuisance.folds.iter().enumerate() {
-            let given = self.columns_of(&known.given[output]);
+            let mut given = self.columns_of(&known.given[output]);
             let own = |id: &FeatureId| known.features.binary_search(id).map_or(0.0, |at| known.weights[output][at]);
             let code = |&target: &f64| match self.link {
                 Link::Identity => coding.code(target),
@@ -112,7 +119,9 @@ impl Gathered {
             let targets = self.targets[number].iter().map(code).collect();
             let fold = &mut self.folds[number];
             let rows = std::mem::take(&mut fold.rows).with_targets(targets);
-            let (margins, own) = (self.margins[number][output].clone(), self.columns.iter().map(own).collect());
+            let mut own: Vec<f64> = self.columns.iter().map(own).collect();
+            Determined::substitute(determined, &mut own, &mut given);
+            let margins = self.margins[number][output].clone();
             *fold = TestFold { rows, margins, own, given };
         }
     }

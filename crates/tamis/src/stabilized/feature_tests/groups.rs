@@ -1,9 +1,11 @@
 //! Groups of columns that determine each other: of these, "which one matters" has no answer.
 //!
-//! The columns are taken in the order of their evidence. One that the representatives before it determine (R² above 0.9, adjusted
-//! for their number) joins the group of the representative that it is most correlated with; any other one becomes a representative. So
-//! equal columns, a column and its complement, all values of a one-hot code and sums of other columns lose the freedom
-//! that they do not have. With few rows for many columns, only the strongest representatives count as regressors, and pairs.
+//! The columns are taken in the order of their evidence. One that the representatives before it determine (R² above 0.9,
+//! adjusted for their number) joins the groups of all representatives that have a part in it; any other one becomes a
+//! representative. So equal columns, a column and its complement, all values of a one-hot code and sums of other columns
+//! lose the freedom that they do not have. An effect of the value that is left out of a one-hot code is the opposite
+//! effect of all other values: so it is named with each of them. With few rows for many columns, only the strongest
+//! representatives count as regressors, and pairs.
 
 use super::gather::Gathered;
 use crate::data::FeatureId;
@@ -11,9 +13,14 @@ use crate::stabilized::gram::{Gram, axpy};
 
 /// A column with a smaller share of its variance left is determined by the representatives.
 const LEFT: f64 = 0.1;
-/// Leaders that count as regressors: one for each eight rows, and at most 512.
+/// A representative with a smaller coefficient, in standard deviations, has no part in a column.
+const LEAST_PART: f64 = 0.05;
+/// Representatives that count as regressors: one for each eight rows, and at most 512.
 const ROWS_PER_REPRESENTATIVE: usize = 8;
 const MOST_REGRESSORS: usize = 512;
+
+/// Numbers of representatives, with standardised coefficients.
+type Parts = Vec<(usize, f64)>;
 
 /// A feature, and those that it stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +29,16 @@ pub(super) struct Group {
     pub(super) others: Vec<FeatureId>,
 }
 
-/// Groups of features, given from the most to the least evidence.
-pub(super) fn groups(gathered: &Gathered, features: &[FeatureId]) -> Vec<Group> {
+/// A column as a sum of representatives, but for a constant and a small rest.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Determined {
+    pub(super) column: u32,
+    /// Columns of representatives with their coefficients.
+    pub(super) parts: Vec<(u32, f64)>,
+}
+
+/// Groups of features, given from the most to the least evidence, and the columns that do not represent themselves.
+pub(super) fn groups(gathered: &Gathered, features: &[FeatureId]) -> (Vec<Group>, Vec<Determined>) {
     let columns = gathered.columns_of(features);
     let (correlations, rows) = correlations(gathered, &columns);
     let (representatives, represented_by) = representatives(correlations, features.len(), rows);
@@ -31,12 +46,28 @@ pub(super) fn groups(gathered: &Gathered, features: &[FeatureId]) -> Vec<Group> 
         .iter()
         .map(|&representative| Group { representative: features[representative], others: Vec::new() })
         .collect();
-    for (number, representative) in represented_by.iter().enumerate() {
-        if let Some(representative) = representative {
-            groups[*representative].others.push(features[number]);
+    let deviation = |place: usize| gathered.stats[columns[place] as usize].variance.sqrt();
+    let mut determined = Vec::new();
+    for (place, parts) in represented_by.iter().enumerate().filter(|(_, parts)| !parts.is_empty()) {
+        parts.iter().for_each(|&(group, _)| groups[group].others.push(features[place]));
+        let raw = |&(group, coefficient): &(usize, f64)| {
+            let part = representatives[group];
+            (columns[part], coefficient * deviation(place) / deviation(part))
+        };
+        determined.push(Determined { column: columns[place], parts: parts.iter().map(raw).collect() });
+    }
+    (groups, determined)
+}
+
+impl Determined {
+    /// Writes margins without the determined columns: what `own` weighs them with goes to their parts.
+    pub(super) fn substitute(list: &[Determined], own: &mut [f64], given: &mut Vec<u32>) {
+        given.retain(|column| list.iter().all(|one| one.column != *column));
+        for one in list {
+            let weight = std::mem::take(&mut own[one.column as usize]);
+            one.parts.iter().for_each(|&(part, coefficient)| own[part as usize] += coefficient * weight);
         }
     }
-    groups
 }
 
 /// The correlations of columns (the upper half), and the number of rows.
@@ -67,35 +98,54 @@ fn correlations(gathered: &Gathered, columns: &[u32]) -> (Vec<f64>, usize) {
     (matrix, rows)
 }
 
-/// The representatives, and for each other column the number of its representative: Cholesky's algorithm on the correlations, in order.
-fn representatives(mut matrix: Vec<f64>, size: usize, rows: usize) -> (Vec<usize>, Vec<Option<usize>>) {
+/// The representatives, and for each other column the numbers of those that determine it, with standardised coefficients:
+/// Cholesky's algorithm on the correlations, in order.
+fn representatives(mut matrix: Vec<f64>, size: usize, rows: usize) -> (Vec<usize>, Vec<Parts>) {
     let most = (rows / ROWS_PER_REPRESENTATIVE).clamp(1, MOST_REGRESSORS);
-    let (mut representatives, mut represented_by): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), vec![None; size]);
+    let (mut representatives, mut represented_by) = (Vec::new(), vec![Vec::new(); size]);
     // The largest |correlation| of each column with a representative, and which one.
-    let mut nearest: Vec<(f64, usize)> = vec![(0.0, 0); size];
-    let mut regressors = 0;
+    let mut nearest: Vec<(usize, f64)> = vec![(0, 0.0); size];
+    // The columns of the regressors, with their numbers among the representatives.
+    let mut regressors: Vec<(usize, usize)> = Vec::new();
     let correlations = matrix.clone();
     for k in 0..size {
         // Chance alone explains about a share regressors/rows of the variance.
-        let left = matrix[k * size + k] * rows as f64 / (rows - regressors) as f64;
-        let is_pair = nearest[k].0 * nearest[k].0 > 1.0 - LEFT;
+        let left = matrix[k * size + k] * rows as f64 / (rows - regressors.len()) as f64;
+        let is_pair = nearest[k].1 * nearest[k].1 > 1.0 - LEFT;
         if !representatives.is_empty() && (left < LEFT || is_pair) {
-            represented_by[k] = Some(nearest[k].1);
+            // Chance gives coefficients of about √(left/rows) to those that have no part.
+            let least = LEAST_PART.max(4.0 * (left.max(0.0) / rows as f64).sqrt());
+            represented_by[k] = if left < LEFT { parts(&matrix, size, &regressors, (k, least)) } else { Vec::new() };
+            if represented_by[k].is_empty() {
+                represented_by[k].push(nearest[k]);
+            }
             continue;
         }
         for (column, nearest) in nearest.iter_mut().enumerate().skip(k + 1) {
-            let correlation = correlations[k * size + column].abs();
-            if correlation > nearest.0 {
-                *nearest = (correlation, representatives.len());
+            let correlation = correlations[k * size + column];
+            if correlation.abs() > nearest.1.abs() {
+                *nearest = (representatives.len(), correlation);
             }
         }
-        representatives.push(k);
-        if regressors < most && matrix[k * size + k] > 1e-9 {
-            regressors += 1;
+        if regressors.len() < most && matrix[k * size + k] > 1e-9 {
+            regressors.push((k, representatives.len()));
             sweep(&mut matrix, size, k);
         }
+        representatives.push(k);
     }
     (representatives, represented_by)
+}
+
+/// The parts of column k with at least a coefficient: its regression, by back substitution in the factor.
+fn parts(factor: &[f64], size: usize, regressors: &[(usize, usize)], (k, least): (usize, f64)) -> Parts {
+    let mut coefficients = vec![0.0; regressors.len()];
+    for (place, &(row, _)) in regressors.iter().enumerate().rev() {
+        let later = regressors[place + 1..].iter().zip(&coefficients[place + 1..]);
+        let known: f64 = later.map(|(&(column, _), coefficient)| factor[row * size + column] * coefficient).sum();
+        coefficients[place] = (factor[row * size + k] - known) / factor[row * size + row];
+    }
+    let parts = regressors.iter().zip(coefficients).map(|(&(_, number), coefficient)| (number, coefficient));
+    parts.filter(|(_, coefficient)| coefficient.abs() >= least).collect()
 }
 
 /// Takes column k out of all later columns.
@@ -113,7 +163,7 @@ mod tests {
     use super::*;
 
     /// The correlations of columns of ±1 or other numbers.
-    fn represented(columns: &[Vec<f64>]) -> Vec<Option<usize>> {
+    fn represented(columns: &[Vec<f64>]) -> Vec<Vec<usize>> {
         let rows = columns[0].len();
         let standard = |column: &Vec<f64>| {
             let mean = column.iter().sum::<f64>() / rows as f64;
@@ -129,7 +179,8 @@ mod tests {
                     columns[a].iter().zip(&columns[b]).map(|(x, y)| x * y).sum::<f64>() / rows as f64;
             }
         }
-        representatives(matrix, size, rows).1
+        let parts = representatives(matrix, size, rows).1;
+        parts.into_iter().map(|parts| parts.into_iter().map(|(number, _)| number).collect()).collect()
     }
 
     fn wave(step: usize) -> Vec<f64> {
@@ -137,20 +188,34 @@ mod tests {
     }
 
     #[test]
-    fn complements_and_sums_are_represented_by_what_they_are_most_like() {
+    fn complements_and_sums_are_represented_by_what_they_consist_of() {
         let (one, two) = (wave(7), wave(31));
         let complement: Vec<f64> = one.iter().map(|x| 3.0 - x).collect();
         let sum: Vec<f64> = one.iter().zip(&two).map(|(x, y)| x + 3.0 * y).collect();
-        assert_eq!(represented(&[one.clone(), two.clone(), complement, sum]), [None, None, Some(0), Some(1)]);
-        assert_eq!(represented(&[one, two, wave(83), wave(151)]), [None; 4]);
+        let none = Vec::new;
+        assert_eq!(represented(&[one.clone(), two.clone(), complement, sum]), [none(), none(), vec![0], vec![0, 1]]);
+        assert_eq!(represented(&[one, two, wave(83), wave(151)]), vec![none(); 4]);
     }
 
     #[test]
     fn a_one_hot_code_has_a_value_less_than_its_levels() {
         let level = |level: usize| (0..400).map(|row| f64::from((row % 3 == level) as u8)).collect::<Vec<f64>>();
-        let represented = represented(&[level(0), level(1), level(2)]);
-        assert_eq!(represented[..2], [None, None]);
-        assert!(represented[2].is_some());
+        let represented = represented(&[level(0), level(1), wave(31), level(2)]);
+        assert_eq!(represented, [vec![], vec![], vec![], vec![0, 1]], "the value left out is named with all others");
+    }
+
+    #[test]
+    fn the_weights_of_a_one_hot_code_do_not_depend_on_how_it_is_written() {
+        // Three values, of which the last is left out: x₂ = 1 − x₀ − x₁.
+        let determined = [Determined { column: 2, parts: vec![(0, -1.0), (1, -1.0)] }];
+        let without = |mut own: Vec<f64>| {
+            let mut given = vec![2, 0, 3];
+            Determined::substitute(&determined, &mut own, &mut given);
+            assert_eq!(given, [0, 3]);
+            own
+        };
+        assert_eq!(without(vec![5.0, 0.0, 0.0, 7.0]), [5.0, 0.0, 0.0, 7.0]);
+        assert_eq!(without(vec![3.0, -2.0, -2.0, 7.0]), [5.0, 0.0, 0.0, 7.0], "a constant less for each value");
     }
 
     #[test]
@@ -158,6 +223,6 @@ mod tests {
         let columns: Vec<Vec<f64>> = (0..60)
             .map(|seed| (0..40u64).map(|row| (crate::rng::splitmix64(seed * 1000 + row) % 1000) as f64).collect())
             .collect();
-        assert!(represented(&columns).iter().filter(|representative| representative.is_some()).count() <= 2);
+        assert!(represented(&columns).iter().filter(|representatives| !representatives.is_empty()).count() <= 2);
     }
 }

@@ -21,7 +21,8 @@
 //! confirmed because a stronger one that goes with it is missing from S; the smaller |z| counts. p-values are two-sided;
 //! with several outputs, p is the least over them times their number. q-values are those of Benjamini & Hochberg with all
 //! features that entered the training as hypotheses: which of them are tested was decided with all rows, and a feature
-//! that is not tested counts as p = 1. A feature whose weight has another sign than z counts as p = 1, too.
+//! that is not tested counts as p = 1. A feature whose weight has another sign than z counts as p = 1, and so does one that
+//! fewer than ten rows contain.
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
@@ -30,8 +31,9 @@
 //! | ε | `score.rs` | 0.002 of the rows | columns of one-hot codes |
 //! | step 2 | `LOOSE`, `MOST_IN_SEQUENCE` | q ≤ 0.3, 200 features | without it, 0.4 instead of 0.1 false on isolet |
 //!
-//! Columns that others determine cannot be told apart: such columns are one group (`groups.rs`), of which the one with the
-//! most evidence is tested.
+//! Columns that determine each other cannot be told apart. They are tested without those of least evidence (`groups.rs`):
+//! margins are written in the others, so that it does not matter which of the equal ways of writing a one-hot code an
+//! ensemble has learned. A column that is left out is named with each of those that determine it.
 //!
 //! Departures from the textbook: φ is a ratio of sums, not the mean of r²/w, which a few rows that are wrong with great
 //! confidence would dominate. The variance is the larger of two, because a rare feature has almost no robust variance
@@ -69,6 +71,8 @@ const MOST_OF_MODEL: usize = 1024;
 /// Features with a larger q-value are not tested in sequence, nor are more of them.
 const LOOSE: f64 = 0.3;
 const MOST_IN_SEQUENCE: usize = 200;
+/// A feature that fewer rows contain is not confirmed: its score is far from normal.
+const FEWEST_ROWS_WITH: f64 = 10.0;
 
 /// The tests of the features of a finished training, whose model has `size` features.
 pub(super) fn test_features(
@@ -85,18 +89,22 @@ pub(super) fn test_features(
     let step = tested_step(&ensembles.steps, size);
     let candidates = strongest(&step.active, &largest_evidence(step), MOST_OF_MODEL);
     let mut gathered = gather(ensembles, rows, &candidates)?;
-    let groups = ensembles.threads.install(|| groups(&gathered, &candidates));
+    let (groups, determined) = ensembles.threads.install(|| groups(&gathered, &candidates));
     let representatives: Vec<FeatureId> = groups.iter().map(|group| group.representative).collect();
     let mut best: Vec<(f64, f64)> = vec![(1.0, 0.0); representatives.len()];
     let outputs = ensembles.codings.len();
     for output in 0..outputs {
-        gathered.set_output(ensembles, output);
+        gathered.set_output(ensembles, output, &determined);
         let z_scores =
             ensembles.threads.install(|| two_steps(&gathered.test(), &gathered.columns_of(&representatives), entered));
         for ((best, z), &id) in best.iter_mut().zip(z_scores).zip(&representatives) {
             let place = step.active.binary_search(&id).expect("tested features are active");
             let agrees = z * step.outputs[output].evidence[place] > 0.0;
-            let p = if agrees { (two_sided_p_value(z) * outputs as f64).min(1.0) } else { 1.0 };
+            let p = if agrees && gathered.rows_with(id) >= FEWEST_ROWS_WITH {
+                (two_sided_p_value(z) * outputs as f64).min(1.0)
+            } else {
+                1.0
+            };
             if p < best.0 || best.1 == 0.0 {
                 *best = (p, z);
             }
