@@ -5,7 +5,8 @@
 //! other metrics for one of all squares. One repetition on few rows says little: small data are split several times, and
 //! where that costs much, only the metrics within half a standard error of the best are. If the curve of the best metric
 //! has not turned at its end, the metric is run for twice the steps: images need two or three hundred steps where other
-//! data need fifty. Of very many rows a part is enough for cross-validation.
+//! data need fifty. Of very many rows a part is enough for cross-validation, and many rows rule most candidates out before
+//! ([`race`](super::race)).
 
 use rayon::prelude::*;
 
@@ -16,6 +17,10 @@ use super::early_stopping::EarlyStopping;
 use super::folds::{Fold, folds_of};
 use super::learning_curve::{CvResult, LearningCurve, wrong_by_step};
 use super::params::Params;
+use super::race::{RACE_FOLDS, parts, survivors};
+
+/// A race ends when no more metrics are left than this.
+const MOST_FINALISTS: usize = 2;
 
 /// A plan of cross-validation.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +51,44 @@ pub(super) fn cross_validate(
     plan: &CvPlan,
     steps: &dyn Steps,
 ) -> Option<(Vec<CvResult>, usize)> {
-    let cv = CrossValidation { dataset, plan, steps };
+    let raced = race(dataset, candidates, plan, steps)?;
+    let left: Vec<usize> = (0..candidates.len()).filter(|&at| raced[at].is_none()).collect();
+    let remaining: Vec<Candidate> = left.iter().map(|&at| candidates[at].clone()).collect();
+    let (results, chosen) = cross_validate_all(&CrossValidation { dataset, plan, steps }, &remaining)?;
+    let mut all: Vec<Option<CvResult>> = raced;
+    left.iter().zip(results).for_each(|(&at, result)| all[at] = Some(result));
+    Some((all.into_iter().map(|one| one.expect("it raced or was evaluated")).collect(), left[chosen]))
+}
+
+/// The results of the candidates that a race on parts of the rows rules out, each from its last round.
+fn race(
+    dataset: &Dataset,
+    candidates: &[Candidate],
+    plan: &CvPlan,
+    steps: &dyn Steps,
+) -> Option<Vec<Option<CvResult>>> {
+    let mut raced = vec![None; candidates.len()];
+    for rows in parts(dataset.rows()) {
+        let is_left = |&at: &usize| raced[at].is_none() && candidates[at].params.is_some();
+        let metrics: Vec<usize> = (0..candidates.len()).filter(is_left).collect();
+        if metrics.len() <= MOST_FINALISTS {
+            break;
+        }
+        let part = dataset.stratified_part(rows, plan.seed);
+        let plan = CvPlan { folds: RACE_FOLDS, ..*plan };
+        let cv = CrossValidation { dataset: &part, plan: &plan, steps };
+        let running: Vec<Candidate> = metrics.iter().map(|&at| candidates[at].clone()).collect();
+        let results = cv.all_results(&running, &cv.curves(&running, 0..1)?);
+        let errors: Vec<(f64, f64)> = results.iter().map(|one| (one.error, one.standard_error)).collect();
+        let survivors = survivors(&errors);
+        let lost = results.into_iter().enumerate().filter(|(place, _)| !survivors.contains(place));
+        lost.for_each(|(place, result)| raced[metrics[place]] = Some(result));
+    }
+    Some(raced)
+}
+
+fn cross_validate_all(cv: &CrossValidation<'_>, candidates: &[Candidate]) -> Option<(Vec<CvResult>, usize)> {
+    let plan = cv.plan;
     let mut curves = cv.curves(candidates, 0..plan.repeats)?;
     let mut results: Vec<CvResult> = cv.all_results(candidates, &curves);
     let contenders = contenders(candidates, &results);
@@ -193,7 +235,8 @@ mod tests {
     fn plain_neighbours_and_metrics_without_squares_are_given_up_for_a_standard_error_only() {
         let all = ["plain", "order-1", "squares"].map(|name| Candidate::family(name).unwrap().remove(0));
         let chosen = |errors: [f64; 3]| {
-            let results = errors.map(|error| CvResult { name: String::new(), steps: 5, error, standard_error: 0.05 });
+            let results =
+                errors.map(|error| CvResult { name: String::new(), steps: 5, error, standard_error: 0.05, rows: 100 });
             [0, 1, 2].map(|from| {
                 let (all, results) = (&all[from..], &results[from..]);
                 best(all, results, best_metric(all, results, &contenders(all, results)))

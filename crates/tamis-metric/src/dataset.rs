@@ -14,6 +14,7 @@ use tamis::data::TaskKind;
 use tamis::data::{Batch, Label, Vocabulary};
 use tamis::io::{Block, ReadError, RowSource};
 use tamis::parse::schema::ModelSchema;
+use tamis::rng::{RngStream, generator, shuffle};
 use tamis::train::Observer;
 
 /// Labelled rows, stored by column.
@@ -84,6 +85,21 @@ impl Dataset {
         let mut sizes = vec![0; self.classes.len()];
         self.class_of.iter().for_each(|&class| sizes[class as usize] += 1);
         sizes
+    }
+
+    /// About `wanted` rows, stratified by class: at least three of each class that has them.
+    pub(super) fn stratified_part(&self, wanted: usize, seed: u64) -> Dataset {
+        let mut chosen = Vec::new();
+        for (class, size) in self.class_sizes().into_iter().enumerate() {
+            let mut of_class: Vec<usize> =
+                (0..self.rows()).filter(|&row| self.class_of[row] as usize == class).collect();
+            let mut random = generator(seed, RngStream::Folds, u64::MAX - class as u64);
+            shuffle(&mut random, &mut of_class);
+            of_class.truncate((size * wanted / self.rows()).max(size.min(3)));
+            chosen.extend(of_class);
+        }
+        chosen.sort_unstable();
+        self.part(&chosen)
     }
 
     /// An error if a class has fewer than `least` rows.

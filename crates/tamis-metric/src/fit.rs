@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tamis::io::memory_of_this_machine;
-use tamis::rng::{RngStream, generator, shuffle};
 use tamis::threads::Threads;
 use tamis::train::Observer;
 
@@ -23,6 +22,7 @@ use super::learning_curve::CvResult;
 use super::metric::Metric;
 use super::param::Param;
 use super::params::check_range;
+use super::race::parts;
 use super::sample::Sample;
 
 /// How to learn a metric.
@@ -32,8 +32,7 @@ pub struct MetricOptions {
     pub candidates: Vec<Candidate>,
     /// Number of cross-validation folds.
     pub folds: usize,
-    /// Repetitions of cross-validation; `None` repeats more often for fewer rows, and three times for the best candidates of
-    /// up to 2000 rows.
+    /// Repetitions of cross-validation; `None` repeats more often for fewer rows.
     pub repeats: Option<usize>,
     /// Maximum number of rows used for cross-validation.
     pub cv_rows: usize,
@@ -247,10 +246,12 @@ impl Fitting<'_> {
         let dataset = part.as_ref().unwrap_or(self.dataset);
         let for_few_rows = |times: usize, most: usize| (times * 2000 / dataset.rows().max(1)).clamp(1, most);
         let repeats = options.repeats.unwrap_or_else(|| for_few_rows(1, 5));
+        // A race has compared the candidates several times.
+        let final_repeats = if parts(dataset.rows()).next().is_some() { 1 } else { for_few_rows(3, 3) };
         let plan = CvPlan {
             folds: options.folds,
             repeats,
-            final_repeats: options.repeats.unwrap_or_else(|| for_few_rows(3, 3).max(repeats)),
+            final_repeats: options.repeats.unwrap_or_else(|| final_repeats.max(repeats)),
             early_stopping: options.early_stopping,
             limits: options.limits(),
             seed: options.seed,
@@ -265,18 +266,9 @@ impl Fitting<'_> {
         if rows <= wanted {
             return None;
         }
-        let mut chosen = Vec::new();
-        for (class, size) in self.dataset.class_sizes().into_iter().enumerate() {
-            let mut of_class: Vec<usize> =
-                (0..rows).filter(|&row| self.dataset.class_of[row] as usize == class).collect();
-            let mut random = generator(self.options.seed, RngStream::Folds, u64::MAX - class as u64);
-            shuffle(&mut random, &mut of_class);
-            of_class.truncate((size * wanted / rows).max(size.min(3)));
-            chosen.extend(of_class);
-        }
-        chosen.sort_unstable();
-        self.notes.push(format!("cross-validation used {} of {rows} rows", chosen.len()));
-        Some(self.dataset.part(&chosen))
+        let part = self.dataset.stratified_part(wanted, self.options.seed);
+        self.notes.push(format!("cross-validation used {} of {rows} rows", part.rows()));
+        Some(part)
     }
 
     /// Learns the selected candidate from all rows.

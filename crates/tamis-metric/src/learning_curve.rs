@@ -26,6 +26,9 @@ pub struct CvResult {
     pub error: f64,
     /// The binomial standard error of it.
     pub standard_error: f64,
+    /// The rows it was evaluated on: fewer than others if the candidate was ruled out on a part of them.
+    #[serde(default)]
+    pub rows: usize,
 }
 
 /// The number of misclassified held-out rows by step, fold by fold.
@@ -43,7 +46,8 @@ impl LearningCurve {
         let least = (1..errors.len()).fold(0, |best, at| if errors[at] < errors[best] { at } else { best });
         let error = errors.get(least).copied().unwrap_or(1.0);
         let steps = self.curves.first().and_then(|curve| curve.get(least)).map_or(0, |point| point.0);
-        CvResult { name: name.into(), steps, error, standard_error: Estimate::of_share(error, rows).standard_error }
+        let standard_error = Estimate::of_share(error, rows).standard_error;
+        CvResult { name: name.into(), steps, error, standard_error, rows }
     }
 
     /// Whether more steps may lower the error: the curve ends at most half a standard error above its minimum. Where the

@@ -33,6 +33,7 @@ mod neighbor_graph;
 mod oracle;
 mod param;
 mod params;
+mod race;
 mod real;
 mod reference_rows;
 mod sample;

@@ -5,19 +5,20 @@
 //! 2006). They choose the size, may say that no size is better than a constant, and compare with a linear model.
 //!
 //! The size is the least one whose squared error exceeds that of the best by at most one standard error of the paired
-//! differences of rows, if the error inside the search on all rows does not contradict it. A constant (no variables)
-//! competes, too.
+//! differences of rows, if the error inside the search on all rows does not contradict it. Then variables with less than a
+//! hundredth of the largest sensitivity leave. A constant (no variables) competes, too.
 //!
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
 //! | folds | [`FOLDS`] | 3 | time |
+//! | weak | [`WEAK`] | 0.01 | false variables had at most 0.002, true ones at least 0.2 |
 
 use faer::Mat;
 use rayon::prelude::*;
 
 use super::linear::{choose_size, forward_selection};
 use super::sample::{Prepared, Sample};
-use super::search::{Step, eliminate, screen};
+use super::search::{Elimination, Step, screen};
 use crate::loss::{Logistic, Loss, argmax};
 use crate::model::kernel::{KernelScore, cos_sin};
 use crate::platt::{self, Calibration, Scored};
@@ -26,6 +27,8 @@ use crate::select::Estimate;
 
 /// Standard errors by which the error inside the search may exceed that of the best size.
 const N_SE: f64 = 2.0;
+/// Variables with a smaller share of the largest sensitivity are not kept.
+const WEAK: f64 = 0.01;
 /// Outer folds.
 pub(super) const FOLDS: usize = 3;
 
@@ -97,7 +100,8 @@ fn run_fold(sample: &Sample, plan: SearchPlan, fold_of: &[usize], fold: usize) -
     let (held, train): (Vec<usize>, Vec<usize>) = (0..fold_of.len()).partition(|&row| fold_of[row] == fold);
     let prepared = sample.prepare(&train, plan.inputs);
     let screened = screen(&prepared.rows, plan.max_variables);
-    let steps = eliminate(&prepared.rows, &screened, plan.family, plan.k, (plan.seed, 1 + fold as u64));
+    let search = Elimination::new(&screened, plan.family, plan.k, (plan.seed, 1 + fold as u64));
+    let steps = search.down_to(&prepared.rows, 1).steps;
     let steps = steps.iter().map(|step| (step.variables.clone(), scores(sample, &prepared, step, &held))).collect();
     let (linear, linear_size) = linear_scores(sample, &train, &held);
     Fold { rows: held, steps, constant: prepared.units.iter().map(|unit| unit.0).collect(), linear, linear_size }
@@ -163,9 +167,9 @@ pub(super) struct Choice {
     pub(super) is_linear_as_good: bool,
 }
 
-/// Chooses a size by the errors of rows. `inner` are the errors inside the search on all rows, whose sizes become the model:
-/// its variables of a size may be others than those of the folds, and worse.
-pub(super) fn choose(sample: &Sample, held_out: &HeldOut, inner: &[f64], asked: Option<usize>) -> Choice {
+/// Chooses a size by the errors of rows. `steps` are those of the search on all rows, which become the model: its
+/// variables of a size may be others than those of the folds, and worse.
+pub(super) fn choose(sample: &Sample, held_out: &HeldOut, steps: &[Step], asked: Option<usize>) -> Choice {
     let errors: Vec<Vec<f64>> = held_out.sizes.iter().map(|scores| row_errors(sample, scores)).collect();
     let (constant, linear) = (row_errors(sample, &held_out.constant), row_errors(sample, &held_out.linear));
     let mean = |errors: &[f64]| difference(sample, errors, None).mean;
@@ -176,16 +180,27 @@ pub(super) fn choose(sample: &Sample, held_out: &HeldOut, inner: &[f64], asked: 
         excess.mean <= excess.standard_error
     };
     let deviation = difference(sample, &errors[place], None).standard_error;
-    let is_sound = |size: usize| inner[size] <= inner[place] + N_SE * deviation;
+    let is_sound = |size: usize| steps[size].inner <= steps[place].inner + N_SE * deviation;
     let is_eligible = |&size: &usize| is_near(&errors[size], best) && is_sound(size);
     let smallest = (0..errors.len()).rev().find(is_eligible).unwrap_or(place);
-    let chosen = if is_near(&constant, best) { None } else { Some(smallest) };
+    let sizes: Vec<usize> = steps.iter().map(|step| step.variables.len()).collect();
+    let small = without_weak(steps[smallest].sensitivities(), &sizes, smallest);
+    let chosen = if is_near(&constant, best) { None } else { Some(small) };
     let used = asked.or(chosen);
     Choice {
         chosen,
         best: place,
         is_linear_as_good: chosen.is_some() && used.is_some_and(|used| is_near(&linear, &errors[used])),
     }
+}
+
+/// The place of the smallest size that has all variables of a step that matter: those with at least a hundredth of the
+/// largest sensitivity. If one fold loses a true variable early, the held-out error asks for a larger size, whose other
+/// variables do nothing.
+fn without_weak(sensitivities: &[f64], sizes: &[usize], chosen: usize) -> usize {
+    let largest = sensitivities.iter().copied().fold(0.0, f64::max);
+    let strong = sensitivities.iter().filter(|&&one| one >= WEAK * largest).count();
+    (chosen..sizes.len()).rev().find(|&place| sizes[place] >= strong).unwrap_or(chosen)
 }
 
 /// The mean of errors of rows, or of their differences to others.
@@ -262,5 +277,22 @@ pub(super) fn score(sample: &Sample, scores: &Mat<f64>, loss_unit: Option<f64>) 
         error: Some(error.mean),
         error_se: Some(error.standard_error),
         loss: Estimate::of(rows().map(|row| (sample.weights[row], loss(row)))).mean,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_weak;
+
+    #[test]
+    fn variables_of_no_weight_leave_and_no_other() {
+        let sizes = [11, 7, 6, 5, 4, 3, 2, 1];
+        let step = |strong: usize| (0..7).map(|at| if at < strong { 0.3 } else { 0.001 }).collect::<Vec<f64>>();
+        assert_eq!(without_weak(&step(7), &sizes, 1), 1);
+        assert_eq!(without_weak(&step(4), &sizes, 1), 4);
+        assert_eq!(without_weak(&[0.3, 0.004], &sizes, 6), 6, "more than a hundredth");
+        // Nine of eleven matter, but no size has nine.
+        let nine: Vec<f64> = (0..11).map(|at| if at < 9 { 1.0 } else { -0.1 }).collect();
+        assert_eq!(without_weak(&nine, &sizes, 0), 0);
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
-//! | D | [`SEARCH_FEATURES`] | 400 | accuracy levels off |
+//! | D | [`features_of`] | 150 + 50 for each variable, at most 400 | accuracy levels off; few variables need fewer |
+//! | race | [`RACED_SIZE`], [`FINALISTS`] | at 18 variables, 2 searches | half the time for the same search in nearly all trials |
 //! | K₀ | `max_variables` | 48 | true variables were among the 48 best of the scan in all trials |
 //! | sizes | [`next_size`] | 0.6 of the last, then one by one from 8 | noise variables leave one at a time |
 //! | least scale | 0.05, at the start 0.2 | | a weak variable keeps a chance |
@@ -26,8 +27,12 @@ use super::triples::{self, best_triple};
 use crate::recipe::FrequencyFamily;
 use crate::rng::{RngStream, generator, splitmix64};
 
-/// Random Fourier features of a step.
+/// Random Fourier features of a step, at most.
 pub const SEARCH_FEATURES: usize = 400;
+/// Several searches go down to this size; those with the least errors go on.
+pub const RACED_SIZE: usize = 18;
+/// Searches that go on.
+pub const FINALISTS: usize = 2;
 /// The place of the first penalty that is tried.
 const FIRST_PENALTY: usize = 8;
 /// Above this number of variables, the scan uses two halves.
@@ -67,6 +72,13 @@ pub struct Step {
     pub evidence: Evidence,
     sensitivities: Vec<f64>,
     pairs: Mat<f64>,
+}
+
+impl Step {
+    /// The cross-fitted sensitivity of each variable.
+    pub fn sensitivities(&self) -> &[f64] {
+        &self.sensitivities
+    }
 }
 
 /// The size after `size`; `asked` is not skipped.
@@ -115,36 +127,61 @@ pub fn screen(rows: &Rows, most: usize) -> Screened {
     }
 }
 
-/// The sizes of a search, the largest first. `number` tells the searches of one seed apart.
-pub fn eliminate(
-    rows: &Rows,
-    screened: &Screened,
+/// Random Fourier features of a step with so many variables.
+pub fn features_of(variables: usize) -> usize {
+    (150 + 50 * variables).min(SEARCH_FEATURES)
+}
+
+/// A backward elimination that can be continued.
+pub struct Elimination {
+    /// The sizes so far, the largest first.
+    pub steps: Vec<Step>,
+    variables: Vec<usize>,
+    evidence: Evidence,
     family: FrequencyFamily,
     asked: Option<usize>,
-    (seed, number): (u64, u64),
-) -> Vec<Step> {
-    let mut variables = screened.variables.clone();
-    let mut evidence = Evidence::new(&screened.single, &screened.pairs, family, LEAST_FIRST_SCALE);
-    let mut steps: Vec<Step> = Vec::new();
-    while !variables.is_empty() {
-        let start = steps.last().map_or(FIRST_PENALTY, |step| step.penalty);
-        let stream = splitmix64(number << 16 | variables.len() as u64);
-        let frequencies =
-            draw(&evidence, family, SEARCH_FEATURES, &mut generator(seed, RngStream::Frequencies, stream));
-        let step = fit_step(rows, variables, frequencies, family, start);
-        let size = step.variables.len();
-        let next = if size > 1 { next_size(size, asked) } else { 0 };
+    seed: (u64, u64),
+}
+
+impl Elimination {
+    /// The start. `seed` has the number of the search, which tells searches of one seed apart.
+    pub fn new(screened: &Screened, family: FrequencyFamily, asked: Option<usize>, seed: (u64, u64)) -> Self {
+        let evidence = Evidence::new(&screened.single, &screened.pairs, family, LEAST_FIRST_SCALE);
+        Elimination { steps: Vec::new(), variables: screened.variables.clone(), evidence, family, asked, seed }
+    }
+
+    /// Continues down to a size of at most `least` variables.
+    pub fn down_to(mut self, rows: &Rows, least: usize) -> Self {
+        while !self.variables.is_empty() && self.steps.last().is_none_or(|step| step.variables.len() > least) {
+            self.advance(rows);
+        }
+        self
+    }
+
+    /// The least error of half-sample fits so far.
+    pub fn inner(&self) -> f64 {
+        self.steps.iter().map(|step| step.inner).fold(f64::INFINITY, f64::min)
+    }
+
+    fn advance(&mut self, rows: &Rows) {
+        let start = self.steps.last().map_or(FIRST_PENALTY, |step| step.penalty);
+        let variables = std::mem::take(&mut self.variables);
+        let size = variables.len();
+        let (seed, number) = self.seed;
+        let mut random = generator(seed, RngStream::Frequencies, splitmix64(number << 16 | size as u64));
+        let frequencies = draw(&self.evidence, self.family, features_of(size), &mut random);
+        let step = fit_step(rows, variables, frequencies, self.family, start);
+        let next = if size > 1 { next_size(size, self.asked) } else { 0 };
         let mut order: Vec<usize> = (0..size).collect();
         order.sort_by(|&a, &b| step.sensitivities[b].total_cmp(&step.sensitivities[a]).then(a.cmp(&b)));
         order.truncate(next);
         order.sort_unstable();
-        variables = order.iter().map(|&place| step.variables[place]).collect();
+        self.variables = order.iter().map(|&place| step.variables[place]).collect();
         let single: Vec<f64> = order.iter().map(|&place| step.sensitivities[place]).collect();
         let pairs = Mat::from_fn(order.len(), order.len(), |row, column| step.pairs[(order[row], order[column])]);
-        evidence = Evidence::new(&single, &pairs, family, LEAST_SCALE);
-        steps.push(step);
+        self.evidence = Evidence::new(&single, &pairs, self.family, LEAST_SCALE);
+        self.steps.push(step);
     }
-    steps
 }
 
 fn fit_step(

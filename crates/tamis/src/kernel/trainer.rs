@@ -9,7 +9,7 @@ use super::final_fit::{FinalFit, FittedSize, number_of_features};
 use super::outer_folds::{Choice, FOLDS, HeldOut, SearchPlan, calibrations, choose, class_odds, cross_validate, score};
 use super::rows::BLOCKS;
 use super::sample::{LEAST_ROWS, MOST_PAIRED, Prepared, Sample};
-use super::search::{Screened, Step, eliminate, screen};
+use super::search::{Elimination, FINALISTS, RACED_SIZE, Screened, Step, screen};
 use super::triples;
 use crate::data::{FeatureId, State, fold_of_hash};
 use crate::io::Block;
@@ -76,8 +76,7 @@ impl Trainer for KernelTrainer {
         stop(session)?;
         let data = &*session.data;
         let asked = data.recipe.k.map(|k| sizes.iter().position(|&size| size <= k).unwrap_or(sizes.len() - 1));
-        let inner: Vec<f64> = search.steps.iter().map(|step| step.inner).collect();
-        let choice = choose(&sample, &held_out, &inner, asked);
+        let choice = choose(&sample, &held_out, &search.steps, asked);
         let used = asked.or(choice.chosen);
         let mut finals = final_fits(data, &sample, &search, &choice, used);
         self.bytes = finals.iter().flatten().map(FinalFit::bytes).sum();
@@ -151,7 +150,7 @@ fn stop(session: &Session<'_>) -> Result<(), TrainError> {
     if session.options.is_stopped() { Err(TrainError::Interrupted { rows: 0, saved: None }) } else { Ok(()) }
 }
 
-/// Searches with every input map and family that is not given; returns their errors, and the best one.
+/// Searches with every input map and family that is not given; returns their errors at a middle size, and the best one.
 fn search_all(data: &TrainingData, sample: &Sample) -> (Vec<KernelSearch>, Search) {
     let params = params_of(data);
     let kinds: Vec<InputKind> =
@@ -176,22 +175,28 @@ fn search_all(data: &TrainingData, sample: &Sample) -> (Vec<KernelSearch>, Searc
         .collect();
     let pairs: Vec<(usize, FrequencyFamily)> =
         (0..scanned.len()).flat_map(|kind| families.iter().map(move |&family| (kind, family))).collect();
-    let found: Vec<(usize, FrequencyFamily, Vec<Step>)> = pairs
+    let mut raced: Vec<(usize, FrequencyFamily, Elimination)> = pairs
         .into_par_iter()
         .map(|(kind, family)| {
             let (_, prepared, screened) = &scanned[kind];
-            (kind, family, eliminate(&prepared.rows, screened, family, data.recipe.k, (data.recipe.seed, 0)))
+            let search = Elimination::new(screened, family, data.recipe.k, (data.recipe.seed, 0));
+            (kind, family, search.down_to(&prepared.rows, RACED_SIZE))
         })
         .collect();
-    let inner = |steps: &[Step]| steps.iter().map(|step| step.inner).fold(f64::INFINITY, f64::min);
-    let searches = found.iter().map(|(kind, family, steps)| KernelSearch {
+    let searches = raced.iter().map(|(kind, family, search)| KernelSearch {
         inputs: scanned[*kind].0,
         family: *family,
-        inner: inner(steps),
+        inner: search.inner(),
     });
     let searches: Vec<KernelSearch> = searches.collect();
-    let best = found.into_iter().min_by(|one, other| inner(&one.2).total_cmp(&inner(&other.2)));
-    let (kind, family, steps) = best.expect("there is at least one search");
+    raced.sort_by(|one, other| one.2.inner().total_cmp(&other.2.inner()));
+    raced.truncate(FINALISTS);
+    let finished = |(kind, family, search): (usize, FrequencyFamily, Elimination)| {
+        (kind, family, search.down_to(&scanned[kind].1.rows, 1))
+    };
+    let finished: Vec<_> = raced.into_par_iter().map(finished).collect();
+    let best = finished.into_iter().min_by(|one, other| one.2.inner().total_cmp(&other.2.inner()));
+    let (kind, family, Elimination { steps, .. }) = best.expect("there is at least one search");
     let (inputs, prepared, screened) = scanned.into_iter().nth(kind).expect("it was scanned");
     (searches, Search { plan: plan(inputs, family), prepared, screened, steps })
 }

@@ -135,16 +135,17 @@ fn report(args: &FitArgs, fitted: &FittedMetric, seconds: f64) -> String {
 
 /// The candidates and their held-out errors; an arrow marks the selected one.
 fn cv_results(results: &[CvResult], selected: usize) -> String {
-    let cells: Vec<[String; 4]> = results
+    let cells: Vec<[String; 5]> = results
         .iter()
         .enumerate()
         .map(|(at, one)| {
             let steps = if one.steps > 0 { one.steps.to_string() } else { "–".into() };
             let error = format!("{:.2} ± {:.2} %", 100.0 * one.error, 100.0 * one.standard_error);
-            [steps, error, if at == selected { "→".into() } else { String::new() }, one.name.clone()]
+            let mark = if at == selected { "→".into() } else { String::new() };
+            [steps, error, one.rows.to_string(), mark, one.name.clone()]
         })
         .collect();
-    let head = ["steps", "held-out error", "", "candidate"];
+    let head = ["steps", "held-out error", "rows", "", "candidate"];
     let rows: Vec<Vec<&str>> = std::iter::once(head.to_vec())
         .chain(cells.iter().map(|row| row.iter().map(String::as_str).collect()))
         .collect();

@@ -101,3 +101,41 @@ pub(super) struct Residual {
     /// Σ v·w·x̃² with the ridge, which the normal equations give.
     pub(super) ridged: f64,
 }
+
+/// A column as a sum of representatives, but for a constant and a small rest.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Determined {
+    pub(super) column: u32,
+    /// Columns of representatives with their coefficients.
+    pub(super) parts: Vec<(u32, f64)>,
+}
+
+impl Determined {
+    /// Writes margins without the determined columns: what `own` weighs them with goes to their parts.
+    pub(super) fn substitute(list: &[Determined], own: &mut [f64], given: &mut Vec<u32>) {
+        given.retain(|column| list.iter().all(|one| one.column != *column));
+        for one in list {
+            let weight = std::mem::take(&mut own[one.column as usize]);
+            one.parts.iter().for_each(|&(part, coefficient)| own[part as usize] += coefficient * weight);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weights_of_a_one_hot_code_do_not_depend_on_how_it_is_written() {
+        // Three values, of which the last is left out: x₂ = 1 − x₀ − x₁.
+        let determined = [Determined { column: 2, parts: vec![(0, -1.0), (1, -1.0)] }];
+        let without = |mut own: Vec<f64>| {
+            let mut given = vec![2, 0, 3];
+            Determined::substitute(&determined, &mut own, &mut given);
+            assert_eq!(given, [0, 3]);
+            own
+        };
+        assert_eq!(without(vec![5.0, 0.0, 0.0, 7.0]), [5.0, 0.0, 0.0, 7.0]);
+        assert_eq!(without(vec![3.0, -2.0, -2.0, 7.0]), [5.0, 0.0, 0.0, 7.0], "a constant less for each value");
+    }
+}

@@ -1,7 +1,6 @@
 //! The rows of the tests: scaled, over the tested and the given columns, fold by fold.
 
-use super::fold::{ColumnStats, Link, TestFold};
-use super::groups::Determined;
+use super::fold::{ColumnStats, Determined, Link, TestFold};
 use super::nuisance::FoldNuisance;
 use super::score::ScoreTest;
 use crate::data::{FeatureId, Row, fold_of_hash};

@@ -7,6 +7,7 @@
 //! effect of all other values: so it is named with each of them. With few rows for many columns, only the strongest
 //! representatives count as regressors, and pairs.
 
+use super::fold::Determined;
 use super::gather::Gathered;
 use crate::data::FeatureId;
 use crate::stabilized::gram::{Gram, axpy};
@@ -29,14 +30,6 @@ pub(super) struct Group {
     pub(super) others: Vec<FeatureId>,
 }
 
-/// A column as a sum of representatives, but for a constant and a small rest.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Determined {
-    pub(super) column: u32,
-    /// Columns of representatives with their coefficients.
-    pub(super) parts: Vec<(u32, f64)>,
-}
-
 /// Groups of features, given from the most to the least evidence, and the columns that do not represent themselves.
 pub(super) fn groups(gathered: &Gathered, features: &[FeatureId]) -> (Vec<Group>, Vec<Determined>) {
     let columns = gathered.columns_of(features);
@@ -57,17 +50,6 @@ pub(super) fn groups(gathered: &Gathered, features: &[FeatureId]) -> (Vec<Group>
         determined.push(Determined { column: columns[place], parts: parts.iter().map(raw).collect() });
     }
     (groups, determined)
-}
-
-impl Determined {
-    /// Writes margins without the determined columns: what `own` weighs them with goes to their parts.
-    pub(super) fn substitute(list: &[Determined], own: &mut [f64], given: &mut Vec<u32>) {
-        given.retain(|column| list.iter().all(|one| one.column != *column));
-        for one in list {
-            let weight = std::mem::take(&mut own[one.column as usize]);
-            one.parts.iter().for_each(|&(part, coefficient)| own[part as usize] += coefficient * weight);
-        }
-    }
 }
 
 /// The correlations of columns (the upper half), and the number of rows.
@@ -202,20 +184,6 @@ mod tests {
         let level = |level: usize| (0..400).map(|row| f64::from((row % 3 == level) as u8)).collect::<Vec<f64>>();
         let represented = represented(&[level(0), level(1), wave(31), level(2)]);
         assert_eq!(represented, [vec![], vec![], vec![], vec![0, 1]], "the value left out is named with all others");
-    }
-
-    #[test]
-    fn the_weights_of_a_one_hot_code_do_not_depend_on_how_it_is_written() {
-        // Three values, of which the last is left out: x₂ = 1 − x₀ − x₁.
-        let determined = [Determined { column: 2, parts: vec![(0, -1.0), (1, -1.0)] }];
-        let without = |mut own: Vec<f64>| {
-            let mut given = vec![2, 0, 3];
-            Determined::substitute(&determined, &mut own, &mut given);
-            assert_eq!(given, [0, 3]);
-            own
-        };
-        assert_eq!(without(vec![5.0, 0.0, 0.0, 7.0]), [5.0, 0.0, 0.0, 7.0]);
-        assert_eq!(without(vec![3.0, -2.0, -2.0, 7.0]), [5.0, 0.0, 0.0, 7.0], "a constant less for each value");
     }
 
     #[test]
