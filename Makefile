@@ -20,7 +20,7 @@ PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy no-features features docs api-docs site rust-tests python-tests python-package \
 	browser-tests wheel licences advisories browser python-installed release release-all c-compiler liblinear sanitize clean-tools \
-	torture archive reproducible false-discoveries bench-serve package semver-checks
+	torture archive reproducible false-discoveries bench-serve comparison package semver-checks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 	$(CARGO) build --release --locked --package tamis --examples
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+comparison: release-all .venv-bench/ready liblinear ## measure the comparison table of the README
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-bench/bin/python benchmarks/comparison.py
 
 bench-serve: c-compiler ## measure scoring and learning through a server on this machine
 	$(CARGO) run --release --locked --package tamis-serve --example load
@@ -137,7 +140,7 @@ torture: c-compiler ## attack the program for SECONDS (default 600), with new ca
 PUBLISHED := tamis tamis-metric tamis-report tamis-serve tamis-cli
 package: .venv/ready ## check that each crate and the Python package can be packed
 	$(PYTHON) .ci/packages.py $(PUBLISHED)
-	.venv/bin/maturin sdist --quiet --manifest-path python/Cargo.toml --out target/package
+	.venv/bin/maturin sdist --manifest-path python/Cargo.toml --out target/package
 	$(PYTHON) .ci/packages.py --sdist target/package
 
 semver-checks: c-compiler ## compare the public interface of the library with the last release (needs cargo-semver-checks)
