@@ -530,3 +530,32 @@ def test_features_by_number_are_columns(tamis):
     found = sqlite_base(frame.where(frame != 0, None)).execute(tamis.run("export", "model.json", "--to", "sql"))
     margins = columns([column[0] for column in found.description], found.fetchall())["margin"]
     assert np.abs(np.array(margins) - wanted).max() <= 1e-12 * np.abs(wanted).max() and wanted.std() > 0.1
+
+
+def test_where_a_missing_cell_allows_no_prediction(tamis):
+    """With `--missing error` no export makes up a prediction: NULL, NaN, None or an error."""
+    frame = table("two", missing=False)
+    model = Model(tamis, "two", "--method", "ftrl", "--missing", "error", "--min-count", "50", frame=frame)
+    pipeline = pipeline_of(model)
+    model.agrees(probabilities=pipeline.predict_proba(frame), labels=pipeline.predict(frame))
+    module = {"__name__": "exported"}
+    exec(model.export("python").read_text(), module)
+    for name in ("select", CATEGORY):
+        gap = frame.head(3).copy()
+        gap[name] = gap[name].astype(object)
+        gap.loc[1, name] = None
+        found = sqlite_base(gap).execute(model.export("sql").read_text())
+        told = columns([column[0] for column in found.description], found.fetchall())
+        assert [label is None for label in told["label"]] == [False, True, False], name
+        assert [margin is None for margin in told["margin"]] == [False, True, False], name
+        assert module["predict"](gap.to_dict("records")[1]) is None
+        with pytest.raises(ValueError):
+            pipeline.predict(gap)
+        session = onnxruntime.InferenceSession(model.export("onnx", out="model.onnx"))
+        feeds = {}
+        for given in session.get_inputs():
+            cells = gap[given.name]
+            values = cells.fillna("").to_numpy(object) if given.type == "tensor(string)" else cells.to_numpy(float)
+            feeds[given.name] = values.reshape(-1, 1)
+        (margins,) = session.run(["margins"], feeds)
+        assert list(np.isnan(margins[:, 0])) == [False, True, False], name

@@ -80,7 +80,7 @@ mod tests {
             let mut recipe = Recipe::new(method);
             recipe.seed = 7;
             if method == Method::Ftrl {
-                recipe = recipe.with("l1", 1e-7).with("class_weight", "a \"b\"=5,c=1").with("intercept", false);
+                recipe = recipe.with("l1", 1e-7).with("class-weight", "a \"b\"=5,c=1").with("intercept", false);
             }
             std::fs::write(&path, text(&recipe)).unwrap();
             let mut found = Recipe::default();
