@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("start/*.md"), *DOCS.glob("guide/*.md"), *DOCS.glob("methods/*.md")])
+FOLDERS = ("start", "guide", "methods")
+PAGES = sorted(page for folder in FOLDERS for page in DOCS.glob(f"{folder}/*.md")) + [DOCS / "how-sure.md", DOCS / "kernel.md"]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
