@@ -18,9 +18,9 @@ CHECK := $(CARGO) --config .ci/checks.toml
 PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
-.PHONY: help demo setup test bench lint format clippy no-features features docs rust-tests python-tests python-package \
-	browser-tests wheel licences advisories browser release release-all c-compiler liblinear sanitize clean-tools \
-	torture archive reproducible false-discoveries bench-serve
+.PHONY: help demo setup test bench lint format clippy no-features features docs api-docs site rust-tests python-tests python-package \
+	browser-tests wheel licences advisories browser python-installed release release-all c-compiler liblinear sanitize clean-tools \
+	torture archive reproducible false-discoveries bench-serve comparison package semver-checks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,14 +33,18 @@ setup: c-compiler .venv/ready browser $(DENY) ## install what the tests need
 # Setup downloads while clippy compiles. The last tests use one core each, so two of them run at a time.
 test: c-compiler ## install what the tests need and run everything continuous integration checks
 	$(MAKE) setup & setup=$$!; $(MAKE) lint && wait $$setup || { kill $$setup 2>/dev/null; exit 1; }
-	$(MAKE) rust-tests docs release-all wheel
-	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences
+	$(MAKE) rust-tests api-docs release-all wheel
+	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences package
+	$(MAKE) site
 	@echo "make test: everything passed"
 
 bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compare with Vowpal Wabbit, LIBLINEAR and scikit-learn
 	$(CARGO) build --release --locked --package tamis --examples
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+comparison: release-all .venv-bench/ready liblinear ## measure the comparison table of the README
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-bench/bin/python benchmarks/comparison.py
 
 bench-serve: c-compiler ## measure scoring and learning through a server on this machine
 	$(CARGO) run --release --locked --package tamis-serve --example load
@@ -49,7 +53,7 @@ false-discoveries: release-all .venv/ready ## count false discoveries on planted
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python benchmarks/false_discoveries.py
 
 # The Python module uses the stable interface of Python, so cargo needs no interpreter to compile it.
-clippy rust-tests docs release-all: export PYO3_NO_PYTHON := 1
+clippy rust-tests api-docs release-all package semver-checks: export PYO3_NO_PYTHON := 1
 
 lint: format clippy no-features ## check formatting and clippy's lints
 
@@ -71,8 +75,17 @@ features: no-features ## check the library with each of its cargo features alone
 rust-tests: c-compiler ## run the unit, contract, property and program tests
 	$(CHECK) test --release --workspace --locked
 
-docs: c-compiler ## build the documentation; warnings are errors
+docs: api-docs python-installed site ## build the documentation: the site in target/guide/site, the Rust library in target/doc
+
+api-docs: c-compiler
 	RUSTDOCFLAGS="-D warnings" $(CHECK) doc --release --workspace --no-deps --locked
+
+# The Python reference is made of the installed package. A broken link is an error.
+site: release-all .venv/ready
+	.venv/bin/python .ci/guide.py $(TAMIS)
+
+python-installed: wheel
+	.venv/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 
 release: c-compiler ## build the program
 	$(CARGO) build --release --locked --package tamis-cli
@@ -85,8 +98,7 @@ python-tests: release-all .venv/ready ## compare the program with scikit-learn, 
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) tests/python
 
 # The tests import the installed wheel, as users do: the source folder is not on Python's path.
-python-package: release-all wheel ## test the Python package from its wheel
-	.venv/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
+python-package: release-all python-installed ## test the Python package from its wheel
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) --numprocesses=2 --import-mode=append python/tests
 
 # Reports are opened in a real browser. If none can be installed, a notice says that this was not checked;
@@ -123,6 +135,16 @@ torture: c-compiler ## attack the program for SECONDS (default 600), with new ca
 	$(CHECK) test --release --locked --workspace --test torture -- --test-threads=2; \
 	$(CHECK) test --release --locked --workspace --test corpus --test formats; \
 	$(CHECK) test --release --locked --workspace --lib --test moments --test projections --test random
+
+# What would be published: the files of each crate and of the source distribution of the Python package.
+PUBLISHED := tamis tamis-metric tamis-report tamis-serve tamis-cli
+package: .venv/ready ## check that each crate and the Python package can be packed
+	$(PYTHON) .ci/packages.py $(PUBLISHED)
+	.venv/bin/maturin sdist --manifest-path python/Cargo.toml --out target/package
+	$(PYTHON) .ci/packages.py --sdist target/package
+
+semver-checks: c-compiler ## compare the public interface of the library with the last release (needs cargo-semver-checks)
+	$(CARGO) semver-checks --package tamis
 
 # Paths of this machine are left out of the binary, so that it depends on the sources and the toolchain only.
 ARCHIVE := target/archive/tamis.tar.gz

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tamis::data::{FeatureKey, Label, Vocabulary};
 use tamis::eval::{Evaluation, UnknownClasses, evaluate, measure};
+use tamis::export::{Dialect, ExportOptions, LinearForm, Points, Scorecard, Target, export};
 use tamis::io::{ReadError, RowSource, RowStream};
 use tamis::loss::Loss;
 use tamis::model::kernel::KernelFunction;
 use tamis::model::{MatrixColumns, Model, Output, Predictor, Resize, Task};
-use tamis_report::of_model;
+use tamis_report::{of_model, of_scorecard};
 
 use crate::error::{OrRaise, param_error};
 use crate::fit::{Input, input_of};
@@ -130,6 +131,41 @@ impl PyModel {
             rows.map(|(title, rows)| Ok::<_, PyErr>((title, self.evaluation(&rows, &names, py)?))).transpose()?;
         let evaluation = found.as_ref().map(|(title, found)| (title.as_str(), found));
         Ok(of_model(&model, &tamis_report::ReportContext { file, evaluation, ..Default::default() }).html())
+    }
+
+    /// The model for another program, as bytes. `names` are those of the features for users.
+    #[pyo3(signature = (to, names, *, dialect, long, table, id_column, points, html))]
+    #[allow(clippy::too_many_arguments, reason = "the keywords of `export` in Python")]
+    fn export<'py>(
+        &self,
+        to: &str,
+        names: HashMap<String, String>,
+        dialect: &str,
+        long: bool,
+        table: String,
+        id_column: String,
+        points: [f64; 3],
+        html: Option<String>,
+        py: Python<'py>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let unknown = |what: &str, found: &str, known: Vec<&str>| {
+            param_error(&format!("{what} must be one of {}, got {found:?}", known.join(", ")), py)
+        };
+        let target = Target::of_name(to).ok_or_else(|| unknown("to", to, Target::ALL.map(Target::name).to_vec()))?;
+        let dialect = Dialect::of_name(dialect)
+            .ok_or_else(|| unknown("dialect", dialect, Dialect::ALL.map(Dialect::name).to_vec()))?;
+        let [double_odds, base_points, base_odds] = points;
+        let points = Points { double_odds, base_points, base_odds };
+        let options = ExportOptions { dialect, is_long: long, table, id: id_column, points };
+        let model = self.with_names(&names);
+        let bytes = match html.filter(|_| target == Target::Scorecard) {
+            None => export(&model, target, &options),
+            Some(file) => LinearForm::new(&model, target)
+                .and_then(|form| Scorecard::new(&form, points))
+                .map(|card| of_scorecard(&card, &file).html().into_bytes()),
+        };
+        let bytes = bytes.map_err(|error| param_error(&error.to_string(), py))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The metrics of the model on labelled rows (a table, or paths and how to read them), as JSON.

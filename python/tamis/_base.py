@@ -110,6 +110,20 @@ class Estimator(SelectorMixin, Rows):
                 listed.append(told)
         return listed
 
+    def to_frame(self) -> Any:
+        """The features of the model as a pandas data frame: name, weight, scale, effect, and where they are known the class, the
+        selection frequency and the q-value. It needs pandas."""
+        import pandas
+
+        model = self._fitted()
+        frame = pandas.DataFrame(self.features_, columns=None if self.features_ else ["name", "weight", "scale"])
+        frame.insert(min(3, frame.shape[1]), "effect", frame["weight"] * frame["scale"])
+        tests = json.loads(model.size_path or "{}").get("tests", {}).get("tests", [])
+        if tests:
+            q_values = {self._public_name(test["name"]): test["q"] for test in tests}
+            frame["q"] = frame["name"].map(q_values)
+        return frame
+
     @property
     def recipe_(self) -> dict:
         """The recipe of the model: method and parameters."""
@@ -207,6 +221,57 @@ class Estimator(SelectorMixin, Rows):
         text = model.report(os.fspath(file), names, None if data is None else self._labelled(data, model))
         with open(path, "w", encoding="utf-8") as page:
             page.write(text)
+
+    def export(
+        self,
+        to,
+        path=None,
+        *,
+        dialect="ansi",
+        long=False,
+        table="data",
+        id_column="id",
+        double_odds=20.0,
+        base_points=600.0,
+        base_odds=50.0,
+    ) -> str | bytes | None:
+        """The model for another program, as ``tamis export`` writes it.
+
+        Parameters
+        ----------
+        to : {"sql", "sklearn", "onnx", "c", "python", "scorecard"}
+            A SQL query, a Python file that builds a scikit-learn pipeline without this package, an ONNX graph, C functions, a
+            Python file without dependencies, or a table of points.
+        path : str or path-like, default=None
+            The file to write. If None, the content is returned: bytes for ``"onnx"``, text for the others. A scorecard is
+            CSV, or a page if the name ends in ``.html``.
+        dialect : {"ansi", "duckdb", "postgres", "spark", "bigquery"}
+            The dialect of SQL; ``"ansi"`` is also for SQLite.
+        long : bool
+            SQL for a table with the columns id, feature and value, where absent features are zero.
+        table : str
+            The table that the query reads.
+        id_column : str
+            The column that identifies a row, in long form.
+        double_odds : float
+            Points of a scorecard that double the odds of the second class.
+        base_points : float
+            Points of the base odds.
+        base_odds : float
+            Odds of the second class that have the base points.
+        """
+        model = self._fitted()
+        names = {name: self._public_name(name) for name in self._all_names(model)}
+        page = None if path is None or not os.fspath(path).endswith(".html") else type(self).__name__
+        points = (float(double_odds), float(base_points), float(base_odds))
+        content = model.export(
+            to, names, dialect=dialect, long=long, table=table, id_column=id_column, points=points, html=page
+        )
+        if path is None:
+            return content if to == "onnx" else content.decode()
+        with open(path, "wb") as file:
+            file.write(content)
+        return None
 
     def _labelled(self, data, model):
         """The name of labelled rows, and the rows for the core."""

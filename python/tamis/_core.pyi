@@ -96,6 +96,18 @@ class Model:
     def report(
         self, file: str, names: dict[str, str] | None = None, rows: tuple[str, Table | Files] | None = None
     ) -> str: ...
+    def export(
+        self,
+        to: str,
+        names: dict[str, str],
+        *,
+        dialect: str,
+        long: bool,
+        table: str,
+        id_column: str,
+        points: tuple[float, float, float],
+        html: str | None,
+    ) -> bytes: ...
     def measure(self, rows: Table | Files) -> str: ...
     @property
     def text(self) -> str: ...

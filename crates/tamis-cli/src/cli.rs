@@ -1,13 +1,18 @@
 //! The command line: one variant for each command, and the function that runs it.
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand};
+use std::sync::LazyLock;
 
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::command::completions::CompletionsArgs;
 use crate::command::convert::ConvertArgs;
 use crate::command::demo::DemoArgs;
 use crate::command::eval::EvalArgs;
+use crate::command::export::ExportArgs;
 use crate::command::fit::FitArgs;
 use crate::command::inspect::InspectArgs;
+use crate::command::man::ManArgs;
 use crate::command::metric::MetricArgs;
 use crate::command::moments::MomentsArgs;
 use crate::command::predict::PredictArgs;
@@ -19,13 +24,14 @@ use crate::command::stability::StabilityArgs;
 use crate::command::synth::SynthArgs;
 use crate::command::tune::TuneArgs;
 use crate::command::{
-    convert, demo, eval, fit, inspect, metric, moments, predict, report, resize, serve, solve, stability, synth, tune,
+    completions, convert, demo, eval, export, fit, inspect, man, metric, moments, predict, report, resize, serve,
+    solve, stability, synth, tune,
 };
 use crate::error::CliError;
 
 /// Learn sparse models from streams of wide data
 #[derive(Parser)]
-#[command(name = "tamis", version, max_term_width = 100)]
+#[command(name = "tamis", version, long_version = BUILD.as_str(), after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -47,6 +53,8 @@ enum Command {
     Resize(ResizeArgs),
     /// Convert data to another format, or a model to CSV
     Convert(ConvertArgs),
+    /// Write a model as SQL, scikit-learn, ONNX, C, Python or a scorecard
+    Export(ExportArgs),
     /// Generate synthetic data with known coefficients
     Synth(SynthArgs),
     /// Compute co-moments of data in one pass; `solve` fits models to them
@@ -63,7 +71,20 @@ enum Command {
     Serve(Box<ServeArgs>),
     /// Run a demo on generated data
     Demo(DemoArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Write manual pages
+    Man(ManArgs),
 }
+
+/// What `--version` says. The same sources give the same text on every machine of a kind.
+static BUILD: LazyLock<String> = LazyLock::new(|| {
+    let (version, format) = (env!("CARGO_PKG_VERSION"), tamis::model::FORMAT_VERSION);
+    let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
+    format!("{version}\nsystem: {system}, {processor}\nmodel files: format {format}\nlicence: MIT or Apache-2.0")
+});
+
+const EXIT_CODES: &str = "Exit codes: 0 success, 2 error, 130 interrupted (Ctrl-C)";
 
 /// Words of other programs for our commands.
 const OTHER_WORDS: [(&str, &str); 11] = [
@@ -101,6 +122,7 @@ pub fn run(cli: Cli) -> Result<(), CliError> {
         Command::Report(args) => report::run(*args),
         Command::Resize(args) => resize::run(args),
         Command::Convert(args) => convert::run(args),
+        Command::Export(args) => export::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Moments(args) => moments::run(*args),
         Command::Solve(args) => solve::run(*args),
@@ -109,13 +131,14 @@ pub fn run(cli: Cli) -> Result<(), CliError> {
         Command::Stability(args) => stability::run(*args),
         Command::Serve(args) => serve::run(*args),
         Command::Demo(args) => demo::run(args),
+        Command::Completions(args) => completions::run(args, Cli::command()),
+        Command::Man(args) => man::run(args, Cli::command()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
     use tamis::recipe::Method;
 
     #[test]
@@ -129,7 +152,9 @@ mod tests {
             let path = format!("{path} {}", command.get_name());
             let flags: Vec<&str> = command.get_arguments().filter_map(|arg| arg.get_long()).collect();
             let is_leaf = command.get_subcommands().all(|one| one.get_name() == "help");
-            if is_leaf && !path.contains(" metric ") {
+            // These two print or write files, and nothing about them.
+            let writes_files = [" completions", " man"].iter().any(|end| path.ends_with(end));
+            if is_leaf && !path.contains(" metric ") && !writes_files {
                 for flag in ["json", "quiet"] {
                     assert!(flags.contains(&flag), "{path} does not take --{flag}");
                 }

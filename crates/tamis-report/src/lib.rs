@@ -2,7 +2,7 @@
 //!
 //! A report shows what the library found and computes nothing of its own. A curve becomes a [`Chart`]: one self-contained SVG,
 //! readable on a light and a dark background and described in words for screen readers. [`of_model`], [`of_runs`],
-//! [`of_periods`] and [`of_metric`] make whole pages; a page is a list of [`Section`]s, each made by one file of [`parts`].
+//! [`of_periods`], [`of_metric`] and [`of_scorecard`] make whole pages; a page is a list of [`Section`]s, each made by one file of [`parts`].
 //! Text enters a page only through [`Html`], which escapes it.
 //!
 //! ```
@@ -25,6 +25,7 @@ mod html;
 mod metric;
 mod page;
 pub mod parts;
+mod scorecard;
 mod script_hash;
 mod svg;
 mod table;
@@ -36,4 +37,5 @@ pub use self::context::ReportContext;
 pub use self::html::{Html, command, paragraph, prose, shell};
 pub use self::metric::{ByClass, MetricContext, of_metric};
 pub use self::page::{Report, Section, Tile, live_page};
+pub use self::scorecard::of_scorecard;
 pub use self::svg::escape;

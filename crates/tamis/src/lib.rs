@@ -18,6 +18,7 @@
 //! | [`select`] | estimates, and the rules that choose the smallest candidate about as good as the best |
 //! | [`train`] | the driver of all methods |
 //! | [`model`], [`eval`], [`tune`] | the model file and prediction; evaluation; cross-validation and repeated fits |
+//! | [`export`] | models as SQL, scikit-learn, ONNX, C, Python and scorecards |
 //! | [`moments`], [`solve`] | sufficient statistics in one pass; models from them |
 //! | [`synth`] | generated data with known coefficients |
 //!
@@ -52,6 +53,7 @@
 pub mod columnar;
 pub mod data;
 pub mod eval;
+pub mod export;
 pub mod io;
 #[cfg(feature = "moments")]
 pub mod kernel;

@@ -4,4 +4,5 @@ pub mod byte_size;
 pub mod input;
 pub mod output;
 pub mod recipe;
+pub mod recipe_file;
 pub mod training;

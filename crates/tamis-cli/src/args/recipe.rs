@@ -1,9 +1,17 @@
 //! The flags of a recipe, generated from the tables of the library, so that help and checks agree.
 
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tamis::param::names;
 use tamis::recipe::{Kind, Method, Param, Recipe, RecipeError};
 use tamis::tune::Axis;
+
+use super::recipe_file;
+
+/// The flag of a recipe file.
+const RECIPE: &str = "recipe";
 
 /// A recipe from flags.
 pub struct RecipeArgs {
@@ -89,7 +97,9 @@ impl Args for RecipeArgs {
             .hide_possible_values(true)
             .help("The learner [default: stabilized]")
             .long_help(format!("The learner [default: stabilized]\n{methods}"));
-        let command = command.next_help_heading("Learning").arg(method);
+        let file = Arg::new(RECIPE).long(RECIPE).value_name("FILE").value_parser(clap::value_parser!(PathBuf));
+        let file = file.help("Recipe file, written by tune or by inspect --recipe; flags override it");
+        let command = command.next_help_heading("Learning").arg(method).arg(file);
         let command = Recipe::PARAMS.iter().fold(command, |command, param| command.args(flags(param, help(param))));
         let published = Method::StabilizedPublished.name();
         let owners =
@@ -121,12 +131,26 @@ fn values(matches: &ArgMatches, param: &Param) -> Vec<String> {
 }
 
 /// The recipe of all parameters with one value, the given flags, and the parameters with several values.
-fn parsed(matches: &ArgMatches) -> (RecipeArgs, Vec<Axis>) {
+fn parsed(matches: &ArgMatches) -> Result<(RecipeArgs, Vec<Axis>), clap::Error> {
     let mut args = RecipeArgs { recipe: Recipe::default(), given: Vec::new(), error: None };
     let mut axes = Vec::new();
+    let written = match matches.get_one::<PathBuf>(RECIPE) {
+        Some(path) => {
+            recipe_file::read(path).map_err(|text| clap::Error::raw(ErrorKind::ValueValidation, text + "\n"))?
+        }
+        None => Vec::new(),
+    };
     if let Some(method) = matches.get_one::<String>(names::METHOD.flag) {
         args.given.push(names::METHOD.flag);
         args.error = args.recipe.set(names::METHOD.name, method).err();
+    }
+    for (flag, value) in &written {
+        let is_overridden = *flag == names::METHOD.flag && !args.given.is_empty();
+        if !is_overridden {
+            args.given.push(flag);
+            let set = args.recipe.set(recipe_file::library_name(flag), value);
+            args.error = args.error.take().or(set.err());
+        }
     }
     for param in all_params() {
         let values = values(matches, param);
@@ -140,12 +164,12 @@ fn parsed(matches: &ArgMatches) -> (RecipeArgs, Vec<Axis>) {
             args.error = args.error.take().or(set.err());
         }
     }
-    (args, axes)
+    Ok((args, axes))
 }
 
 impl FromArgMatches for RecipeArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(parsed(matches).0)
+        Ok(parsed(matches)?.0)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -185,7 +209,7 @@ impl Args for GridArgs {
 
 impl FromArgMatches for GridArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let (args, axes) = parsed(matches);
+        let (args, axes) = parsed(matches)?;
         Ok(GridArgs { recipe: args.recipe, axes, error: args.error })
     }
 

@@ -7,8 +7,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use tamis::data::Label;
 use tamis::model::{DEFAULT_FDR, Feature, FeatureTest, Model, Output};
+use tamis::recipe::Provenance;
 
 use crate::args::output::OutputArgs;
+use crate::args::recipe_file;
 use crate::error::CliError;
 use crate::output::terminal::wrapped;
 use crate::output::{csv, history, kernel, model, sizes};
@@ -23,6 +25,9 @@ pub struct InspectArgs {
     /// Print the features as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// Print the recipe as a file for `fit --recipe`
+    #[arg(long, conflicts_with_all = ["json", "csv", "top"])]
+    pub recipe: bool,
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -36,7 +41,15 @@ pub fn run(args: InspectArgs) -> Result<(), CliError> {
         Some(top) => top,
     };
     let mut out = BufWriter::new(stdout().lock());
-    if args.output.json {
+    if args.recipe {
+        let Provenance::Fit(recipe) = &model.recipe else {
+            return Err(CliError::of_file(
+                args.model.display(),
+                "it was solved from moments, and has no recipe for fit",
+            ));
+        };
+        write!(out, "{}", recipe_file::text(recipe))?;
+    } else if args.output.json {
         writeln!(out, "{}", as_json(&model, top))?;
     } else if args.csv {
         write!(out, "{}", csv::features(&model, top))?;

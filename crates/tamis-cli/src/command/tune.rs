@@ -16,6 +16,7 @@ use tamis::tune::{search, settings, summarize};
 use crate::args::input::DataArgs;
 use crate::args::output::OutputArgs;
 use crate::args::recipe::GridArgs;
+use crate::args::recipe_file;
 use crate::args::training::{TrainingDataArgs, measure_parser};
 use crate::error::CliError;
 use crate::flag::flag;
@@ -58,6 +59,9 @@ pub struct TuningArgs {
     /// File for the cross-validation results, .json or .csv
     #[arg(long, value_name = "FILE")]
     pub curve: Option<PathBuf>,
+    /// File for the recipe that was chosen, for `fit --recipe`
+    #[arg(long, value_name = "FILE")]
+    pub save_recipe: Option<PathBuf>,
     /// Compare the settings but do not fit a model to all rows
     #[arg(long)]
     pub no_fit: bool,
@@ -87,7 +91,7 @@ pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
     }
     let options = tuning.training.fit_options(data)?;
     check_files(
-        [model, tuning.curve.as_ref()].into_iter().flatten(),
+        [model, tuning.curve.as_ref(), tuning.save_recipe.as_ref()].into_iter().flatten(),
         paths(&options.sources).chain(data.input.labels.as_deref()),
     )?;
     let mut axes = grid.axes.clone();
@@ -113,6 +117,11 @@ pub fn run(mut args: TuneArgs) -> Result<(), CliError> {
             _ => format!("{:#}\n", as_json(&args, &curve, chosen)),
         };
         replace_file(path, content.as_bytes())
+            .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+    }
+    if let Some(path) = &tuning.save_recipe {
+        let text = recipe_file::text(&curve.points[chosen].setting.recipe);
+        replace_file(path, text.as_bytes())
             .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
     }
     let notes = [notes_json(&about.notes), found.notes.iter().map(ToString::to_string).collect()].concat();

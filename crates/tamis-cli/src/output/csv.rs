@@ -1,5 +1,6 @@
 //! Tables as CSV text.
 
+use tamis::export::no_formula;
 use tamis::model::{Feature, Model};
 
 use super::kernel;
@@ -13,13 +14,6 @@ pub fn text<R: IntoIterator<Item = String>>(rows: impl IntoIterator<Item = R>) -
             .expect("rows of one length fit in memory");
     }
     String::from_utf8(writer.into_inner().expect("memory takes all bytes")).expect("cells are text")
-}
-
-/// A cell that a spreadsheet shows and does not compute: text that begins like a formula gets an apostrophe. Names come
-/// from data, and `=cmd|…` could start a program. Numbers stay as they are.
-fn no_formula(cell: String) -> String {
-    let begins_one = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
-    if begins_one && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
 }
 
 /// The intercept and the features of a model, output by output, at most `top` features of each.

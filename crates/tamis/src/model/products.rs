@@ -63,11 +63,17 @@ impl Products {
 
     /// The two columns of a feature that is a product.
     pub fn factors(&self, name: &str) -> Option<&[String; 2]> {
-        let is_product = |[a, b]: &&[String; 2]| {
-            let mut splits = name.match_indices('*').map(|(at, _)| (&name[..at], &name[at + 1..]));
-            splits.any(|(left, right)| self.place(left, a).is_some() && self.place(right, b).is_some())
-        };
-        self.pairs.iter().find(is_product)
+        self.pairs.iter().find(|pair| self.split_by(pair, name).is_some())
+    }
+
+    /// The two features of a feature that is a product.
+    pub fn split<'a>(&self, name: &'a str) -> Option<(&'a str, &'a str)> {
+        self.pairs.iter().find_map(|pair| self.split_by(pair, name))
+    }
+
+    fn split_by<'a>(&self, [a, b]: &[String; 2], name: &'a str) -> Option<(&'a str, &'a str)> {
+        let mut splits = name.match_indices('*').map(|(at, _)| (&name[..at], &name[at + 1..]));
+        splits.find(|(left, right)| self.place(left, a).is_some() && self.place(right, b).is_some())
     }
 
     /// Rows with their products beside their features.

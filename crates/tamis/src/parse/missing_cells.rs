@@ -8,7 +8,7 @@ const AMONG_NUMBERS: [&str; 15] =
 
 /// Which texts of a column are missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Among {
+pub(crate) enum Among {
     /// Labels: a few texts only, since `-` and `?` may be classes.
     Labels,
     /// Categories and texts.
@@ -31,6 +31,17 @@ pub(super) fn is_missing(cell: &str, among: Among, more: &[String]) -> bool {
     }
 }
 
+/// All texts that stand for a missing value; `more` are those that the user adds. `NaN` may be written in any case.
+pub(crate) fn missing_texts(among: Among, more: &[String]) -> Vec<String> {
+    let usual: Vec<&str> = match among {
+        Among::Labels => vec!["NA", "NULL", "null"],
+        Among::Categories => EVERYWHERE.to_vec(),
+        Among::Numbers => EVERYWHERE.into_iter().chain(AMONG_NUMBERS).collect(),
+    };
+    let always = ["", "nan", "NaN", "NAN"].into_iter();
+    always.chain(usual).map(String::from).chain(more.iter().cloned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +56,17 @@ mod tests {
         assert!(is_missing("-", Among::Numbers, &[]) && !is_missing("-", Among::Categories, &[]));
         assert!(!is_missing("none", Among::Categories, &[]), "a level of a category");
         assert!(is_missing("-999", Among::Numbers, &["-999".into()]));
+    }
+
+    #[test]
+    fn the_list_of_markers_is_what_cells_are_compared_with() {
+        for among in [Among::Labels, Among::Categories, Among::Numbers] {
+            let listed = missing_texts(among, &["-999".into()]);
+            assert!(listed.iter().all(|text| is_missing(text, among, &["-999".into()])), "{listed:?}");
+            let all = EVERYWHERE.into_iter().chain(AMONG_NUMBERS).chain(["", "nan", "-999"]);
+            for text in all.filter(|text| is_missing(text, among, &["-999".into()])) {
+                assert!(listed.iter().any(|one| one == text), "{text:?} {among:?}");
+            }
+        }
     }
 }

@@ -27,6 +27,7 @@ mod swar;
 mod words;
 
 pub use line_error::{LONGEST_NAME, LineError, ParseError};
+pub(crate) use missing_cells::{Among as MissingAmong, missing_texts};
 
 use serde::{Deserialize, Serialize};
 
