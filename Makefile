@@ -34,7 +34,7 @@ setup: c-compiler .venv/ready browser $(DENY) ## install what the tests need
 test: c-compiler ## install what the tests need and run everything continuous integration checks
 	$(MAKE) setup & setup=$$!; $(MAKE) lint && wait $$setup || { kill $$setup 2>/dev/null; exit 1; }
 	$(MAKE) rust-tests api-docs release-all wheel
-	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences package
+	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences package site
 	$(MAKE) site
 	@echo "make test: everything passed"
 
@@ -75,13 +75,13 @@ features: no-features ## check the library with each of its cargo features alone
 rust-tests: c-compiler ## run the unit, contract, property and program tests
 	$(CHECK) test --release --workspace --locked
 
-docs: api-docs python-installed site ## build the documentation: the site in target/guide/site, the Rust library in target/doc
+docs: api-docs site ## build the documentation: the site in target/guide/site, the Rust library in target/doc
 
 api-docs: c-compiler
 	RUSTDOCFLAGS="-D warnings" $(CHECK) doc --release --workspace --no-deps --locked
 
 # The Python reference is made of the installed package. A broken link is an error.
-site: release-all .venv/ready
+site: release-all python-installed
 	.venv/bin/python .ci/guide.py $(TAMIS)
 
 python-installed: wheel
@@ -95,7 +95,7 @@ release-all: c-compiler
 	$(CARGO) build --release --locked --package tamis-cli --package tamis-python --bin tamis
 
 python-tests: release-all .venv/ready ## compare the program with scikit-learn, scipy and pyarrow
-	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) tests/python
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) --numprocesses=2 tests/python
 
 # The tests import the installed wheel, as users do: the source folder is not on Python's path.
 python-package: release-all python-installed ## test the Python package from its wheel
