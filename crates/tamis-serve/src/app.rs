@@ -14,7 +14,6 @@ use crate::error::ApiError;
 use crate::learner::Command;
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::pending::Pending;
 use crate::served::Served;
 
 /// Events that a page gets when it opens.
@@ -30,8 +29,6 @@ pub struct App {
     pub tokens: Tokens,
     /// The counters.
     pub metrics: Metrics,
-    /// Scored rows that wait for their labels.
-    pub pending: Mutex<Pending>,
     /// Bytes of the bodies that are being read or answered.
     pub bodies: AtomicUsize,
     /// Open connections.
@@ -65,12 +62,10 @@ impl App {
     /// The state of a server before it has a model. `notes` gets messages for its operator.
     pub fn new(options: Options, tokens: Tokens, is_local: bool, notes: Box<dyn Fn(&str) + Send + Sync>) -> App {
         let stem = options.source.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let (pending, time) = (options.limits.pending, options.limits.pending_time);
         App {
             options,
             tokens,
             metrics: Metrics::default(),
-            pending: Mutex::new(Pending::new(pending, time)),
             bodies: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             name: stem,

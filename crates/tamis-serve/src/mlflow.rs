@@ -8,38 +8,32 @@ use serde_json::{Map, Value, json};
 use tamis::io::{Block, Format};
 
 use crate::app::App;
-use crate::body::{self, RowOptions, content_type, read_rows};
+use crate::body::{self, Received, RowOptions, content_type, read_rows};
 use crate::error::ApiError;
 use crate::options::Limits;
-use crate::score::{Scored, run};
+use crate::score::Scored;
 use crate::served::Served;
 
 /// Scores rows in one of MLflow's forms.
 pub async fn invocations(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
-    let (parts, body) = request.into_parts();
-    let served = app.model()?;
-    let (bytes, held) = body::read(&app, &parts.headers, body).await?;
-    let size = bytes.len();
-    let work = move || {
-        let _held = held;
-        let limits = &app.options.limits;
-        let block = match content_type(&parts.headers).eq_ignore_ascii_case("application/json") {
-            false => body::rows(&served, &parts.headers, bytes, &RowOptions::default(), limits)?,
-            true => rows_of(&served, &bytes, limits)?,
-        };
-        let scored = Scored::of(&app, &served, &block)?;
-        let labels: Vec<Value> = (0..block.rows.len()).map(|row| scored.label(&served, row)).collect();
-        Ok(json!({ "predictions": labels }))
+    let (answer, _held) = body::receive(app, request, answer).await?;
+    Ok(axum::Json(answer).into_response())
+}
+
+fn answer(Received { app, served, headers, bytes }: Received) -> Result<Value, ApiError> {
+    let limits = &app.options.limits;
+    let block = match content_type(&headers).eq_ignore_ascii_case("application/json") {
+        false => body::rows(&served, &headers, bytes, &RowOptions::default(), limits)?,
+        true => rows_of(&served, &bytes, limits)?,
     };
-    Ok(axum::Json(run(size, work).await?).into_response())
+    let scored = Scored::of(&app, &served, &block)?;
+    let labels: Vec<Value> = (0..block.rows.len()).map(|row| scored.label(&served, row)).collect();
+    Ok(json!({ "predictions": labels }))
 }
 
 fn rows_of(served: &Served, bytes: &[u8], limits: &Limits) -> Result<Block, ApiError> {
-    let request: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| ApiError {
-        line: Some(error.line() as u64),
-        column: Some(error.column() as u32),
-        ..ApiError::bad("bad_json", format!("the body is not a JSON object: {error}"))
-    })?;
+    let request: Map<String, Value> =
+        serde_json::from_slice(bytes).map_err(|error| ApiError::bad_json("the body is not a JSON object", &error))?;
     let forms = "expected dataframe_split, dataframe_records, instances or inputs";
     let mut found = request.iter().filter(|(name, _)| *name != "params");
     let (Some((name, data)), None) = (found.next(), found.next()) else { return Err(ApiError::bad("bad_rows", forms)) };

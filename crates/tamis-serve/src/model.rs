@@ -13,10 +13,9 @@ use tamis::data::Label;
 use tamis::model::{Feature, Model};
 
 use crate::app::App;
-use crate::body;
+use crate::body::{self, run};
 use crate::error::ApiError;
 use crate::learner::Command;
-use crate::score::run;
 use crate::served::Served;
 
 /// The model with all rows that were learned before the request.

@@ -205,3 +205,44 @@ impl Answer {
         (self.status, text("code"), text("message"))
     }
 }
+
+/// A client that keeps its connection, and sends a whole request before it reads the answer.
+pub struct KeptOpen {
+    stream: std::io::BufReader<TcpStream>,
+}
+
+impl KeptOpen {
+    pub fn to(server: &Running) -> KeptOpen {
+        let stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        KeptOpen { stream: std::io::BufReader::new(stream) }
+    }
+
+    /// Sends a request and reads its answer. Every byte must be taken, and the whole answer must come.
+    pub fn request(&mut self, head: &str, body: &[u8]) -> Answer {
+        let head = format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
+        self.stream.get_mut().write_all(head.as_bytes()).unwrap();
+        self.stream.get_mut().write_all(body).unwrap_or_else(|error| panic!("the body is not taken: {error}"));
+        self.answer()
+    }
+
+    pub fn answer(&mut self) -> Answer {
+        use std::io::BufRead;
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let read = self.stream.read_line(&mut head).unwrap_or_else(|error| panic!("no answer: {error}"));
+            assert!(read > 0, "the connection ended before the answer: {head:?}");
+        }
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut answer = Answer { status, head: head.trim_end().to_string(), body: Vec::new() };
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        answer.body = vec![0; length];
+        self.stream.read_exact(&mut answer.body).unwrap();
+        answer
+    }
+
+    /// Whether the server has ended the connection.
+    pub fn is_ended(&mut self) -> bool {
+        self.stream.read(&mut [0]).is_ok_and(|read| read == 0)
+    }
+}

@@ -1,0 +1,148 @@
+//! What a server goes on with: a training that learns rows as they come, or one that learns them in batches.
+
+use std::path::Path;
+
+use tamis::io::Block;
+use tamis::model::Model;
+use tamis::train::{Batches, Checkpoint, FitOptions, LearnedBatch, RowBatch, TrainError, Training};
+
+/// Bytes of rows that a batch keeps in memory; beyond them it uses a temporary file.
+const BATCH_MEMORY: u64 = 1 << 30;
+
+/// A training that goes on.
+pub enum Learning {
+    /// An online learner: every row is learned when it comes.
+    Rows(Box<Training>),
+    /// A method that needs many rows at once: rows wait until they are learned together.
+    Batches {
+        /// The training.
+        batches: Box<Batches>,
+        /// The last record of each row that waits, and of those that were learned: (last row, record).
+        records: Vec<(u64, u64)>,
+        /// How a batch is learned.
+        options: FitOptions,
+    },
+}
+
+impl Learning {
+    /// The training of a checkpoint, from the bytes of its file.
+    pub fn of(bytes: Vec<u8>, path: &Path, max_memory: Option<u64>) -> Result<Learning, TrainError> {
+        let checkpoint = Checkpoint::from_bytes(&bytes, path)?;
+        if checkpoint.recipe().method.info().partial_fit {
+            return Ok(Learning::Rows(Box::new(Training::continued(checkpoint, 1, max_memory)?)));
+        }
+        let options = FitOptions { memory: BATCH_MEMORY, max_memory, ..FitOptions::default() };
+        let batches = Box::new(Batches::continued(checkpoint, bytes)?);
+        Ok(Learning::Batches { batches, records: Vec::new(), options })
+    }
+
+    /// Whether rows are learned in batches.
+    pub fn is_in_batches(&self) -> bool {
+        matches!(self, Learning::Batches { .. })
+    }
+
+    /// Rows of the training, those that wait included.
+    pub fn rows(&self) -> u64 {
+        match self {
+            Learning::Rows(training) => training.rows(),
+            Learning::Batches { batches, .. } => batches.rows(),
+        }
+    }
+
+    /// Rows that the model has learned.
+    pub fn rows_learned(&self) -> u64 {
+        match self {
+            Learning::Rows(training) => training.rows(),
+            Learning::Batches { batches, .. } => batches.rows_learned(),
+        }
+    }
+
+    /// Rows that wait for their batch.
+    pub fn waiting_rows(&self) -> u64 {
+        self.rows() - self.rows_learned()
+    }
+
+    /// Whether rows can be learned; changes nothing.
+    pub fn check(&mut self, block: &Block) -> Result<(), TrainError> {
+        match self {
+            Learning::Rows(training) => training.check(block),
+            Learning::Batches { batches, .. } => batches.check(block),
+        }
+    }
+
+    /// Learns the rows of a record of the log, or lets them wait for their batch.
+    pub fn learn(&mut self, block: Block, sequence: u64) -> Result<(), TrainError> {
+        match self {
+            Learning::Rows(training) => training.learn(block),
+            Learning::Batches { batches, records, .. } => {
+                batches.push(block);
+                records.push((batches.rows(), sequence));
+                Ok(())
+            }
+        }
+    }
+
+    /// Learns a record of the log again, unless the checkpoint has it.
+    pub fn learn_logged(&mut self, block: Block, sequence: u64) -> Result<(), TrainError> {
+        match self {
+            Learning::Rows(training) => training.learn_logged(block),
+            Learning::Batches { batches, records, options } => {
+                let (last, is_end) =
+                    ((block.first_line + block.rows.len() as u64).saturating_sub(1), block.rows.is_empty());
+                batches.take_logged(block, options)?;
+                if !is_end {
+                    records.push((last, sequence));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The last record that the model has learned, in a log that ends with the record `last`.
+    pub fn sequence(&self, last: u64) -> u64 {
+        match self {
+            Learning::Rows(_) => last,
+            Learning::Batches { batches, records, .. } => {
+                let learned = records.iter().take_while(|(row, _)| *row <= batches.rows_learned());
+                learned.last().map_or(0, |(_, sequence)| *sequence)
+            }
+        }
+    }
+
+    /// The model, and the last record that it has learned.
+    pub fn model(&self, last: u64) -> Result<(Model, u64), TrainError> {
+        let model = match self {
+            Learning::Rows(training) => training.model()?,
+            Learning::Batches { batches, .. } => batches.model().clone(),
+        };
+        Ok((model, self.sequence(last)))
+    }
+
+    /// The bytes of a checkpoint of the rows that were learned.
+    pub fn to_checkpoint(&self) -> Vec<u8> {
+        match self {
+            Learning::Rows(training) => training.to_checkpoint(),
+            Learning::Batches { batches, .. } => batches.to_checkpoint(),
+        }
+    }
+
+    /// The rows that wait, to be learned elsewhere; `None` if there are none.
+    pub fn batch(&self) -> Option<(RowBatch, FitOptions)> {
+        match self {
+            Learning::Batches { batches, options, .. } if self.waiting_rows() > 0 => {
+                Some((batches.batch(batches.rows()), options.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes on from a batch that was learned.
+    pub fn advance(&mut self, learned: LearnedBatch) -> Result<(), TrainError> {
+        let Learning::Batches { batches, records, .. } = self else { return Ok(()) };
+        batches.advance(learned)?;
+        // The last record of the model is kept, and those that wait.
+        let before = records.iter().take_while(|(row, _)| *row <= batches.rows_learned()).count();
+        records.drain(..before.saturating_sub(1));
+        Ok(())
+    }
+}
