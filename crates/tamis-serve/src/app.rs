@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Instant;
 
 use serde_json::json;
+use tamis::recipe::Provenance;
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::auth::Tokens;
@@ -178,7 +179,10 @@ impl App {
             event["left"] = json!(difference(&before.names, &now.names));
             if rows > before.rows {
                 let (new, old) = (rows as f64, before.rows as f64);
-                event["recent_loss"] = json!((loss * new - before.loss * old) / (new - old));
+                // The loss of a batch is that of its own rows, not a mean over all.
+                if matches!(&model.recipe, Provenance::Fit(recipe) if recipe.method.info().partial_fit) {
+                    event["recent_loss"] = json!((loss * new - before.loss * old) / (new - old));
+                }
                 let seconds = now.at.duration_since(before.at).as_secs_f64();
                 event["rows_per_second"] = json!((new - old) / seconds.max(1e-3));
             }

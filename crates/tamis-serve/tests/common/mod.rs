@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tamis::io::expand;
 use tamis::recipe::{Method, Recipe};
-use tamis::train::{CheckpointPlan, FitOptions, fit};
+use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, fit};
 use tamis_serve::{Limits, Options, Server};
 
 /// Random whole numbers that are the same each time.
@@ -81,6 +81,35 @@ pub fn fitted(folder: &Path, data: &str, extension: &str, recipe: &Recipe) -> Fi
 /// A recipe of an online learner with one pass.
 pub fn one_pass(method: Method) -> Recipe {
     Recipe { passes: Some(1), ..Recipe::new(method) }
+}
+
+/// Options with a log.
+pub fn learning(source: &Path, log: &Path) -> Options {
+    Options { log: Some(log.to_path_buf()), ..options(source) }
+}
+
+/// Sends rows to learn.
+pub fn learn(server: &Running, rows: &str, key: &str) -> Answer {
+    let mut headers = vec![("Content-Type", "text/x-svmlight")];
+    if !key.is_empty() {
+        headers.push(("Idempotency-Key", key));
+    }
+    server.request("POST", "/v1/learn", &headers, rows.as_bytes())
+}
+
+/// The model of a file fit of the log.
+pub fn replayed(log: &Path) -> String {
+    let checkpoint = Checkpoint::load(&log.join("start.st")).unwrap();
+    let sources = expand(&[log.display().to_string()], None).unwrap();
+    let options = FitOptions { sources, memory: 1 << 28, ..FitOptions::default() };
+    fit(&checkpoint.recipe().clone(), &options, Some(checkpoint), &mut ()).unwrap().model.to_text()
+}
+
+/// The model that is served.
+pub fn served(server: &Running) -> String {
+    let answer = server.get("/v1/model");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.text().to_string()
 }
 
 /// A server that stops when it is dropped.
