@@ -61,7 +61,12 @@ impl Client {
 
     /// Sends a request; whether it was answered with 200.
     fn post(&mut self, path: &str, body: &str) -> bool {
-        let answered = self.exchange(path, body);
+        // A server ends connections that are idle for too long: as usual, the request is then sent on another one.
+        let is_kept = self.stream.is_some();
+        let answered = self.exchange(path, body).or_else(|error| {
+            self.stream = None;
+            if is_kept { self.exchange(path, body) } else { Err(error) }
+        });
         match &answered {
             Ok(200) => return true,
             Ok(429) => BUSY.fetch_add(1, Ordering::Relaxed),

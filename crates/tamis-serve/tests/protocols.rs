@@ -178,6 +178,52 @@ fn the_forms_of_mlflow_agree_with_ours() {
     assert_eq!(server.get("/ping").status, 200);
 }
 
+/// Requests of numbers only are read in a shorter way: it must not be seen.
+#[test]
+fn numbers_of_mlflow_are_read_as_other_rows_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = fitted(folder.path(), &svmlight(600, 1), "svm", &one_pass(Method::Ftrl));
+    let server = Running::start(options(&files.model));
+    let invoke = |body: Value| server.post("/invocations", "application/json", &body.to_string());
+    let rows: Vec<Vec<f64>> = svmlight(200, 8)
+        .lines()
+        .map(|line| line.split(' ').skip(1).map(|cell| cell.split_once(':').unwrap().1.parse().unwrap()).collect())
+        .collect();
+    let names: Vec<String> = (1..=8).map(|name| name.to_string()).collect();
+    let ours = server.post("/v1/score", "text/x-svmlight", &svmlight(200, 8)).lines();
+    let expected: Vec<Value> = ours.iter().map(|line| line["prediction"].clone()).collect();
+    let counted = || -> u64 {
+        let text = server.get("/metrics").text().to_string();
+        let line = text.lines().find(|line| line.starts_with("tamis_unknown_features_total ")).unwrap();
+        line.split(' ').nth(1).unwrap().parse().unwrap()
+    };
+    let start = counted();
+    let split = json!({ "columns": names, "data": rows });
+    let quick = invoke(json!({ "dataframe_split": split, "params": {} })).json();
+    assert_eq!(quick["predictions"], json!(expected));
+    // A cell that is text takes the long way, and a column more is a feature that the model does not know.
+    let before = counted();
+    let record = |row: &Vec<f64>| -> Value { names.iter().cloned().zip(row.iter().map(|cell| json!(cell))).collect() };
+    let slow = invoke(json!({ "dataframe_records": rows.iter().map(record).collect::<Vec<_>>() })).json();
+    assert_eq!((&slow, counted() - before), (&quick, before - start));
+    assert_eq!(
+        invoke(json!({ "dataframe_split": { "columns": ["1", "new"], "data": [[0.5, 1], [0.5, 0]] } })).status,
+        200
+    );
+    assert_eq!(counted(), before + before - start + 1, "zeros are not counted");
+    for (body, text) in [
+        (json!({ "dataframe_split": { "columns": ["1", "1"], "data": [[1, 2]] } }), "twice"),
+        (json!({ "dataframe_split": { "columns": ["1"], "data": [[1, 2]] } }), "as long as it"),
+        (json!({ "dataframe_split": { "columns": ["1"], "data": [] } }), "no rows"),
+        (json!({ "dataframe_split": { "columns": ["1"], "data": [[null]] } }), "null"),
+        (json!({ "instances": [[1]] }), "row 1 has 1 numbers"),
+        (json!({ "instances": [[1]], "inputs": [[1]] }), "expected dataframe_split"),
+    ] {
+        let (status, _, message) = invoke(body.clone()).error();
+        assert!(status == 400 && message.contains(text), "{body}: {status} {message}");
+    }
+}
+
 #[test]
 fn tensors_are_in_the_order_of_the_features() {
     let folder = tempfile::tempdir().unwrap();
