@@ -33,7 +33,9 @@ pub async fn get(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
         false => Body::from(served.text().to_string()).into_response(),
     };
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if !is_known {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     headers.insert(header::ETAG, HeaderValue::from_str(&tag).expect("a number in quotes"));
     headers.insert("tamis-sequence", HeaderValue::from(served.sequence));
     Ok(response)

@@ -139,6 +139,27 @@ fn answers_are_as_the_document_says() {
 }
 
 #[test]
+fn queries_have_the_values_of_the_document_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = fitted(folder.path(), &svmlight(600, 1), "svm", &one_pass(Method::Ftrl));
+    let log = Some(folder.path().join("log"));
+    let server = Running::start(Options { log, ..options(&files.checkpoint) });
+    let document = server.get("/v1/openapi.json").json();
+    let status = |query: &str| server.post(&format!("/v1/score?{query}"), "text/x-vw", "1 a| 1:1\n").status;
+    let parameters = document["paths"]["/v1/score"]["post"]["parameters"].as_array().unwrap();
+    let mut tried = 0;
+    for (name, values) in parameters.iter().filter_map(|one| Some((&one["name"], one["schema"].get("enum")?))) {
+        let name = name.as_str().unwrap();
+        for value in values.as_array().unwrap() {
+            assert_eq!(status(&format!("{name}={}", value.as_str().unwrap())), 200, "{name}={value}");
+            tried += 1;
+        }
+        assert_eq!([status(&format!("{name}=maybe")), status(&format!("{name}="))], [400; 2], "{name}");
+    }
+    assert_eq!((tried, status("id=")), (10, 400));
+}
+
+#[test]
 fn a_schema_that_does_not_fit_is_found() {
     let document = json!({ "components": { "schemas": { "A": { "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"], "additionalProperties": false } } } });
     let schema = json!({ "$ref": "#/components/schemas/A" });
@@ -215,7 +236,7 @@ fn numbers_of_mlflow_are_read_as_other_rows_are() {
         (json!({ "dataframe_split": { "columns": ["1", "1"], "data": [[1, 2]] } }), "twice"),
         (json!({ "dataframe_split": { "columns": ["1"], "data": [[1, 2]] } }), "as long as it"),
         (json!({ "dataframe_split": { "columns": ["1"], "data": [] } }), "no rows"),
-        (json!({ "dataframe_split": { "columns": ["1"], "data": [[null]] } }), "null"),
+        (json!({ "dataframe_split": { "columns": ["1"], "data": [[null]] } }), "is empty"),
         (json!({ "instances": [[1]] }), "row 1 has 1 numbers"),
         (json!({ "instances": [[1]], "inputs": [[1]] }), "expected dataframe_split"),
     ] {
