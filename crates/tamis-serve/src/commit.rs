@@ -190,7 +190,7 @@ impl Learner {
             rows.lines = lines;
             let block = Block { rows, file: "request".into(), first_line };
             let content = match record.late.is_empty() {
-                true => Content::Rows(block),
+                true => Content::Rows(Box::new(block)),
                 false => Content::Labels(LateLabel::of(&block.rows, &record.late)),
             };
             self.learn(vec![LearnJob { content, key, reply }]);

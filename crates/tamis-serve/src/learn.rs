@@ -28,7 +28,7 @@ pub async fn learn(State(app): State<Arc<App>>, request: Request) -> Result<Resp
         check_labels(&block).map(|()| block)
     };
     let (block, held) = body::receive(app.clone(), request, parse).await?;
-    let content = Content::Rows(block);
+    let content = Content::Rows(Box::new(block));
     let learned = app.ask(|reply| Command::Learn(Box::new(LearnJob { content, key, reply }))).await?;
     drop(held);
     Ok(answer(learned))

@@ -12,7 +12,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use tamis::data::RawRows;
 use tamis::io::Block;
 use tamis::train::Checkpoint;
 use tokio::sync::oneshot;
@@ -24,7 +23,7 @@ use crate::keys::{Keys, KnownKey};
 use crate::learn::LateLabel;
 use crate::learning::Learning;
 use crate::log::{Log, LogFolder, block_of};
-use crate::pending::{Pending, now};
+use crate::pending::{NamedRows, Pending, now};
 use crate::served::Served;
 
 /// The longest time that a group of requests is gathered.
@@ -50,7 +49,7 @@ pub struct Learned {
 /// What is to be learned.
 pub enum Content {
     /// Rows with their labels.
-    Rows(Block),
+    Rows(Box<Block>),
     /// Labels of rows that were scored before.
     Labels(Vec<LateLabel>),
 }
@@ -68,7 +67,7 @@ pub struct LearnJob {
 /// Scored rows that wait for their labels.
 pub struct RememberJob {
     /// The rows with their ids.
-    pub rows: Vec<(String, RawRows)>,
+    pub rows: NamedRows,
     /// Where the answer goes, when they are on disk.
     pub reply: oneshot::Sender<Result<(), ApiError>>,
 }

@@ -14,14 +14,15 @@ pub enum Learning {
     /// An online learner: every row is learned when it comes.
     Rows(Box<Training>),
     /// A method that needs many rows at once: rows wait until they are learned together.
-    Batches {
-        /// The training.
-        batches: Box<Batches>,
-        /// The last record of each row that waits, and of those that were learned: (last row, record).
-        records: Vec<(u64, u64)>,
-        /// How a batch is learned.
-        options: FitOptions,
-    },
+    Batches(Box<InBatches>),
+}
+
+/// A training that learns in batches.
+pub struct InBatches {
+    batches: Batches,
+    /// The records of the log since the last batch, and the last of that batch: (last row, record).
+    records: Vec<(u64, u64)>,
+    options: FitOptions,
 }
 
 impl Learning {
@@ -32,20 +33,20 @@ impl Learning {
             return Ok(Learning::Rows(Box::new(Training::continued(checkpoint, 1, max_memory)?)));
         }
         let options = FitOptions { memory: BATCH_MEMORY, max_memory, ..FitOptions::default() };
-        let batches = Box::new(Batches::continued(checkpoint, bytes)?);
-        Ok(Learning::Batches { batches, records: Vec::new(), options })
+        let batches = Batches::continued(checkpoint, bytes)?;
+        Ok(Learning::Batches(Box::new(InBatches { batches, records: Vec::new(), options })))
     }
 
     /// Whether rows are learned in batches.
     pub fn is_in_batches(&self) -> bool {
-        matches!(self, Learning::Batches { .. })
+        matches!(self, Learning::Batches(_))
     }
 
     /// Rows of the training, those that wait included.
     pub fn rows(&self) -> u64 {
         match self {
             Learning::Rows(training) => training.rows(),
-            Learning::Batches { batches, .. } => batches.rows(),
+            Learning::Batches(all) => all.batches.rows(),
         }
     }
 
@@ -53,7 +54,7 @@ impl Learning {
     pub fn rows_learned(&self) -> u64 {
         match self {
             Learning::Rows(training) => training.rows(),
-            Learning::Batches { batches, .. } => batches.rows_learned(),
+            Learning::Batches(all) => all.batches.rows_learned(),
         }
     }
 
@@ -66,7 +67,7 @@ impl Learning {
     pub fn check(&mut self, block: &Block) -> Result<(), TrainError> {
         match self {
             Learning::Rows(training) => training.check(block),
-            Learning::Batches { batches, .. } => batches.check(block),
+            Learning::Batches(all) => all.batches.check(block),
         }
     }
 
@@ -74,7 +75,8 @@ impl Learning {
     pub fn learn(&mut self, block: Block, sequence: u64) -> Result<(), TrainError> {
         match self {
             Learning::Rows(training) => training.learn(block),
-            Learning::Batches { batches, records, .. } => {
+            Learning::Batches(all) => {
+                let InBatches { batches, records, .. } = &mut **all;
                 batches.push(block);
                 records.push((batches.rows(), sequence));
                 Ok(())
@@ -86,7 +88,8 @@ impl Learning {
     pub fn learn_logged(&mut self, block: Block, sequence: u64) -> Result<(), TrainError> {
         match self {
             Learning::Rows(training) => training.learn_logged(block),
-            Learning::Batches { batches, records, options } => {
+            Learning::Batches(all) => {
+                let InBatches { batches, records, options } = &mut **all;
                 let (last, is_end) =
                     ((block.first_line + block.rows.len() as u64).saturating_sub(1), block.rows.is_empty());
                 batches.take_logged(block, options)?;
@@ -102,7 +105,8 @@ impl Learning {
     pub fn sequence(&self, last: u64) -> u64 {
         match self {
             Learning::Rows(_) => last,
-            Learning::Batches { batches, records, .. } => {
+            Learning::Batches(all) => {
+                let InBatches { batches, records, .. } = &**all;
                 let learned = records.iter().take_while(|(row, _)| *row <= batches.rows_learned());
                 learned.last().map_or(0, |(_, sequence)| *sequence)
             }
@@ -113,7 +117,7 @@ impl Learning {
     pub fn model(&self, last: u64) -> Result<(Model, u64), TrainError> {
         let model = match self {
             Learning::Rows(training) => training.model()?,
-            Learning::Batches { batches, .. } => batches.model().clone(),
+            Learning::Batches(all) => all.batches.model().clone(),
         };
         Ok((model, self.sequence(last)))
     }
@@ -122,15 +126,15 @@ impl Learning {
     pub fn to_checkpoint(&self) -> Vec<u8> {
         match self {
             Learning::Rows(training) => training.to_checkpoint(),
-            Learning::Batches { batches, .. } => batches.to_checkpoint(),
+            Learning::Batches(all) => all.batches.to_checkpoint(),
         }
     }
 
     /// The rows that wait, to be learned elsewhere; `None` if there are none.
     pub fn batch(&self) -> Option<(RowBatch, FitOptions)> {
         match self {
-            Learning::Batches { batches, options, .. } if self.waiting_rows() > 0 => {
-                Some((batches.batch(batches.rows()), options.clone()))
+            Learning::Batches(all) if self.waiting_rows() > 0 => {
+                Some((all.batches.batch(all.batches.rows()), all.options.clone()))
             }
             _ => None,
         }
@@ -138,7 +142,8 @@ impl Learning {
 
     /// Goes on from a batch that was learned.
     pub fn advance(&mut self, learned: LearnedBatch) -> Result<(), TrainError> {
-        let Learning::Batches { batches, records, .. } = self else { return Ok(()) };
+        let Learning::Batches(all) = self else { return Ok(()) };
+        let InBatches { batches, records, .. } = &mut **all;
         batches.advance(learned)?;
         // The last record of the model is kept, and those that wait.
         let before = records.iter().take_while(|(row, _)| *row <= batches.rows_learned()).count();

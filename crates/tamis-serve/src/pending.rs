@@ -22,6 +22,9 @@ const OVERHEAD: usize = 256;
 /// Bytes of rows that are gone, from which on the file is written anew.
 const GARBAGE: u64 = 16 << 20;
 
+/// Scored rows with their ids.
+pub type NamedRows = Vec<(String, RawRows)>;
+
 /// How many rows wait, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingLimits {
@@ -114,7 +117,7 @@ impl Pending {
 
     /// Remembers rows with their ids, on disk; a row with the same id is replaced. Returns how many rows expired. After an
     /// error, nothing has changed.
-    pub fn add(&mut self, rows: Vec<(String, RawRows)>, now: u64) -> io::Result<u64> {
+    pub fn add(&mut self, rows: NamedRows, now: u64) -> io::Result<u64> {
         let mut body = Vec::new();
         for (number, (id, row)) in (self.next..).zip(&rows) {
             push_record(&mut body, &RecordHead { sequence: number, first_row: now, key: id, late: &[] }, row);
@@ -228,7 +231,7 @@ mod tests {
         row
     }
 
-    fn named(rows: &[(&str, f64)]) -> Vec<(String, RawRows)> {
+    fn named(rows: &[(&str, f64)]) -> NamedRows {
         rows.iter().map(|(id, value)| (id.to_string(), row(*value))).collect()
     }
 

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::body::{self, Received, RowOptions};
 use crate::error::ApiError;
 use crate::learner::{Command, RememberJob};
+use crate::pending::NamedRows;
 use crate::served::Served;
 
 /// What a request may ask for in its query.
@@ -83,7 +84,7 @@ pub async fn score(
 }
 
 /// The lines of the answer, and the rows that are to wait for their labels.
-fn answer(query: &ScoreQuery, received: Received) -> Result<(Vec<u8>, Vec<(String, RawRows)>), ApiError> {
+fn answer(query: &ScoreQuery, received: Received) -> Result<(Vec<u8>, NamedRows), ApiError> {
     let Received { app, served, headers, bytes } = received;
     let (app, served) = (&*app, &*served);
     if query.explain && !served.predictor.is_linear() {
@@ -190,7 +191,7 @@ fn explanation(served: &Served, found: &Explanation) -> Value {
 }
 
 /// Rows that are to wait for their labels, with their ids.
-fn named(mut rows: RawRows) -> Result<Vec<(String, RawRows)>, ApiError> {
+fn named(mut rows: RawRows) -> Result<NamedRows, ApiError> {
     let mut named = Vec::with_capacity(rows.len());
     for row in (0..rows.len()).rev() {
         let mut one = rows.split_off(row);
