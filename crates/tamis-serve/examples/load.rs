@@ -4,7 +4,9 @@
 //!
 //! ```console
 //! $ cargo run --release --package tamis-serve --example load
+//! $ cargo run --release --package tamis-serve --example load score
 //! ```
+//! The second form measures single rows and batches that are scored, and leaves out how fast a server learns.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -225,7 +227,9 @@ fn main() -> ExitCode {
         std::thread::sleep(Duration::from_millis(10));
     }
     let batches: Vec<String> = (0..20).map(|seed| rows(BATCH, 100 + seed)).collect();
-    measure_learning(address, &batches);
+    if std::env::args().nth(1).as_deref() != Some("score") {
+        measure_learning(address, &batches);
+    }
     measure_scoring(address, &batches);
     server.stop();
     server.wait().expect("it stops in good order");

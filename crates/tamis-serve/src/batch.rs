@@ -16,6 +16,8 @@ use crate::learner::{Command, Learner, Saved};
 
 /// Multiples of a batch that may wait; beyond them rows are refused until a batch is learned.
 const MOST_BATCHES: u64 = 8;
+/// Features of waiting rows (16 bytes each) at which a batch begins, and eight times as many at which rows are refused.
+const LARGE_BATCH: u64 = 8 << 20;
 
 /// A batch that was learned, or could not be.
 pub struct Finished {
@@ -63,7 +65,8 @@ impl Learner {
     /// The answer to rows that must not wait, because too many do.
     pub(crate) fn too_many_wait(&self) -> Option<ApiError> {
         let (waiting, most) = (self.learning.waiting_rows(), MOST_BATCHES * self.app.options.limits.batch);
-        (self.learning.is_in_batches() && waiting >= most).then(|| {
+        let is_full = waiting >= most || self.learning.waiting_entries() >= MOST_BATCHES * LARGE_BATCH;
+        (self.learning.is_in_batches() && is_full).then(|| {
             let why = self.batch.problem.as_ref().map(|text| format!("; the last batch failed: {text}"));
             ApiError::busy(format!("{waiting} rows wait to be learned; send these later{}", why.unwrap_or_default()))
         })
@@ -71,7 +74,9 @@ impl Learner {
 
     /// Begins a batch if enough rows wait.
     pub(crate) fn learn_batch_if_due(&mut self) {
-        if self.learning.waiting_rows() >= self.app.options.limits.batch.max(self.batch.not_before) {
+        let (waiting, batch) = (self.learning.waiting_rows(), self.app.options.limits.batch);
+        let is_large = waiting >= batch || self.learning.waiting_entries() >= LARGE_BATCH;
+        if is_large && waiting >= self.batch.not_before {
             self.begin_batch();
         }
     }

@@ -20,9 +20,21 @@ pub enum Learning {
 /// A training that learns in batches.
 pub struct InBatches {
     batches: Batches,
-    /// The records of the log since the last batch, and the last of that batch: (last row, record).
-    records: Vec<(u64, u64)>,
+    /// The records of the log since the last batch, and the last of that batch.
+    records: Vec<LoggedRecord>,
     options: FitOptions,
+}
+
+/// A record of the log whose rows wait, or were the last to be learned.
+struct LoggedRecord {
+    last_row: u64,
+    sequence: u64,
+    /// Features of its rows that are not zero.
+    entries: u64,
+}
+
+fn entries(block: &Block) -> u64 {
+    (0..block.rows.len()).map(|row| block.rows.first_and_last(row).0 as u64).sum()
 }
 
 impl Learning {
@@ -63,6 +75,17 @@ impl Learning {
         self.rows() - self.rows_learned()
     }
 
+    /// Features of the rows that wait for their batch: their memory.
+    pub fn waiting_entries(&self) -> u64 {
+        match self {
+            Learning::Rows(_) => 0,
+            Learning::Batches(all) => {
+                let learned = all.batches.rows_learned();
+                all.records.iter().filter(|record| record.last_row > learned).map(|record| record.entries).sum()
+            }
+        }
+    }
+
     /// Whether rows can be learned; changes nothing.
     pub fn check(&mut self, block: &Block) -> Result<(), TrainError> {
         match self {
@@ -77,8 +100,9 @@ impl Learning {
             Learning::Rows(training) => training.learn(block),
             Learning::Batches(all) => {
                 let InBatches { batches, records, .. } = &mut **all;
+                let entries = entries(&block);
                 batches.push(block);
-                records.push((batches.rows(), sequence));
+                records.push(LoggedRecord { last_row: batches.rows(), sequence, entries });
                 Ok(())
             }
         }
@@ -90,11 +114,11 @@ impl Learning {
             Learning::Rows(training) => training.learn_logged(block),
             Learning::Batches(all) => {
                 let InBatches { batches, records, options } = &mut **all;
-                let (last, is_end) =
-                    ((block.first_line + block.rows.len() as u64).saturating_sub(1), block.rows.is_empty());
+                let (is_end, entries) = (block.rows.is_empty(), entries(&block));
+                let last_row = (block.first_line + block.rows.len() as u64).saturating_sub(1);
                 batches.take_logged(block, options)?;
                 if !is_end {
-                    records.push((last, sequence));
+                    records.push(LoggedRecord { last_row, sequence, entries });
                 }
                 Ok(())
             }
@@ -107,8 +131,8 @@ impl Learning {
             Learning::Rows(_) => last,
             Learning::Batches(all) => {
                 let InBatches { batches, records, .. } = &**all;
-                let learned = records.iter().take_while(|(row, _)| *row <= batches.rows_learned());
-                learned.last().map_or(0, |(_, sequence)| *sequence)
+                let learned = records.iter().take_while(|record| record.last_row <= batches.rows_learned());
+                learned.last().map_or(0, |record| record.sequence)
             }
         }
     }
@@ -146,7 +170,7 @@ impl Learning {
         let InBatches { batches, records, .. } = &mut **all;
         batches.advance(learned)?;
         // The last record of the model is kept, and those that wait.
-        let before = records.iter().take_while(|(row, _)| *row <= batches.rows_learned()).count();
+        let before = records.iter().take_while(|record| record.last_row <= batches.rows_learned()).count();
         records.drain(..before.saturating_sub(1));
         Ok(())
     }

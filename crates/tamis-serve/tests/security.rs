@@ -159,6 +159,9 @@ fn slow_clients_are_left() {
     let ended = header.read_to_end(&mut rest);
     assert!(ended.is_ok() && !rest.starts_with(b"HTTP/1.1 200"), "{ended:?} {:?}", String::from_utf8_lossy(&rest));
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    let mut idle = KeptOpen::to(&server);
+    assert_eq!(idle.request("GET /healthz HTTP/1.1", b"").status, 200);
+    assert!(idle.is_ended(), "a connection that is idle for as long is ended");
     assert_eq!(server.get("/healthz").status, 200);
 }
 
