@@ -9,6 +9,9 @@ use tamis::train::{Batches, Checkpoint, FitOptions, LearnedBatch, RowBatch, Trai
 /// Bytes of rows that a batch keeps in memory; beyond them it uses a temporary file.
 const BATCH_MEMORY: u64 = 1 << 30;
 
+/// Rows that are learned before other threads get their turn.
+const PIECE: usize = 128;
+
 /// A training that goes on.
 pub enum Learning {
     /// An online learner: every row is learned when it comes.
@@ -31,6 +34,18 @@ struct LoggedRecord {
     sequence: u64,
     /// Features of its rows that are not zero.
     entries: u64,
+}
+
+/// Learns rows a few at a time, which gives the same bits. Between two pieces, threads that score get their turn on a core
+/// that is shared with them.
+fn learn_in_pieces(training: &mut Training, mut block: Block) -> Result<(), TrainError> {
+    while block.rows.len() > PIECE {
+        let rest = block.rows.split_off(PIECE);
+        let (file, first_line) = (block.file.clone(), block.first_line);
+        training.learn(std::mem::replace(&mut block, Block { rows: rest, file, first_line }))?;
+        std::thread::yield_now();
+    }
+    training.learn(block)
 }
 
 fn entries(block: &Block) -> u64 {
@@ -97,7 +112,7 @@ impl Learning {
     /// Learns the rows of a record of the log, or lets them wait for their batch.
     pub fn learn(&mut self, block: Block, sequence: u64) -> Result<(), TrainError> {
         match self {
-            Learning::Rows(training) => training.learn(block),
+            Learning::Rows(training) => learn_in_pieces(training, block),
             Learning::Batches(all) => {
                 let InBatches { batches, records, .. } = &mut **all;
                 let entries = entries(&block);
