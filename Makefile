@@ -46,8 +46,10 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 comparison: release-all .venv-bench/ready liblinear ## measure the comparison table of the README
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-bench/bin/python benchmarks/comparison.py
 
-bench-serve: c-compiler ## measure scoring and learning through a server on this machine
+bench-serve: release ## measure scoring and learning through a server, and compare it with MLflow
 	$(CARGO) run --release --locked --package tamis-serve --example load
+	if [ -x .venv-mlflow/bin/python ]; then python=.venv-mlflow/bin/python; else python=$(PYTHON); fi; \
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) $$python benchmarks/serving.py
 
 false-discoveries: release-all .venv/ready ## count false discoveries on planted data, the full grid
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python benchmarks/false_discoveries.py

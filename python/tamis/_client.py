@@ -88,9 +88,15 @@ class Client:
         rows = ({"id": name, "y": label} for name, label in labels.items())
         return self._json("POST", "/v1/label", _lines(rows), JSON_LINES, key=key or uuid.uuid4().hex)
 
-    def features(self, top: int | None = None) -> dict[str, Any]:
-        """The features with a weight, and numbers of the model."""
-        return self._json("GET", "/v1/features", query={} if top is None else {"top": str(top)})
+    def features(self, top: int | None = None, *, k: int | None = None, fdr: float | None = None) -> dict[str, Any]:
+        """The features with a weight, and numbers of the model.
+
+        ``top`` limits their number in the answer. If the model has a size path, ``k`` gives the features of its model with
+        this many, and ``fdr`` the confirmed ones: those with at most this q-value.
+        """
+        given = {"top": top, "k": k, "fdr": fdr}
+        query = {name: str(value) for name, value in given.items() if value is not None}
+        return self._json("GET", "/v1/features", query=query)
 
     def model(self) -> bytes:
         """The model file, with all rows learned so far."""

@@ -48,13 +48,35 @@ def test_score_learn_and_replay(server):
     assert first["accepted"] == 40 and not first["repeated"] and again["repeated"]
     assert again["sequence"] == first["sequence"]
     client.score([{"x": {"a": 0.5}, "tag": "late"}], remember=True)
-    assert client.label({"late": 1})["accepted"] == 1
+    assert client.label({"late": 1}, key="two")["accepted"] == 1
+    again = client.label({"late": 1}, key="two")
+    assert again["repeated"] and again["accepted"] == 1, "an answer that was lost can be asked for again"
+    with pytest.raises(ServerError, match="waits for a label") as caught:
+        client.label({"late": 1})
+    assert (caught.value.status, caught.value.code) == (404, "unknown_id")
     assert client.checkpoint()["rows"] == 541
     model = client.model()
     arguments = ["fit", "log/000001", "--resume", "log/000001/start.st", "-q", "-o", "replayed.json"]
     subprocess.run([BINARY, *arguments], cwd=folder, check=True)
     assert (folder / "replayed.json").read_bytes() == model
     assert {one["name"] for one in client.features(top=5)["outputs"][0]["features"]} <= {"a", "b", "c"}
+
+
+def test_features_of_another_size(server, tmp_path):
+    with pytest.raises(ServerError, match="no size path") as caught:
+        Client(server[1], token="scorer-0123456789abcdef").features(fdr=0.1)
+    assert (caught.value.status, caught.value.code) == (409, "no_such_size")
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(500)))
+    subprocess.run([BINARY, "fit", "rows.jsonl", "-q", "-o", "model.json"], cwd=tmp_path, check=True)
+    resize = ["resize", "model.json", "--k", "1", "-q", "-o", "small.json"]
+    subprocess.run([BINARY, *resize], cwd=tmp_path, check=True)
+    serve = [BINARY, "serve", "model.json", "--listen", "127.0.0.1:0", "--json"]
+    with subprocess.Popen(serve, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        client = Client(json.loads(process.stdout.readline())["url"])
+        found = client.features(k=1)["outputs"][0]["features"]
+        process.terminate()
+    small = json.loads((tmp_path / "small.json").read_text())["body"]["outputs"][0]["features"]
+    assert [(one["name"], one["weight"]) for one in found] == [(one["name"], one["weight"]) for one in small]
 
 
 def test_errors_say_where(server):

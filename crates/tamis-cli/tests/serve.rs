@@ -4,7 +4,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::served::{Served, learn};
+use common::served::{Served, learn, request};
 use common::{Folder, rows, svm};
 
 fn fitted() -> Folder {
@@ -38,6 +38,54 @@ fn the_log_is_a_data_set_and_gives_the_served_model() {
     let error = folder.run("convert first.svm rows.tamislog");
     assert_eq!(error.code, Some(2));
     assert!(error.err.contains("rows.tamislog: only a server writes its log"), "{}", error.err);
+}
+
+#[test]
+fn rows_that_wait_for_labels_and_for_batches_survive_a_kill() {
+    let folder = fitted();
+    let score = |server: &Served, id: &str| {
+        let kind = "Content-Type: text/x-svmlight\r\n";
+        request(&server.address, "POST", &format!("/v1/score?id={id}"), kind, b"0 1:1 3:0.5\n")
+            .map(|(status, _)| status)
+    };
+    let label = |server: &Served, id: &str| {
+        let headers = format!("Content-Type: application/x-ndjson\r\nIdempotency-Key: {id}\r\n");
+        let text = format!("{{\"id\": \"{id}\", \"y\": 1}}\n");
+        let (status, body) = request(&server.address, "POST", "/v1/label", &headers, text.as_bytes()).unwrap();
+        (status, String::from_utf8(body).unwrap())
+    };
+    let server = Served::start(&folder, "state.st --log log");
+    assert_eq!([score(&server, "a"), score(&server, "b")], [Some(200); 2]);
+    assert_eq!(label(&server, "a").0, 200);
+    server.signal("KILL");
+    assert_eq!(server.wait(), None);
+    let server = Served::start(&folder, "state.st --log log");
+    let (status, answer) = label(&server, "a");
+    assert!(status == 200 && answer.contains("\"repeated\":true"), "{answer}");
+    assert!(label(&server, "b").1.contains("\"sequence\":2"), "it was on disk");
+    let (_, model) = server.get("/v1/model").unwrap();
+    server.signal("KILL");
+    assert_eq!(server.wait(), None);
+    folder.ok("fit log/000001 --resume log/000001/start.st -q -o replayed.json");
+    assert!(folder.read("replayed.json") == model, "byte for byte");
+    // A method that learns in batches is killed while rows wait, and while they may be learned.
+    folder.ok("fit first.svm --seed 1 -q -o staged.json --checkpoint staged.st");
+    for number in 0..4 {
+        let server = Served::start(&folder, "staged.st --log batches --batch 100");
+        let key = format!("key {number}");
+        assert_eq!(learn(&server.address, &key, &svm(&rows(60, 40, 8, 2, 50 + number))).unwrap().0, 200);
+        server.signal("KILL");
+        assert_eq!(server.wait(), None);
+    }
+    let server = Served::start(&folder, "staged.st --log batches --batch 100");
+    let (status, saved) = request(&server.address, "POST", "/v1/checkpoint", "", b"").unwrap();
+    let saved = String::from_utf8(saved).unwrap();
+    assert!(status == 200 && saved.contains("\"rows\":740"), "{saved}");
+    let (_, model) = server.get("/v1/model").unwrap();
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    folder.ok("fit batches/000001 --resume batches/000001/start.st -q -o replayed.json");
+    assert!(folder.read("replayed.json") == model, "byte for byte, in the same batches");
 }
 
 #[test]

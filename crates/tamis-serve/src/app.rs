@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Instant;
 
 use serde_json::json;
+use tamis::recipe::Provenance;
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::auth::Tokens;
@@ -14,7 +15,6 @@ use crate::error::ApiError;
 use crate::learner::Command;
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::pending::Pending;
 use crate::served::Served;
 
 /// Events that a page gets when it opens.
@@ -30,8 +30,6 @@ pub struct App {
     pub tokens: Tokens,
     /// The counters.
     pub metrics: Metrics,
-    /// Scored rows that wait for their labels.
-    pub pending: Mutex<Pending>,
     /// Bytes of the bodies that are being read or answered.
     pub bodies: AtomicUsize,
     /// Open connections.
@@ -65,12 +63,10 @@ impl App {
     /// The state of a server before it has a model. `notes` gets messages for its operator.
     pub fn new(options: Options, tokens: Tokens, is_local: bool, notes: Box<dyn Fn(&str) + Send + Sync>) -> App {
         let stem = options.source.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let (pending, time) = (options.limits.pending, options.limits.pending_time);
         App {
             options,
             tokens,
             metrics: Metrics::default(),
-            pending: Mutex::new(Pending::new(pending, time)),
             bodies: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             name: stem,
@@ -183,7 +179,10 @@ impl App {
             event["left"] = json!(difference(&before.names, &now.names));
             if rows > before.rows {
                 let (new, old) = (rows as f64, before.rows as f64);
-                event["recent_loss"] = json!((loss * new - before.loss * old) / (new - old));
+                // The loss of a batch is that of its own rows, not a mean over all.
+                if matches!(&model.recipe, Provenance::Fit(recipe) if recipe.method.info().partial_fit) {
+                    event["recent_loss"] = json!((loss * new - before.loss * old) / (new - old));
+                }
                 let seconds = now.at.duration_since(before.at).as_secs_f64();
                 event["rows_per_second"] = json!((new - old) / seconds.max(1e-3));
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
+use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
@@ -16,8 +17,51 @@ use crate::error::ApiError;
 use crate::options::Limits;
 use crate::served::Served;
 
-/// Bytes of a body that is read in the thread that received it; larger ones get a thread of their own.
-pub const SMALL: usize = 1 << 15;
+/// Bytes of a body that is worked on in the thread that received it; larger ones get a thread of their own.
+const SMALL: usize = 1 << 15;
+
+/// A request whose body was read, and the model that is served to it.
+pub struct Received {
+    /// What all requests share.
+    pub app: Arc<App>,
+    /// The model when the request came.
+    pub served: Arc<Served>,
+    /// The head of the request.
+    pub headers: HeaderMap,
+    /// The body.
+    pub bytes: Bytes,
+}
+
+/// Reads the body of a request and works on it. The guard counts the bytes of the body until the request is answered.
+pub async fn receive<T: Send + 'static>(
+    app: Arc<App>,
+    request: Request,
+    work: impl FnOnce(Received) -> Result<T, ApiError> + Send + 'static,
+) -> Result<(T, Held), ApiError> {
+    let (parts, body) = request.into_parts();
+    let served = app.model()?;
+    let (bytes, held) = read(&app, &parts.headers, body).await?;
+    let size = bytes.len();
+    let received = Received { app, served, headers: parts.headers, bytes };
+    run(size, move || work(received).map(|done| (done, held))).await
+}
+
+/// Runs work on `bytes` bytes: at once if there are few, else on the threads for long work, so that it delays no other
+/// request.
+pub async fn run<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if bytes <= SMALL {
+        return work();
+    }
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(internal()))
+}
+
+/// The answer after a panic, which is an error of the program.
+fn internal() -> ApiError {
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "an error of the server; its log has more")
+}
 
 /// Reads a body. The guard counts its bytes until the request is answered.
 pub async fn read(app: &Arc<App>, headers: &HeaderMap, body: Body) -> Result<(Bytes, Held), ApiError> {
@@ -136,6 +180,10 @@ pub fn read_rows(
     let mut stream = RowStream::open(vec![Source::in_memory("request", content, format)], read);
     let mut all: Option<Block> = None;
     while let Some(block) = stream.next_block()? {
+        // Rows that are learned give way to those that are scored, on a core that is shared with them.
+        if options.needs_label {
+            std::thread::yield_now();
+        }
         check_features(&block, limits)?;
         match &mut all {
             None => all = Some(block),
@@ -166,11 +214,7 @@ fn check_features(block: &Block, limits: &Limits) -> Result<(), ApiError> {
 
 /// The objects of a JSON document, one or a list, a line each. Line ends between the parts of an object are spaces.
 fn json_lines(body: &[u8]) -> Result<Vec<u8>, ApiError> {
-    let failed = |error: serde_json::Error| ApiError {
-        line: Some(error.line() as u64),
-        column: Some(error.column() as u32),
-        ..ApiError::bad("bad_json", format!("the body is not JSON: {error}"))
-    };
+    let failed = |error: serde_json::Error| ApiError::bad_json("the body is not JSON", &error);
     let is_list = body.trim_ascii_start().starts_with(b"[");
     let objects: Vec<&RawValue> = match is_list {
         true => serde_json::from_slice(body).map_err(failed)?,

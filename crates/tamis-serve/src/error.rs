@@ -75,6 +75,12 @@ impl ApiError {
         ApiError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
+    /// A body that is not the JSON it should be. `what` says what was expected.
+    pub fn bad_json(what: &str, error: &serde_json::Error) -> Self {
+        let place = (Some(error.line() as u64), Some(error.column() as u32));
+        ApiError { line: place.0, column: place.1, ..ApiError::bad("bad_json", format!("{what}: {error}")) }
+    }
+
     /// A request that this server, as it was started, does not serve.
     pub fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         ApiError::new(StatusCode::CONFLICT, code, message)

@@ -33,7 +33,6 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, ApiError> 
         progressive_loss: served.model.seen.progressive_loss,
         nonzeros: served.model.nonzeros() as u64,
         sequence: served.sequence,
-        pending_labels: app.pending.lock().expect("no thread panicked").len() as u64,
         connections: app.connections.load(Ordering::Relaxed) as u64,
     };
     let mut response = app.metrics.text(&gauges).into_response();

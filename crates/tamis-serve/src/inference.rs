@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::body;
+use crate::body::{self, Received};
 use crate::error::ApiError;
 use crate::mlflow::{feature_names, named_rows};
-use crate::score::{Scored, run};
+use crate::score::Scored;
 
 /// The server.
 pub async fn server() -> Response {
@@ -81,45 +81,38 @@ pub async fn infer(
     request: Request,
 ) -> Result<Response, ApiError> {
     check_name(&app, &name)?;
-    let (parts, body) = request.into_parts();
-    let served = app.model()?;
-    let (bytes, held) = body::read(&app, &parts.headers, body).await?;
-    let size = bytes.len();
-    let work = move || {
-        let _held = held;
-        let request: InferRequest = serde_json::from_slice(&bytes).map_err(|error| ApiError {
-            line: Some(error.line() as u64),
-            column: Some(error.column() as u32),
-            ..ApiError::bad("bad_json", format!("not a request of the Open Inference Protocol: {error}"))
-        })?;
-        let records = records_of(&request.inputs)?;
-        let block = named_rows(&served, &records, &app.options.limits)?;
-        let (scored, rows) = (Scored::of(&app, &served, &block)?, block.rows.len());
-        let labels: Vec<Value> = (0..rows).map(|row| scored.label(&served, row)).collect();
-        let classes = served.model.classes().len();
-        let text = |label: Value| label.as_str().map_or_else(|| label.to_string(), String::from);
-        let mut outputs = vec![match classes {
-            0 => json!({ "name": "prediction", "datatype": "FP64", "shape": [rows], "data": labels }),
-            _ => {
-                let texts: Vec<String> = labels.into_iter().map(text).collect();
-                json!({ "name": "prediction", "datatype": "BYTES", "shape": [rows], "data": texts })
-            }
-        }];
-        let probabilities: Option<Vec<Vec<f64>>> = (0..rows).map(|row| scored.probabilities(&served, row)).collect();
-        if let Some(probabilities) = probabilities {
-            let shape = [rows, classes];
-            outputs.push(
-                json!({ "name": "probability", "datatype": "FP64", "shape": shape, "data": probabilities.concat() }),
-            );
+    let (answer, _held) = body::receive(app, request, answer).await?;
+    Ok(axum::Json(answer).into_response())
+}
+
+fn answer(Received { app, served, bytes, .. }: Received) -> Result<Value, ApiError> {
+    let request: InferRequest = serde_json::from_slice(&bytes)
+        .map_err(|error| ApiError::bad_json("not a request of the Open Inference Protocol", &error))?;
+    let records = records_of(&request.inputs)?;
+    let block = named_rows(&served, &records, &app.options.limits)?;
+    let (scored, rows) = (Scored::of(&app, &served, &block)?, block.rows.len());
+    let labels: Vec<Value> = (0..rows).map(|row| scored.label(&served, row)).collect();
+    let classes = served.model.classes().len();
+    let text = |label: Value| label.as_str().map_or_else(|| label.to_string(), String::from);
+    let mut outputs = vec![match classes {
+        0 => json!({ "name": "prediction", "datatype": "FP64", "shape": [rows], "data": labels }),
+        _ => {
+            let texts: Vec<String> = labels.into_iter().map(text).collect();
+            json!({ "name": "prediction", "datatype": "BYTES", "shape": [rows], "data": texts })
         }
-        let version = served.sequence.to_string();
-        let mut answer = json!({ "model_name": app.name, "model_version": version, "outputs": outputs });
-        if let Some(id) = request.id {
-            answer["id"] = json!(id);
-        }
-        Ok(answer)
-    };
-    Ok(axum::Json(run(size, work).await?).into_response())
+    }];
+    let probabilities: Option<Vec<Vec<f64>>> = (0..rows).map(|row| scored.probabilities(&served, row)).collect();
+    if let Some(probabilities) = probabilities {
+        let shape = [rows, classes];
+        outputs
+            .push(json!({ "name": "probability", "datatype": "FP64", "shape": shape, "data": probabilities.concat() }));
+    }
+    let version = served.sequence.to_string();
+    let mut answer = json!({ "model_name": app.name, "model_version": version, "outputs": outputs });
+    if let Some(id) = request.id {
+        answer["id"] = json!(id);
+    }
+    Ok(answer)
 }
 
 /// The rows of tensors: lists in the order of the features, or objects by name.

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tamis::data::RawRows;
-use tamis::parse::row_log::push_record;
+use tamis::data::{Label, RawRows};
+use tamis::parse::row_log::{LateRow, Record, rows_checksum};
 
 /// What is known of a request that was learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,8 +12,24 @@ pub struct KnownKey {
     pub sequence: u64,
     /// Its rows.
     pub accepted: u64,
-    /// A checksum of its rows: a key stands for one content.
+    /// A checksum of its content, for which a key stands: of its rows, or of ids and labels.
     pub checksum: u32,
+}
+
+impl KnownKey {
+    /// A request with these rows, whose checksum is `rows_checksum`.
+    pub fn new(sequence: u64, late: &[LateRow], rows: &RawRows, rows_checksum: u32) -> Self {
+        let checksum = match late.is_empty() {
+            true => rows_checksum,
+            false => labels_checksum(late.iter().map(|late| late.id.as_str()).zip(&rows.labels)),
+        };
+        KnownKey { sequence, accepted: rows.len() as u64, checksum }
+    }
+
+    /// The request of a record.
+    pub fn of(record: &Record) -> Self {
+        KnownKey::new(record.sequence, &record.late, &record.rows, rows_checksum(&record.rows))
+    }
 }
 
 /// The keys of the last requests.
@@ -49,11 +65,13 @@ impl Keys {
     }
 }
 
-/// A checksum of all that rows contain.
-pub fn rows_checksum(rows: &RawRows) -> u32 {
-    let mut bytes = Vec::new();
-    push_record(&mut bytes, 0, 0, "", rows);
-    crc32fast::hash(&bytes)
+/// A checksum of labels and of the ids they belong to.
+pub fn labels_checksum<'a>(labels: impl Iterator<Item = (&'a str, &'a Label)>) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    for (id, label) in labels {
+        checksum.update(format!("{id:?} {label:?}\n").as_bytes());
+    }
+    checksum.finalize()
 }
 
 #[cfg(test)]

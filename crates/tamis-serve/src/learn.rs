@@ -1,39 +1,35 @@
 //! `POST /v1/learn` and `POST /v1/label`: rows with labels, and labels of rows that were scored before.
 
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 use tamis::data::{Label, RawRows};
 use tamis::io::Block;
-use tamis::parse::row_log::LONGEST_KEY;
+use tamis::parse::row_log::{LONGEST_KEY, LateRow};
 
 use crate::app::App;
-use crate::body::{self, RowOptions};
+use crate::body::{self, Received, RowOptions};
 use crate::error::ApiError;
-use crate::learner::{Command, LearnJob, Learned};
-use crate::score::run;
+use crate::learner::{Command, Content, LearnJob, Learned};
 
 /// Learns the rows of a request. The answer comes when they are on disk.
 pub async fn learn(State(app): State<Arc<App>>, request: Request) -> Result<Response, ApiError> {
     app.check_learns()?;
-    let (parts, body) = request.into_parts();
-    let key = key_of(&parts.headers)?;
-    let served = app.model()?;
-    let (bytes, held) = body::read(&app, &parts.headers, body).await?;
-    let (limits, size) = (app.options.limits.clone(), bytes.len());
-    let parse = move || {
+    let key = key_of(request.headers())?;
+    let parse = |Received { app, served, headers, bytes }: Received| {
         let options = RowOptions { needs_label: true, missing_columns_are_zero: true, ..RowOptions::default() };
-        let block = body::rows(&served, &parts.headers, bytes, &options, &limits)?;
+        let block = body::rows(&served, &headers, bytes, &options, &app.options.limits)?;
         check_labels(&block).map(|()| block)
     };
-    let block = run(size, parse).await?;
-    let learned = app.ask(|reply| Command::Learn(Box::new(LearnJob { block, key, reply }))).await?;
+    let (block, held) = body::receive(app.clone(), request, parse).await?;
+    let content = Content::Rows(Box::new(block));
+    let learned = app.ask(|reply| Command::Learn(Box::new(LearnJob { content, key, reply }))).await?;
     drop(held);
     Ok(answer(learned))
 }
@@ -63,13 +59,32 @@ fn key_of(headers: &HeaderMap) -> Result<String, ApiError> {
 }
 
 /// The label of a row that was scored before.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LateLabel {
-    id: String,
-    y: Label,
+pub struct LateLabel {
+    /// The id of the row.
+    pub id: String,
+    /// Its label.
+    pub y: Label,
+    /// Its weight, if it is not the one it was scored with.
     #[serde(default)]
-    weight: Option<f64>,
+    pub weight: Option<f64>,
+    /// The line of the request, from 1.
+    #[serde(skip)]
+    pub line: u64,
+}
+
+impl LateLabel {
+    /// The labels of rows that waited.
+    pub fn of(rows: &RawRows, late: &[LateRow]) -> Vec<LateLabel> {
+        let label = |(row, late): (usize, &LateRow)| LateLabel {
+            id: late.id.clone(),
+            y: rows.labels[row].clone(),
+            weight: Some(rows.weight(row)),
+            line: u64::from(rows.lines[row]) + 1,
+        };
+        late.iter().enumerate().map(label).collect()
+    }
 }
 
 /// Learns rows that were scored before, with their labels: JSON lines `{"id": …, "y": …}`.
@@ -77,19 +92,13 @@ pub async fn label(State(app): State<Arc<App>>, request: Request) -> Result<Resp
     app.check_learns()?;
     let (parts, body) = request.into_parts();
     let key = key_of(&parts.headers)?;
-    let (bytes, held) = body::read(&app, &parts.headers, body).await?;
-    let labels = labels_of(&bytes)?;
-    let rows = labelled_rows(&app, &labels)?;
-    let block = Block { rows, file: "request".into(), first_line: 1 };
-    let learned = app.ask(|reply| Command::Learn(Box::new(LearnJob { block, key, reply }))).await?;
-    let mut pending = app.pending.lock().expect("no thread panicked");
-    labels.iter().for_each(|label| pending.remove(&label.id));
-    drop((pending, held));
-    Ok(answer(learned))
+    let (bytes, _held) = body::read(&app, &parts.headers, body).await?;
+    let content = Content::Labels(labels_of(&bytes)?);
+    Ok(answer(app.ask(|reply| Command::Learn(Box::new(LearnJob { content, key, reply }))).await?))
 }
 
 fn labels_of(bytes: &Bytes) -> Result<Vec<LateLabel>, ApiError> {
-    let mut labels = Vec::new();
+    let (mut labels, mut ids) = (Vec::new(), HashSet::new());
     for (line, text) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
         if text.trim_ascii().is_empty() {
             continue;
@@ -100,33 +109,15 @@ fn labels_of(bytes: &Bytes) -> Result<Vec<LateLabel>, ApiError> {
             let text = format!("request:{line}: not a label {{\"id\": …, \"y\": …}}: {reason}");
             ApiError { line: Some(line), column: Some(error.column() as u32), ..ApiError::bad("bad_row", text) }
         })?;
-        let is_valid =
-            !matches!(&label.y, Label::Absent) && label.weight.is_none_or(|weight| weight >= 0.0 && weight.is_finite());
-        if !is_valid {
-            let text = format!("request:{line}: expected a label, and a weight of at least 0 if there is one");
-            return Err(ApiError::bad("bad_row", text).at_line(line));
+        let bad = |what: &str| ApiError::bad("bad_row", format!("request:{line}: {what}")).at_line(line);
+        let has_weight = label.weight.is_none_or(|weight| weight > 0.0 && weight.is_finite());
+        if matches!(&label.y, Label::Absent) || !has_weight {
+            return Err(bad("expected a label, and a weight above 0 if there is one"));
         }
-        labels.push(label);
+        if !ids.insert(label.id.clone()) {
+            return Err(bad(&format!("the id {:?} has two labels", label.id)));
+        }
+        labels.push(LateLabel { line, ..label });
     }
     if labels.is_empty() { Err(ApiError::bad("no_rows", "the request has no labels")) } else { Ok(labels) }
-}
-
-/// The rows of labels. All must be there: a request is learned as a whole.
-fn labelled_rows(app: &App, labels: &[LateLabel]) -> Result<RawRows, ApiError> {
-    let mut pending = app.pending.lock().expect("no thread panicked");
-    let expired = pending.expire(Instant::now());
-    app.metrics.expired_labels.fetch_add(expired, std::sync::atomic::Ordering::Relaxed);
-    let mut rows = RawRows::by_name();
-    for (line, LateLabel { id, y, weight }) in (1..).zip(labels) {
-        let Some(row) = pending.get(id) else {
-            let text = format!(
-                "request:{line}: no row with the id {id:?} waits for a label; it was not scored, or too long ago"
-            );
-            return Err(ApiError::new(StatusCode::NOT_FOUND, "unknown_id", text).at_line(line));
-        };
-        row.entries(0).for_each(|(key, value)| rows.push_name(&[&key.to_string()], value));
-        rows.adds_duplicates |= row.adds_duplicates;
-        rows.end_row(y.clone(), weight.unwrap_or_else(|| row.weight(0)), line as u32 - 1);
-    }
-    Ok(rows)
 }

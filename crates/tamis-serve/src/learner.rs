@@ -1,26 +1,29 @@
-//! The learner: one thread owns the training and the log. It writes rows to disk, learns them, and publishes models.
+//! The learner: one thread owns the training, the log and the rows that wait for labels. It writes rows to disk, learns
+//! them, and publishes models.
 //!
-//! Requests that wait are written as one frame and synced once (group commit). A group takes what is in the queue, for at
-//! most 5 ms. Rows are checked before they are written. If they fail to be learned all the same (the weights diverge, the
-//! memory is used up), their frame is taken back and the training is restored from disk.
+//! Requests that wait are written as one frame and synced once (group commit, `commit.rs`). A group takes what is in the
+//! queue, for at most 5 ms. Methods that need all rows at once learn in batches, on a thread of their own (`batch.rs`).
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use tamis::io::Block;
-use tamis::parse::row_log::push_record;
-use tamis::train::{Checkpoint, Training};
+use tamis::train::Checkpoint;
 use tokio::sync::oneshot;
 
 use crate::app::App;
+use crate::batch::{BatchRun, Finished};
 use crate::error::{ApiError, ServeError};
-use crate::keys::{Keys, KnownKey, rows_checksum};
+use crate::keys::{Keys, KnownKey};
+use crate::learn::LateLabel;
+use crate::learning::Learning;
 use crate::log::{Log, LogFolder, block_of};
+use crate::pending::{NamedRows, Pending, now};
 use crate::served::Served;
 
 /// The longest time that a group of requests is gathered.
@@ -29,6 +32,8 @@ const GATHER: Duration = Duration::from_millis(5);
 const LARGE_GROUP: usize = 32 << 20;
 /// The shortest time between two models that are published.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
+/// How often rows that wait for labels are looked at when nothing else happens.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// The answer to a request to learn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,14 +46,30 @@ pub struct Learned {
     pub repeated: bool,
 }
 
+/// What is to be learned.
+pub enum Content {
+    /// Rows with their labels.
+    Rows(Box<Block>),
+    /// Labels of rows that were scored before.
+    Labels(Vec<LateLabel>),
+}
+
 /// Rows to learn.
 pub struct LearnJob {
-    /// The rows.
-    pub block: Block,
+    /// The rows, or their labels.
+    pub content: Content,
     /// The key of the request; may be empty.
     pub key: String,
     /// Where the answer goes.
     pub reply: oneshot::Sender<Result<Learned, ApiError>>,
+}
+
+/// Scored rows that wait for their labels.
+pub struct RememberJob {
+    /// The rows with their ids.
+    pub rows: NamedRows,
+    /// Where the answer goes, when they are on disk.
+    pub reply: oneshot::Sender<Result<(), ApiError>>,
 }
 
 /// A checkpoint that was written.
@@ -66,72 +87,94 @@ pub struct Saved {
 pub enum Command {
     /// Learn rows.
     Learn(Box<LearnJob>),
+    /// Remember scored rows.
+    Remember(RememberJob),
     /// Publish the model as it is now.
     Publish(oneshot::Sender<Result<Arc<Served>, ApiError>>),
-    /// Write a checkpoint.
+    /// Learn what waits, and write a checkpoint.
     Checkpoint(oneshot::Sender<Result<Saved, ApiError>>),
     /// Go on with another checkpoint.
     Replace(Vec<u8>, oneshot::Sender<Result<Arc<Served>, ApiError>>),
+    /// A batch was learned, or could not be.
+    Finished(Box<Finished>),
     /// Write a checkpoint and end.
     Stop,
 }
 
 /// The learner.
 pub struct Learner {
-    app: Arc<App>,
+    pub(crate) app: Arc<App>,
     folder: LogFolder,
-    path: PathBuf,
-    training: Training,
-    log: Log,
-    keys: Keys,
-    is_published: bool,
+    pub(crate) path: PathBuf,
+    pub(crate) learning: Learning,
+    pub(crate) log: Log,
+    pub(crate) keys: Keys,
+    pub(crate) pending: Pending,
+    pub(crate) batch: BatchRun,
+    pub(crate) is_published: bool,
     published: Instant,
     publish_cost: Duration,
 }
 
-/// The state of a log: its training, its end and its keys.
-fn restore(app: &App, path: &Path) -> Result<(Training, Log, Keys), ServeError> {
+/// The state of a log: its training, its end and its keys. Rows that were scored before their labels came are taken off
+/// `pending`.
+pub(crate) fn restore(
+    app: &App,
+    path: &Path,
+    mut pending: Option<&mut Pending>,
+) -> Result<(Learning, Log, Keys), ServeError> {
     let (file, bytes) = Log::state(path)?;
     let failed = |path: &Path, source| ServeError::Training { path: path.to_path_buf(), source: Box::new(source) };
-    let checkpoint = Checkpoint::from_bytes(&bytes, &file).map_err(|source| failed(path, source))?;
     let limits = &app.options.limits;
-    let mut training = Training::continued(checkpoint, 1, limits.memory).map_err(|source| failed(path, source))?;
+    let mut learning = Learning::of(bytes, &file, limits.memory).map_err(|source| failed(path, source))?;
     let mut keys = Keys::new(limits.keys);
     let log = Log::recover(path, |record, file| {
-        let accepted = record.rows.len() as u64;
         if !record.key.is_empty() {
-            let checksum = rows_checksum(&record.rows);
-            keys.add(&record.key, KnownKey { sequence: record.sequence, accepted, checksum });
+            keys.add(&record.key, KnownKey::of(&record));
         }
-        training.learn_logged(block_of(record, file)).map_err(|source| failed(file, source))
+        if let Some(pending) = &mut pending {
+            record.late.iter().for_each(|late| pending.answered(late));
+        }
+        let sequence = record.sequence;
+        learning.learn_logged(block_of(record, file), sequence).map_err(|source| failed(file, source))
     })?;
-    Ok((training, log, keys))
+    Ok((learning, log, keys))
 }
 
 impl Learner {
-    /// Restores the training from the log, and publishes its model.
-    pub fn start(app: Arc<App>, folder: LogFolder, given: (&Path, &[u8])) -> Result<Learner, ServeError> {
+    /// Restores the training from the log, and publishes its model. Batches that are learned come back as `commands`.
+    pub fn start(
+        app: Arc<App>,
+        folder: LogFolder,
+        given: (&Path, &[u8]),
+        commands: SyncSender<Command>,
+    ) -> Result<Learner, ServeError> {
         let path = folder.last(given)?;
-        let (training, log, keys) = restore(&app, &path)?;
+        let mut pending = Pending::recover(&path, app.options.limits.pending)?;
+        let (learning, log, keys) = restore(&app, &path, Some(&mut pending))?;
         let mut learner = Learner {
+            batch: BatchRun::new(commands),
             app,
             folder,
             path,
-            training,
+            learning,
             log,
             keys,
+            pending,
             is_published: false,
             published: Instant::now(),
             publish_cost: Duration::ZERO,
         };
         learner.publish().map_err(|error| ServeError::Source { path: given.0.to_path_buf(), reason: error.message })?;
-        learner.app.metrics.log_bytes.store(learner.log.bytes, Ordering::Relaxed);
+        learner.expire();
+        learner.count();
         Ok(learner)
     }
 
     /// Serves commands until it is told to stop.
     pub fn run(mut self, commands: Receiver<Command>) {
         let mut waiting: VecDeque<Command> = VecDeque::new();
+        self.learn_batch_if_due();
         loop {
             let command = match waiting.pop_front() {
                 Some(command) => command,
@@ -139,36 +182,52 @@ impl Learner {
                     Ok(command) => command,
                     Err(RecvTimeoutError::Timeout) => {
                         self.publish_if_due();
+                        self.expire();
                         continue;
                     }
                     Err(RecvTimeoutError::Disconnected) => Command::Stop,
                 },
             };
             match command {
-                Command::Learn(job) => {
-                    let jobs = gather(*job, &commands, &mut waiting);
+                command @ (Command::Learn(_) | Command::Remember(_)) => {
+                    let (rows, jobs) = gather(command, &commands, &mut waiting);
+                    self.remember(rows);
                     self.learn(jobs);
                     self.checkpoint_if_due();
                     self.publish_if_due();
+                    self.learn_batch_if_due();
                 }
                 Command::Publish(reply) => drop(reply.send(self.publish())),
-                Command::Checkpoint(reply) => drop(reply.send(self.checkpoint())),
-                Command::Replace(bytes, reply) => drop(reply.send(self.replace(&bytes))),
-                Command::Stop => {
-                    if self.log.since_checkpoint > 0
-                        && let Err(error) = self.checkpoint()
-                    {
-                        self.app.note(&format!("no checkpoint was written: {}", error.message));
-                    }
-                    return;
-                }
+                Command::Checkpoint(reply) => self.checkpoint_for(reply),
+                Command::Replace(bytes, reply) => drop(reply.send(self.replace(bytes))),
+                Command::Finished(finished) => self.end_batch(*finished),
+                Command::Stop => return self.stop(),
             }
+            self.count();
         }
+    }
+
+    fn stop(&mut self) {
+        self.batch.stop();
+        if !self.learning.is_in_batches()
+            && self.log.since_checkpoint > 0
+            && let Err(error) = self.checkpoint()
+        {
+            self.app.note(&format!("no checkpoint was written: {}", error.message));
+        }
+    }
+
+    /// Counts what others read.
+    fn count(&self) {
+        let metrics = &self.app.metrics;
+        metrics.log_bytes.store(self.log.bytes, Ordering::Relaxed);
+        metrics.pending_labels.store(self.pending.len() as u64, Ordering::Relaxed);
+        metrics.waiting_rows.store(self.learning.waiting_rows(), Ordering::Relaxed);
     }
 
     fn until_publishing(&self) -> Duration {
         let pause = PUBLISH_EVERY.max(10 * self.publish_cost);
-        if self.is_published { Duration::from_secs(3600) } else { pause.saturating_sub(self.published.elapsed()) }
+        if self.is_published { LOOK_EVERY } else { pause.saturating_sub(self.published.elapsed()) }
     }
 
     fn publish_if_due(&mut self) {
@@ -178,115 +237,27 @@ impl Learner {
     }
 
     /// Publishes the model as it is now.
-    fn publish(&mut self) -> Result<Arc<Served>, ApiError> {
+    pub(crate) fn publish(&mut self) -> Result<Arc<Served>, ApiError> {
         if let Some(served) = self.app.served().filter(|_| self.is_published) {
             return Ok(served);
         }
         let started = Instant::now();
-        let model = self.training.model()?;
-        let served = Arc::new(Served::new(model, self.log.sequence));
+        let (model, sequence) = self.learning.model(self.log.sequence)?;
+        let served = Arc::new(Served::new(model, sequence));
         self.app.publish(served.clone());
         (self.is_published, self.published, self.publish_cost) = (true, Instant::now(), started.elapsed());
         Ok(served)
     }
 
-    /// Learns requests as one group, and answers them.
-    fn learn(&mut self, jobs: Vec<LearnJob>) {
-        let (mut group, mut later) = (Vec::new(), Vec::new());
-        let (mut body, mut rows, mut sequence) = (Vec::new(), self.training.rows(), self.log.sequence);
-        for LearnJob { block, key, reply } in jobs {
-            let block = block.without_weightless_rows();
-            if group.iter().any(|(job, _): &(LearnJob, Learned)| !key.is_empty() && job.key == key) {
-                later.push(LearnJob { block, key, reply });
-                continue;
-            }
-            if let Some(answer) = self.known(&key, &block).or_else(|| self.refused(&block)) {
-                let _ = reply.send(answer);
-                continue;
-            }
-            let accepted = block.rows.len() as u64;
-            sequence += 1;
-            push_record(&mut body, sequence, rows + 1, &key, &block.rows);
-            rows += accepted;
-            group.push((LearnJob { block, key, reply }, Learned { accepted, sequence, repeated: false }));
-        }
-        if !group.is_empty() {
-            self.commit(group, &body, sequence);
-        }
-        if !later.is_empty() {
-            self.learn(later);
-        }
-    }
-
-    /// The answer to a request whose key is known.
-    fn known(&self, key: &str, block: &Block) -> Option<Result<Learned, ApiError>> {
-        let known = self.keys.get(key)?;
-        if known.checksum != rows_checksum(&block.rows) {
-            let message = format!("the key {key:?} was used for other rows (record {})", known.sequence);
-            return Some(Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "key_reused", message)));
-        }
-        Some(Ok(Learned { accepted: known.accepted, sequence: known.sequence, repeated: true }))
-    }
-
-    /// The answer to rows that are not written to the log.
-    fn refused(&mut self, block: &Block) -> Option<Result<Learned, ApiError>> {
-        if block.rows.is_empty() {
-            return Some(Ok(Learned { accepted: 0, sequence: self.log.sequence, repeated: false }));
-        }
-        self.training.check(block).err().map(|error| Err(error.into()))
-    }
-
-    /// Brings a group to disk and learns it.
-    fn commit(&mut self, group: Vec<(LearnJob, Learned)>, body: &[u8], last: u64) {
-        let (mark, started) = (self.log.mark(), Instant::now());
-        if let Err(error) = self.log.append(body, last, self.app.options.limits.log) {
-            let message = format!("the rows cannot be written to the log: {error}; nothing was learned");
-            let full = ApiError::new(StatusCode::INSUFFICIENT_STORAGE, "log_not_written", message);
-            group.into_iter().for_each(|(job, _)| drop(job.reply.send(Err(full.clone()))));
-            return;
-        }
-        self.app.metrics.sync_seconds.observe(started.elapsed());
-        self.app.metrics.log_bytes.store(self.log.bytes, Ordering::Relaxed);
-        self.is_published = false;
-        for (job, _) in &group {
-            let (rows, file) = (job.block.rows.clone(), job.block.file.clone());
-            let block = Block { rows, file, first_line: job.block.first_line };
-            if let Err(error) = self.training.learn(block) {
-                return self.take_back(group, mark, error.into());
-            }
-        }
-        for (job, learned) in group {
-            let Learned { accepted, sequence, .. } = learned;
-            self.app.metrics.rows_learned.fetch_add(accepted, Ordering::Relaxed);
-            if !job.key.is_empty() {
-                let checksum = rows_checksum(&job.block.rows);
-                self.keys.add(&job.key, KnownKey { sequence, accepted, checksum });
-            }
-            let _ = job.reply.send(Ok(learned));
-        }
-    }
-
-    /// Takes a group back that could not be learned, and learns its requests one by one: one of them is to blame.
-    fn take_back(&mut self, group: Vec<(LearnJob, Learned)>, mark: crate::log::Mark, error: ApiError) {
-        self.log.undo(mark);
-        match restore(&self.app, &self.path) {
-            Ok((training, log, keys)) => (self.training, self.log, self.keys) = (training, log, keys),
-            Err(lost) => {
-                // What is on disk cannot be restored while the server runs: no row may be learned on a doubtful state.
-                self.app.note(&format!("the training cannot be restored: {lost}"));
-                let gone = ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "not_restored", lost.to_string());
-                self.app.stop();
-                return group.into_iter().for_each(|(job, _)| drop(job.reply.send(Err(gone.clone()))));
-            }
-        }
-        if group.len() == 1 {
-            return group.into_iter().for_each(|(job, _)| drop(job.reply.send(Err(error.clone()))));
-        }
-        group.into_iter().for_each(|(job, _)| self.learn(vec![job]));
+    /// Forgets rows that have waited too long for their labels.
+    pub(crate) fn expire(&mut self) {
+        let expired = self.pending.expire(now());
+        self.app.metrics.expired_labels.fetch_add(expired, Ordering::Relaxed);
     }
 
     fn checkpoint_if_due(&mut self) {
-        if self.log.since_checkpoint >= self.app.options.limits.segment
+        if !self.learning.is_in_batches()
+            && self.log.since_checkpoint >= self.app.options.limits.segment
             && let Err(error) = self.checkpoint()
         {
             self.app.note(&format!("no checkpoint was written: {}", error.message));
@@ -294,51 +265,65 @@ impl Learner {
         }
     }
 
-    /// Writes a checkpoint that can be read again.
-    fn checkpoint(&mut self) -> Result<Saved, ApiError> {
-        let bytes = self.training.to_checkpoint();
+    /// Writes a checkpoint that can be read again. Files of the log before it are then no longer needed, so that rows with
+    /// labels leave the file of those that wait.
+    pub(crate) fn checkpoint(&mut self) -> Result<Saved, ApiError> {
+        let bytes = self.learning.to_checkpoint();
         Checkpoint::from_bytes(&bytes, Path::new("the new checkpoint"))?;
-        self.log.checkpoint(&bytes, self.app.options.limits.segment).map_err(|error| {
+        let failed = |error: std::io::Error| {
             let message = format!("the checkpoint cannot be written: {error}; the last one is unchanged");
             ApiError::new(StatusCode::INSUFFICIENT_STORAGE, "checkpoint_not_written", message)
-        })?;
-        Ok(Saved { sequence: self.log.sequence, rows: self.training.rows(), bytes: bytes.len() as u64 })
+        };
+        self.pending.compact(true).map_err(failed)?;
+        self.log.checkpoint(&bytes, self.app.options.limits.segment).map_err(failed)?;
+        let sequence = self.learning.sequence(self.log.sequence);
+        Ok(Saved { sequence, rows: self.learning.rows_learned(), bytes: bytes.len() as u64 })
     }
 
-    /// Goes on with another checkpoint and a new log. If it cannot be used, nothing changes.
-    fn replace(&mut self, bytes: &[u8]) -> Result<Arc<Served>, ApiError> {
-        let checkpoint = Checkpoint::from_bytes(bytes, Path::new("request"))?;
-        let training = Training::continued(checkpoint, 1, self.app.options.limits.memory)?;
-        training.model()?;
+    /// Goes on with another checkpoint and a new log. If it cannot be used, nothing changes. Rows that wait for their labels
+    /// go on waiting.
+    fn replace(&mut self, bytes: Vec<u8>) -> Result<Arc<Served>, ApiError> {
+        Learning::of(bytes.clone(), Path::new("request"), self.app.options.limits.memory)?.model(0)?;
         let failed =
             |error: ServeError| ApiError::new(StatusCode::INSUFFICIENT_STORAGE, "log_not_written", error.to_string());
-        let path = self.folder.begin(bytes).map_err(failed)?;
-        let (training, log, keys) = restore(&self.app, &path).map_err(failed)?;
-        (self.path, self.training, self.log, self.keys) = (path, training, log, keys);
+        let path = self.folder.begin(&bytes, &self.pending.content()).map_err(failed)?;
+        let mut pending = Pending::recover(&path, self.app.options.limits.pending).map_err(failed)?;
+        let (learning, log, keys) = restore(&self.app, &path, Some(&mut pending)).map_err(failed)?;
+        self.batch.stop();
+        (self.path, self.learning, self.log, self.keys, self.pending) = (path, learning, log, keys, pending);
         self.is_published = false;
-        self.app.metrics.log_bytes.store(self.log.bytes, Ordering::Relaxed);
         self.publish()
     }
 }
 
 /// A request and those that wait behind it. Other commands stay in line.
-fn gather(first: LearnJob, commands: &Receiver<Command>, waiting: &mut VecDeque<Command>) -> Vec<LearnJob> {
+fn gather(
+    first: Command,
+    commands: &Receiver<Command>,
+    waiting: &mut VecDeque<Command>,
+) -> (Vec<RememberJob>, Vec<LearnJob>) {
     let started = Instant::now();
-    let mut size = entries(&first);
-    let mut jobs = vec![first];
-    while size * 12 < LARGE_GROUP && started.elapsed() < GATHER && waiting.is_empty() {
-        match commands.try_recv() {
-            Ok(Command::Learn(job)) => {
+    let (mut size, mut rows, mut jobs) = (0, Vec::new(), Vec::new());
+    let mut next = Some(first);
+    while let Some(command) = next.take() {
+        match command {
+            Command::Learn(job) => {
                 size += entries(&job);
                 jobs.push(*job);
             }
-            Ok(other) => waiting.push_back(other),
-            Err(_) => break,
+            Command::Remember(job) => rows.push(job),
+            other => waiting.push_back(other),
+        }
+        if size * 12 < LARGE_GROUP && started.elapsed() < GATHER && waiting.is_empty() {
+            next = commands.try_recv().ok();
         }
     }
-    jobs
+    (rows, jobs)
 }
 
 fn entries(job: &LearnJob) -> usize {
-    (0..job.block.rows.len()).map(|row| job.block.rows.first_and_last(row).0).sum()
+    match &job.content {
+        Content::Rows(block) => (0..block.rows.len()).map(|row| block.rows.first_and_last(row).0).sum(),
+        Content::Labels(labels) => labels.len(),
+    }
 }

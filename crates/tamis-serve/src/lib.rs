@@ -7,10 +7,11 @@
 //! | file | what |
 //! |---|---|
 //! | `server.rs`, `tls.rs`, `routes.rs`, `auth.rs` | connections, routes, tokens |
-//! | `body.rs` | bodies within the limits, and the rows in them |
+//! | `body.rs`, `leftover.rs` | bodies within the limits, and the rows in them; bodies that nobody read |
 //! | `score.rs`, `mlflow.rs`, `inference.rs` | scoring: our own protocol, MLflow's, and the Open Inference Protocol |
 //! | `learn.rs`, `pending.rs`, `keys.rs` | rows and late labels to learn, once each |
-//! | `learner.rs`, `log.rs` | the one thread that learns, and its log |
+//! | `learner.rs`, `commit.rs`, `log.rs` | the one thread that learns, groups of requests, and the log |
+//! | `learning.rs`, `batch.rs` | trainings that learn rows as they come, or in batches |
 //! | `model.rs`, `events.rs`, `health.rs`, `metrics.rs`, `page.rs` | what a server tells about itself |
 //! | `app.rs`, `served.rs` | what requests share, and the model that is served |
 //!
@@ -19,7 +20,9 @@
 
 mod app;
 mod auth;
+mod batch;
 mod body;
+mod commit;
 mod error;
 mod events;
 mod health;
@@ -27,6 +30,8 @@ mod inference;
 mod keys;
 mod learn;
 mod learner;
+mod learning;
+mod leftover;
 mod log;
 mod metrics;
 mod mlflow;
@@ -42,6 +47,6 @@ mod tls;
 
 pub use auth::Scope;
 pub use error::ServeError;
-pub use options::{Limits, Options};
+pub use options::{Limits, Options, PendingLimits};
 pub use routes::{ROUTES, Route};
 pub use server::Server;

@@ -4,6 +4,7 @@
 //! LOG/000001/start.st                        the checkpoint that the server was started with
 //! LOG/000001/00000000000000000001.tamislog   records from number 1 on (`tamis::parse::row_log`)
 //! LOG/000001/checkpoint.st                   a later state, from which a restart goes on
+//! LOG/000001/rows.waiting                    scored rows that wait for their labels
 //! LOG/000002/…                               the same after a new model was put in place
 //! ```
 //! `tamis fit LOG/000001 --resume LOG/000001/start.st` gives the model of the server, byte for byte.
@@ -17,6 +18,7 @@ use tamis::io::Block;
 use tamis::parse::row_log::{Found, Record, frame, next_frame, records};
 
 use crate::error::ServeError;
+use crate::pending::WAITING;
 
 const START: &str = "start.st";
 const CHECKPOINT: &str = "checkpoint.st";
@@ -57,7 +59,7 @@ impl LogFolder {
     pub fn last(&self, given: (&Path, &[u8])) -> Result<PathBuf, ServeError> {
         let generations = self.generations()?;
         let (Some(first), Some(last)) = (generations.first(), generations.last()) else {
-            return self.begin(given.1);
+            return self.begin(given.1, &[]);
         };
         let start = first.join(START);
         let known = fs::read(&start).map_err(|source| ServeError::File { path: start, source })?;
@@ -67,8 +69,9 @@ impl LogFolder {
         Ok(last.clone())
     }
 
-    /// Begins the log of a new model. The folder takes its name when the checkpoint is in it.
-    pub fn begin(&self, checkpoint: &[u8]) -> Result<PathBuf, ServeError> {
+    /// Begins the log of a new model. The folder takes its name when the checkpoint and the rows that wait for labels are
+    /// in it.
+    pub fn begin(&self, checkpoint: &[u8], waiting: &[u8]) -> Result<PathBuf, ServeError> {
         let number = self.generations()?.len() + 1;
         let (path, new) = (self.root.join(format!("{number:06}")), self.root.join(".new"));
         let failed = |source| ServeError::File { path: path.clone(), source };
@@ -77,6 +80,9 @@ impl LogFolder {
         }
         fs::create_dir(&new).map_err(failed)?;
         replace_file(&new.join(START), checkpoint).map_err(failed)?;
+        if !waiting.is_empty() {
+            replace_file(&new.join(WAITING), waiting).map_err(failed)?;
+        }
         fs::rename(&new, &path).map_err(failed)?;
         File::open(&self.root).and_then(|folder| folder.sync_all()).map_err(failed)?;
         Ok(path)

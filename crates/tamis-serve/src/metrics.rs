@@ -58,6 +58,10 @@ pub struct Metrics {
     pub expired_labels: AtomicU64,
     /// Bytes of the log.
     pub log_bytes: AtomicU64,
+    /// Scored rows that wait for their label.
+    pub pending_labels: AtomicU64,
+    /// Rows that wait to be learned in a batch.
+    pub waiting_rows: AtomicU64,
 }
 
 /// Values that are not counted but read when they are asked for.
@@ -68,8 +72,6 @@ pub struct Gauges {
     pub nonzeros: u64,
     /// The last learned record.
     pub sequence: u64,
-    /// Rows that wait for a label.
-    pub pending_labels: u64,
     /// Open connections.
     pub connections: u64,
 }
@@ -105,12 +107,14 @@ impl Metrics {
             head(&mut out, name, "counter", help);
             writeln!(out, "{name} {}", counter.load(Ordering::Relaxed)).expect("text grows");
         }
+        let read = |value: &AtomicU64| value.load(Ordering::Relaxed) as f64;
         let values = [
-            ("tamis_log_bytes", self.log_bytes.load(Ordering::Relaxed) as f64, "Bytes of the log."),
+            ("tamis_log_bytes", read(&self.log_bytes), "Bytes of the log."),
             ("tamis_progressive_loss", gauges.progressive_loss, "Mean loss of predictions made before learning."),
             ("tamis_nonzeros", gauges.nonzeros as f64, "Features with a weight."),
             ("tamis_model_sequence", gauges.sequence as f64, "The last learned record of the log."),
-            ("tamis_pending_labels", gauges.pending_labels as f64, "Scored rows that wait for their label."),
+            ("tamis_pending_labels", read(&self.pending_labels), "Scored rows that wait for their label."),
+            ("tamis_waiting_rows", read(&self.waiting_rows), "Logged rows that wait to be learned in a batch."),
             ("tamis_connections", gauges.connections as f64, "Open connections."),
         ];
         for (name, value, help) in values {

@@ -10,13 +10,12 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tamis::data::Label;
-use tamis::model::{Feature, Model};
+use tamis::model::{Feature, Model, Resize};
 
 use crate::app::App;
-use crate::body;
+use crate::body::{self, run};
 use crate::error::ApiError;
 use crate::learner::Command;
-use crate::score::run;
 use crate::served::Served;
 
 /// The model with all rows that were learned before the request.
@@ -34,7 +33,9 @@ pub async fn get(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Resp
         false => Body::from(served.text().to_string()).into_response(),
     };
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if !is_known {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     headers.insert(header::ETAG, HeaderValue::from_str(&tag).expect("a number in quotes"));
     headers.insert("tamis-sequence", HeaderValue::from(served.sequence));
     Ok(response)
@@ -88,23 +89,51 @@ pub async fn put(State(app): State<Arc<App>>, request: Request) -> Result<Respon
     Ok(response)
 }
 
-/// The features with a weight, the most important first.
+/// What a request for features may ask for in its query.
+struct FeatureQuery {
+    top: usize,
+    size: Option<Resize>,
+}
+
+impl FeatureQuery {
+    fn of(pairs: HashMap<String, String>) -> Result<Self, ApiError> {
+        let mut query = FeatureQuery { top: usize::MAX, size: None };
+        for (name, value) in pairs {
+            let bad = |what: &str| ApiError::bad("bad_query", format!("{name}={value}: {what}"));
+            let whole = || value.parse::<usize>().map_err(|_| bad("expected a whole number"));
+            let share = || value.parse::<f64>().map_err(|_| bad("expected a number from 0 to 0.5"));
+            let size = match name.as_str() {
+                "top" => {
+                    query.top = whole()?;
+                    continue;
+                }
+                "k" => Resize::Size(whole()?),
+                "fdr" => Resize::Fdr(share()?),
+                _ => return Err(bad("a query has top=N, and k=N or fdr=Q")),
+            };
+            if query.size.replace(size).is_some() {
+                return Err(bad("k and fdr cannot be given both"));
+            }
+        }
+        Ok(query)
+    }
+}
+
+/// The features with a weight, the most important first. `k` and `fdr` give those of another size of the model.
 pub async fn features(
     State(app): State<Arc<App>>,
     Query(query): Query<HashMap<String, String>>,
 ) -> Result<Response, ApiError> {
-    let mut most = usize::MAX;
-    for (name, value) in query {
-        let bad = || ApiError::bad("bad_query", format!("{name}={value}: a query has top=N"));
-        most = value.parse().ok().filter(|_| name == "top").ok_or_else(bad)?;
-    }
+    let FeatureQuery { top, size } = FeatureQuery::of(query)?;
     let served = app.model()?;
-    let model = &served.model;
+    let resized = size.map(|size| served.model.resize(size)).transpose();
+    let resized = resized.map_err(|error| ApiError::conflict("no_such_size", error.to_string()))?;
+    let model = resized.as_ref().unwrap_or(&served.model);
     let outputs: Vec<Value> = model
         .outputs
         .iter()
         .map(|output| {
-            let features = output.features.iter().take(most).map(feature).collect::<Vec<_>>();
+            let features = output.features.iter().take(top).map(|one| feature(model, one)).collect::<Vec<_>>();
             let mut value = json!({ "intercept": output.intercept, "features": features });
             if let Some(class) = &output.class {
                 value["class"] = json!(class);
@@ -128,10 +157,13 @@ pub async fn features(
     .into_response())
 }
 
-fn feature(feature: &Feature) -> Value {
+fn feature(model: &Model, feature: &Feature) -> Value {
     let mut value = json!({ "name": feature.name, "weight": feature.weight, "effect": feature.weight * feature.scale });
     if let Some(frequency) = feature.frequency {
         value["frequency"] = json!(frequency);
+    }
+    if let Some(test) = model.test(&feature.name) {
+        value["q"] = json!(test.q);
     }
     value
 }

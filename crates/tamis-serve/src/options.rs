@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use crate::pending::PendingLimits;
+
 /// What a server is given.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -68,9 +70,9 @@ pub struct Limits {
     /// Bytes of the learner, the names and the scaling.
     pub memory: Option<u64>,
     /// Scored rows that wait for their labels, and how long they wait.
-    pub pending: usize,
-    /// How long a scored row waits for its label.
-    pub pending_time: Duration,
+    pub pending: PendingLimits,
+    /// Rows that are learned together, by methods that need many rows at once.
+    pub batch: u64,
     /// Keys of learned requests that are remembered.
     pub keys: usize,
 }
@@ -90,8 +92,8 @@ impl Default for Limits {
             log: u64::MAX,
             segment: 64 << 20,
             memory: None,
-            pending: 100_000,
-            pending_time: Duration::from_secs(24 * 3600),
+            pending: PendingLimits { rows: 100_000, bytes: 256 << 20, time: Duration::from_secs(24 * 3600) },
+            batch: 10_000,
             keys: 100_000,
         }
     }

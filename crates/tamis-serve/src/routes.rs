@@ -13,6 +13,7 @@ use axum::routing;
 use crate::app::App;
 use crate::auth::{Access, Scope};
 use crate::error::ApiError;
+use crate::leftover::Leftover;
 use crate::{events, health, inference, learn, mlflow, model, page, score};
 
 /// A route.
@@ -84,12 +85,17 @@ async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_string()).unwrap_or_default();
     let method = request.method().as_str().to_ascii_lowercase();
     let route = ROUTES.iter().find(|route| route.path == path && route.method == method);
+    let limits = &app.options.limits;
+    let waits = request.headers().contains_key(header::EXPECT);
+    let (request, leftover) = Leftover::of(request);
     let mut response = match check(&app, &request, route) {
-        Err(error) => error.into_response(),
+        Err(error) => {
+            drop(request);
+            error.into_response()
+        }
         // Events go on for as long as somebody listens.
         Ok(()) if path == "/v1/events" => next.run(request).await,
         Ok(()) => {
-            let limits = &app.options.limits;
             let time = limits.receive + limits.answer;
             tokio::time::timeout(time, next.run(request)).await.unwrap_or_else(|_| {
                 let text = format!("the request took more than {} seconds", time.as_secs_f64());
@@ -97,6 +103,9 @@ async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
             })
         }
     };
+    // Who was too slow is not waited for again.
+    let waits = waits || response.status() == StatusCode::REQUEST_TIMEOUT;
+    leftover.drain(&mut response, waits, limits.body, limits.receive).await;
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -3,20 +3,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use tamis::data::{Label, RawRows};
 use tamis::io::Block;
 use tamis::model::{Explanation, Prediction};
+use tamis::parse::row_log::LONGEST_KEY;
 
 use crate::app::App;
-use crate::body::{self, RowOptions, SMALL};
+use crate::body::{self, Received, RowOptions};
 use crate::error::ApiError;
+use crate::learner::{Command, RememberJob};
+use crate::pending::NamedRows;
 use crate::served::Served;
 
 /// What a request may ask for in its query.
@@ -54,6 +56,11 @@ impl ScoreQuery {
         }
         Ok(query)
     }
+
+    /// Whether the rows are to wait for their labels.
+    fn waits(&self) -> bool {
+        self.remember || self.id.is_some()
+    }
 }
 
 /// Scores the rows of a request.
@@ -63,49 +70,28 @@ pub async fn score(
     request: Request,
 ) -> Result<Response, ApiError> {
     let query = ScoreQuery::of(query)?;
-    let (parts, body) = request.into_parts();
-    let served = app.model()?;
-    let (bytes, held) = body::read(&app, &parts.headers, body).await?;
-    let size = bytes.len();
-    let work = move || {
-        let _held = held;
-        answer(&app, &served, &query, &parts.headers, bytes)
-    };
-    let lines = run(size, work).await?;
+    if query.waits() {
+        app.check_learns()?;
+    }
+    let work = move |received| answer(&query, received);
+    let ((lines, rows), _held) = body::receive(app.clone(), request, work).await?;
+    if !rows.is_empty() {
+        app.ask(|reply| Command::Remember(RememberJob { rows, reply })).await?;
+    }
     let mut response = Body::from(lines).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     Ok(response)
 }
 
-/// Runs work on `bytes` bytes: at once if there are few, else on the threads for long work, so that it delays no other
-/// request.
-pub async fn run<T: Send + 'static>(
-    bytes: usize,
-    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
-    if bytes <= SMALL {
-        return work();
-    }
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(internal()))
-}
-
-/// The answer after a panic, which is an error of the program.
-pub fn internal() -> ApiError {
-    ApiError::new(axum::http::StatusCode::INTERNAL_SERVER_ERROR, "internal", "an error of the server; its log has more")
-}
-
-fn answer(
-    app: &App,
-    served: &Served,
-    query: &ScoreQuery,
-    headers: &HeaderMap,
-    bytes: Bytes,
-) -> Result<Vec<u8>, ApiError> {
+/// The lines of the answer, and the rows that are to wait for their labels.
+fn answer(query: &ScoreQuery, received: Received) -> Result<(Vec<u8>, NamedRows), ApiError> {
+    let Received { app, served, headers, bytes } = received;
+    let (app, served) = (&*app, &*served);
     if query.explain && !served.predictor.is_linear() {
         let message = "explain=1 is for linear models: a kernel model has curves instead (tamis inspect, tamis report)";
         return Err(ApiError::bad("bad_query", message));
     }
-    let mut block = body::rows(served, headers, bytes, &query.rows, &app.options.limits)?;
+    let mut block = body::rows(served, &headers, bytes, &query.rows, &app.options.limits)?;
     if let Some(id) = &query.id {
         if block.rows.len() != 1 {
             return Err(ApiError::bad(
@@ -129,10 +115,8 @@ fn answer(
         serde_json::to_writer(&mut lines, &line).expect("plain data becomes JSON");
         lines.push(b'\n');
     }
-    if query.remember || query.id.is_some() {
-        remember(app, block.rows)?;
-    }
-    Ok(lines)
+    let waiting = if query.waits() { named(block.rows)? } else { Vec::new() };
+    Ok((lines, waiting))
 }
 
 /// The predictions of the rows of a request.
@@ -206,21 +190,27 @@ fn explanation(served: &Served, found: &Explanation) -> Value {
     })
 }
 
-/// Remembers rows until their labels come.
-fn remember(app: &App, mut rows: RawRows) -> Result<(), ApiError> {
+/// Rows that are to wait for their labels, with their ids.
+fn named(mut rows: RawRows) -> Result<NamedRows, ApiError> {
     let mut named = Vec::with_capacity(rows.len());
     for row in (0..rows.len()).rev() {
         let mut one = rows.split_off(row);
         let id = one.tags.pop().unwrap_or_default();
+        let bad = |text: String| ApiError::bad("no_id", text).at_line(row as u64 + 1);
         if id.is_empty() {
             let text = "remember=1 needs an id for each row: `tag` in JSON lines, the tag of Vowpal Wabbit, or \
                         id_column=COLUMN for tables";
-            return Err(ApiError::bad("no_id", text).at_line(row as u64 + 1));
+            return Err(bad(text.into()));
+        }
+        if id.len() > LONGEST_KEY {
+            return Err(bad(format!("an id has at most {LONGEST_KEY} bytes, and this one has {}", id.len())));
+        }
+        if one.weight(0) == 0.0 {
+            return Err(bad(format!("the row {id:?} has weight 0: it would not be learned")));
         }
         one.tags.clear();
         named.push((id.into_string(), one));
     }
-    let expired = app.pending.lock().expect("no thread panicked").add(named, Instant::now());
-    app.metrics.expired_labels.fetch_add(expired, Ordering::Relaxed);
-    Ok(())
+    named.reverse();
+    Ok(named)
 }

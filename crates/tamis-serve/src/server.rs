@@ -8,7 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
@@ -23,6 +26,7 @@ use crate::app::App;
 use crate::auth::Tokens;
 use crate::error::ServeError;
 use crate::learner::Learner;
+use crate::leftover::{Lingering, Unread};
 use crate::log::LogFolder;
 use crate::options::Options;
 use crate::routes::router;
@@ -148,7 +152,8 @@ fn learn(app: Arc<App>, checkpoint: &[u8]) -> Result<(), ServeError> {
     let (commands, inbox) = sync_channel(app.options.limits.queue);
     let folder = app.options.log.clone().expect("a server that learns has a log");
     let given = (app.options.source.clone(), checkpoint);
-    let started = LogFolder::open(&folder).and_then(|log| Learner::start(app.clone(), log, (&given.0, given.1)));
+    let start = |log| Learner::start(app.clone(), log, (&given.0, given.1), commands.clone());
+    let started = LogFolder::open(&folder).and_then(start);
     let learner = started.inspect_err(|_| app.stop())?;
     app.set_learner(commands);
     if *app.stopping().borrow() {
@@ -195,8 +200,9 @@ async fn accept(app: Arc<App>, listener: TcpListener, tls: Option<TlsAcceptor>) 
     Ok(())
 }
 
-/// Answers a connection above the limit without reading from it.
-async fn refuse(mut stream: TcpStream, is_tls: bool) {
+/// Answers a connection above the limit, whatever it asks.
+async fn refuse(stream: TcpStream, is_tls: bool) {
+    let mut stream = Lingering::new(stream, Unread::certain());
     if !is_tls {
         let body = r#"{"error":{"code":"connections","message":"too many connections are open"}}"#;
         let head =
@@ -226,11 +232,17 @@ async fn serve(
     router: Router,
     watcher: Watcher,
 ) {
+    let (unread, router) = (Unread::default(), TowerToHyperService::new(router));
+    let stream = Lingering::new(stream, unread.clone());
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(unread.clone());
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(app.options.limits.receive)
         .max_buf_size(1 << 16)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     // Errors here are those of the client: it went away, was too slow, or does not speak HTTP.
     let _ = watcher.watch(connection).await;
 }

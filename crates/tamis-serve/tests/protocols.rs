@@ -139,6 +139,27 @@ fn answers_are_as_the_document_says() {
 }
 
 #[test]
+fn queries_have_the_values_of_the_document_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = fitted(folder.path(), &svmlight(600, 1), "svm", &one_pass(Method::Ftrl));
+    let log = Some(folder.path().join("log"));
+    let server = Running::start(Options { log, ..options(&files.checkpoint) });
+    let document = server.get("/v1/openapi.json").json();
+    let status = |query: &str| server.post(&format!("/v1/score?{query}"), "text/x-vw", "1 a| 1:1\n").status;
+    let parameters = document["paths"]["/v1/score"]["post"]["parameters"].as_array().unwrap();
+    let mut tried = 0;
+    for (name, values) in parameters.iter().filter_map(|one| Some((&one["name"], one["schema"].get("enum")?))) {
+        let name = name.as_str().unwrap();
+        for value in values.as_array().unwrap() {
+            assert_eq!(status(&format!("{name}={}", value.as_str().unwrap())), 200, "{name}={value}");
+            tried += 1;
+        }
+        assert_eq!([status(&format!("{name}=maybe")), status(&format!("{name}="))], [400; 2], "{name}");
+    }
+    assert_eq!((tried, status("id=")), (10, 400));
+}
+
+#[test]
 fn a_schema_that_does_not_fit_is_found() {
     let document = json!({ "components": { "schemas": { "A": { "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"], "additionalProperties": false } } } });
     let schema = json!({ "$ref": "#/components/schemas/A" });
@@ -176,6 +197,52 @@ fn the_forms_of_mlflow_agree_with_ours() {
         assert!(status == 400 && message.contains(text), "{body}: {message}");
     }
     assert_eq!(server.get("/ping").status, 200);
+}
+
+/// Requests of numbers only are read in a shorter way: it must not be seen.
+#[test]
+fn numbers_of_mlflow_are_read_as_other_rows_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = fitted(folder.path(), &svmlight(600, 1), "svm", &one_pass(Method::Ftrl));
+    let server = Running::start(options(&files.model));
+    let invoke = |body: Value| server.post("/invocations", "application/json", &body.to_string());
+    let rows: Vec<Vec<f64>> = svmlight(200, 8)
+        .lines()
+        .map(|line| line.split(' ').skip(1).map(|cell| cell.split_once(':').unwrap().1.parse().unwrap()).collect())
+        .collect();
+    let names: Vec<String> = (1..=8).map(|name| name.to_string()).collect();
+    let ours = server.post("/v1/score", "text/x-svmlight", &svmlight(200, 8)).lines();
+    let expected: Vec<Value> = ours.iter().map(|line| line["prediction"].clone()).collect();
+    let counted = || -> u64 {
+        let text = server.get("/metrics").text().to_string();
+        let line = text.lines().find(|line| line.starts_with("tamis_unknown_features_total ")).unwrap();
+        line.split(' ').nth(1).unwrap().parse().unwrap()
+    };
+    let start = counted();
+    let split = json!({ "columns": names, "data": rows });
+    let quick = invoke(json!({ "dataframe_split": split, "params": {} })).json();
+    assert_eq!(quick["predictions"], json!(expected));
+    // A cell that is text takes the long way, and a column more is a feature that the model does not know.
+    let before = counted();
+    let record = |row: &Vec<f64>| -> Value { names.iter().cloned().zip(row.iter().map(|cell| json!(cell))).collect() };
+    let slow = invoke(json!({ "dataframe_records": rows.iter().map(record).collect::<Vec<_>>() })).json();
+    assert_eq!((&slow, counted() - before), (&quick, before - start));
+    assert_eq!(
+        invoke(json!({ "dataframe_split": { "columns": ["1", "new"], "data": [[0.5, 1], [0.5, 0]] } })).status,
+        200
+    );
+    assert_eq!(counted(), before + before - start + 1, "zeros are not counted");
+    for (body, text) in [
+        (json!({ "dataframe_split": { "columns": ["1", "1"], "data": [[1, 2]] } }), "twice"),
+        (json!({ "dataframe_split": { "columns": ["1"], "data": [[1, 2]] } }), "as long as it"),
+        (json!({ "dataframe_split": { "columns": ["1"], "data": [] } }), "no rows"),
+        (json!({ "dataframe_split": { "columns": ["1"], "data": [[null]] } }), "is empty"),
+        (json!({ "instances": [[1]] }), "row 1 has 1 numbers"),
+        (json!({ "instances": [[1]], "inputs": [[1]] }), "expected dataframe_split"),
+    ] {
+        let (status, _, message) = invoke(body.clone()).error();
+        assert!(status == 400 && message.contains(text), "{body}: {status} {message}");
+    }
 }
 
 #[test]

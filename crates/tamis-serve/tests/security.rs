@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{Answer, Fitted, Running, fitted, one_pass, options, send, svmlight};
+use common::{Answer, Fitted, KeptOpen, Running, fitted, one_pass, options, send, svmlight};
 use tamis::recipe::Method;
 use tamis_serve::{Limits, Options, ROUTES, Server};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -159,6 +159,9 @@ fn slow_clients_are_left() {
     let ended = header.read_to_end(&mut rest);
     assert!(ended.is_ok() && !rest.starts_with(b"HTTP/1.1 200"), "{ended:?} {:?}", String::from_utf8_lossy(&rest));
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    let mut idle = KeptOpen::to(&server);
+    assert_eq!(idle.request("GET /healthz HTTP/1.1", b"").status, 200);
+    assert!(idle.is_ended(), "a connection that is idle for as long is ended");
     assert_eq!(server.get("/healthz").status, 200);
 }
 
@@ -239,4 +242,51 @@ fn a_server_that_stops_answers_what_it_has() {
     server.stop();
     server.wait().unwrap();
     assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_client_that_sends_first_gets_its_answer_and_keeps_its_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = files(folder.path());
+    let tokens = Some(token_file(folder.path()));
+    let limits = Limits { bodies: 100_000, ..options(&files.model).limits };
+    let server = Running::start(Options { tokens, limits, ..options(&files.model) });
+    let mut client = KeptOpen::to(&server);
+    let rows = "1 1:0.5 2:0.25\n".repeat(300_000);
+    let score = format!("POST /v1/score HTTP/1.1\r\nContent-Type: text/x-svmlight\r\nAuthorization: Bearer {SCORER}");
+    let refused = [
+        (score.clone(), 429, "busy"),
+        (score.replace(SCORER, "another-0123456789abcdef"), 401, "no_token"),
+        (score.replace("/v1/score", "/v1/learn"), 403, "no_scope"),
+        (score.replace("/v1/score", "/v1/score?explain=maybe"), 400, "bad_query"),
+        (score.replace("/v1/score", "/v1/nothing"), 404, "no_route"),
+        (score.replace("POST", "PUT"), 405, "no_method"),
+        (score.replace(SCORER, &format!("{SCORER}\r\nContent-Encoding: gzip")), 415, "unsupported_encoding"),
+        (score.replace(SCORER, &format!("{SCORER}\r\nOrigin: http://example.org")), 403, "other_origin"),
+    ];
+    for (head, status, code) in refused {
+        let answer = client.request(&head, rows.as_bytes());
+        assert_eq!((answer.status, answer.error().1.as_str()), (status, code), "{}", answer.text());
+        assert_eq!(answer.header("connection"), None, "{code}: the connection is kept");
+        assert_eq!(client.request(&score, b"1 1:0.5\n").lines().len(), 1, "after {code}");
+    }
+}
+
+#[test]
+fn a_body_that_is_much_too_long_is_answered_before_the_connection_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { body: 100_000, ..options(Path::new("")).limits };
+    let server = Running::start(Options { limits, ..options(&files(folder.path()).model) });
+    let head = "POST /v1/score HTTP/1.1\r\nContent-Type: text/x-svmlight";
+    let mut client = KeptOpen::to(&server);
+    let answer = client.request(head, &vec![b'1'; 30 << 20]);
+    assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
+    assert!(client.is_ended());
+    // A client that asks first is answered at once, and sends nothing.
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let asks = format!("{head}\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 200000\r\n\r\n");
+    stream.write_all(asks.as_bytes()).unwrap();
+    let started = Instant::now();
+    assert_eq!(Answer::read(&mut stream).status, 413);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }

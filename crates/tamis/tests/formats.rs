@@ -43,7 +43,12 @@ fn log(text: &str, parser: &impl LineParser, empty: fn() -> RawRows) -> Vec<u8> 
     for (number, lines) in text.lines().collect::<Vec<_>>().chunks(10).enumerate() {
         let (mut rows, mut body) = (empty(), Vec::new());
         parse_lines((lines.join("\n") + "\n").as_bytes(), parser, &mut rows, &mut Vec::new());
-        row_log::push_record(&mut body, number as u64 + 1, 10 * number as u64, &format!("key {number}"), &rows);
+        let (sequence, first_row) = (number as u64 + 1, 10 * number as u64);
+        let late: Vec<row_log::LateRow> = (0..rows.len() as u64 * (sequence % 2))
+            .map(|number| row_log::LateRow { number, id: "id".into() })
+            .collect();
+        let head = row_log::RecordHead { sequence, first_row, key: &format!("key {number}"), late: &late };
+        row_log::push_record(&mut body, &head, &rows);
         bytes.extend(row_log::frame(&body));
     }
     bytes

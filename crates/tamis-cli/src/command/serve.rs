@@ -63,6 +63,9 @@ pub struct LimitArgs {
     /// [default: three quarters of the machine's memory]
     #[arg(long, value_name = "BYTES", value_parser = bytes_parser)]
     pub max_memory: Option<u64>,
+    /// Rows that are learned together by methods that need many rows at once (stabilized, two-stage)
+    #[arg(long, value_name = "ROWS", default_value_t = Limits::default().batch, value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch: u64,
     /// Seconds in which a client must send a request
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().receive.as_secs_f64(), value_parser = seconds_parser)]
     pub receive_timeout: f64,
@@ -90,6 +93,7 @@ impl LimitArgs {
             features: self.max_features,
             connections: self.max_connections,
             log: self.max_log.unwrap_or(usual.log),
+            batch: self.batch,
             memory: Some(self.max_memory.unwrap_or_else(|| tamis::io::memory_of_this_machine() / 2 * 3)),
             receive: Duration::from_secs_f64(self.receive_timeout),
             stop: Duration::from_secs_f64(self.stop_timeout),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tamis::io::expand;
 use tamis::recipe::{Method, Recipe};
-use tamis::train::{CheckpointPlan, FitOptions, fit};
+use tamis::train::{Checkpoint, CheckpointPlan, FitOptions, fit};
 use tamis_serve::{Limits, Options, Server};
 
 /// Random whole numbers that are the same each time.
@@ -81,6 +81,35 @@ pub fn fitted(folder: &Path, data: &str, extension: &str, recipe: &Recipe) -> Fi
 /// A recipe of an online learner with one pass.
 pub fn one_pass(method: Method) -> Recipe {
     Recipe { passes: Some(1), ..Recipe::new(method) }
+}
+
+/// Options with a log.
+pub fn learning(source: &Path, log: &Path) -> Options {
+    Options { log: Some(log.to_path_buf()), ..options(source) }
+}
+
+/// Sends rows to learn.
+pub fn learn(server: &Running, rows: &str, key: &str) -> Answer {
+    let mut headers = vec![("Content-Type", "text/x-svmlight")];
+    if !key.is_empty() {
+        headers.push(("Idempotency-Key", key));
+    }
+    server.request("POST", "/v1/learn", &headers, rows.as_bytes())
+}
+
+/// The model of a file fit of the log.
+pub fn replayed(log: &Path) -> String {
+    let checkpoint = Checkpoint::load(&log.join("start.st")).unwrap();
+    let sources = expand(&[log.display().to_string()], None).unwrap();
+    let options = FitOptions { sources, memory: 1 << 28, ..FitOptions::default() };
+    fit(&checkpoint.recipe().clone(), &options, Some(checkpoint), &mut ()).unwrap().model.to_text()
+}
+
+/// The model that is served.
+pub fn served(server: &Running) -> String {
+    let answer = server.get("/v1/model");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.text().to_string()
 }
 
 /// A server that stops when it is dropped.
@@ -203,5 +232,46 @@ impl Answer {
         let error = self.json()["error"].clone();
         let text = |name: &str| error[name].as_str().unwrap_or_default().to_string();
         (self.status, text("code"), text("message"))
+    }
+}
+
+/// A client that keeps its connection, and sends a whole request before it reads the answer.
+pub struct KeptOpen {
+    stream: std::io::BufReader<TcpStream>,
+}
+
+impl KeptOpen {
+    pub fn to(server: &Running) -> KeptOpen {
+        let stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        KeptOpen { stream: std::io::BufReader::new(stream) }
+    }
+
+    /// Sends a request and reads its answer. Every byte must be taken, and the whole answer must come.
+    pub fn request(&mut self, head: &str, body: &[u8]) -> Answer {
+        let head = format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
+        self.stream.get_mut().write_all(head.as_bytes()).unwrap();
+        self.stream.get_mut().write_all(body).unwrap_or_else(|error| panic!("the body is not taken: {error}"));
+        self.answer()
+    }
+
+    pub fn answer(&mut self) -> Answer {
+        use std::io::BufRead;
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let read = self.stream.read_line(&mut head).unwrap_or_else(|error| panic!("no answer: {error}"));
+            assert!(read > 0, "the connection ended before the answer: {head:?}");
+        }
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut answer = Answer { status, head: head.trim_end().to_string(), body: Vec::new() };
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        answer.body = vec![0; length];
+        self.stream.read_exact(&mut answer.body).unwrap();
+        answer
+    }
+
+    /// Whether the server has ended the connection.
+    pub fn is_ended(&mut self) -> bool {
+        self.stream.read(&mut [0]).is_ok_and(|read| read == 0)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::data::{Batch, DuplicateFeature, Label, RawRows, Vocabulary};
 
 /// A block of rows and its position.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Block {
     /// The rows.
     pub rows: RawRows,

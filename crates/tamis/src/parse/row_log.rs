@@ -4,9 +4,10 @@
 //! file    frames, one after the other
 //! frame   "TLF1", length of the body (u32), CRC-32 of the body (u32), body: what one write brought to disk
 //! body    records, one for each request
-//! record  sequence (u64), number of its first row (u64), key (u16 length, text), kind (u8), rows (u32), rows
+//! record  sequence (u64), number of its first row (u64), key (u16 length, text), kind (u8), rows (u32), rows, late rows
 //! row     label (0 and f64, or 1 and text), weight (f64), entries (u32), entries
 //! entry   feature number (u32) or name (u32 length, text), value (f64, or f32 where no value needs more)
+//! late    for each row whose label came later: its number (u64), its id (u32 length, text)
 //! ```
 //! All numbers are little-endian. A frame is written and synced before the next one, so a frame that is not whole is the
 //! torn end of a file if no whole frame follows it, and damage otherwise.
@@ -28,6 +29,29 @@ pub const LONGEST_KEY: usize = 255;
 const NAMED: u8 = 1;
 const ADDS_DUPLICATES: u8 = 2;
 const SINGLES: u8 = 4;
+const LATE: u8 = 8;
+
+/// A row that was scored before its label came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LateRow {
+    /// Its number among the rows that waited for a label.
+    pub number: u64,
+    /// The id that it was scored with.
+    pub id: String,
+}
+
+/// What a record says besides its rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecordHead<'a> {
+    /// Its number in the log, from 1.
+    pub sequence: u64,
+    /// The number of its first row in the training, from 1.
+    pub first_row: u64,
+    /// The key by which the sender can repeat the request; may be empty.
+    pub key: &'a str,
+    /// Where its rows waited for their labels: one for each row, or none.
+    pub late: &'a [LateRow],
+}
 
 /// The rows of one request.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +62,8 @@ pub struct Record {
     pub first_row: u64,
     /// The key by which the sender can repeat the request; may be empty.
     pub key: String,
+    /// Where its rows waited for their labels: one for each row, or none.
+    pub late: Vec<LateRow>,
     /// The rows.
     pub rows: RawRows,
 }
@@ -110,12 +136,31 @@ pub fn frame(body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Appends a record to the body of a frame.
-pub fn push_record(body: &mut Vec<u8>, sequence: u64, first_row: u64, key: &str, rows: &RawRows) {
-    body.extend_from_slice(&sequence.to_le_bytes());
-    body.extend_from_slice(&first_row.to_le_bytes());
-    body.extend_from_slice(&(key.len() as u16).to_le_bytes());
-    body.extend_from_slice(key.as_bytes());
+/// Appends a record to the body of a frame. Returns a checksum of all that its rows contain.
+pub fn push_record(body: &mut Vec<u8>, head: &RecordHead<'_>, rows: &RawRows) -> u32 {
+    body.extend_from_slice(&head.sequence.to_le_bytes());
+    body.extend_from_slice(&head.first_row.to_le_bytes());
+    body.extend_from_slice(&(head.key.len() as u16).to_le_bytes());
+    body.extend_from_slice(head.key.as_bytes());
+    let start = body.len();
+    push_rows(body, rows);
+    let checksum = crc32fast::hash(&body[start..]);
+    if !head.late.is_empty() {
+        body[start] |= LATE;
+        for LateRow { number, id } in head.late {
+            body.extend_from_slice(&number.to_le_bytes());
+            push_text(body, id);
+        }
+    }
+    checksum
+}
+
+/// The checksum that [`push_record`] returns for these rows.
+pub fn rows_checksum(rows: &RawRows) -> u32 {
+    push_record(&mut Vec::new(), &RecordHead::default(), rows)
+}
+
+fn push_rows(body: &mut Vec<u8>, rows: &RawRows) {
     let singles = (0..rows.len()).all(|row| rows.entries(row).all(|(_, value)| f64::from(value as f32) == value));
     let named = rows.has_names();
     let kind = [(named, NAMED), (rows.adds_duplicates, ADDS_DUPLICATES), (singles, SINGLES)];
@@ -201,7 +246,7 @@ impl<'a> Reader<'a> {
         let length = u16::from_le_bytes(self.array()?);
         let key = self.text(length.into())?.to_string();
         let [kind] = self.array()?;
-        if kind > NAMED + ADDS_DUPLICATES + SINGLES {
+        if kind > NAMED + ADDS_DUPLICATES + SINGLES + LATE {
             return Err("a record of an unknown kind");
         }
         let mut rows = if kind & NAMED != 0 { RawRows::by_name() } else { RawRows::by_index() };
@@ -215,7 +260,13 @@ impl<'a> Reader<'a> {
             self.entries(kind, &mut rows)?;
             rows.end_row(label, weight, number);
         }
-        Ok(Record { sequence, first_row, key, rows })
+        let mut late = Vec::new();
+        for _ in 0..if kind & LATE != 0 { rows.len() } else { 0 } {
+            let number = u64::from_le_bytes(self.array()?);
+            let length = self.u32()?;
+            late.push(LateRow { number, id: self.text(length as usize)?.to_string() });
+        }
+        Ok(Record { sequence, first_row, key, late, rows })
     }
 
     fn label(&mut self) -> Result<Label, &'static str> {
@@ -284,10 +335,14 @@ mod tests {
         let mut bytes = Vec::new();
         let mut all = Vec::new();
         for (number, rows) in [numbered(&[0.5, 1e-300]), named(), numbered(&[2.0])].into_iter().enumerate() {
-            let record = Record { sequence: number as u64 + 1, first_row: 10, key: format!("key {number}"), rows };
+            let (sequence, key) = (number as u64 + 1, format!("key {number}"));
+            let late =
+                (0..rows.len() as u64 * (sequence % 2)).map(|number| LateRow { number, id: format!("é{number}") });
+            let record = Record { sequence, first_row: 10, key, late: late.collect(), rows };
+            let head = RecordHead { sequence, first_row: 10, key: &record.key, late: &record.late };
             let mut body = Vec::new();
-            push_record(&mut body, record.sequence, record.first_row, &record.key, &record.rows);
-            push_record(&mut body, record.sequence, record.first_row, &record.key, &record.rows);
+            assert_eq!(push_record(&mut body, &head, &record.rows), rows_checksum(&record.rows));
+            push_record(&mut body, &head, &record.rows);
             bytes.extend(frame(&body));
             all.extend([record.clone(), record]);
         }
@@ -344,7 +399,11 @@ mod tests {
     fn invalid_content_with_a_right_checksum_is_refused() {
         let complaint = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut body = Vec::new();
-            push_record(&mut body, 1, 1, "", &numbered(&[0.1]));
+            push_record(
+                &mut body,
+                &RecordHead { sequence: 1, first_row: 1, ..RecordHead::default() },
+                &numbered(&[0.1]),
+            );
             change(&mut body);
             records(&body, 5).unwrap_err().to_string()
         };

@@ -12,11 +12,13 @@ use crate::trainer::{Checkpoint, TrainError, TrainingData};
 use crate::two_stage::EpochSgd;
 
 impl Checkpoint {
-    /// The model if the training ended here; for `two-stage`, that of the first stage; for `stabilized`, the last
-    /// finished size. `None` if the checkpoint contains no model: before the first size is finished, and after a
-    /// complete training of `stabilized`, whose model file has all sizes.
+    /// The model if the training ended here. Before the end, it is that of the first stage for `two-stage`, and the last
+    /// finished size for `stabilized`. `None` if the checkpoint contains no model: before the first size is finished.
     pub fn model(mut self) -> Result<Option<Model>, TrainError> {
         self.recipe().check()?;
+        if let Some(text) = &self.finished {
+            return Ok(Some(Model::from_bytes(text, &self.path)?));
+        }
         let invalid = self.invalid_state();
         let summary = self.summary();
         let mut data = self.data();
@@ -56,6 +58,7 @@ impl Checkpoint {
             fingerprint: self.header.fingerprint,
             first_rows: self.header.first_rows.clone(),
             skipped: 0,
+            finished: None,
         }
     }
 

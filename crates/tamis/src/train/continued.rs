@@ -41,9 +41,11 @@ impl Training {
         {
             return Err(DuplicateFeature { place: place(row), name }.into());
         }
-        let targets = self.declared.as_ref().unwrap_or(&self.data.targets);
-        if self.trainer.is_some() && targets.encode_known(&block.rows.labels).is_none() {
-            let mut targets = self.data.targets.clone();
+        let resumed = self.resume.as_ref().map(Checkpoint::targets);
+        let targets = resumed.as_ref().or(self.declared.as_ref()).unwrap_or(&self.data.targets);
+        let is_known = self.trainer.is_some() || resumed.is_some();
+        if is_known && targets.encode_known(&block.rows.labels).is_none() {
+            let mut targets = resumed.as_ref().unwrap_or(&self.data.targets).clone();
             for (row, label) in block.rows.labels.iter().enumerate() {
                 targets.encode(label, || place(row))?;
             }
@@ -76,7 +78,11 @@ fn repeated_name(rows: &RawRows) -> Option<(usize, String)> {
 pub(super) fn is_replay(checkpoint: &Checkpoint, sources: &[Source]) -> bool {
     let recipe = checkpoint.recipe();
     let is_log = !sources.is_empty() && sources.iter().all(|source| source.format == Format::RowLog);
-    is_log && checkpoint.is_complete() && recipe.method.info().partial_fit && !recipe.refits()
+    let goes_on = match recipe.method.info().partial_fit {
+        true => !recipe.refits(),
+        false => checkpoint.finished.is_some(),
+    };
+    is_log && checkpoint.is_complete() && goes_on
 }
 
 /// Learns the rows of a log that come after those of the checkpoint.

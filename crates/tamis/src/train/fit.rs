@@ -1,5 +1,6 @@
 //! Fits a model to a stream of rows.
 
+use super::batches::replay_batches;
 use super::continued::{is_replay, replay};
 use super::fitted::Fitted;
 use super::training::Training;
@@ -27,7 +28,10 @@ pub fn fit(
     let mut stream = RowStream::open(options.sources.clone(), read);
     let resume = match resume {
         Some(checkpoint) if is_replay(&checkpoint, &options.sources) => {
-            return replay(options, &mut stream, checkpoint, observer);
+            return match checkpoint.recipe().method.info().partial_fit {
+                true => replay(options, &mut stream, checkpoint, observer),
+                false => replay_batches(options, &mut stream, checkpoint, observer),
+            };
         }
         other => other,
     };

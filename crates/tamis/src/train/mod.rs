@@ -4,6 +4,7 @@
 //! it rows as they arrive. A [`Checkpoint`] restores an interrupted training, or continues a complete one with new data
 //! (warm start).
 
+mod batches;
 mod checkpoint_model;
 mod continued;
 mod fit;
@@ -13,6 +14,7 @@ mod incremental;
 mod tests;
 mod training;
 
+pub use batches::{Batches, LearnedBatch, RowBatch};
 pub use fit::{fit, fit_rows};
 pub use fitted::Fitted;
 pub use incremental::TargetSpec;

@@ -35,7 +35,7 @@ pub struct Training {
     /// The classes, if they were declared before the first row.
     pub(super) declared: Option<TargetEncoder>,
     /// The checkpoint to continue from, until learning begins.
-    resume: Option<Checkpoint>,
+    pub(super) resume: Option<Checkpoint>,
     /// The trainer of the method, once learning has begun.
     pub(super) trainer: Option<Box<dyn Trainer>>,
     /// The products of columns, once the columns are known.
@@ -112,6 +112,7 @@ impl Training {
             fingerprint: (0, 0),
             first_rows: resume.as_ref().map(|saved| saved.complete_trainings().to_vec()).unwrap_or_default(),
             skipped: 0,
+            finished: None,
         };
         let order = options.order.filter(|_| recipe.method.info().follows_order).unwrap_or(recipe.seed);
         let store = RowStoreOptions {
@@ -245,6 +246,8 @@ impl Training {
         if let Some(path) = &session.options.model {
             model.save(path)?;
         }
+        // These methods choose and refine their weights at the end, with the rows at hand.
+        session.data.finished = (!session.data.recipe.method.info().partial_fit).then(|| model.to_text());
         session.save(trainer.save(true), true)?;
         self.rows = rows;
         Ok(model)

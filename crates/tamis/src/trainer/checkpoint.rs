@@ -28,6 +28,9 @@ const DIVISORS: &str = "scaling.divisors";
 const CENTRES: &str = "scaling.centres";
 const CENTRES_OF_TRAINER: &str = "centres";
 
+/// The text of the model.
+const FINISHED: &str = "model";
+
 /// The position of a trainer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,6 +86,7 @@ impl Header {
 }
 
 /// A loaded checkpoint.
+#[derive(Clone)]
 pub struct Checkpoint {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
@@ -90,6 +94,8 @@ pub struct Checkpoint {
     divisors: Vec<f64>,
     centres: Vec<f64>,
     pub(crate) state: State,
+    /// The text of the model of a complete training, where its state does not give the model.
+    pub(crate) finished: Option<Vec<u8>>,
 }
 
 impl Checkpoint {
@@ -177,12 +183,13 @@ impl Checkpoint {
             return Err(invalid("a number of rows or features is too large".into()));
         }
         let mut numbers = BTreeMap::new();
-        let mut names = String::new();
+        let (mut names, mut finished) = (String::new(), None);
         for (name, view) in &arrays {
             match (view.dtype(), name.as_str()) {
                 (Dtype::U8, "names") => {
                     names = String::from_utf8(view.data().to_vec()).map_err(|error| invalid(error.to_string()))?
                 }
+                (Dtype::U8, FINISHED) => finished = Some(view.data().to_vec()),
                 (Dtype::F64, _) => drop(numbers.insert(name.clone(), doubles(view.data()))),
                 _ => return Err(invalid(format!("array {name:?} has an unknown type"))),
             }
@@ -193,7 +200,8 @@ impl Checkpoint {
             .ok_or_else(|| invalid("invalid feature names".into()))?;
         let divisors = numbers.remove(DIVISORS).ok_or_else(|| invalid("it has no divisors".into()))?;
         let centres = numbers.remove(CENTRES).unwrap_or_default();
-        Ok(Checkpoint { path, header, vocabulary, divisors, centres, state: State::from_arrays(numbers) })
+        let state = State::from_arrays(numbers);
+        Ok(Checkpoint { path, header, vocabulary, divisors, centres, state, finished })
     }
 }
 
@@ -269,5 +277,8 @@ fn arrays<'a>(data: &'a TrainingData, state: &'a State, names: &'a [u8]) -> BTre
         arrays.insert(CENTRES, ArrayContent::Numbers(data.scale.centres()));
     }
     arrays.insert("names", ArrayContent::Bytes(Dtype::U8, names));
+    if let Some(text) = &data.finished {
+        arrays.insert(FINISHED, ArrayContent::Bytes(Dtype::U8, text.as_bytes()));
+    }
     arrays
 }

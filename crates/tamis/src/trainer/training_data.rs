@@ -32,6 +32,8 @@ pub(crate) struct TrainingData {
     pub(crate) first_rows: Vec<FirstRows>,
     /// Bad rows that were skipped.
     pub(crate) skipped: u64,
+    /// The text of the model of a complete training, where its state does not give the model.
+    pub(crate) finished: Option<String>,
 }
 
 impl TrainingData {
