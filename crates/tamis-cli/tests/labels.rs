@@ -1,4 +1,4 @@
-//! Labels in a file of their own (`--labels`).
+//! Labels in a file of their own (`--labels`), and columns that are no labels.
 
 mod common;
 
@@ -55,4 +55,27 @@ fn labels_in_a_file_of_their_own_are_checked() {
     assert!(both.code == Some(2) && both.err.contains("cannot be used with"), "{}", both.err);
     assert!(refused("good.txt --out good.txt").contains("it is the input good.txt"));
     folder.ok("fit x.csv --method ftrl --labels good.txt --quiet --out m.json");
+}
+
+#[test]
+fn an_id_is_no_label() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        table("a,b,kind,name,number", |row, cells| {
+            cells.push(format!("C{row}"));
+            cells.push(format!("{}", row + 1));
+        }),
+    );
+    let refused = folder.run("fit t.csv --target name");
+    assert!(
+        refused.complaint().starts_with("600 different labels for 600 rows: is --target the right column?"),
+        "{}",
+        refused.err
+    );
+    let refused = folder.run("fit t.csv --target number");
+    assert!(refused.complaint().contains("the whole numbers from 1 to 600, each once"), "{}", refused.err);
+    folder.ok("fit t.csv --target number --task regression --quiet --out m.json");
+    let refused = folder.run("fit t.csv --target a --loss logistic");
+    assert!(refused.complaint().contains("different labels for 600 rows"), "{}", refused.err);
 }
