@@ -14,6 +14,7 @@ from . import _core, _input, _params
 from ._params import AT_LEAST_ONE, POSITIVE
 from ._rows import Classes, Rows, all_or_nothing
 from ._progress import Line
+from ._tasks import LogProbabilities
 from .errors import missing_file, warn
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ def _has_shares(estimator):
     return True
 
 
-class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
+class KNNBase(LogProbabilities, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
     """Coordinates of rows under a metric, and k-NN classification."""
 
     def _take_metric(self, metric):
@@ -118,17 +119,6 @@ class KNNBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classes, Rows):
         classes, _ = self._predictions(X)
         shares[np.arange(len(classes)), classes] += 1e-12
         return shares / shares.sum(axis=1, keepdims=True)
-
-    @available_if(_has_shares)
-    def predict_log_proba(self, X) -> np.ndarray:
-        """Logarithms of the shares of the classes among the neighbours.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def _predictions(self, X):
         vote, base = self._fitted().predict(self._known(X, self._fitted().columns))

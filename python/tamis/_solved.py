@@ -13,7 +13,7 @@ from ._base import Estimator
 from ._moments import Moments
 from ._posterior import Posterior
 from ._rows import Classes, all_or_nothing
-from ._tasks import Classifier, Regressor
+from ._tasks import Classifier, LogProbabilities, Regressor
 from .errors import ParamError
 
 
@@ -245,7 +245,7 @@ class MomentsRegressor(Regressor, RegressorMixin, Solved):
     _file_task = "regression"
 
 
-class MomentsClassifier(Classifier, ClassifierMixin, Solved):
+class MomentsClassifier(LogProbabilities, Classifier, ClassifierMixin, Solved):
     __init__ = _params.with_class_weight(Solved.__init__)
     _parameter_constraints = _params.constraints(__init__, "solve", interactions=["boolean"])
     __doc__ = (
@@ -284,17 +284,6 @@ class MomentsClassifier(Classifier, ClassifierMixin, Solved):
         """
         model = self._fitted()
         return self._posterior.probabilities(self._margins(X, model))
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X) -> np.ndarray:
-        """Logarithms of the probabilities of the classes.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def _take_model(self, model):
         has_two = model is not None and len(model.classes) == 2 and getattr(self, "moments_", None) is not None

@@ -24,23 +24,11 @@ def class_probabilities(scores) -> np.ndarray:
     return parts / parts.sum(axis=1, keepdims=True)
 
 
-class Regressor:
-    """Mixin for regressors."""
-
-    def _task(self, table, settings):
-        return "regression"
-
-    def _label_checks(self):
-        return {"y_numeric": True}
-
-    def _labels(self, y, weights):
-        return (None if y is None else np.ascontiguousarray(y, dtype=np.float64)), [], weights
-
-    def _known_labels(self, y, model):
-        return np.ascontiguousarray(_input.check_labels(y, self, numeric=True), dtype=np.float64), []
+class Predictions:
+    """Mixin for what classifiers and regressors do alike."""
 
     def predict(self, X) -> np.ndarray:
-        """Predicts the target.
+        """Predicts the classes, or the numbers of a regression.
 
         Parameters
         ----------
@@ -51,11 +39,10 @@ class Regressor:
         -------
         y : ndarray of shape (n_samples,)
         """
-        margins = self._margins(X)[:, 0]
-        return np.exp(margins) if self._fitted().has_log_link else margins
+        return self._predicted(X)
 
     def score(self, X, y=None, sample_weight=None) -> float:
-        """The share of the variance that is explained, R².
+        """The accuracy, that is the share of right classes; for a regression R², the share of the variance that is explained.
 
         Parameters
         ----------
@@ -70,7 +57,29 @@ class Regressor:
         -------
         score : float
         """
-        return self._score(r2_score, "r2", X, y, sample_weight)
+        return self._score(*self._measure, X, y, sample_weight)
+
+
+class Regressor(Predictions):
+    """Mixin for regressors."""
+
+    _measure = (r2_score, "r2")
+
+    def _task(self, table, settings):
+        return "regression"
+
+    def _label_checks(self):
+        return {"y_numeric": True}
+
+    def _labels(self, y, weights):
+        return (None if y is None else np.ascontiguousarray(y, dtype=np.float64)), [], weights
+
+    def _known_labels(self, y, model):
+        return np.ascontiguousarray(_input.check_labels(y, self, numeric=True), dtype=np.float64), []
+
+    def _predicted(self, X):
+        margins = self._margins(X)[:, 0]
+        return np.exp(margins) if self._fitted().has_log_link else margins
 
     @property
     def coef_(self) -> np.ndarray:
@@ -83,8 +92,10 @@ class Regressor:
         return float(Estimator.intercept_.fget(self)[0])
 
 
-class Classifier(Classes):
+class Classifier(Predictions, Classes):
     """Mixin for classifiers."""
+
+    _measure = (accuracy_score, "error")
 
     def _task(self, table, settings):
         if table is None:
@@ -125,39 +136,10 @@ class Classifier(Classes):
         scores = self._margins(X, model) - model.boundary
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X) -> np.ndarray:
-        """Predicts the classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, path or iterator of batches
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
+    def _predicted(self, X):
         scores = self.decision_function(X)
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
-
-    def score(self, X, y=None, sample_weight=None) -> float:
-        """The accuracy: the share of right classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, path or iterator of batches
-            The rows. Files and batches ``(X, y)`` contain the labels, and perhaps weights.
-        y : array-like of shape (n_samples,)
-            The labels; not for files and batches.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; not for files and batches.
-
-        Returns
-        -------
-        score : float
-        """
-        return self._score(accuracy_score, "error", X, y, sample_weight)
 
     def _probabilities(self, X):
         scores = self.decision_function(X)
@@ -171,7 +153,22 @@ def gives_probabilities(estimator) -> bool:
     raise AttributeError(f"probabilities need the loss 'logistic', got {estimator.loss!r}")
 
 
-class Probabilities:
+class LogProbabilities:
+    """Mixin for classifiers with ``predict_proba``, which may depend on their parameters."""
+
+    @available_if(lambda estimator: estimator.predict_proba is not None)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class Probabilities(LogProbabilities):
     """Mixin for classifiers whose scores are log-odds if the loss is logistic."""
 
     @available_if(gives_probabilities)
@@ -183,14 +180,3 @@ class Probabilities:
         shares : ndarray of shape (n_samples, n_classes)
         """
         return self._probabilities(X)
-
-    @available_if(gives_probabilities)
-    def predict_log_proba(self, X) -> np.ndarray:
-        """Logarithms of the probabilities of the classes.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(X))

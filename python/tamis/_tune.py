@@ -2,9 +2,9 @@
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -14,6 +14,8 @@ from ._base import Estimator
 from ._progress import Line
 from ._solved import Solved
 from .errors import ParamError, warn
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,23 @@ class Stability:
     features: list[dict]
     """The features that any fit selected, by decreasing frequency: name, frequency, mean weight (two classes or
     numbers)."""
+
+
+# The parameters that both functions have.
+_DATA = """estimator : SparseClassifier, StabilizedClassifier, TwoStageClassifier or a regressor of these
+        The estimator; it is not changed. Its ``n_jobs`` is the number of parallel fits.
+    X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
+        The rows. Files and batches contain the labels.
+    y : array-like of shape (n_samples,)
+        The labels.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, also in the measure."""
+
+
+def _documented(function: F) -> F:
+    """Replaces ``$data`` in the docstring of a function by the parameters of the data."""
+    function.__doc__ = str(function.__doc__).replace("$data", _DATA)
+    return function
 
 
 def _check(estimator, what: str) -> None:
@@ -107,19 +126,13 @@ def _run(estimator, settings: dict, data, run):
             line.close()
 
 
+@_documented
 def tune(estimator, X, y=None, sample_weight=None, *, grid=None, folds=5, rule="one-se", measure=None) -> Tuning:
     """Chooses parameters by cross-validation and fits an estimator with them, as ``tamis tune`` does.
 
     Parameters
     ----------
-    estimator : SparseClassifier, StabilizedClassifier, TwoStageClassifier or a regressor of these
-        The estimator; it is not changed. Its ``n_jobs`` is the number of parallel fits.
-    X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-        The rows. Files and batches contain the labels.
-    y : array-like of shape (n_samples,)
-        The labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, also in the measure.
+    $data
     grid : dict, default=None
         Values to try by the name of a parameter, such as ``{"alpha": [1, 3, 10]}``. ``None`` takes the grid of the method,
         and extends it where the best value lies at an end.
@@ -184,6 +197,7 @@ def _columns(points: list[dict], found: dict) -> dict[str, np.ndarray]:
     return columns
 
 
+@_documented
 def stability(
     estimator,
     X,
@@ -200,14 +214,7 @@ def stability(
 
     Parameters
     ----------
-    estimator : SparseClassifier, StabilizedClassifier, TwoStageClassifier or a regressor of these
-        The estimator; it is not changed. Its ``n_jobs`` is the number of parallel fits.
-    X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-        The rows. Files and batches contain the labels.
-    y : array-like of shape (n_samples,)
-        The labels.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
+    $data
     runs : int, default=20
         Number of fits.
     by : {"subsample", "order", "seed"}, default="subsample"

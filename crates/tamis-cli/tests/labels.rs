@@ -1,8 +1,10 @@
-//! Labels in a file of their own (`--labels`).
+//! Labels: the task that they say, labels in a file of their own (`--labels`), and columns that are no labels.
 
 mod common;
 
-use common::{Folder, table};
+use std::fmt::Write as _;
+
+use common::{Folder, Random, table};
 use serde_json::Value;
 
 #[test]
@@ -55,4 +57,64 @@ fn labels_in_a_file_of_their_own_are_checked() {
     assert!(both.code == Some(2) && both.err.contains("cannot be used with"), "{}", both.err);
     assert!(refused("good.txt --out good.txt").contains("it is the input good.txt"));
     folder.ok("fit x.csv --method ftrl --labels good.txt --quiet --out m.json");
+}
+
+#[test]
+fn an_id_is_no_label() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        table("a,b,kind,name,number", |row, cells| {
+            cells.push(format!("C{row}"));
+            cells.push(format!("{}", row + 1));
+        }),
+    );
+    let refused = folder.run("fit t.csv --target name");
+    assert!(
+        refused.complaint().starts_with("600 different labels for 600 rows: is --target the right column?"),
+        "{}",
+        refused.err
+    );
+    let refused = folder.run("fit t.csv --target number");
+    assert!(refused.complaint().contains("the whole numbers from 1 to 600, each once"), "{}", refused.err);
+    folder.ok("fit t.csv --target number --task regression --quiet --out m.json");
+    let refused = folder.run("fit t.csv --target a --loss logistic");
+    assert!(refused.complaint().contains("different labels for 600 rows"), "{}", refused.err);
+}
+
+#[test]
+fn the_label_decides_the_task_and_fit_says_why() {
+    let folder = Folder::new();
+    let mut random = Random::new(3);
+    let mut draw = |label: &dyn Fn(f64) -> String| {
+        let mut text = String::from("a,y\n");
+        for _ in 0..800 {
+            let a = random.unit();
+            let bell: f64 = (0..6).map(|_| random.unit()).sum::<f64>() - 3.0;
+            writeln!(text, "{a:.4},{}", label(2.0 * a + bell)).unwrap();
+        }
+        text
+    };
+    folder.write("ages.csv", draw(&|value| format!("{}", (40.0 + 12.0 * value).round())));
+    folder.write("counts.csv", draw(&|value| format!("{}", (3.0 + 2.0 * value).round().max(0.0))));
+    folder.write("codes.csv", draw(&|value| format!("{}", (value.clamp(0.0, 2.9) as u32) + 1)));
+    folder.write("words.csv", draw(&|value| if value > 1.0 { "high".into() } else { "low".into() }));
+    let fitted = |line: &str| folder.json(&format!("fit {line} --json --quiet --out m.json"));
+    for (file, task, reason) in [
+        ("ages.csv", "regression", "are quantities; --task multiclass for classes"),
+        ("counts.csv", "regression", "are quantities"),
+        ("codes.csv", "multiclass", "3 whole numbers from 1 to 3 are names of classes; --task regression"),
+        ("words.csv", "binary", "2 different labels, and some are not numbers"),
+    ] {
+        let said = fitted(&format!("{file} --method ftrl"));
+        assert_eq!((said["task"].as_str(), said["target"].as_str()), (Some(task), Some("y")), "{file}");
+        assert!(said["task_reason"].as_str().unwrap().contains(reason), "{file}: {}", said["task_reason"]);
+    }
+    let text = folder.ok("fit words.csv --method ftrl --out m.json");
+    assert!(text.contains("\ntask: classification, 2 classes of \"y\" (2 different labels"), "{text}");
+    let said = fitted("counts.csv --method ftrl --task multiclass");
+    assert_eq!(
+        (said["task"].as_str(), said["task_reason"].as_str()),
+        (Some("multiclass"), Some("--task multiclass says so"))
+    );
 }

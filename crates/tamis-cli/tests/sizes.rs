@@ -80,6 +80,14 @@ fn the_summary_says_which_size_was_selected_and_why() {
 }
 
 #[test]
+fn the_summary_counts_the_features_of_the_model() {
+    let folder = Folder::new();
+    folder.write("constant.csv", "a,y\n".to_string() + &"1,0\n1,1\n".repeat(60));
+    let shown = folder.ok(&format!("fit constant.csv {FIT}"));
+    assert!(shown.contains("1 feature seen, 0 selected") && shown.contains("selected 0 features (error "), "{shown}");
+}
+
+#[test]
 fn inspect_shows_frequencies_evidence_and_the_size_path() {
     let folder = fitted();
     let output = inspected(&folder, "m.json");

@@ -2,6 +2,7 @@
 //! model that can be loaded, or an error. The program's torture (`crates/tamis-cli/tests/torture/inputs.rs`) does the
 //! same through every command; without starting a program, this reaches a hundred times as many files.
 
+mod compressed;
 mod mutation;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use compressed::compressed;
 use mutation::{Random, mutated};
 use tamis::columnar::{ColumnarKind, writer};
 use tamis::data::{RawRows, Vocabulary};
@@ -83,28 +85,6 @@ fn seeds() -> BTreeMap<&'static str, Vec<Vec<u8>>> {
             ],
         ),
     ])
-}
-
-fn compressed(bytes: &[u8], extension: &str) -> Vec<u8> {
-    match extension {
-        ".gz" => {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(bytes).unwrap();
-            encoder.finish().unwrap()
-        }
-        ".zst" => zstd::encode_all(bytes, 1).unwrap(),
-        ".bz2" => {
-            let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-            encoder.write_all(bytes).unwrap();
-            encoder.finish().unwrap()
-        }
-        ".xz" => {
-            let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
-            encoder.write_all(bytes).unwrap();
-            encoder.finish().unwrap()
-        }
-        _ => bytes.to_vec(),
-    }
 }
 
 /// How a file is read.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tamis::model::summary::HeadlineMetric;
+use tamis::model::summary::{HeadlineMetric, HeldOut};
 use tamis::model::{Certainty, DEFAULT_FDR, FeatureTests, Model, SizePath, SizePoint};
 use tamis::recipe::{Provenance, Recipe};
 use tamis::select::N_SE;
@@ -26,37 +26,16 @@ fn named_value(metric: HeadlineMetric, step: &SizePoint) -> String {
     format!("{} {}", metric.name(), value(metric, step))
 }
 
-/// Where a model lies on its size path.
-enum Place<'a> {
-    /// It is this step.
-    At(&'a SizePoint),
-    /// It was resized to a size without an estimate: the next larger and the next smaller step.
-    Between(&'a SizePoint, Option<&'a SizePoint>),
-}
-
-fn place<'a>(model: &Model, size_path: &'a SizePath) -> Place<'a> {
-    let (steps, size) = (&size_path.sizes, model.nonzeros());
-    let chosen = &steps[size_path.chosen];
-    if chosen.outputs == model.outputs {
-        return Place::At(chosen);
-    }
-    let larger = steps.iter().rfind(|step| step.size > size).unwrap_or(chosen);
-    Place::Between(larger, steps.iter().find(|step| step.size < size))
-}
-
 /// The step of the size path that a model is, if it is one.
 pub fn step(model: &Model) -> Option<&SizePoint> {
-    match place(model, model.size_path.as_ref()?) {
-        Place::At(step) => Some(step),
-        Place::Between(..) => None,
-    }
+    HeldOut::of(model, model.size_path.as_ref()?).own()
 }
 
 /// The sizes next to a model that is no step of the path.
 pub fn neighbours(model: &Model) -> Option<(usize, Option<usize>)> {
-    match place(model, model.size_path.as_ref()?) {
-        Place::At(_) => None,
-        Place::Between(larger, smaller) => Some((larger.size, smaller.map(|step| step.size))),
+    match HeldOut::of(model, model.size_path.as_ref()?) {
+        HeldOut::Own(_) => None,
+        HeldOut::Nearest { larger, smaller } => Some((larger.size, smaller.map(|step| step.size))),
     }
 }
 
@@ -64,12 +43,12 @@ pub fn neighbours(model: &Model) -> Option<(usize, Option<usize>)> {
 pub fn estimate(model: &Model, size_path: &SizePath) -> String {
     let headline = HeadlineMetric::of(model);
     let named = |step: &SizePoint| format!("{} ({})", count(step.size as u64), named_value(headline, step));
-    match place(model, size_path) {
-        Place::At(step) => format!("held-out {}", named_value(headline, step)),
-        Place::Between(larger, Some(smaller)) => {
+    match HeldOut::of(model, size_path) {
+        HeldOut::Own(step) => format!("held-out {}", named_value(headline, step)),
+        HeldOut::Nearest { larger, smaller: Some(smaller) } => {
             format!("no held-out estimate for this size; nearest sizes: {}, {}", named(larger), named(smaller))
         }
-        Place::Between(larger, None) => {
+        HeldOut::Nearest { larger, smaller: None } => {
             format!("no held-out estimate for this size; nearest size: {}", named(larger))
         }
     }
@@ -81,14 +60,18 @@ pub fn selected(model: &Model, path: &str) -> Option<String> {
     let Provenance::Fit(Recipe { k: asked, .. }) = model.recipe else { return None };
     let (steps, headline) = (&size_path.sizes, HeadlineMetric::of(model));
     let chosen = steps.get(size_path.chosen)?;
-    let smaller = steps.iter().find(|step| 2 * step.size <= chosen.size);
-    let sized = |step: &SizePoint| format!("{} ({})", features(step.size as u64), named_value(headline, step));
-    let first = format!("selected {}: {}", sized(chosen), reason(size_path, asked, sized));
+    // Fewer than the size of the step where some of its weights are zero.
+    let kept = model.nonzeros();
+    let smaller = steps.iter().find(|step| 2 * step.size <= kept);
+    let counted =
+        |size: usize, step: &SizePoint| format!("{} ({})", features(size as u64), named_value(headline, step));
+    let sized = |step: &SizePoint| counted(step.size, step);
+    let first = format!("selected {}: {}", counted(kept, chosen), reason(size_path, asked, sized));
     let resize = |size: usize| format!("`tamis resize {} --k {size} -o SMALLER`", shell_word(path));
     let second = match smaller {
         Some(step) => format!("smaller: {}: {}", sized(step), resize(step.size)),
-        None if chosen.size > 1 => {
-            let half = chosen.size / 2;
+        None if kept > 1 => {
+            let half = kept / 2;
             format!("smaller: {} (no held-out estimate): {}", features(half as u64), resize(half))
         }
         None => return Some(first),
@@ -117,7 +100,7 @@ fn reason(size_path: &SizePath, asked: Option<usize>, sized: impl Fn(&SizePoint)
 /// The size path as a table.
 pub fn table(model: &Model, size_path: &SizePath, path: &str) -> String {
     let headline = HeadlineMetric::of(model);
-    let is_step = matches!(place(model, size_path), Place::At(_));
+    let is_step = HeldOut::of(model, size_path).own().is_some();
     let mut head = vec!["features".to_string(), headline.name().into()];
     head.extend((headline != HeadlineMetric::Loss).then(|| "loss".into()));
     head.extend(["per path".into(), String::new()]);

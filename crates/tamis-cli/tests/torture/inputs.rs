@@ -1,8 +1,7 @@
 //! Data files with bytes changed, in every format and compression, through every command that reads data.
 
-use std::io::Write as _;
-
 use super::common::{Folder, Random, csv, rows, svm, vw};
+use super::compressed::compressed;
 use super::watch::run;
 use super::{Campaign, pick};
 
@@ -112,28 +111,6 @@ pub fn mutated(mut bytes: Vec<u8>, random: &mut Random) -> Vec<u8> {
         }
     }
     bytes
-}
-
-fn compressed(bytes: &[u8], extension: &str) -> Vec<u8> {
-    match extension {
-        ".gz" => {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(bytes).unwrap();
-            encoder.finish().unwrap()
-        }
-        ".zst" => zstd::encode_all(bytes, 1).unwrap(),
-        ".bz2" => {
-            let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-            encoder.write_all(bytes).unwrap();
-            encoder.finish().unwrap()
-        }
-        ".xz" => {
-            let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
-            encoder.write_all(bytes).unwrap();
-            encoder.finish().unwrap()
-        }
-        _ => bytes.to_vec(),
-    }
 }
 
 #[test]

@@ -15,6 +15,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../tamis/tests/compressed/mod.rs"]
+mod compressed;
 mod extremes;
 mod files;
 mod inputs;

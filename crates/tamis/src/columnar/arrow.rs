@@ -1,16 +1,16 @@
 //! Turns record batches into rows.
 
 use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
 
+use super::arrow_chunk::Chunk;
 use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
 use super::cells::Cells;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
 use super::list_columns::push_list;
-use super::schema::{KeyKind, Layout, Place, Sparse};
-use super::sparse_columns::{Lists, Read, Vectors};
+use super::schema::{KeyKind, Layout, Place};
+use super::sparse_columns::Read;
 use crate::data::{Label, RawRows};
 use crate::parse::column::{self, Cell, MissingCells, Pushed, Role};
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
@@ -33,18 +33,6 @@ pub(super) struct Table {
     rest: Option<(RecordBatch, usize)>,
     chunk: Option<Chunk>,
     next_row: u64,
-}
-
-/// A few rows with their columns decoded, and the number of rows already returned.
-struct Chunk {
-    target: Option<Cells>,
-    id: Option<Cells>,
-    weight: Option<Cells>,
-    features: Vec<Cells>,
-    lists: Vec<Lists>,
-    vectors: Option<Vectors>,
-    rows: usize,
-    done: usize,
 }
 
 /// The column with the error, and the error.
@@ -228,33 +216,6 @@ impl Table {
             Read::Whole if self.layout.keys() == KeyKind::Index => Ok(Some(vectors.push_indices(rows))),
             Read::Whole => Ok(Some(vectors.push_names(rows))),
         }
-    }
-}
-
-impl Chunk {
-    fn new(layout: &Layout, batch: &RecordBatch) -> Result<Chunk, ArrowError> {
-        let plain = |place: &Place| Cells::plain(batch.column(place.at));
-        let feature = |(place, role): &(Place, Role)| match role {
-            Role::Category(_) | Role::Text => Cells::categories(batch.column(place.at)),
-            _ => plain(place),
-        };
-        let vectors = match &layout.sparse {
-            Some(Sparse::Struct(place, _)) => Some(Vectors::from_struct(batch.column(place.at))?),
-            Some(Sparse::Pair { indices, values }) => {
-                Some(Vectors::from_pair(batch.column(indices.at), batch.column(values.at))?)
-            }
-            None => None,
-        };
-        Ok(Chunk {
-            target: layout.target.as_ref().map(plain).transpose()?,
-            weight: layout.weight.as_ref().map(plain).transpose()?,
-            id: layout.id.as_ref().map(plain).transpose()?,
-            features: layout.features.iter().map(feature).collect::<Result<_, _>>()?,
-            lists: layout.lists.iter().map(|place| Lists::new(batch.column(place.at))).collect::<Result<_, _>>()?,
-            vectors,
-            rows: batch.num_rows(),
-            done: 0,
-        })
     }
 }
 

@@ -13,6 +13,8 @@
 #[cfg(feature = "columnar")]
 mod arrow;
 #[cfg(feature = "columnar")]
+mod arrow_chunk;
+#[cfg(feature = "columnar")]
 mod block;
 #[cfg(feature = "columnar")]
 mod cells;
@@ -35,6 +37,8 @@ mod npy;
 mod npy_header;
 #[cfg(feature = "columnar")]
 mod npz;
+#[cfg(feature = "columnar")]
+mod npz_arrays;
 #[cfg(feature = "columnar")]
 mod parquet;
 #[cfg(feature = "columnar")]

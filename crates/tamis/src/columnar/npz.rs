@@ -7,15 +7,12 @@ use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
 use super::error::ColumnarError;
 use super::limits::ColumnarLimits;
 use super::npy::{Archive, Array};
+use super::npz_arrays::{dense_matrix, find_labels, sparse_arrays, sparse_shape};
 use crate::data::{Label, RawRows};
 use crate::parse::schema::SchemaOptions;
 use crate::parse::{LineError, Missing};
 
-/// The names that an array of labels may have.
-const LABELS: [&str; 3] = ["y", "labels", "target"];
 const WEIGHT: &str = "weight";
-/// The names that a dense matrix may have.
-const DENSE: [&str; 4] = ["X", "x", "data", "arr_0"];
 
 /// A matrix that is being read.
 pub(super) struct Csr {
@@ -68,7 +65,7 @@ impl Csr {
         let (sparse, data) = match dense {
             Some(matrix) => (None, matrix),
             None => {
-                let (starts, indices, data) = sparse_arrays(&archive, rows, &mut row)?;
+                let (starts, indices, data) = sparse_arrays(&archive, rows, &mut row.integers)?;
                 (Some((starts, indices)), data)
             }
         };
@@ -195,70 +192,6 @@ impl Csr {
     }
 }
 
-/// A dense matrix: an array of two dimensions with a usual name. A row must fit in memory, so its width has a limit.
-fn dense_matrix(archive: &Archive) -> Result<Option<Array>, ColumnarError> {
-    for name in DENSE {
-        if let Some(array) = archive.find(name)?.filter(|array| array.shape().len() == 2) {
-            return match array.shape()[1] {
-                _ if array.by_columns => {
-                    Err(array.fault("it is stored column by column; save numpy.ascontiguousarray(X) instead"))
-                }
-                width if width <= array.len() && width < u64::from(u32::MAX) => Ok(Some(array)),
-                width => Err(array.fault(format!("it has {width} columns and {} elements", array.len()))),
-            };
-        }
-    }
-    Ok(None)
-}
-
-fn sparse_shape(archive: &Archive) -> Result<(u64, u64), ColumnarError> {
-    let format = archive.array("format")?.text()?;
-    if format != "csr" {
-        return Err(ColumnarError::NotCsr { format });
-    }
-    shape(archive.array("shape")?)
-}
-
-/// The arrays `indptr` after its first element, `indices` and `data` of a CSR matrix.
-fn sparse_arrays(archive: &Archive, rows: u64, row: &mut RowBuffer) -> Result<(Array, Array, Array), ColumnarError> {
-    let mut starts = archive.array("indptr")?.flat()?;
-    if Some(starts.len()) != rows.checked_add(1) {
-        return Err(starts.fault(format!("it has {} elements for {rows} rows, but one more is expected", starts.len())));
-    }
-    let (indices, data) = (archive.array("indices")?.flat()?, archive.array("data")?.flat()?);
-    if indices.len() != data.len() {
-        return Err(indices.fault(format!("it has {} elements, but data has {}", indices.len(), data.len())));
-    }
-    starts.integers(1, &mut row.integers)?;
-    if row.integers != [0] {
-        return Err(starts.fault(format!("it starts with {}, but 0 is expected", row.integers[0])));
-    }
-    Ok((starts, indices, data))
-}
-
-fn shape(mut array: Array) -> Result<(u64, u64), ColumnarError> {
-    let mut sizes = Vec::new();
-    if array.len() == 2 {
-        array.integers(2, &mut sizes)?;
-    }
-    match sizes[..] {
-        [rows, columns] if rows >= 0 && columns >= 0 => Ok((rows as u64, columns as u64)),
-        _ => Err(array.fault("two numbers are expected, rows and columns")),
-    }
-}
-
-fn find_labels(archive: &Archive, options: &SchemaOptions) -> Result<Option<Array>, ColumnarError> {
-    if let Some(name) = &options.target {
-        return archive.array(name).map(Some);
-    }
-    for name in LABELS {
-        if let Some(array) = archive.find(name)? {
-            return Ok(Some(array));
-        }
-    }
-    if options.needs_target { Err(ColumnarError::NoLabels) } else { Ok(None) }
-}
-
 /// The feature number of a column: numbers start at 1.
 fn id(column: i64, columns: u64) -> Result<u32, LineError> {
     match u64::try_from(column) {
@@ -293,6 +226,7 @@ mod tests {
     use super::*;
     use crate::columnar::ColumnarKind;
     use crate::columnar::fixtures::{Npz, damage, file, read};
+    use crate::columnar::npz_arrays::DENSE;
 
     fn labelled() -> SchemaOptions {
         SchemaOptions { needs_target: true, ..Default::default() }

@@ -6,6 +6,8 @@ const MOST_CODES: usize = 30;
 const FEWEST_QUANTITIES: usize = 5;
 /// At the rare end of a quantity, a value has at most this share of the rows of the most frequent one.
 const TAIL: f64 = 0.02;
+/// With this many rows at the peak, a single row at an end is rare.
+const FEWEST_AT_PEAK: f64 = 10.0;
 
 /// What labels that are numbers stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +63,9 @@ fn has_peak_and_tail(values: &[(f64, u64)]) -> bool {
     let rises = |a: f64, b: f64| b >= a - 3.0 * (a + b).sqrt();
     let up = counts[..=peak].windows(2).all(|pair| rises(pair[0], pair[1]));
     let down = counts[peak..].windows(2).all(|pair| rises(pair[1], pair[0]));
-    let rare = counts[0].min(counts[counts.len() - 1]) <= TAIL * counts[peak];
+    // Few rows cannot show a smaller share than that of one row.
+    let least: f64 = if counts[peak] >= FEWEST_AT_PEAK { 1.0 } else { 0.0 };
+    let rare = counts[0].min(counts[counts.len() - 1]) <= least.max(TAIL * counts[peak]);
     up && down && rare
 }
 
@@ -84,6 +88,7 @@ mod tests {
         assert_eq!(nature(1, &[45_586, 50, 171, 8_903, 3_267, 10, 13]), LabelNature::Codes, "shuttle");
         assert_eq!(nature(1, &[800; 20]), LabelNature::Codes, "20 newsgroups");
         assert_eq!(nature(1, &[770; 26]), LabelNature::Codes, "letters");
+        assert_eq!(nature(0, &[4, 2, 3, 5, 2, 1]), LabelNature::Codes, "too few rows for a peak");
         assert_eq!(nature(0, &[3, 5]), LabelNature::Two);
     }
 
@@ -92,6 +97,7 @@ mod tests {
         let poisson = [37, 147, 293, 391, 391, 313, 208, 119, 60, 26, 11, 4, 1];
         assert_eq!(nature(0, &poisson), LabelNature::Counts, "Poisson counts with mean 4");
         assert_eq!(nature(0, &[1213, 606, 152, 25, 3, 1]), LabelNature::Counts, "Poisson counts with mean 0.5");
+        assert_eq!(nature(0, &[13, 32, 32, 27, 18, 14, 7, 4, 2, 1]), LabelNature::Counts, "150 Poisson counts");
         let bell = [1, 6, 27, 92, 240, 442, 576, 442, 240, 92, 27, 6, 1];
         assert_eq!(nature(-6, &bell), LabelNature::Counts, "rounded normal numbers");
         assert_eq!(nature(19, &[30; 60]), LabelNature::Counts, "ages");

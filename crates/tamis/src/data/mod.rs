@@ -6,6 +6,8 @@
 mod atomic_write;
 mod batch;
 pub mod f64_codec;
+mod feature_key;
+mod intern_rows;
 mod label;
 mod label_nature;
 mod label_stats;
@@ -28,9 +30,11 @@ mod task;
 mod temporary_file;
 pub mod tensor_file;
 mod vocabulary;
+mod vocabulary_lines;
 
 pub use atomic_write::{replace_file, replace_file_with};
 pub use batch::{Batch, Parts};
+pub use feature_key::{FeatureKey, hash_name};
 pub use label::Label;
 pub use label_stats::{ClassLabels, LabelCode, LabelStats};
 pub use lock_file::LockFile;
@@ -47,4 +51,4 @@ pub use state::{State, StateError, ToF64s};
 pub use target::{TargetEncoder, TargetError, TargetKind, TargetMap, TargetOptions};
 pub use task::{OutputCoding, Task, TaskKind};
 pub use temporary_file::temporary_file;
-pub use vocabulary::{FeatureKey, Vocabulary, hash_name};
+pub use vocabulary::Vocabulary;

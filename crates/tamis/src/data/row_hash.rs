@@ -1,7 +1,6 @@
 //! A hash of all that a row contains: the same in every format and for every order of its entries.
 
-use super::vocabulary::hash_name;
-use super::{FeatureKey, Label, RawRows};
+use super::{FeatureKey, Label, RawRows, hash_name};
 use crate::rng::splitmix64;
 
 impl RawRows {

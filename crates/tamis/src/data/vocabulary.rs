@@ -5,56 +5,12 @@
 //! to a bucket; the first name seen in each bucket is kept, so selected features still have names.
 
 use std::collections::HashMap;
-use std::fmt;
 
-use super::{FeatureId, SparseIndexMap};
-
-/// The key of a feature in the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FeatureKey<'a> {
-    /// A number.
-    Index(u32),
-    /// A name.
-    Name(&'a str),
-}
-
-impl<'a> FeatureKey<'a> {
-    /// The key a name stands for: canonical decimal numbers are numbers.
-    pub fn from_name(name: &'a str) -> Self {
-        match canonical_index(name) {
-            Some(index) => FeatureKey::Index(index),
-            None => FeatureKey::Name(name),
-        }
-    }
-}
-
-impl fmt::Display for FeatureKey<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FeatureKey::Index(index) => index.fmt(f),
-            FeatureKey::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-fn canonical_index(name: &str) -> Option<u32> {
-    let bytes = name.as_bytes();
-    let plain = !bytes.is_empty() && bytes.len() <= 10 && bytes.iter().all(u8::is_ascii_digit);
-    let leading_zero = bytes.len() > 1 && bytes.first() == Some(&b'0');
-    if plain && !leading_zero { name.parse().ok() } else { None }
-}
-
-/// The hash that chooses a name's bucket: 64-bit FNV-1a with a final mix, the same on every machine.
-pub fn hash_name(name: &str) -> u64 {
-    let hash =
-        name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
-    let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    hash ^ (hash >> 29)
-}
+use super::{FeatureId, FeatureKey, SparseIndexMap, hash_name};
 
 /// The key of each id, in 8 bytes. Names are stored in a separate table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Entry {
+pub(super) enum Entry {
     Index(u32),
     /// By a name, at this place of [`Vocabulary::texts`].
     Text(u32),
@@ -64,7 +20,7 @@ enum Entry {
 
 /// A name.
 #[derive(Clone, Debug, PartialEq)]
-enum Text {
+pub(super) enum Text {
     Name(Box<str>),
     /// A hash bucket, the first name seen in it, and whether other names share it.
     Bucket {
@@ -77,11 +33,11 @@ enum Text {
 /// Dense ids for features, in the order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    by_index: SparseIndexMap,
+    pub(super) by_index: SparseIndexMap,
     /// The hash has a random key, so that nobody can choose names that collide. Ids do not depend on it.
-    by_name: HashMap<Box<str>, FeatureId, ahash::RandomState>,
-    entries: Vec<Entry>,
-    free: Vec<FeatureId>,
+    pub(super) by_name: HashMap<Box<str>, FeatureId, ahash::RandomState>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) free: Vec<FeatureId>,
     texts: Vec<Text>,
     /// Free places of `texts`.
     vacant: Vec<u32>,
@@ -177,13 +133,13 @@ impl Vocabulary {
         id
     }
 
-    fn add_index(&mut self, index: u32) -> FeatureId {
+    pub(super) fn add_index(&mut self, index: u32) -> FeatureId {
         let id = self.enter(Entry::Index(index));
         self.by_index.insert(index, id);
         id
     }
 
-    fn add_text(&mut self, text: Text) -> FeatureId {
+    pub(super) fn add_text(&mut self, text: Text) -> FeatureId {
         let place = self.vacant.pop().unwrap_or(self.texts.len() as u32);
         let id = self.enter(Entry::Text(place));
         match &text {
@@ -246,7 +202,7 @@ impl Vocabulary {
         (0..self.entries.len() as FeatureId).filter(|&id| self.entries[id as usize] != Entry::Free)
     }
 
-    fn text(&self, place: u32) -> &Text {
+    pub(super) fn text(&self, place: u32) -> &Text {
         &self.texts[place as usize]
     }
 
@@ -300,60 +256,6 @@ impl Vocabulary {
         }
         vocabulary
     }
-
-    /// The whole vocabulary as text lines, to be stored with [`Vocabulary::free_ids`].
-    pub fn export(&self) -> impl Iterator<Item = String> + '_ {
-        let line = move |entry: &Entry| match *entry {
-            Entry::Index(index) => format!("i{index}"),
-            Entry::Text(place) => match self.text(place) {
-                Text::Name(name) => format!("n{name}"),
-                Text::Bucket { bucket, name, shared } => format!("{}{bucket} {name}", if *shared { 's' } else { 'b' }),
-            },
-            Entry::Free => "f".to_string(),
-        };
-        self.entries.iter().map(line)
-    }
-
-    /// Ids without a feature, in the order in which they will be used again.
-    pub fn free_ids(&self) -> Vec<FeatureId> {
-        self.free.clone()
-    }
-
-    /// The vocabulary that [`Vocabulary::export`] stored, or `None` if the lines are invalid.
-    pub fn import<'a>(
-        hash_bits: Option<u32>,
-        lines: impl Iterator<Item = &'a str>,
-        free: Vec<FeatureId>,
-    ) -> Option<Self> {
-        let mut vocabulary = Vocabulary::new(hash_bits);
-        for line in lines {
-            match (line.as_bytes().first()?, line.get(1..)?) {
-                (b'i', index) => {
-                    let index = index.parse().ok().filter(|&index| vocabulary.by_index.get(index).is_none())?;
-                    vocabulary.add_index(index);
-                }
-                (b'n', name) if !vocabulary.by_name.contains_key(name) => {
-                    vocabulary.add_text(Text::Name(name.into()));
-                }
-                (kind @ (b's' | b'b'), rest) => {
-                    let (bucket, name) = rest.split_once(' ')?;
-                    let (bucket, shared) = (bucket.parse().ok()?, *kind == b's');
-                    if hash_bits.is_none_or(|bits| bucket >> bits > 0) || vocabulary.by_index.get(bucket).is_some() {
-                        return None;
-                    }
-                    vocabulary.add_text(Text::Bucket { bucket, name: name.into(), shared });
-                }
-                (b'f', "") => vocabulary.entries.push(Entry::Free),
-                _ => return None,
-            }
-        }
-        let vacant = vocabulary.entries.iter().filter(|entry| **entry == Entry::Free).count();
-        let distinct: std::collections::BTreeSet<FeatureId> = free.iter().copied().collect();
-        let all_vacant = distinct.len() == free.len()
-            && free.iter().all(|&id| vocabulary.entries.get(id as usize) == Some(&Entry::Free));
-        vocabulary.free = free;
-        (vacant == vocabulary.free.len() && all_vacant).then_some(vocabulary)
-    }
 }
 
 fn bucket_of(name: &str, bits: u32) -> u32 {
@@ -370,7 +272,6 @@ mod tests {
         let id = vocabulary.intern(FeatureKey::Index(17));
         assert_eq!(vocabulary.intern(FeatureKey::from_name("17")), id);
         assert_ne!(vocabulary.intern(FeatureKey::from_name("017")), id);
-        assert_eq!(FeatureKey::from_name("4294967296"), FeatureKey::Name("4294967296"));
     }
 
     #[test]
@@ -405,27 +306,6 @@ mod tests {
         }
         assert_eq!(vocabulary.len(), 16);
         assert!(vocabulary.name(0).starts_with("word0") && vocabulary.name(0).ends_with('…'));
-    }
-
-    #[test]
-    fn export_and_import_are_inverse() {
-        for bits in [None, Some(6)] {
-            let mut vocabulary = Vocabulary::new(bits);
-            for name in ["a", "17", "tab\tand space", "é", ""] {
-                vocabulary.intern(FeatureKey::from_name(name));
-            }
-            vocabulary.free(1);
-            let (lines, free) = (vocabulary.export().collect::<Vec<_>>(), vocabulary.free_ids());
-            let back = Vocabulary::import(bits, lines.iter().map(String::as_str), free.clone()).unwrap();
-            assert_eq!((back.export().collect::<Vec<_>>(), back.free_ids()), (lines, free));
-            assert_eq!(back.get(FeatureKey::Name("é")), vocabulary.get(FeatureKey::Name("é")));
-        }
-        assert!(Vocabulary::import(None, ["x"].into_iter(), vec![]).is_none());
-        assert!(Vocabulary::import(None, ["i1"].into_iter(), vec![0]).is_none());
-        for twice in [["i1", "i1"], ["na", "na"], ["f", "f"]] {
-            assert!(Vocabulary::import(None, twice.into_iter(), vec![0, 0]).is_none(), "{twice:?}");
-        }
-        assert!(Vocabulary::import(Some(3), ["b9 word"].into_iter(), vec![]).is_none(), "eight buckets");
     }
 
     /// Names of 32 bytes that all have one value under the hash of `rustc-hash`, which has no key: the last eight bytes

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::decompress::seekable;
 use super::log_file::LogFile;
-use super::row_stream::ReadOptions;
+use super::read_options::ReadOptions;
 use super::table_survey::{
     ReadAhead, TableHead, columnar_limits, open_json, survey_columnar, survey_json, survey_text,
 };

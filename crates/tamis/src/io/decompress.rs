@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::row_stream::{LARGEST_UNPACKED, ReadOptions};
-use super::standard_input::{StandardInput, Stopped};
+use super::pipe::{Pipe, Stopped};
+use super::read_options::{LARGEST_UNPACKED, ReadOptions};
 use super::{Compression, ReadError, Source};
 
 /// A reader that counts the bytes it takes from the file, for progress.
@@ -35,7 +35,8 @@ pub(super) fn open(source: &Source, count: Arc<AtomicU64>, stop: &Arc<AtomicBool
         return Ok(Opened { reader: Box::new(io::Cursor::new(content.clone())), compression: Compression::None });
     }
     let raw: Box<dyn Read + Send> = match &source.path {
-        None => Box::new(StandardInput::new(stop.clone())),
+        None => Box::new(Pipe::standard_input(stop.clone())),
+        Some(path) if source.is_pipe() => Box::new(Pipe::named(path.clone(), stop.clone())),
         Some(path) => {
             let failed = |source| ReadError::Open { path: path.clone(), source };
             Box::new(File::open(path).map_err(failed)?)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::decompress::{io_error, open};
-use super::row_stream::{LARGEST_UNPACKED, ReadOptions};
+use super::read_options::{LARGEST_UNPACKED, ReadOptions};
 use super::{ReadError, Source};
 use crate::parse::row_log::{Found, Record, next_frame, records};
 

@@ -14,63 +14,13 @@ use std::time::Duration;
 
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
 use super::label_file::LabelFile;
-use super::{Block, Encoding, ReadError, Source};
+use super::{Block, ReadError, ReadOptions, Source};
 use crate::data::RowFilter;
-use crate::parse::schema::{ModelSchema, SchemaOptions};
+use crate::parse::schema::ModelSchema;
 use crate::parse::survey::ColumnNote;
 
 /// How long the consumer waits for a thread that reads, before it looks again.
 const PATIENCE: Duration = Duration::from_millis(5);
-/// The default of [`ReadOptions::max_line`]: rows of several million features are shorter.
-pub const LONGEST_LINE: u64 = 64 << 20;
-/// The default of [`ReadOptions::max_unpacked`].
-pub const LARGEST_UNPACKED: u64 = 16 << 30;
-
-/// How to read.
-#[derive(Clone, Debug, Default)]
-pub struct ReadOptions {
-    /// The schema of tables, and missing values.
-    pub columns: SchemaOptions,
-    /// The syntax of tables in text.
-    pub syntax: TableSyntax,
-    /// Whether svmlight indices start at 0.
-    pub zero_based: bool,
-    /// A file of labels, one a line in the order of the rows, instead of those of the data.
-    pub labels: Option<PathBuf>,
-    /// The names of svmlight indices, in their order.
-    pub vocabulary: Option<Arc<Vec<String>>>,
-    /// Whether malformed lines are skipped and counted instead of ending the stream.
-    pub skip_bad: bool,
-    /// Threads that parse, the consumer included; 0 counts as 1.
-    pub threads: usize,
-    /// Whether rows are handed on as they come instead of in blocks of some size: for input that somebody is still
-    /// writing.
-    pub live: bool,
-    /// Filters: a row is returned if all of them contain it.
-    pub rows: Vec<RowFilter>,
-    /// The largest number of bytes of a line, or of the entries of a columnar row (12 each); [`LONGEST_LINE`] if it is
-    /// not given.
-    pub max_line: Option<u64>,
-    /// The largest size that a compressed Parquet, Arrow or npz file may have on disk when it is decompressed;
-    /// [`LARGEST_UNPACKED`] if it is not given. Also the largest size of a compressed batch of Arrow in memory: if it is
-    /// not given, that is half of the memory of this machine.
-    pub max_unpacked: Option<u64>,
-    /// The folder for such decompressed files; the system's temporary folder if it is not given.
-    pub cache_folder: Option<PathBuf>,
-    /// Set from outside to end the stream with [`ReadError::Interrupted`], also while it waits for input.
-    pub stop: Arc<AtomicBool>,
-}
-
-/// The syntax of tables in text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TableSyntax {
-    /// The byte between fields; `None` lets the header decide.
-    pub delimiter: Option<u8>,
-    /// Whether the first line is data: columns are called 1, 2, …
-    pub no_header: bool,
-    /// The encoding.
-    pub encoding: Encoding,
-}
 
 /// A stream of blocks over many sources.
 pub struct RowStream {
@@ -122,21 +72,12 @@ const AHEAD: u64 = 32;
 impl RowStream {
     /// Opens the stream. Files are opened one by one as the stream reaches them.
     pub fn open(sources: Vec<Source>, options: ReadOptions) -> Self {
-        let bytes = Arc::new(AtomicU64::new(0));
         // A thread that waits for the next line would keep the lines before it from the consumer.
         let threads = if options.live { 1 } else { options.threads };
         let (skip_bad, choices) = (options.skip_bad, options.rows.clone());
         let (stop, label_path) = (options.stop.clone(), options.labels.clone());
         let names = sources.iter().map(|source| source.name.as_str().into()).collect();
-        let only_workers_read = threads > 1 && sources.iter().any(|source| source.path.is_none());
-        let shared = Arc::new(Shared {
-            input: Mutex::new(Input::new(sources, options, bytes.clone())),
-            finished: Mutex::default(),
-            changed: Condvar::new(),
-            bytes,
-            columns: OnceLock::new(),
-            only_workers_read,
-        });
+        let shared = Arc::new(Shared::new(sources, options, threads));
         let worker = |shared: Arc<Shared>| move || while shared.work(true) {};
         let workers = (1..threads).map(|_| std::thread::spawn(worker(shared.clone()))).collect();
         RowStream {
@@ -283,6 +224,19 @@ impl Drop for RowStream {
 }
 
 impl Shared {
+    fn new(sources: Vec<Source>, options: ReadOptions, threads: usize) -> Self {
+        let bytes = Arc::new(AtomicU64::new(0));
+        let only_workers_read = threads > 1 && sources.iter().any(Source::is_pipe);
+        Shared {
+            input: Mutex::new(Input::new(sources, options, bytes.clone())),
+            finished: Mutex::default(),
+            changed: Condvar::new(),
+            bytes,
+            columns: OnceLock::new(),
+            only_workers_read,
+        }
+    }
+
     fn input(&self) -> MutexGuard<'_, Input> {
         self.input.lock().expect("no thread panicked while reading")
     }
@@ -294,7 +248,7 @@ impl Shared {
         if is_worker {
             return Some(self.input());
         }
-        // Nor does it read from standard input itself, where it would wait with the blocks of the workers.
+        // Nor does it read from a pipe itself, where it would wait with the blocks of the workers.
         if !self.only_workers_read
             && let Ok(input) = self.input.try_lock()
         {
@@ -363,5 +317,65 @@ impl Shared {
         }
         self.wake(finished);
         !failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::io::{Compression, Format};
+
+    /// A named pipe that somebody keeps open for writing, and a source that reads it.
+    #[cfg(unix)]
+    fn silent_pipe(folder: &std::path::Path) -> (std::fs::File, Source) {
+        let path = folder.join("pipe.svm");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let writer = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let (format, compression) = (Format::Svmlight, Compression::None);
+        (writer, Source { name: "pipe.svm".into(), path: Some(path), content: None, format, compression })
+    }
+
+    /// The thread that hands rows on must never wait for a pipe: here there is no worker yet, so that the lock of the
+    /// input is free, and it takes the lock whenever it may.
+    #[cfg(unix)]
+    #[test]
+    fn the_consumer_does_not_read_from_a_silent_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, source) = silent_pipe(folder.path());
+        let options = ReadOptions::default();
+        let stop = options.stop.clone();
+        let shared = Arc::new(Shared::new(vec![source], options, 2));
+        let (sender, returned) = channel();
+        let consumer = |shared: Arc<Shared>, sender: std::sync::mpsc::Sender<bool>| {
+            std::thread::spawn(move || sender.send(shared.work(false)))
+        };
+        consumer(shared.clone(), sender.clone());
+        let answer = returned.recv_timeout(Duration::from_secs(20));
+        assert_eq!(answer, Ok(true), "it comes back, and there may be more to do");
+        assert_eq!(shared.input().number, 0, "it has read nothing");
+        // A worker reads what comes, waits for more, and the consumer still comes back.
+        let worker = shared.clone();
+        let working = std::thread::spawn(move || while worker.work(true) {});
+        std::io::Write::write_all(&mut writer, b"1 1:1\n0 2:1\n".repeat(1 << 15).as_slice()).unwrap();
+        while shared.finished().blocks.is_empty() {
+            std::thread::sleep(PATIENCE);
+        }
+        consumer(shared.clone(), sender);
+        assert_eq!(returned.recv_timeout(Duration::from_secs(20)), Ok(true));
+        stop.store(true, Ordering::Relaxed);
+        working.join().unwrap();
+    }
+
+    #[test]
+    fn a_regular_file_is_read_by_the_consumer_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.svm");
+        std::fs::write(&path, "1 1:1\n").unwrap();
+        let sources = crate::io::expand(&[path.display().to_string()], None).unwrap();
+        let shared = Shared::new(sources, ReadOptions::default(), 2);
+        assert!(shared.work(false));
+        assert_eq!(shared.finished().blocks.len(), 1);
     }
 }

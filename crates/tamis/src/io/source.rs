@@ -112,6 +112,14 @@ impl Source {
         let (name, compression) = (name.to_string(), Compression::None);
         Source { name, path: None, content: Some(content), format, compression }
     }
+
+    /// Whether it is standard input, a named pipe or a device, which may be silent for hours.
+    pub(super) fn is_pipe(&self) -> bool {
+        match &self.path {
+            Some(path) => std::fs::metadata(path).is_ok_and(|facts| !facts.is_file() && !facts.is_dir()),
+            None => self.content.is_none(),
+        }
+    }
 }
 
 /// Format and compression by a file's name.

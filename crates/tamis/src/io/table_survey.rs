@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use super::decompress::{Opened, io_error, open, seekable};
 use super::line_blocks::{BlockCutter, NextBlock};
 use super::memory::memory_of_this_machine;
-use super::row_stream::{LARGEST_UNPACKED, LONGEST_LINE, ReadOptions};
+use super::read_options::{LARGEST_UNPACKED, LONGEST_LINE, ReadOptions};
 use super::{Compression, Format, ReadError, Source};
 use crate::columnar::{ColumnarKind, ColumnarLimits, ColumnarReader};
 use crate::parse::csv::{header, survey};

@@ -1,5 +1,6 @@
 //! The model: named weights, and how they were learned.
 
+mod check;
 mod explain;
 mod feature_tests;
 mod file;

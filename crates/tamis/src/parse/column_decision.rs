@@ -1,7 +1,7 @@
 //! The rules that decide how a column is read, by the cells of the first rows.
 
 use super::column_survey::{ColumnSurvey, different};
-use super::date::{DateForm, DatePart};
+use super::date::{DateForm, DatePart, calendar};
 use super::missing_cells::Among;
 use super::number_form::{CommaRule, NumberForm};
 use super::schema::SchemaOptions;
@@ -58,7 +58,7 @@ impl ColumnSurvey {
     pub(super) fn label_form(self, rules: &Rules) -> Option<NumberForm> {
         let (form, fits) = NumberForm::of(self.counts(), self.comma(rules));
         let is_form = fits > 0 && fits + self.numbers.len() as u64 >= self.present() - self.present() / 10;
-        is_form.then_some(form)
+        (is_form && !form.has_word()).then_some(form)
     }
 
     pub(super) fn decide(self, rules: &Rules, options: &SchemaOptions) -> Decided {
@@ -131,7 +131,10 @@ impl ColumnSurvey {
     fn date(&self, form: DateForm, days: Vec<f64>, rules: &Rules) -> Decided {
         let parts = rules.dates.clone().unwrap_or_else(|| {
             let has_times = days.iter().any(|days| days.fract() != 0.0);
-            DatePart::USUAL.into_iter().chain(has_times.then_some(DatePart::Hour)).collect()
+            // The weekdays of first days are chance.
+            let has_weekdays = days.iter().any(|days| calendar(*days).2 != 1);
+            let usual = DatePart::USUAL.into_iter().filter(|part| has_weekdays || *part != DatePart::Weekday);
+            usual.chain(has_times.then_some(DatePart::Hour)).collect()
         });
         let odd = self.first_odd(|text| form.parse(text).is_some());
         let odd_is_missing = odd.is_some();
@@ -289,6 +292,35 @@ mod tests {
         assert!(note.contains("is the number"), "{note}");
         let (decision, _) = guess((0..300).map(|i| format!("${}.50", i * 37 % 101)));
         assert!(matches!(decision, Decision::Numeric { form, .. } if form.unit == "$"));
+        let (decision, note) = guess((0..300).map(|i| format!("{}.5 kg", i * 37 % 101)));
+        assert!(matches!(decision, Decision::Numeric { form, .. } if form.unit == "kg"));
+        assert!(note.contains("\"0.5 kg\" is the number 0.5"), "{note}");
+        let sizes = ["10A", "12B", "14C", "9D"].into_iter().cycle().take(300);
+        assert!(matches!(guess(sizes).0, Decision::Category { .. }), "no unit of most cells");
+    }
+
+    #[test]
+    fn decimal_points_are_seen_where_fields_have_other_separators() {
+        let mut column = ColumnSurvey::new("c");
+        for i in 0..300 {
+            column.text(&format!("€{}.70", i * 37 % 1013), || CellPlace { file: "f".into(), line: i, column: 1 });
+        }
+        let options = SchemaOptions::default();
+        let (decision, _) = column.decide(&Rules::new(&options, b';', 300), &options);
+        assert!(matches!(&decision, Decision::Numeric { form, .. } if form.unit == "€"), "{decision:?}");
+    }
+
+    #[test]
+    fn a_word_after_a_number_is_no_unit_of_a_label() {
+        let label = |cells: [&str; 2]| {
+            let mut column = ColumnSurvey::new("y");
+            for i in 0..100 {
+                column.text(cells[i % 2], || CellPlace { file: "f".into(), line: 1, column: 1 });
+            }
+            column.label_form(&Rules::new(&SchemaOptions::default(), b',', 100))
+        };
+        assert_eq!(label(["2WD", "4WD"]), None);
+        assert!(label(["$2", "$4"]).is_some());
     }
 
     #[test]
@@ -297,6 +329,9 @@ mod tests {
         let usual = DatePart::USUAL.to_vec();
         assert!(matches!(decision, Decision::Date { form: DateForm::YearMonthDay, parts, .. } if parts == usual));
         assert!(note.contains("become days, month, weekday"), "{note}");
+        let (decision, note) = guess((0..300).map(|i| format!("20{:02}-{:02}", i % 20, 1 + i % 12)));
+        assert!(matches!(decision, Decision::Date { form: DateForm::YearMonthDay, .. }), "{decision:?}");
+        assert!(note.contains("become days, month; "), "{note}");
         let (decision, note) = guess((1..300).map(|i| format!("{i}")));
         assert_eq!(decision, Decision::Ignored);
         assert!(note.starts_with("299 different values in 299 rows look like ids"), "{note}");

@@ -1,10 +1,15 @@
 //! What the first rows say about one column: its numbers, its other texts, and its empty cells.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::BuildHasher as _;
+
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::missing_cells::{Among, is_missing};
 use super::number;
 use super::survey::CellPlace;
+
+/// The fewest cells beside the most frequent one in columns that are called copies.
+const FEWEST_OTHERS: u64 = 20;
 
 /// A text that is not a plain number.
 #[derive(Clone, Debug)]
@@ -26,6 +31,8 @@ pub(super) struct ColumnSurvey {
     pub(super) is_date: bool,
     /// Whether the text of numbers is kept, too.
     pub(super) keeps_text: bool,
+    /// A hash of all cells in their order.
+    cells: u64,
 }
 
 impl ColumnSurvey {
@@ -38,18 +45,26 @@ impl ColumnSurvey {
             empty: 0,
             is_date: false,
             keeps_text: false,
+            cells: 0,
         }
     }
 
     pub(super) fn number(&mut self, value: f64) {
+        self.chain(value.to_bits());
         self.numbers.push(value);
     }
 
     pub(super) fn empty(&mut self) {
+        self.chain(0);
         self.empty += 1;
     }
 
+    fn chain(&mut self, cell: u64) {
+        self.cells = FxBuildHasher.hash_one((self.cells, cell));
+    }
+
     pub(super) fn text(&mut self, text: &str, place: impl FnOnce() -> CellPlace) {
+        self.chain(if text.is_empty() { 0 } else { FxBuildHasher.hash_one(text) });
         match self.texts.get_mut(text) {
             _ if text.is_empty() => self.empty += 1,
             Some(cell) => cell.count += 1,
@@ -70,6 +85,29 @@ impl ColumnSurvey {
         self.numbers.retain(|value| !marked(value));
         self.empty += (before - self.numbers.len()) as u64;
         self
+    }
+
+    /// A hash of all cells in their order.
+    pub(super) fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    /// Whether all cells are those of another column. Where nearly all cells are alike, as in two columns of zeros with a
+    /// few ones, this says little about the rows to come.
+    pub(super) fn is_copy_of(&self, other: &ColumnSurvey) -> bool {
+        let most = self.texts.values().map(|cell| cell.count).max().unwrap_or(0).max(self.most_frequent_number());
+        let is_same = |text: &str, count: u64| other.texts.get(text).is_some_and(|cell| cell.count == count);
+        self.cells == other.cells
+            && self.numbers == other.numbers
+            && self.texts.len() == other.texts.len()
+            && self.texts.iter().all(|(text, cell)| is_same(text, cell.count))
+            && self.present() - most >= FEWEST_OTHERS
+    }
+
+    fn most_frequent_number(&self) -> u64 {
+        let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
+        self.numbers.iter().for_each(|value| *counts.entry(value.to_bits()).or_default() += 1);
+        counts.into_values().max().unwrap_or(0)
     }
 
     pub(super) fn present(&self) -> u64 {

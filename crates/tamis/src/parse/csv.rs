@@ -122,7 +122,10 @@ impl Table {
             line += count_lines(&block[counted..first]);
             counted = first;
             let mark = rows.mark();
-            match self.row(&record, line, rows) {
+            // Blocks end outside quotes, but for the end of the file.
+            let open = (record.end == block.len()).then(|| open_quote(&block[first..], self.delimiter)).flatten();
+            let row = open.map_or_else(|| self.row(&record, line, rows), |field| Err((field, LineError::OpenQuote)));
+            match row {
                 Ok(Outcome::Kept) => {}
                 Ok(Outcome::Blank) => {}
                 Ok(Outcome::LeftOut) => {
@@ -199,6 +202,21 @@ fn blank_lines(record: &[u8]) -> usize {
     record.iter().position(|byte| !matches!(byte, b'\n' | b'\r')).unwrap_or(0)
 }
 
+/// The field of a record that a quotation mark opens and none closes. A mark within a field opens nothing.
+fn open_quote(record: &[u8], delimiter: u8) -> Option<usize> {
+    let (mut field, mut is_quoted, mut is_start) = (0, false, true);
+    for &byte in record {
+        match byte {
+            // Two marks within quotes are one of the text: they close and open.
+            b'"' if is_quoted || is_start => is_quoted = !is_quoted,
+            byte if byte == delimiter && !is_quoted => (field, is_start) = (field + 1, true),
+            _ if !is_quoted => is_start = false,
+            _ => {}
+        }
+    }
+    is_quoted.then_some(field)
+}
+
 /// Where field number `field` starts within a record.
 fn field_offset(record: &[u8], delimiter: u8, field: usize) -> usize {
     let (mut quoted, mut passed) = (false, 0);
@@ -264,6 +282,23 @@ mod tests {
         let (_, errors) = parse("a,b,y\n1,2,0\n1,2\n1,2,0,4\n", Missing::Error);
         let messages: Vec<_> = errors.iter().map(|e| format!("{}:{}: {}", e.line, e.column, e.problem)).collect();
         assert_eq!(messages, ["1:3: 2 fields where the header has 3", "2:5: 4 fields where the header has 3"]);
+    }
+
+    #[test]
+    fn a_quotation_mark_that_is_not_closed_is_told() {
+        for (text, place) in [
+            ("a,b,y\n1,2,0\n1,\"2,1\n3,4,5\n", (1, 3)),
+            ("a,b,y\n1,2,0\n1,2,\"1\n3,4,5\n", (1, 5)),
+            ("a,b,y\n1,2,0\n\"1\"\",2,1", (1, 1)),
+        ] {
+            let (rows, errors) = parse(text, Missing::Error);
+            assert_eq!((rows.len(), errors.len()), (1, 1), "{text}");
+            assert_eq!((errors[0].line, errors[0].column), place, "{text}");
+            assert_eq!(errors[0].problem, LineError::OpenQuote);
+        }
+        for whole in ["a,b,y\n1,\"2\",\"0\"\n", "a,b,y\n1,5\" x 3,0", "a,b,y\n1,\"say \"\"x\"\"\",0\n\n"] {
+            assert_eq!(parse(whole, Missing::Error).1, [], "{whole}");
+        }
     }
 
     #[test]

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DateForm {
-    /// `2023-01-31`, `2023/01/31`, also with a time.
+    /// `2023-01-31`, `2023/01/31`, also with a time; `2023-01`.
     YearMonthDay,
-    /// `31.01.2023`, `31/01/2023`, `31-01-2023`, also with a time.
+    /// `31.01.2023`, `31/01/2023`, `31-01-2023`, also with a time; `01/2023`.
     DayMonthYear,
     /// `01/31/2023`, also with a time.
     MonthDayYear,
-    /// `31 Jan 2023`, `Jan 31, 2023`, `31-Jan-2023`, also with a time.
+    /// `31 Jan 2023`, `Jan 31, 2023`, `31-Jan-2023`, also with a time; `Jan 2023`.
     MonthName,
     /// `20230131`.
     Digits,
@@ -110,7 +110,11 @@ impl DateForm {
 
     fn day(self, date: &str) -> Option<f64> {
         let fields: Vec<&str> = date.split(['-', '/', '.', ' ', ',']).filter(|field| !field.is_empty()).collect();
-        let [a, b, c] = fields[..] else { return None };
+        let [a, b, c] = match fields[..] {
+            [a, b] => return self.first_of_month(a, b),
+            [a, b, c] => [a, b, c],
+            _ => return None,
+        };
         match self {
             DateForm::YearMonthDay if a.len() == 4 => day_number(digits(a, 4)?, digits(b, 2)?, digits(c, 2)?),
             DateForm::DayMonthYear => day_number(year(c)?, digits(b, 2)?, digits(a, 2)?),
@@ -123,6 +127,18 @@ impl DateForm {
             },
             _ => None,
         }
+    }
+
+    /// The first day of a month that is written without a day, in the years in which two numbers are likely a month.
+    fn first_of_month(self, a: &str, b: &str) -> Option<f64> {
+        let (year, month) = match self {
+            DateForm::YearMonthDay if b.len() == 2 => (a, digits(b, 2)?),
+            DateForm::DayMonthYear => (b, digits(a, 2)?),
+            DateForm::MonthName => (b, month_name(a)?),
+            _ => return None,
+        };
+        let year = digits(year, 4).filter(|year| (1900..=2100).contains(year))?;
+        day_number(year, month, 1)
     }
 }
 
@@ -265,6 +281,20 @@ mod tests {
             for text in texts {
                 assert_eq!(form.parse(text), day, "{form:?} {text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_month_without_a_day_is_its_first_day() {
+        let day = Some(19_358.0);
+        assert_eq!(DateForm::YearMonthDay.parse("2023-01"), day);
+        assert_eq!(DateForm::YearMonthDay.parse("2023/01"), day);
+        assert_eq!(DateForm::DayMonthYear.parse("01/2023"), day);
+        assert_eq!(DateForm::DayMonthYear.parse("1.2023"), day);
+        assert_eq!(DateForm::MonthName.parse("Jan 2023"), day);
+        assert_eq!(DateForm::MonthName.parse("January-2023"), day);
+        for text in ["2023-13", "2023-1", "1234-05", "Jan", "Jan 23", "13/2023", "2023 2023"] {
+            assert!(DateForm::WRITTEN.iter().all(|form| form.parse(text).is_none()), "{text}");
         }
     }
 

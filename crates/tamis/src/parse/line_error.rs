@@ -58,6 +58,8 @@ pub enum LineError {
     NoBar,
     #[error("an initial prediction ({found:?}) is not supported; remove it")]
     Base { found: String },
+    #[error("a quotation mark opens this field, and none closes it")]
+    OpenQuote,
     #[error("{found} fields where the header has {expected}")]
     Ragged { expected: usize, found: usize },
     #[error(

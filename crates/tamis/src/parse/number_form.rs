@@ -1,4 +1,6 @@
-//! Numbers as people write them in tables: `1,5`, `1,234.50`, `$12.50`, `12 %`, `(300)`.
+//! Numbers as people write them in tables: `1,5`, `1,234.50`, `$12.50`, `12 %`, `80 kg`, `(300)`.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,7 @@ pub struct NumberForm {
     /// Whether a comma stands before the decimals, and points group thousands.
     #[serde(default, skip_serializing_if = "is_false")]
     pub decimal_comma: bool,
-    /// The unit that numbers may have: a currency or `%`; empty if none.
+    /// The unit that numbers may have: a currency, `%`, or a word after the number such as `kg`; empty if none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
 }
@@ -20,12 +22,20 @@ pub(super) fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+/// Units that may stand before or after a number.
 const UNITS: [&str; 11] = ["%", "$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY"];
+/// The longest word that is a unit, in characters.
+const LONGEST_UNIT: usize = 8;
 
 impl NumberForm {
     /// Whether numbers are written plainly: `-12.5e3`.
     pub fn is_plain(&self) -> bool {
         !self.decimal_comma && self.unit.is_empty()
+    }
+
+    /// Whether the unit is a word, as in `80 kg`: a label of this form may as well be the name of a class.
+    pub(super) fn has_word(&self) -> bool {
+        !self.unit.is_empty() && !UNITS.contains(&self.unit.as_str())
     }
 
     /// The number that the whole text writes in this form. A unit may be left out, but may not be another one.
@@ -47,9 +57,11 @@ impl NumberForm {
     /// The form of most of these texts, and the number of cells in it. `comma` says what a comma means in texts that
     /// leave it open, such as `1,234`.
     pub fn of<'a>(texts: impl Iterator<Item = (&'a str, u64)> + Clone, comma: CommaRule) -> (NumberForm, u64) {
-        let units: Vec<(&str, u64)> = texts.clone().filter_map(|(t, n)| Some((Parts::of(t)?.unit, n))).collect();
-        let count = |unit: &str| units.iter().filter(|(one, _)| *one == unit).map(|(_, n)| n).sum::<u64>();
-        let unit = UNITS.into_iter().max_by_key(|unit| count(unit)).filter(|unit| count(unit) > 0).unwrap_or_default();
+        let mut units: BTreeMap<&str, u64> = BTreeMap::new();
+        for (unit, count) in texts.clone().filter_map(|(text, count)| Some((Parts::of(text)?.unit, count))) {
+            *units.entry(unit).or_default() += if unit.is_empty() { 0 } else { count };
+        }
+        let unit = units.into_iter().max_by_key(|(_, count)| *count).map_or("", |(unit, _)| unit);
         let decimal_comma = match comma {
             CommaRule::Given(decimal_comma) => decimal_comma,
             CommaRule::Open { if_unclear } => {
@@ -102,11 +114,22 @@ impl<'a> Parts<'a> {
                 }
             }
         }
+        if unit.is_empty() {
+            (rest, unit) = without_word(rest);
+        }
         let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',')
             && rest.ends_with(|c: char| c.is_ascii_digit())
             && rest.chars().all(|c| c.is_ascii_digit() || is_group(c) || c == '.' || c == ',');
         is_number.then_some(Parts { is_negative, unit, digits: rest })
     }
+}
+
+/// A number and the word after it, if the word is short enough for a unit.
+fn without_word(text: &str) -> (&str, &str) {
+    let is_letter = |c: char| c.is_alphabetic() || matches!(c, '°' | '²' | '³' | '/');
+    let number = text.trim_end_matches(is_letter);
+    let word = &text[number.len()..];
+    if word.chars().count() <= LONGEST_UNIT { (number.trim_end(), word) } else { (text, "") }
 }
 
 /// Blanks and apostrophes that group thousands.
@@ -132,15 +155,16 @@ fn ungrouped(digits: &str, decimal: char, group: char) -> Option<String> {
 
 /// Whether the digits show that a comma is the decimal sign; `None` if they leave it open.
 fn comma_sign(digits: &str) -> Option<bool> {
-    let commas = digits.matches(',').count();
-    match (commas, digits.rfind(','), digits.rfind('.')) {
-        (0, ..) => None,
-        (_, Some(comma), Some(point)) => Some(comma > point),
-        (1, Some(comma), None) => {
-            let groups_of_three = digits.len() - comma == 4 && (1..=3).contains(&comma) && !digits.starts_with("0,");
-            if groups_of_three { None } else { Some(true) }
-        }
-        _ => Some(false),
+    // A sign that occurs once and may as well group thousands leaves it open; one that occurs twice groups them.
+    let shows = |sign: char, at: usize| {
+        let may_group = digits.len() - at == 4 && (1..=3).contains(&at) && !digits.starts_with('0');
+        if digits.matches(sign).count() > 1 { Some(false) } else { (!may_group).then_some(true) }
+    };
+    match (digits.rfind(','), digits.rfind('.')) {
+        (Some(comma), Some(point)) => Some(comma > point),
+        (Some(comma), None) => shows(',', comma),
+        (None, Some(point)) => shows('.', point).map(|is_decimal| !is_decimal),
+        (None, None) => None,
     }
 }
 
@@ -161,6 +185,18 @@ mod tests {
         assert_eq!(form(&["$12.50", "-$3", "$1,000", "7"]), (plain(false, "$"), 4));
         assert_eq!(form(&["12%", "7 %", "$3"]), (plain(false, "%"), 2), "another unit does not fit");
         assert_eq!(form(&["0,125", "1,250"]), (plain(true, ""), 2), "a leading zero tells");
+        assert_eq!(form(&["80 kg", "7kg", "-3.5 kg", "4 m"]), (plain(false, "kg"), 3), "the most frequent word");
+        assert_eq!(form(&["21 °C", "12"]), (plain(false, "°C"), 2));
+        assert_eq!(form(&["1.234.567", "1.234"]), (plain(true, ""), 2), "points that group thousands");
+    }
+
+    #[test]
+    fn a_decimal_point_says_that_a_comma_is_none() {
+        let open = CommaRule::Open { if_unclear: true };
+        let form = |texts: &[&str]| NumberForm::of(texts.iter().map(|text| (*text, 1)), open);
+        assert_eq!(form(&["€1890.70", "€1,234", "€5"]).1, 3);
+        assert_eq!(form(&["$0.125", "$1.250"]), (NumberForm { decimal_comma: false, unit: "$".into() }, 2));
+        assert!(form(&["€1.234", "€5"]).0.decimal_comma, "left open, the rule of the table decides");
     }
 
     #[test]

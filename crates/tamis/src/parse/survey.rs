@@ -155,9 +155,19 @@ impl Survey {
         let rules = Rules::new(options, delimiter, self.rows);
         let mut schema = ModelSchema { target, weight, na: options.na.clone(), ..ModelSchema::default() };
         let mut notes = Vec::new();
+        let copies = copies(&self.columns, &schema, options);
         for column in self.columns {
             let name = column.name.clone();
             if options.ignore.contains(&name) {
+                schema.ignored.push(name);
+                continue;
+            }
+            if let Some(first) = copies.get(&name) {
+                // Braces of the data are no places for parameters.
+                let first = first.replace(['{', '}'], "·");
+                let text = format!("it has the same cells as {first:?} and is left out; {{}} or {{}} uses it");
+                let text = Message::new(text, advice_to_use(&name));
+                notes.push(ColumnNote { column: name.clone(), text, is_warning: false });
                 schema.ignored.push(name);
                 continue;
             }
@@ -175,6 +185,30 @@ impl Survey {
         }
         Ok((schema, notes))
     }
+}
+
+/// Columns that repeat another one cell by cell, and the name of that one: the first by name, so that the order of the
+/// columns does not matter. Two copies of a column would share its weight, and neither would seem to matter.
+fn copies(columns: &[ColumnSurvey], schema: &ModelSchema, options: &SchemaOptions) -> FxHashMap<String, String> {
+    let named = [&options.categorical, &options.numeric, &options.text, &options.keep, &options.ignore];
+    let is_free = |column: &&ColumnSurvey| {
+        let name = Some(&column.name);
+        name != schema.target.as_ref()
+            && name != schema.weight.as_ref()
+            && name != options.id.as_ref()
+            && !named.iter().any(|list| list.contains(&column.name))
+    };
+    let mut by_name: Vec<&ColumnSurvey> = columns.iter().filter(is_free).collect();
+    by_name.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let mut firsts: FxHashMap<u64, &ColumnSurvey> = FxHashMap::default();
+    let mut copies = FxHashMap::default();
+    for column in by_name {
+        let first = *firsts.entry(column.cells()).or_insert(column);
+        if first.name != column.name && column.is_copy_of(first) {
+            copies.insert(column.name.clone(), first.name.clone());
+        }
+    }
+    copies
 }
 
 fn put(schema: &mut ModelSchema, name: &str, decision: Decision) {

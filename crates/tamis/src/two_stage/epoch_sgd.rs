@@ -31,7 +31,7 @@ use super::params::params_of;
 use crate::data::{Example, FeatureId, Row, State, StateError, ToF64s, prefetch};
 use crate::learners::{Learner, Step};
 use crate::loss::{AnyLoss, Loss};
-use crate::prox::{Keyed, L1BallVector, Projection, project_l1_l2};
+use crate::prox::{Keyed, L1BallVector};
 use crate::recipe::Recipe;
 
 /// Steps of an epoch after which the keys are recomputed: Θ stays small and keeps its precision.
@@ -40,15 +40,15 @@ const LIFE: u64 = 1 << 16;
 /// The state of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
-struct Cell {
+pub(super) struct Cell {
     /// The weight, as [`L1BallVector`] keeps it.
-    key: f64,
+    pub(super) key: f64,
     /// c: the weight at the start of the epoch.
-    centre: f64,
+    pub(super) centre: f64,
     /// Σ w over the steps of the epoch, minus the part that follows from the key: see [`EpochSgd::path`].
-    sum: f64,
+    pub(super) sum: f64,
     /// Σ x², weighted, over all rows.
-    square: f64,
+    pub(super) square: f64,
 }
 
 impl ToF64s for Cell {
@@ -73,28 +73,28 @@ impl Keyed for Cell {
 /// SGD in epochs.
 #[derive(Clone, Debug)]
 pub struct EpochSgd {
-    loss: AnyLoss,
-    intercept: bool,
-    radius: f64,
+    pub(super) loss: AnyLoss,
+    pub(super) intercept: bool,
+    pub(super) radius: f64,
     /// η_k, ρ_k and T_k of this epoch.
-    rate: f64,
-    reach: f64,
-    length: u64,
+    pub(super) rate: f64,
+    pub(super) reach: f64,
+    pub(super) length: u64,
     /// Finished epochs, and steps of this one.
-    done: u64,
-    steps: u64,
-    weights: L1BallVector<Cell>,
+    pub(super) done: u64,
+    pub(super) steps: u64,
+    pub(super) weights: L1BallVector<Cell>,
     /// Σ Θ over the epoch's steps.
-    offsets: f64,
+    pub(super) offsets: f64,
     /// ‖w − c‖₂².
-    distance: f64,
+    pub(super) distance: f64,
     /// Σ sign(w_j)·c_j over the non-zero weights.
-    overlap: f64,
-    bias: f64,
-    bias_centre: f64,
-    bias_sum: f64,
+    pub(super) overlap: f64,
+    pub(super) bias: f64,
+    pub(super) bias_centre: f64,
+    pub(super) bias_sum: f64,
     /// Σ of the examples' weights.
-    mass: f64,
+    pub(super) mass: f64,
 }
 
 impl EpochSgd {
@@ -146,7 +146,7 @@ impl EpochSgd {
     /// The contribution of a key to Σ w over the steps of the epoch, as if it had been set before the first step. The
     /// `sum` of a cell corrects for the steps before it was set, so that an untouched weight needs no update.
     #[inline]
-    fn path(&self, key: f64) -> f64 {
+    pub(super) fn path(&self, key: f64) -> f64 {
         if key == 0.0 { 0.0 } else { key.signum() * (key.abs() * self.steps as f64 - self.offsets) }
     }
 
@@ -178,87 +178,6 @@ impl EpochSgd {
         (model, iterate)
     }
 
-    /// Sets a weight, and updates all sums that contain it.
-    #[inline]
-    fn put(&mut self, id: FeatureId, weight: f64) {
-        let Cell { key: old_key, centre, .. } = self.weights.cells[id as usize];
-        self.weights.put(id, weight);
-        let new_key = self.weights.cells[id as usize].key;
-        let (old, new) = (self.weights.weight_of_key(old_key), self.weights.weight_of_key(new_key));
-        let path = self.path(old_key) - self.path(new_key);
-        self.weights.cells[id as usize].sum += path;
-        self.distance += (new - old) * (new + old - 2.0 * centre);
-        self.overlap += (sign(new) - sign(old)) * centre;
-    }
-
-    /// w_t − η_k g x, projected on both balls.
-    fn descend(&mut self, row: Row<'_>, slope: f64) {
-        let step = self.rate * slope;
-        for (id, value) in row.iter() {
-            self.put(id, self.weights.weight(id) - step * value);
-        }
-        if self.intercept {
-            self.bias -= step;
-        }
-        let plan = self.weights.plan(self.radius);
-        let lowered = plan.map(|plan| (plan, self.after(plan)));
-        let distance = lowered.map_or(self.distance, |(_, (distance, _))| distance);
-        match lowered {
-            _ if distance > self.reach * self.reach => self.project(),
-            Some((plan, sums)) => self.lower(plan, sums),
-            None => {}
-        }
-    }
-
-    /// ‖w − c‖₂² and the overlap after a projection on the ℓ₁ ball.
-    fn after(&self, plan: Projection) -> (f64, f64) {
-        let (mut distance, mut overlap) = (self.distance, self.overlap);
-        for &id in self.weights.leaving() {
-            let cell = &self.weights.cells[id as usize];
-            let weight = self.weights.weight_of_key(cell.key);
-            distance -= weight * (weight - 2.0 * cell.centre);
-            overlap -= sign(weight) * cell.centre;
-        }
-        let Projection { amount, norm, count } = plan;
-        distance += amount * (count as f64 * amount - 2.0 * (norm - overlap));
-        (distance, overlap)
-    }
-
-    /// Projects on the ℓ₁ ball alone.
-    fn lower(&mut self, plan: Projection, sums: (f64, f64)) {
-        for at in 0..self.weights.leaving().len() {
-            let id = self.weights.leaving()[at] as usize;
-            self.weights.cells[id].sum += self.path(self.weights.cells[id].key);
-        }
-        (self.distance, self.overlap) = sums;
-        self.weights.commit(plan);
-    }
-
-    /// Projects on both balls, over all features.
-    fn project(&mut self) {
-        self.weights.cancel();
-        let (mut weights, centre): (Vec<f64>, Vec<f64>) =
-            self.weights.cells.iter().map(|cell| (self.weights.weight_of_key(cell.key), cell.centre)).unzip();
-        project_l1_l2(&mut weights, &centre, self.radius, self.reach);
-        let mut projected = weights.into_iter();
-        self.rewrite(|_| projected.next().expect("a weight for each cell"));
-    }
-
-    /// Sets all weights again, with Θ = 0 and recomputed sums.
-    fn rewrite(&mut self, mut weight: impl FnMut(f64) -> f64) {
-        let (steps, offsets) = (self.steps as f64, self.offsets);
-        let (mut distance, mut overlap) = (0.0, 0.0);
-        self.weights.rewrite(|old, cell| {
-            let new = weight(old);
-            let path = if cell.key == 0.0 { 0.0 } else { cell.key.signum() * (cell.key.abs() * steps - offsets) };
-            cell.sum += path - new * steps;
-            distance += (new - cell.centre).powi(2);
-            overlap += sign(new) * cell.centre;
-            new
-        });
-        (self.offsets, self.distance, self.overlap) = (0.0, distance, overlap);
-    }
-
     /// Ends the epoch: the next one starts at its mean.
     fn turn(&mut self) {
         let (steps, offsets) = (self.steps as f64, self.offsets);
@@ -278,11 +197,6 @@ impl EpochSgd {
         self.rate /= 2.0;
         self.reach /= std::f64::consts::SQRT_2;
     }
-}
-
-/// −1, 0 or 1.
-fn sign(weight: f64) -> f64 {
-    if weight == 0.0 { 0.0 } else { weight.signum() }
 }
 
 impl Learner for EpochSgd {

@@ -14,6 +14,7 @@
 //! | `sampled_loss.rs` | the held-out loss of sampled models | section 5 |
 //! | `trainer.rs` | the method as a `Trainer` | |
 
+mod balls;
 mod candidates;
 mod epoch_sgd;
 mod final_selection;

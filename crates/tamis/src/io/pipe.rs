@@ -1,6 +1,9 @@
-//! Standard input that can be left while it waits: a pipe may be silent for hours, and a request to stop must be heard.
+//! Standard input and named pipes that can be left while they wait: a pipe may be silent for hours, and a request to stop
+//! must be heard.
 
+use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -18,20 +21,29 @@ const AHEAD: usize = 2;
 pub(super) struct Stopped;
 
 /// A reader fed by a thread of its own, which is the only one that waits for input.
-pub(super) struct StandardInput {
+pub(super) struct Pipe {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: Cursor<Vec<u8>>,
     stop: Arc<AtomicBool>,
 }
 
-impl StandardInput {
-    pub(super) fn new(stop: Arc<AtomicBool>) -> Self {
-        Self::of(io::stdin(), stop)
+impl Pipe {
+    pub(super) fn standard_input(stop: Arc<AtomicBool>) -> Self {
+        Self::of(|| Ok(io::stdin()), stop)
     }
 
-    fn of(mut input: impl Read + Send + 'static, stop: Arc<AtomicBool>) -> Self {
+    /// A named pipe, or a device. To open it waits for somebody who writes.
+    pub(super) fn named(path: PathBuf, stop: Arc<AtomicBool>) -> Self {
+        Self::of(|| File::open(path), stop)
+    }
+
+    fn of<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: Arc<AtomicBool>) -> Self {
         let (sender, pieces) = sync_channel(AHEAD);
         std::thread::spawn(move || {
+            let mut input = match open() {
+                Ok(input) => input,
+                Err(error) => return drop(sender.send(Err(error))),
+            };
             let mut buffer = vec![0; PIECE];
             loop {
                 let piece = match input.read(&mut buffer) {
@@ -46,11 +58,11 @@ impl StandardInput {
                 }
             }
         });
-        StandardInput { pieces, piece: Cursor::default(), stop }
+        Pipe { pieces, piece: Cursor::default(), stop }
     }
 }
 
-impl Read for StandardInput {
+impl Read for Pipe {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let length = self.piece.read(buffer)?;
@@ -76,8 +88,8 @@ mod tests {
     #[test]
     fn all_bytes_arrive_in_order() {
         let bytes: Vec<u8> = (0..300_000_u32).map(|byte| byte as u8).collect();
-        let mut read = Vec::new();
-        StandardInput::of(Cursor::new(bytes.clone()), Arc::default()).read_to_end(&mut read).unwrap();
+        let (mut read, copy) = (Vec::new(), Cursor::new(bytes.clone()));
+        Pipe::of(|| Ok(copy), Arc::default()).read_to_end(&mut read).unwrap();
         assert_eq!(read, bytes);
     }
 
@@ -94,7 +106,7 @@ mod tests {
     #[test]
     fn a_silent_input_is_left_when_that_is_asked() {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut input = StandardInput::of(Silent, stop.clone());
+        let mut input = Pipe::of(|| Ok(Silent), stop.clone());
         stop.store(true, Ordering::Relaxed);
         let error = input.read(&mut [0; 8]).unwrap_err();
         assert!(error.get_ref().is_some_and(|reason| reason.is::<Stopped>()));

@@ -1,0 +1,154 @@
+//! Parsed rows get the ids of a vocabulary.
+
+use super::raw_rows::Keys;
+use super::row_builder::RowBuilder;
+use super::{Batch, FeatureId, FeatureKey, Label, RawRows, Vocabulary};
+
+impl RawRows {
+    /// Interns every feature in the vocabulary and returns the rows with target 0. `Err` holds a row with a repeated
+    /// name, and that name.
+    pub fn intern(mut self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        if let Keys::Index(indices) = &mut self.keys {
+            let mut indices = std::mem::take(indices);
+            vocabulary.intern_indices(&mut indices);
+            if vocabulary.hash_bits().is_none() {
+                let targets = vec![0.0; self.labels.len()];
+                let batch = Batch::from_parts(self.offsets, indices, self.values, targets, self.weights);
+                return Ok((batch, self.labels));
+            }
+            return self.rebuild_hashed(indices);
+        }
+        self.intern_names(vocabulary)
+    }
+
+    /// Two numbers may share a bucket: their values add up.
+    fn rebuild_hashed(self, ids: Vec<FeatureId>) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        let mut builder = RowBuilder::default();
+        for i in 0..self.labels.len() {
+            let span = self.offsets[i]..self.offsets[i + 1];
+            let entries = ids[span.clone()].iter().zip(&self.values[span]);
+            builder.entries.extend(entries.map(|(&id, &value)| (u64::from(id), id, value)));
+            builder.finish(self.weights[i], true).expect("sums are allowed");
+        }
+        Ok((builder.batch, self.labels))
+    }
+
+    /// New features of a row get ids in a fixed order, numbers first, and rows are in a fixed order, too. So neither the order of
+    /// the features in the input matters, nor whether the format gives numbers or names.
+    fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        let mut builder = RowBuilder::default();
+        let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();
+        let mut fresh: Vec<(String, f64)> = Vec::new();
+        for i in 0..self.labels.len() {
+            for (key, value) in self.entries(i) {
+                match vocabulary.get(key) {
+                    Some(_) => builder.entries.push(entry(vocabulary, key, value)),
+                    None => fresh.push((key_text(key), value)),
+                }
+            }
+            fresh.sort_by(|a, b| place_of(&a.0).cmp(&place_of(&b.0)));
+            for (name, value) in fresh.drain(..) {
+                builder.entries.push(entry(vocabulary, FeatureKey::from_name(&name), value));
+            }
+            builder.finish(self.weights[i], adds).map_err(|id| (i, vocabulary.name(id)))?;
+        }
+        Ok((builder.batch, self.labels))
+    }
+
+    /// The rows with the features a vocabulary knows; others are left out.
+    pub fn lookup(&self, vocabulary: &Vocabulary) -> Batch {
+        let mut builder = RowBuilder::default();
+        for i in 0..self.labels.len() {
+            let known = |(key, value)| vocabulary.get(key).map(|id| (u64::from(id), id, value));
+            builder.entries.extend(self.entries(i).filter_map(known));
+            builder.finish(self.weights[i], true).expect("sums are allowed");
+        }
+        builder.batch
+    }
+}
+
+/// An entry of a row, with its place: numbers in ascending order as in svmlight rows, then names by id. So rows are
+/// summed in the same order, and give the same bits, whatever their format.
+fn entry(vocabulary: &mut Vocabulary, key: FeatureKey<'_>, value: f64) -> (u64, FeatureId, f64) {
+    let id = vocabulary.intern(key);
+    match key {
+        FeatureKey::Index(index) if vocabulary.hash_bits().is_none() => (u64::from(index), id, value),
+        FeatureKey::Name(_) if vocabulary.hash_bits().is_none() => ((1 << 32) + u64::from(id), id, value),
+        _ => (u64::from(id), id, value),
+    }
+}
+
+/// The place of a new name among the new names of a row: numbers ascending as in svmlight rows, then names by bytes.
+fn place_of(name: &str) -> (bool, u32, &str) {
+    match FeatureKey::from_name(name) {
+        FeatureKey::Index(index) => (false, index, ""),
+        FeatureKey::Name(name) => (true, 0, name),
+    }
+}
+
+fn key_text(key: FeatureKey<'_>) -> String {
+    match key {
+        FeatureKey::Index(index) => index.to_string(),
+        FeatureKey::Name(name) => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::raw_rows::tests::named;
+    use super::*;
+
+    #[test]
+    fn the_order_of_names_leaves_no_trace() {
+        let a = named(&[&[("b", 1.0), ("a", 2.0)], &[("c", 3.0), ("7", 4.0), ("a", 5.0)]]);
+        let b = named(&[&[("a", 2.0), ("b", 1.0)], &[("a", 5.0), ("c", 3.0), ("7", 4.0)]]);
+        let (mut left, mut right) = (Vocabulary::new(None), Vocabulary::new(None));
+        assert_eq!(a.intern(&mut left).unwrap().0, b.intern(&mut right).unwrap().0);
+        assert!(left.export().eq(right.export()));
+    }
+
+    #[test]
+    fn numbers_as_names_get_the_ids_of_numbers() {
+        let by_name = named(&[&[("10", 1.0), ("9", 2.0), ("100", 3.0)], &[("x", 1.0), ("11", 2.0)]]);
+        let (mut left, mut right) = (Vocabulary::new(None), Vocabulary::new(None));
+        by_name.intern(&mut left).unwrap();
+        right.intern_indices(&mut [9, 10, 100, 11]);
+        assert!(left.export().take(4).eq(right.export()));
+        assert_eq!(left.name(4), "x");
+    }
+
+    #[test]
+    fn a_name_twice_is_an_error_or_a_sum() {
+        let mut parsed = named(&[&[("a", 1.0), ("a", 2.0)]]);
+        assert_eq!(parsed.clone().intern(&mut Vocabulary::new(None)).unwrap_err(), (0, "a".to_string()));
+        parsed.adds_duplicates = true;
+        let (batch, _) = parsed.intern(&mut Vocabulary::new(None)).unwrap();
+        assert_eq!(batch.row(0).values, [3.0]);
+    }
+
+    #[test]
+    fn explicit_zeros_are_absent() {
+        let parsed = named(&[&[("a", 0.0), ("b", 2.0)]]);
+        let mut vocabulary = Vocabulary::new(None);
+        let (batch, _) = parsed.intern(&mut vocabulary).unwrap();
+        assert_eq!((batch.row(0).len(), vocabulary.len()), (1, 1));
+    }
+
+    #[test]
+    fn unknown_features_are_left_out_of_a_lookup() {
+        let mut vocabulary = Vocabulary::new(None);
+        vocabulary.intern(FeatureKey::Name("b"));
+        let batch = named(&[&[("a", 1.0), ("b", 2.0)]]).lookup(&vocabulary);
+        assert_eq!(batch.row(0).values, [2.0]);
+    }
+
+    #[test]
+    fn hashing_adds_what_shares_a_bucket() {
+        let mut parsed = RawRows::by_index();
+        (1..=64).for_each(|index| parsed.push_index(index, 1.0));
+        parsed.end_row(Label::Absent, 1.0, 0);
+        let (batch, _) = parsed.intern(&mut Vocabulary::new(Some(3))).unwrap();
+        assert!(batch.row(0).len() <= 8);
+        assert_eq!(batch.row(0).values.iter().sum::<f64>(), 64.0);
+    }
+}
