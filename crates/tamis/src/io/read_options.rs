@@ -44,7 +44,7 @@ pub struct ReadOptions {
     pub max_unpacked: Option<u64>,
     /// The folder for such decompressed files; the system's temporary folder if it is not given.
     pub cache_folder: Option<PathBuf>,
-    /// Set from outside to end the stream with [`ReadError::Interrupted`], also while it waits for input.
+    /// Set from outside to end the stream with [`ReadError::Interrupted`](super::ReadError::Interrupted), also while it waits for input.
     pub stop: Arc<AtomicBool>,
 }
 
