@@ -19,7 +19,7 @@ PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy no-features features docs api-docs site rust-tests python-tests python-package \
-	browser-tests wheel licences advisories browser python-installed release release-all c-compiler liblinear sanitize clean-tools \
+	browser-tests wheel licences advisories browser valgrind python-installed release release-all c-compiler liblinear sanitize clean-tools \
 	torture archive reproducible false-discoveries bench-serve comparison package semver-checks
 
 help: ## list the targets
@@ -28,7 +28,7 @@ help: ## list the targets
 demo: release ## build, find the planted features of a generated stream, and write the report
 	$(TAMIS) demo --report target/demo.html
 
-setup: c-compiler .venv/ready browser $(DENY) ## install what the tests need
+setup: c-compiler .venv/ready browser valgrind $(DENY) ## install what the tests need
 
 # Setup downloads while clippy compiles. The last tests use one core each, so two of them run at a time.
 test: c-compiler ## install what the tests need and run everything continuous integration checks
@@ -96,7 +96,7 @@ release: c-compiler ## build the program
 release-all: c-compiler
 	$(CARGO) build --release --locked --package tamis-cli --package tamis-python --bin tamis
 
-python-tests: release-all .venv/ready ## compare the program with scikit-learn, scipy and pyarrow
+python-tests: release-all .venv/ready valgrind ## compare the program with scikit-learn, scipy and pyarrow
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) --numprocesses=2 tests/python
 
 # The tests import the installed wheel, as users do: the source folder is not on Python's path.
@@ -118,6 +118,10 @@ browser-tests: release-all .venv/ready browser ## test the reports in Chromium
 
 browser:
 	@$(call chromium) || ( $(call install,chromium fonts-dejavu-core fonts-noto-color-emoji) ) || true
+
+# Without Valgrind, a notice says that instruction counts were not checked.
+valgrind:
+	@command -v valgrind >/dev/null || ( $(call install,valgrind) ) || true
 
 chromium = { [ -x "$${CHROMIUM:-}" ] || command -v chromium || command -v chromium-browser; } >/dev/null
 

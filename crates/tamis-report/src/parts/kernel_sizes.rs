@@ -40,8 +40,8 @@ fn findings(kernel: &KernelModel) -> Html {
             &[],
         ),
         (true, false) => paragraph(
-            "The size is the smallest one whose squared error exceeds that of the best by at most one standard error. \
-             A linear model by forward selection is worse by more than that.",
+            "The size is the smallest one whose squared error exceeds that of the best by at most one standard error, \
+             without variables of less than a hundredth of the largest sensitivity. A linear model by forward selection is worse by more than that.",
             &[],
         ),
     };
