@@ -17,10 +17,7 @@ use super::early_stopping::EarlyStopping;
 use super::folds::{Fold, folds_of};
 use super::learning_curve::{CvResult, LearningCurve, wrong_by_step};
 use super::params::Params;
-use super::race::{RACE_FOLDS, parts, survivors};
-
-/// A race ends when no more metrics are left than this.
-const MOST_FINALISTS: usize = 2;
+use super::race::{MOST_FINALISTS, RACE_FOLDS, parts, survivors};
 
 /// A plan of cross-validation.
 #[derive(Clone, Copy, Debug)]

@@ -1,19 +1,21 @@
-//! A race of candidates: on many rows, most of them are ruled out on growing parts of the rows.
+//! Successive halving (Jamieson & Talwalkar 2016): with many rows, most candidates are ruled out on growing parts of them.
 //!
-//! A boosting run costs more than its rows' share: distances grow with the square. On 500 rows, ten candidates cost less
-//! than two on 2000. In each round, the metrics within a standard error of the best go on, at most half of them; the part
-//! doubles, until it is half of the rows. Plain k-NN costs nothing and always goes on. A metric that needs many rows to be
-//! good may be lost this way; on Madelon, Isolet and USPS none was (`docs/results`).
+//! The cost of a boosting run grows faster than the number of rows, since distances are between pairs of them. In each
+//! round, the metrics within a standard error of the best go on, at most half of them; the part doubles, until it is half of
+//! the rows. Plain k-NN has no steps and always goes on. A metric that needs many rows to be good may be lost this way.
 //!
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
 //! | first part | [`FIRST_PART`] | 500 rows | the standard error of an error of 0.1 is 0.013 |
 //! | folds | [`RACE_FOLDS`] | 3 | time |
+//! | finalists | [`MOST_FINALISTS`] | 2 | time |
 
 /// Rows of the first round.
 pub(super) const FIRST_PART: usize = 500;
 /// Cross-validation folds of a round.
 pub(super) const RACE_FOLDS: usize = 3;
+/// There are no further rounds when no more metrics are left than this.
+pub(super) const MOST_FINALISTS: usize = 2;
 
 /// The sizes of the parts, ascending; none if the rows are few.
 pub(super) fn parts(rows: usize) -> impl Iterator<Item = usize> {

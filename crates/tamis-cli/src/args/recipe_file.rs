@@ -50,9 +50,9 @@ pub fn text(recipe: &Recipe) -> String {
     text
 }
 
-/// A basic string of TOML, whose escapes are those of JSON.
+/// A string of TOML.
 fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("text becomes JSON")
+    toml::Value::from(text).to_string()
 }
 
 fn params() -> impl Iterator<Item = &'static Param> {

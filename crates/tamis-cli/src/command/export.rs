@@ -75,12 +75,10 @@ pub fn run(args: ExportArgs) -> Result<(), CliError> {
     let file = OutputFile::create(&args.out)?;
     file.file()?.write_all(&bytes)?;
     file.persist()?;
-    match () {
-        () if args.output.json => {
-            print_data!("{}", json!({"model": args.model, "to": args.to, "out": args.out, "bytes": bytes.len()}))?;
-        }
-        () if args.out != "-" && !args.output.quiet => print_line!("{}: {}", args.to, args.out)?,
-        () => {}
+    if args.output.json {
+        print_data!("{}", json!({"model": args.model, "to": args.to, "out": args.out, "bytes": bytes.len()}))?;
+    } else if args.out != "-" && !args.output.quiet {
+        print_line!("{}: {}", args.to, args.out)?;
     }
     Ok(())
 }

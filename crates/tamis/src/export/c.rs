@@ -107,9 +107,8 @@ impl<'a> Writer<'a> {
                 format!("{cell} == NULL{}", tests.collect::<String>())
             }
             _ => {
-                let markers = column.own_markers.iter().filter_map(|text| text.parse::<f64>().ok());
                 let cell = self.number(input);
-                let tests = markers.filter(|one| one.is_finite()).map(|one| format!(" || {cell} == {one:?}"));
+                let tests = column.numeric_markers().map(|one| format!(" || {cell} == {one:?}"));
                 format!("isnan({cell}){}", tests.collect::<String>())
             }
         }
@@ -125,11 +124,7 @@ impl<'a> Writer<'a> {
             Value::IsMissing(input) => or_missing(*input, "0.0".into()),
             Value::Level { input, level, or_unlisted, .. } => {
                 let cell = self.text(*input);
-                let own = match &self.form.inputs[*input].kind {
-                    InputKind::Category { levels: Some(own) } if *or_unlisted => own.as_slice(),
-                    _ => &[],
-                };
-                let others = own.iter().filter(|one| *one != level);
+                let others = self.form.inputs[*input].levels_beside(level);
                 let test = match or_unlisted {
                     true => format!(
                         "1{}",

@@ -173,6 +173,22 @@ impl Input {
         }
     }
 
+    /// The markers of a missing cell that are numbers.
+    pub(super) fn numeric_markers(&self) -> impl Iterator<Item = f64> {
+        let numbers = self.own_markers.iter().filter_map(|text| text.parse::<f64>().ok());
+        numbers.filter(|number| number.is_finite())
+    }
+
+    /// The levels with a feature of their own, if others share one.
+    pub(super) fn own_levels(&self) -> &[String] {
+        if let InputKind::Category { levels: Some(own) } = &self.kind { own } else { &[] }
+    }
+
+    /// The levels with a feature of their own, without one that stands for all others.
+    pub(super) fn levels_beside(&self, level: &str) -> impl Iterator<Item = &String> {
+        self.own_levels().iter().filter(move |one| *one != level)
+    }
+
     /// A column of a table; `None` for texts and lists.
     pub(super) fn of_column(schema: &ModelSchema, name: &str) -> Option<Self> {
         let is_in = |names: &[String]| names.iter().any(|one| one == name);
@@ -288,7 +304,7 @@ fn table(input: usize, column: &Input, terms: Vec<LevelTerm>, outputs: usize) ->
     let zero = || vec![0.0; outputs];
     let unlisted = terms.iter().find(|term| term.or_unlisted).map_or_else(zero, |term| term.weights.clone());
     let missing = terms.iter().find(|term| term.or_missing).map_or_else(zero, |term| term.weights.clone());
-    let own = if let InputKind::Category { levels: Some(own) } = &column.kind { own.as_slice() } else { &[] };
+    let own = column.own_levels();
     // A level with a feature of its own and no weight is none of the others.
     let is_silent = |level: &&String| unlisted != zero() && terms.iter().all(|term| term.level != **level);
     let mut levels: Vec<(String, Vec<f64>)> =

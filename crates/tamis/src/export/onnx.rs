@@ -113,12 +113,10 @@ fn value(form: &LinearForm, feature: &str, of: &Value, graph: &mut Graph) -> Res
         }
         Value::Level { input, level, or_unlisted, or_missing } => {
             let column = column(*input);
-            let own = match &column.kind {
-                InputKind::Category { levels: Some(own) } if *or_unlisted => own.as_slice(),
-                _ => &[],
+            let levels = match or_unlisted {
+                true => column.levels_beside(level).map(|one| (one.clone(), vec![0.0])).collect(),
+                false => vec![(level.clone(), vec![1.0])],
             };
-            let others = own.iter().filter(|one| *one != level).map(|one| (one.clone(), vec![0.0]));
-            let levels = others.chain((!or_unlisted).then(|| (level.clone(), vec![1.0]))).collect();
             let flag = |is: bool| vec![f64::from(u8::from(is))];
             let missing = column.missing.fill().map(|_| flag(*or_missing));
             let table = LevelTable { input: *input, levels, unlisted: flag(*or_unlisted), missing };
@@ -139,9 +137,8 @@ fn value(form: &LinearForm, feature: &str, of: &Value, graph: &mut Graph) -> Res
 
 /// The number of a cell; NaN if it is a marker of a missing value.
 fn number(column: &Input, graph: &mut Graph) -> String {
-    let markers = column.own_markers.iter().filter_map(|text| text.parse::<f64>().ok());
     let mut cell = column.name.clone();
-    for marker in markers.filter(|marker| marker.is_finite()) {
+    for marker in column.numeric_markers() {
         let [marker, nan] = [marker, f64::NAN].map(|one| graph.doubles(&[1, 1], &[one]));
         let is_marker = graph.node("Equal", &[cell.clone(), marker], vec![]);
         cell = graph.node("Where", &[is_marker, nan, cell], vec![]);

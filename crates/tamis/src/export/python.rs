@@ -58,8 +58,7 @@ fn inputs(form: &LinearForm) -> String {
     let mut text =
         "# Columns: what means a missing cell, how texts are read, and whether one that cannot be read is missing.\nCOLUMNS = {\n".to_string();
     for input in &form.inputs {
-        let numbers = input.own_markers.iter().filter_map(|text| text.parse::<f64>().ok());
-        let numbers = numbers.filter(|number| number.is_finite()).map(|number| format!("{number:?}"));
+        let numbers = input.numeric_markers().map(|number| format!("{number:?}"));
         let markers: Vec<String> = input.markers.iter().map(|text| string(text)).chain(numbers).collect();
         let markers = if markers.is_empty() { "set()".into() } else { format!("{{{}}}", markers.join(", ")) };
         let how = match &input.kind {
@@ -96,13 +95,9 @@ fn value(form: &LinearForm, of: &Value) -> String {
         Value::Number(input) => format!("number(row, {}, {})", name(*input), fill(*input)),
         Value::IsMissing(input) => format!("float(cell(row, {}) is None)", name(*input)),
         Value::Level { input, level, or_unlisted, .. } => {
-            let own = match &form.inputs[*input].kind {
-                InputKind::Category { levels: Some(own) } if *or_unlisted => own.as_slice(),
-                _ => &[],
-            };
-            let others = own.iter().filter(|one| *one != level).map(|one| string(one)).collect::<Vec<_>>().join(", ");
+            let others = || form.inputs[*input].levels_beside(level).map(|one| string(one)).collect::<Vec<_>>();
             let test = match or_unlisted {
-                true => format!("text not in [{others}]"),
+                true => format!("text not in [{}]", others().join(", ")),
                 false => format!("text == {}", string(level)),
             };
             format!("level(row, {}, lambda text: {test}, {})", name(*input), fill(*input))

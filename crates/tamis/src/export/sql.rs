@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::linear_form::{Answer, Input, InputKind, LevelTable, LinearForm};
+use super::linear_form::{Answer, InputKind, LevelTable, LinearForm};
 use super::values::Value;
 use super::{ExportError, ExportOptions};
 use crate::data::Label;
@@ -311,7 +311,7 @@ impl Writer<'_> {
         let cell = self.cell(input);
         let markers: Vec<String> = match column.kind {
             InputKind::Category { .. } => column.markers.iter().map(|text| self.dialect.string(text)).collect(),
-            InputKind::Number { .. } => numeric_markers(column).into_iter().map(literal).collect(),
+            InputKind::Number { .. } => column.numeric_markers().map(literal).collect(),
             InputKind::Date { .. } => Vec::new(),
         };
         let text = if matches!(column.kind, InputKind::Category { .. }) { self.text(input) } else { cell.clone() };
@@ -340,12 +340,8 @@ impl Writer<'_> {
             Value::IsMissing(input) => self.or_missing(*input, value, "0e0"),
             Value::Level { input, level, or_unlisted, .. } => {
                 let text = self.text(*input);
-                let own = match &self.form.inputs[*input].kind {
-                    InputKind::Category { levels: Some(own) } if *or_unlisted => own.as_slice(),
-                    _ => &[],
-                };
-                let listed: Vec<String> =
-                    own.iter().filter(|one| *one != level).map(|one| self.dialect.string(one)).collect();
+                let others = self.form.inputs[*input].levels_beside(level);
+                let listed: Vec<String> = others.map(|one| self.dialect.string(one)).collect();
                 let test = match (*or_unlisted, listed.is_empty()) {
                     (true, true) => "1 = 1".into(),
                     (true, false) => format!("{text} NOT IN ({})", listed.join(", ")),
@@ -400,10 +396,4 @@ impl Writer<'_> {
             _ => text + &format!("\n        ELSE {} END", literal(table.unlisted[output])),
         }
     }
-}
-
-/// Markers of missing values that are numbers.
-fn numeric_markers(column: &Input) -> Vec<f64> {
-    let numbers = column.own_markers.iter().filter_map(|text| text.parse::<f64>().ok());
-    numbers.filter(|number| number.is_finite()).collect()
 }

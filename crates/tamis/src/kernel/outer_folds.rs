@@ -11,7 +11,7 @@
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
 //! | folds | [`FOLDS`] | 3 | time |
-//! | weak | [`WEAK`] | 0.01 | false variables had at most 0.002, true ones at least 0.2 |
+//! | weak | [`WEAK`] | 0.01 | planted data: false variables had at most 0.002, true ones at least 0.2 |
 
 use faer::Mat;
 use rayon::prelude::*;
@@ -184,7 +184,7 @@ pub(super) fn choose(sample: &Sample, held_out: &HeldOut, steps: &[Step], asked:
     let is_eligible = |&size: &usize| is_near(&errors[size], best) && is_sound(size);
     let smallest = (0..errors.len()).rev().find(is_eligible).unwrap_or(place);
     let sizes: Vec<usize> = steps.iter().map(|step| step.variables.len()).collect();
-    let small = without_weak(steps[smallest].sensitivities(), &sizes, smallest);
+    let small = without_weak(&steps[smallest].sensitivities, &sizes, smallest);
     let chosen = if is_near(&constant, best) { None } else { Some(small) };
     let used = asked.or(chosen);
     Choice {

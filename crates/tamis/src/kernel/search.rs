@@ -7,7 +7,7 @@
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
 //! | D | [`features_of`] | 150 + 50 for each variable, at most 400 | accuracy levels off; few variables need fewer |
-//! | race | [`RACED_SIZE`], [`FINALISTS`] | at 18 variables, 2 searches | half the time for the same search in nearly all trials |
+//! | race | [`RACED_SIZE`], [`FINALISTS`] | at 18 variables, 2 searches | time |
 //! | K₀ | `max_variables` | 48 | true variables were among the 48 best of the scan in all trials |
 //! | sizes | [`next_size`] | 0.6 of the last, then one by one from 8 | noise variables leave one at a time |
 //! | least scale | 0.05, at the start 0.2 | | a weak variable keeps a chance |
@@ -70,15 +70,9 @@ pub struct Step {
     pub inner: f64,
     /// What the next features are drawn by.
     pub evidence: Evidence,
-    sensitivities: Vec<f64>,
-    pairs: Mat<f64>,
-}
-
-impl Step {
     /// The cross-fitted sensitivity of each variable.
-    pub fn sensitivities(&self) -> &[f64] {
-        &self.sensitivities
-    }
+    pub sensitivities: Vec<f64>,
+    pairs: Mat<f64>,
 }
 
 /// The size after `size`; `asked` is not skipped.

@@ -141,8 +141,8 @@ pub struct KernelSearch {
     pub inputs: InputKind,
     /// The family of frequencies.
     pub family: FrequencyFamily,
-    /// The least squared error of a half-sample fit on the other half. It is optimistic: the variables were selected on
-    /// the same rows.
+    /// The least squared error of a half-sample fit on the other half, down to the size at which searches are compared.
+    /// It is optimistic: the variables were selected on the same rows.
     pub inner: f64,
 }
 
