@@ -244,6 +244,12 @@ impl PyModel {
         serde_json::to_string(&size_path).ok()
     }
 
+    /// The tests of the features, as JSON; `None` if they were not tested.
+    #[getter]
+    fn tests(&self) -> Option<String> {
+        self.model.tests.as_ref().map(|tests| serde_json::to_string(tests).expect("plain data becomes JSON"))
+    }
+
     /// How the features were sampled, as JSON; `None` if they were not.
     #[getter]
     fn sampling(&self) -> Option<String> {
@@ -392,11 +398,9 @@ impl PyModel {
                 name.clone_from(other);
             }
         };
-        if let Some(size_path) = &mut model.size_path {
-            for test in &mut size_path.tests.tests {
-                rename(&mut test.name);
-                test.with.iter_mut().for_each(rename);
-            }
+        for test in model.tests.iter_mut().flat_map(|tests| &mut tests.tests) {
+            rename(&mut test.name);
+            test.with.iter_mut().for_each(rename);
         }
         if let Some(kernel) = &mut model.kernel {
             kernel.variables.iter_mut().for_each(|one| rename(&mut one.name));

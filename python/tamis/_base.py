@@ -118,7 +118,7 @@ class Estimator(SelectorMixin, Rows):
         model = self._fitted()
         frame = pandas.DataFrame(self.features_, columns=None if self.features_ else ["name", "weight", "scale"])
         frame.insert(min(3, frame.shape[1]), "effect", frame["weight"] * frame["scale"])
-        tests = json.loads(model.size_path or "{}").get("tests", {}).get("tests", [])
+        tests = json.loads(model.tests or "{}").get("tests", [])
         if tests:
             q_values = {self._public_name(test["name"]): test["q"] for test in tests}
             frame["q"] = frame["name"].map(q_values)
@@ -290,7 +290,7 @@ class Estimator(SelectorMixin, Rows):
         """The names of all features of a model: of all sizes, and those that were tested."""
         for output in [*model.outputs, *(output for _, _, outputs in model.sizes for output in outputs)]:
             yield from output[0]
-        for test in json.loads(model.size_path or "{}").get("tests", {}).get("tests", []):
+        for test in json.loads(model.tests or "{}").get("tests", []):
             yield from [test["name"], *test.get("with", [])]
 
     @classmethod

@@ -14,6 +14,7 @@ from ._moments import Moments
 from ._posterior import Posterior
 from ._rows import Classes, all_or_nothing
 from ._tasks import Classifier, LogProbabilities, Regressor
+from ._tested import Tested
 from .errors import ParamError
 
 
@@ -29,6 +30,7 @@ ATTRIBUTES = """
     moments_ : Moments, the co-moments of the rows
     coef_, sparse_coef_, intercept_ : weights in the units of the raw values, dense and sparse, and intercepts
     path_ : list of dict, the models compared, from small to large
+    q_values_, tests_ : q-values of the columns and the tests behind them, if there are folds
     features_ : list of dict, features with their weights by decreasing effect
     n_features_in_, feature_names_in_ : the columns{classes}
 """
@@ -42,7 +44,7 @@ def _document(init) -> str:
             "str",
             "``ols``, ``ridge``, ``ols-th``, ``ofsa`` (annealing), ``lasso``, ``elastic-net``, ``mcp`` or ``scad``.",
         ),
-        folds=("int", "Number of cross-validation folds in the moments, for the criterion ``cv``."),
+        folds=("int", "Number of cross-validation folds in the moments, for the criterion ``cv`` and the tests of features."),
         decay=("float", "Exponential decay: weight of the newest row; about the last 1/``decay`` rows count. 0 is no decay."),
         interactions=("bool", "Add the products of all pairs of columns, squares included."),
     )
@@ -56,8 +58,10 @@ def _has_probabilities(estimator) -> bool:
     return True
 
 
-class Solved(Estimator):
+class Solved(Tested, Estimator):
     """Base class of the classifier and the regressor."""
+
+    _why_not_tested = "tests of features need moments with at least two folds: set the parameter folds"
 
     def __init__(
         self,

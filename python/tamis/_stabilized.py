@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from . import _params
 from ._base import Trained
 from ._tasks import Classifier, Probabilities, Regressor
+from ._tested import Tested
 from .errors import ParamError
 
 HEAD = """
@@ -33,7 +34,7 @@ ATTRIBUTES = """
 """
 
 
-class Stabilized(Trained):
+class Stabilized(Tested, Trained):
     """Base class of the classifier and the regressor."""
 
     def __init__(
@@ -115,44 +116,6 @@ class Stabilized(Trained):
         """Weights along the size path, from large to small: pairs of size and a sparse array (n_outputs, n_features)."""
         sizes = self._fitted_attribute("coef_path_").sizes
         return [(size, self._spread(outputs)) for size, _, outputs in sizes]
-
-    @property
-    def tests_(self) -> list[dict]:
-        """The tested features by falling evidence: name, z, q, and under "with" features that go with it."""
-        names = self._public_name
-        return [
-            {**test, "name": names(test["name"]), **({"with": list(map(names, test["with"]))} if "with" in test else {})}
-            for test in self._tests("tests_")
-        ]
-
-    def _tests(self, attribute):
-        """The tests with the names of the core."""
-        return json.loads(self._fitted_attribute(attribute).size_path)["tests"]["tests"]
-
-    @property
-    def q_values_(self) -> np.ndarray:
-        """q-values of all columns; 1 for those that were not tested by themselves.
-
-        Of the features with a q-value of at most q, at most a share q is expected to be false discoveries, on average
-        over data sets. A feature that is no false discovery adds to the linear prediction what no other feature adds; it
-        need not be a cause.
-        """
-        tests, find = self._tests("q_values_"), self._column_of()
-        q_values = np.ones(self._width())
-        for test in tests:
-            q_values[find(test["name"])] = test["q"]
-        return q_values
-
-    def confirmed(self, q: float = 0.1) -> list[str]:
-        """Names of the confirmed features: those with a q-value of at most ``q``, by increasing q-value.
-
-        Parameters
-        ----------
-        q : float, default=0.1
-            The false discovery rate. The list may be empty.
-        """
-        tests = sorted(self.tests_, key=lambda test: (test["q"], -abs(test["z"])))
-        return [test["name"] for test in tests if test["q"] <= q]
 
 
 class StabilizedClassifier(Probabilities, Classifier, ClassifierMixin, Stabilized):

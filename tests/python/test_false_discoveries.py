@@ -70,7 +70,7 @@ def confirmed(tamis, X, y, classes):
     dump_svmlight_file(sp.csr_matrix(X), y, str(tamis.directory / "rows.svm"), zero_based=False)
     loss = [] if classes else ["--loss", "squared"]
     tamis.run("fit", "rows.svm", "-o", "model.json", "--quiet", *loss)
-    tests = json.loads((tamis.directory / "model.json").read_text())["body"]["size_path"]["tests"]["tests"]
+    tests = json.loads((tamis.directory / "model.json").read_text())["body"]["tests"]["tests"]
     return [[int(name) - 1 for name in (test["name"], *test.get("with", []))] for test in tests if test["q"] <= 0.1]
 
 
@@ -155,6 +155,41 @@ def test_permuted_copies_and_permuted_labels_of_real_data(name, tamis):
     assert false <= 0.1 * len(groups) + 1, f"{false} of {len(groups)} confirmed columns are copies"
     shuffled = sum(bool(confirmed(tamis, X, random.permutation(y), True)) for _ in range(5))
     assert shuffled <= 2, f"permuted labels: {shuffled} of 5 runs confirm something"
+
+
+def solved(tamis, X, y, classes):
+    """The numbers of the confirmed columns of moments with folds."""
+    dump_svmlight_file(sp.csr_matrix(X), y, str(tamis.directory / "rows.svm"), zero_based=False)
+    task = [] if classes else ["--task", "regression"]
+    tamis.run("moments", "rows.svm", "-o", "rows.moments", "--folds", 5, "--quiet", *task)
+    tamis.run("solve", "rows.moments", "-o", "model.json", "--quiet")
+    tests = json.loads((tamis.directory / "model.json").read_text())["body"]["tests"]["tests"]
+    return {int(test["name"]) - 1 for test in tests if test["q"] <= 0.1}
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_moments_confirm_planted_features_and_few_others(classes, tamis):
+    """The q-values of ``solve``, from the co-moments of folds."""
+    for kind, rows, true in (("autoregressive", 800, 10), ("block", 800, 10), ("heavy", 800, 10)):
+        false, found = [], []
+        for seed in range(301, 307):
+            random = np.random.default_rng(seed)
+            X = dense(kind, rows, 150, random)
+            y, truth = plant(X, true, classes, random, heavy=kind == "heavy")
+            names = solved(tamis, X, y, classes)
+            false.append(len(names - truth) / max(len(names), 1))
+            found.append(len(names & truth) / true)
+        assert np.mean(false) <= 0.15 and np.mean(found) >= 0.7, f"{kind}: {np.mean(false):.3f}, {np.mean(found):.3f}"
+
+
+def test_moments_rarely_confirm_noise(tamis):
+    something = 0
+    for seed in range(20):
+        random = np.random.default_rng(700 + seed)
+        X = random.standard_normal((300, 100))
+        something += bool(solved(tamis, X, random.standard_normal(300), False))
+        something += bool(solved(tamis, X, random.integers(0, 2, 300), True))
+    assert something <= 7, f"{something} of 40 runs on noise confirm something"
 
 
 def test_the_demo_counts_its_claim_against_the_truth(tamis):

@@ -123,8 +123,8 @@ fn a_model_must_be_one() {
         complaints[0].complaint().to_string()
     };
     assert_eq!(
-        message(&text.replace("\"version\":1", "\"version\":9")),
-        "m.json: written by format 9, this build reads up to 1; upgrade tamis"
+        message(&text.replace("\"version\":2", "\"version\":9")),
+        "m.json: written by format 9, this build reads up to 2; upgrade tamis"
     );
     assert!(message(&text.replace("\"rows\":200", "\"rows\":201")).starts_with("m.json: damaged: the checksum is"));
     assert!(message("1 1:1\n").starts_with("m.json: not a tamis model: "));

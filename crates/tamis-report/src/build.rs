@@ -105,9 +105,7 @@ fn tiles(model: &Model, context: &ReportContext<'_>) -> Vec<Tile> {
         }
         list.push(tile(headline.value_text(), what));
     }
-    if let Some(tests) =
-        model.size_path.as_ref().map(|size_path| &size_path.tests).filter(|tests| !tests.tests.is_empty())
-    {
+    if let Some(tests) = model.tests.as_ref().filter(|tests| !tests.tests.is_empty()) {
         let confirmed = tests.confirmed(DEFAULT_FDR).len();
         list.push(tile(count(confirmed as u64), prose("features [confirmed] at q ≤ 0.1", &[])));
     }

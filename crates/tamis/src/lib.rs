@@ -58,6 +58,7 @@ pub mod io;
 #[cfg(feature = "moments")]
 pub mod kernel;
 pub mod learners;
+mod linear_algebra;
 pub mod loss;
 pub mod model;
 #[cfg(feature = "moments")]

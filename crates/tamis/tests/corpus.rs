@@ -73,7 +73,7 @@ fn resealed(target: &str, bytes: &[u8], random: &mut Random) -> Option<Vec<u8>> 
             let body = text.find("\"body\":")? + 7;
             let body = mutated(random, &[text.as_bytes()[body..text.trim_end().len() - 1].to_vec()]);
             let sum = crc32fast::hash(&body);
-            let head = format!("{{\"format\":\"tamis-model\",\"version\":1,\"checksum\":\"crc32:{sum:08x}\",\"body\":");
+            let head = format!("{{\"format\":\"tamis-model\",\"version\":2,\"checksum\":\"crc32:{sum:08x}\",\"body\":");
             return Some([head.as_bytes(), &body, b"}"].concat());
         }
     };

@@ -154,7 +154,7 @@ impl Comparison {
         let weights: Vec<Option<f64>> =
             truth.features.iter().map(|feature| fitted.get(feature.id.to_string().as_str()).copied()).collect();
         let found = weights.iter().flatten().count();
-        let tests = model.size_path.as_ref().map(|size_path| &size_path.tests);
+        let tests = model.tests.as_ref();
         let is_true = |name: &str| truth.features.iter().any(|feature| feature.id.to_string() == name);
         let confirmed = tests.map(|tests| tests.confirmed(DEFAULT_FDR)).unwrap_or_default();
         let confirmed = confirmed.iter().map(|test| is_true(&test.name)).collect();

@@ -227,9 +227,9 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
     if let Some(text) = not_sparse(&fitted.model) {
         note!("note: {text}");
     }
-    if let Some(size_path) = &fitted.model.size_path {
+    if let Some(tests) = &fitted.model.tests {
         let fdr = asked_fdr(&fitted.model).unwrap_or(DEFAULT_FDR);
-        print_line!("{}", wrapped(&sizes::certainty(&fitted.model, &size_path.tests, fdr)))?;
+        print_line!("{}", wrapped(&sizes::certainty(&fitted.model, tests, fdr)))?;
     }
     let features = model::features(&fitted.model, 10);
     if !features.is_empty() {
@@ -327,8 +327,8 @@ fn as_json(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds
     if let Some(error) = seen.progressive_error {
         value["progressive_error"] = json!(error);
     }
-    if let Some(size_path) = &fitted.model.size_path {
-        value["confirmed"] = sizes::confirmed_json(size_path);
+    if let Some(tests) = &fitted.model.tests {
+        value["confirmed"] = sizes::confirmed_json(tests);
     }
     if let Some(kernel) = &fitted.model.kernel {
         value["kernel"] = kernel::as_json(kernel);

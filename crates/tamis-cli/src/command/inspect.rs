@@ -67,7 +67,9 @@ fn write_text(out: &mut impl Write, model: &Model, top: usize, args: &InspectArg
         let path = args.model.display().to_string();
         writeln!(out, "{}", wrapped(&model::legend(size_path.paths)))?;
         writeln!(out, "\n{}", wrapped(&sizes::table(model, size_path, &path)))?;
-        writeln!(out, "\n{}", wrapped(&sizes::certainty(model, &size_path.tests, DEFAULT_FDR)))?;
+    }
+    if let Some(tests) = &model.tests {
+        writeln!(out, "\n{}", wrapped(&sizes::certainty(model, tests, DEFAULT_FDR)))?;
     }
     if let Some(kernel) = &model.kernel {
         let path = args.model.display().to_string();
@@ -110,7 +112,7 @@ fn as_json(model: &Model, top: usize) -> Value {
         "features": features,
         "sampling": model.sampling,
         "sizes": model.size_path.as_ref().map(sizes::as_json),
-        "confirmed": model.size_path.as_ref().map(sizes::confirmed_json),
+        "confirmed": model.tests.as_ref().map(sizes::confirmed_json),
     });
     if let Some(kernel) = &model.kernel {
         value["kernel"] = kernel::as_json(kernel);

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tamis::model::DEFAULT_FDR;
 use tamis::moments::Moments;
 use tamis::recipe::table::Value as _;
 use tamis::recipe::{Criterion, Kind, Signs, SolveRecipe, Solver};
@@ -17,8 +18,8 @@ use crate::args::output::OutputArgs;
 use crate::error::CliError;
 use crate::model_output::{check_model_output, write_model};
 use crate::output::format::{count, features, rows};
-use crate::output::terminal::clipped;
-use crate::output::{model, note, print_data, print_line};
+use crate::output::terminal::{clipped, wrapped};
+use crate::output::{model, note, print_data, print_line, sizes};
 use crate::output_file::check_files;
 use crate::report_file::write_report;
 
@@ -153,6 +154,9 @@ fn show(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64) -
         rows(solved.model.seen.rows),
     )?;
     print_line!("model: {}", args.out.display())?;
+    if let Some(tests) = &solved.model.tests {
+        print_line!("{}", wrapped(&sizes::certainty(&solved.model, tests, DEFAULT_FDR)))?;
+    }
     print_line!("\n{}", model::features(&solved.model, 10))?;
     Ok(())
 }
@@ -172,6 +176,7 @@ fn as_json(args: &SolveArgs, recipe: &SolveRecipe, solved: &Solved, seconds: f64
         "bic": point.bic,
         "ebic": point.ebic,
         "cv_error": point.cv_error,
+        "confirmed": solved.model.tests.as_ref().map(sizes::confirmed_json),
         "n_examples": solved.model.seen.rows,
         "n_features": solved.model.seen.features,
         "seconds": seconds,

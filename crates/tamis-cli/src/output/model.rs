@@ -147,7 +147,7 @@ fn bars(model: &Model, features: &[Feature]) -> String {
 
 /// Weight, q-value, frequency and evidence as columns that fit the terminal, and the names of those that do not.
 fn number_columns(model: &Model, features: &[Feature]) -> (Vec<Vec<String>>, Vec<String>) {
-    let is_tested = model.size_path.as_ref().is_some_and(|size_path| !size_path.tests.tests.is_empty());
+    let is_tested = model.tests.as_ref().is_some_and(|tests| !tests.tests.is_empty());
     let mut columns = vec![
         column("weight", features, |feature| Some(format!("{:12.6}", feature.weight))),
         column("q", features, |feature| match model.test(&feature.name) {

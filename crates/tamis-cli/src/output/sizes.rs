@@ -167,14 +167,13 @@ pub fn certainty(model: &Model, tests: &FeatureTests, fdr: f64) -> String {
 }
 
 /// The confirmed features as JSON, at the usual false discovery rate.
-pub fn confirmed_json(size_path: &SizePath) -> Value {
-    let FeatureTests { entered, rows, tests } = &size_path.tests;
+pub fn confirmed_json(tests: &FeatureTests) -> Value {
     json!({
         "q": DEFAULT_FDR,
-        "count": size_path.tests.confirmed(DEFAULT_FDR).len(),
-        "tested": tests.len(),
-        "entered": entered,
-        "rows": rows,
+        "count": tests.confirmed(DEFAULT_FDR).len(),
+        "tested": tests.tests.len(),
+        "entered": tests.entered,
+        "rows": tests.rows,
     })
 }
 

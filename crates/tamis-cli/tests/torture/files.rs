@@ -175,7 +175,7 @@ fn changed_model(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     (0..1 + random.uniform_below(3)).for_each(|_| change(&mut body, random));
     let body = body.to_string();
     let sum = crc32fast::hash(body.as_bytes());
-    format!("{{\"format\":\"tamis-model\",\"version\":1,\"checksum\":\"crc32:{sum:08x}\",\"body\":{body}}}")
+    format!("{{\"format\":\"tamis-model\",\"version\":2,\"checksum\":\"crc32:{sum:08x}\",\"body\":{body}}}")
         .into_bytes()
 }
 

@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 120;
 
 /// The section, for a model whose features were tested.
 pub fn section(model: &Model, context: &ReportContext<'_>) -> Option<Section> {
-    let tests = &model.size_path.as_ref()?.tests;
+    let tests = model.tests.as_ref()?;
     if tests.entered == 0 {
         return None;
     }

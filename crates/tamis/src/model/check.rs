@@ -27,13 +27,13 @@ impl Model {
         if let Some(problem) = self.kernel.as_ref().and_then(|kernel| kernel.problem(expected)) {
             return Some(problem);
         }
+        let is_valid = |test: &FeatureTest| test.z.is_finite() && (0.0..=1.0).contains(&test.q);
+        if let Some(test) = self.tests.iter().flat_map(|tests| &tests.tests).find(|test| !is_valid(test)) {
+            return Some(format!("the test of {:?} has z = {} and q = {}", test.name, test.z, test.q));
+        }
         let size_path = self.size_path.as_ref()?;
         if size_path.chosen >= size_path.sizes.len() {
             return Some(format!("size {} of a size path of {}", size_path.chosen, size_path.sizes.len()));
-        }
-        let is_valid = |test: &FeatureTest| test.z.is_finite() && (0.0..=1.0).contains(&test.q);
-        if let Some(test) = size_path.tests.tests.iter().find(|test| !is_valid(test)) {
-            return Some(format!("the test of {:?} has z = {} and q = {}", test.name, test.z, test.q));
         }
         let kept = size_path.sizes.iter().filter(|step| !step.outputs.is_empty());
         kept.filter_map(|step| problem_of(&step.outputs)).next()

@@ -103,6 +103,7 @@ mod tests {
             seen: TrainingSummary::default(),
             outputs: vec![Output { class: None, intercept: 0.5, features }],
             size_path: None,
+            tests: None,
             sampling: None,
             kernel: None,
         }

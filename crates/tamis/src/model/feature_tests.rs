@@ -1,4 +1,4 @@
-//! The tests of the features of a stabilized model: z-scores and q-values.
+//! The tests of the features of a model: z-scores and q-values.
 
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ impl FeatureTests {
 impl Model {
     /// The test of a feature, if it was tested by itself.
     pub fn test(&self, name: &str) -> Option<&FeatureTest> {
-        self.size_path.as_ref()?.tests.of(name)
+        self.tests.as_ref()?.of(name)
     }
 }
 

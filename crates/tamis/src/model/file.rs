@@ -1,7 +1,7 @@
 //! Model files: one JSON document, versioned, with a checksum over its body.
 //!
 //! ```text
-//! {"format":"tamis-model","version":1,"checksum":"crc32:9ae0daaf","body":{ … }}
+//! {"format":"tamis-model","version":2,"checksum":"crc32:9ae0daaf","body":{ … }}
 //! ```
 //! The body contains exactly the non-zero weights, one on each line. The error message of a file from a newer version
 //! says so; a changed byte in the body fails the checksum; a body that parses is validated before it is used.
@@ -17,7 +17,7 @@ use super::{FeatureTests, Model, SizePath};
 use crate::data::replace_file;
 
 /// The version this build writes, and the newest it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 const FORMAT_NAME: &str = "tamis-model";
 /// Larger files are refused before they are read.
 const LARGEST_FILE: u64 = 4 << 30;
@@ -68,6 +68,9 @@ impl Model {
     /// The body: compact JSON, one feature on each line.
     fn body(&self) -> String {
         let json = |part: &dyn erased::Json| part.json();
+        let lines = |parts: &mut dyn Iterator<Item = String>| {
+            parts.map(|part| format!("\n{part}")).collect::<Vec<_>>().join(",")
+        };
         let mut text = b"{\n".to_vec();
         let parts: [(&str, &dyn erased::Json); 5] = [
             ("recipe", &self.recipe),
@@ -85,18 +88,15 @@ impl Model {
         if let Some(matrix) = &self.matrix {
             writeln!(text, "\"matrix\":{},", json(matrix)).expect("text grows");
         }
-        if let Some(SizePath { paths, chosen, sizes, tests }) = &self.size_path {
-            let lines = |parts: &mut dyn Iterator<Item = String>| {
-                parts.map(|part| format!("\n{part}")).collect::<Vec<_>>().join(",")
-            };
-            let (steps, FeatureTests { entered, rows, .. }) = (lines(&mut sizes.iter().map(|step| json(step))), tests);
-            let tested = lines(&mut tests.tests.iter().map(|test| json(test)));
-            writeln!(
-                text,
-                "\"size_path\":{{\"paths\":{paths},\"chosen\":{chosen},\"sizes\":[{steps}],\n\
-                 \"tests\":{{\"entered\":{entered},\"rows\":{rows},\"tests\":[{tested}]}}}},"
-            )
-            .expect("text grows");
+        if let Some(SizePath { paths, chosen, sizes }) = &self.size_path {
+            let steps = lines(&mut sizes.iter().map(|step| json(step)));
+            writeln!(text, "\"size_path\":{{\"paths\":{paths},\"chosen\":{chosen},\"sizes\":[{steps}]}},")
+                .expect("text grows");
+        }
+        if let Some(FeatureTests { entered, rows, tests }) = &self.tests {
+            let tests = lines(&mut tests.iter().map(|test| json(test)));
+            writeln!(text, "\"tests\":{{\"entered\":{entered},\"rows\":{rows},\"tests\":[{tests}]}},")
+                .expect("text grows");
         }
         if let Some(sampling) = &self.sampling {
             writeln!(text, "\"sampling\":{},", json(sampling)).expect("text grows");
@@ -160,12 +160,24 @@ impl Model {
         if found != envelope.checksum {
             return Err(ModelError::Checksum { path, found, stated: envelope.checksum });
         }
-        let model: Model = serde_json::from_str(envelope.body.get()).map_err(|error| not_a_model(error.to_string()))?;
+        let body = envelope.body.get();
+        let model = if envelope.version == 1 { from_version_1(body) } else { serde_json::from_str(body) };
+        let model: Model = model.map_err(|error| not_a_model(error.to_string()))?;
         match model.problem() {
             Some(problem) => Err(ModelError::Invalid { path, problem }),
             None => Ok(model),
         }
     }
+}
+
+/// A model of format 1, where the tests of the features are a part of the size path.
+fn from_version_1(body: &str) -> serde_json::Result<Model> {
+    let mut body: serde_json::Value = serde_json::from_str(body)?;
+    let size_path = body.get_mut("size_path").and_then(|size_path| size_path.as_object_mut());
+    if let Some(tests) = size_path.and_then(|size_path| size_path.remove("tests")) {
+        body["tests"] = tests;
+    }
+    serde_json::from_value(body)
 }
 
 /// What a file is that is no model, by its first bytes.
@@ -206,7 +218,7 @@ pub(super) mod tests {
     use super::*;
     use crate::data::{Label, RowScale};
     use crate::loss::LossKind;
-    use crate::model::{Feature, Output, Sampling, Task, TrainingSummary};
+    use crate::model::{Feature, FeatureTest, Output, Sampling, Task, TrainingSummary};
     use crate::recipe::{Recipe, SamplingLaw};
 
     pub(in crate::model) fn model() -> Model {
@@ -233,6 +245,7 @@ pub(super) mod tests {
                 features: vec![feature("a \"b\"\n</script>", 1.0 / 3.0), feature("é", -5e-324)],
             }],
             size_path: None,
+            tests: None,
             sampling: None,
             kernel: None,
         }
@@ -253,6 +266,24 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn format_1_has_the_tests_in_the_size_path() {
+        let size_path = SizePath { paths: 32, chosen: 0, sizes: Vec::new() };
+        let test = FeatureTest { name: "é".into(), z: 4.5, q: 0.01, with: vec!["b".into()] };
+        let tests = FeatureTests { entered: 9, rows: 200, tests: vec![test] };
+        let step = r#"{"size":2,"gravity":1.0,"loss":0.5,"standard_error":0.1,"selected":2.0}"#;
+        let step: crate::model::SizePoint = serde_json::from_str(step).unwrap();
+        let new = Model { size_path: Some(SizePath { sizes: vec![step], ..size_path }), tests: Some(tests), ..model() };
+        let mut body: serde_json::Value = serde_json::from_str(&new.body()).unwrap();
+        let tests = body.as_object_mut().unwrap().remove("tests").unwrap();
+        body["size_path"]["tests"] = tests;
+        let body = body.to_string();
+        let sum = checksum(&body);
+        let old = format!("{{\"format\":\"tamis-model\",\"version\":1,\"checksum\":\"{sum}\",\"body\":{body}}}");
+        assert_eq!(load(&old).unwrap(), new);
+        assert_eq!(load(&new.to_text()).unwrap(), new);
+    }
+
+    #[test]
     fn any_flipped_bit_of_the_body_is_noticed() {
         let text = model().to_text().into_bytes();
         let body = model().to_text().find("\"body\":").unwrap();
@@ -268,11 +299,11 @@ pub(super) mod tests {
         let text = model().to_text();
         let message = |text: &str| load(text).unwrap_err().to_string();
         assert_eq!(
-            message(&text.replace("\"version\":1", "\"version\":3")),
-            "m.json: written by format 3, this build reads up to 1; upgrade tamis"
+            message(&text.replace("\"version\":2", "\"version\":3")),
+            "m.json: written by format 3, this build reads up to 2; upgrade tamis"
         );
         assert!(message(&text.replace("spam", "spam!")).starts_with("m.json: damaged: the checksum is crc32:"));
-        assert!(message(&text.replace("\"version\":1", "\"version\":0")).contains("there is no version 0"));
+        assert!(message(&text.replace("\"version\":2", "\"version\":0")).contains("there is no version 0"));
         assert!(message("").contains("not a tamis model"));
         assert!(message("{\"format\":\"other\",\"version\":1,\"body\":{}}").contains("its format is \"other\""));
         assert!(message(&text[..text.len() / 2]).contains("not a tamis model"));

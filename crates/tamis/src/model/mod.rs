@@ -144,6 +144,9 @@ pub struct Model {
     /// The size path, from which other sizes can be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_path: Option<SizePath>,
+    /// The tests of its features, if they were tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<FeatureTests>,
     /// How its features were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,

@@ -228,6 +228,7 @@ mod tests {
             seen,
             outputs,
             size_path: None,
+            tests: None,
             sampling: None,
             kernel: None,
         };

@@ -21,9 +21,6 @@ pub struct SizePath {
     pub chosen: usize,
     /// The sizes, from all features down.
     pub sizes: Vec<SizePoint>,
-    /// The tests of the features.
-    #[serde(default)]
-    pub tests: FeatureTests,
 }
 
 /// A point of the size path: a finished model of some size.
@@ -128,7 +125,7 @@ impl Model {
             Resize::Fdr(fdr) if !(0.0..=LARGEST_FDR).contains(&fdr) => {
                 return Err(ResizeError::Range("the false discovery rate must lie between 0 and 0.5"));
             }
-            Resize::Fdr(fdr) => size_path.of_confirmed(fdr)?,
+            Resize::Fdr(fdr) => size_path.of_confirmed(self.tests.as_ref().unwrap_or(&FeatureTests::default()), fdr)?,
         };
         // A size between two points was not evaluated: it gets the score of the next larger one.
         let evaluated = size_path.sizes.get(chosen);
@@ -144,13 +141,13 @@ impl Model {
 
 impl SizePath {
     /// The confirmed features, with the weights of the smallest size that contains most of them.
-    fn of_confirmed(&self, fdr: f64) -> Result<(usize, Vec<Output>), ResizeError> {
-        let names: BTreeSet<&str> = self.tests.confirmed(fdr).into_iter().map(|test| test.name.as_str()).collect();
-        if self.tests.tests.is_empty() {
-            return Err(ResizeError::NotTested { rows: self.tests.rows });
+    fn of_confirmed(&self, tests: &FeatureTests, fdr: f64) -> Result<(usize, Vec<Output>), ResizeError> {
+        let names: BTreeSet<&str> = tests.confirmed(fdr).into_iter().map(|test| test.name.as_str()).collect();
+        if tests.tests.is_empty() {
+            return Err(ResizeError::NotTested { rows: tests.rows });
         }
         if names.is_empty() {
-            let least = self.tests.tests.iter().map(|test| test.q).fold(1.0, f64::min);
+            let least = tests.tests.iter().map(|test| test.q).fold(1.0, f64::min);
             return Err(ResizeError::NoneConfirmed { asked: fdr, least });
         }
         let contained = |step: &SizePoint| {
@@ -266,7 +263,8 @@ mod tests {
                 ..TrainingSummary::default()
             },
             outputs,
-            size_path: Some(SizePath { paths: 32, chosen, sizes, tests: FeatureTests::default() }),
+            size_path: Some(SizePath { paths: 32, chosen, sizes }),
+            tests: Some(FeatureTests::default()),
             sampling: None,
             kernel: None,
         }
@@ -408,7 +406,7 @@ mod tests {
         let mut model = binary();
         let test = |(name, q): (&str, f64)| FeatureTest { name: name.into(), z: 3.0, q, with: Vec::new() };
         let tests = [("a", 0.01), ("b", 0.2), ("c", 0.05), ("d", 0.9)].map(test);
-        model.size_path.as_mut().unwrap().tests = FeatureTests { entered: 100, rows: 1000, tests: tests.into() };
+        model.tests = Some(FeatureTests { entered: 100, rows: 1000, tests: tests.into() });
         let sure = model.resize(Resize::Fdr(0.1)).unwrap();
         assert_eq!((names(&sure), sure.size_path.as_ref().unwrap().chosen), (vec![vec!["a", "c"]], 1));
         let one = model.resize(Resize::Fdr(0.01)).unwrap();

@@ -1,10 +1,12 @@
 //! Model selection: an estimate with its standard error, and the rules that choose the smallest candidate about as good
 //! as the best. Every choice of a size, a parameter or a number of features in this library is made here.
 
+mod collinear;
 mod false_discovery;
 mod size_path;
 
-pub use false_discovery::{q_values, two_sided_p_value};
+pub use collinear::{Parts, representatives};
+pub use false_discovery::{q_values, student_z, two_sided_p_value};
 pub use size_path::{N_SE, SizeScore, Slack, hardly_worse, slack, smallest_on_path};
 
 /// A mean over rows or folds, and its standard error.

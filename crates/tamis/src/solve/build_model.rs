@@ -140,6 +140,7 @@ impl Task {
             },
             outputs,
             size_path: None,
+            tests: None,
             sampling: None,
             kernel: None,
         }

@@ -8,10 +8,11 @@
 //! | `penalty/`, `coordinate_descent.rs`, `direct_step.rs` | `lasso`, `elastic-net`, `mcp`, `scad` by coordinate descent |
 //! | `path.rs` | models of many sizes |
 //! | `criteria.rs` | information criteria and cross-validation |
+//! | `feature_tests/` | q-values of the features, from the moments of folds |
 //! | `result.rs` | what comes out: a model with its path, or an error |
 //! | `build_model.rs` | the targets to predict, and the finished model |
 //!
-//! [`solve`] fits the [`Model`](crate::model::Model) that a [`SolveRecipe`] describes. Its time does not depend on the number of rows.
+//! [`solve`] fits the [`Model`] that a [`SolveRecipe`] describes. Its time does not depend on the number of rows.
 //!
 //! ```
 //! use tamis::moments::{Column, Moments, Comoments};
@@ -34,6 +35,7 @@ mod build_model;
 mod coordinate_descent;
 mod criteria;
 mod direct_step;
+mod feature_tests;
 mod fsa;
 mod ols;
 mod path;
@@ -51,6 +53,7 @@ use self::path::{Fit, Grid, exactly, fits, grid};
 use self::penalty::Penalty;
 use self::standardized::{Output, Standardized};
 use crate::io::memory_of_this_machine;
+use crate::model::Model;
 use crate::moments::{Comoments, Moments};
 use crate::recipe::{Criterion, SolveRecipe, Solver};
 use crate::select::Estimate;
@@ -119,7 +122,8 @@ fn solve_here(moments: &Moments, recipe: &SolveRecipe, with_path: bool) -> Resul
     if recipe.criterion.is_some() && recipe.method.is_penalised() && chosen + 1 == path.len() {
         notes.push("the smallest penalty of the path was chosen: a smaller one may be better still".into());
     }
-    let model = task.model(moments, &problem, &fits[chosen], recipe, scores[chosen].error);
+    let tests = feature_tests::test_features(moments, &total, &task, &problem, &fits[chosen]);
+    let model = Model { tests, ..task.model(moments, &problem, &fits[chosen], recipe, scores[chosen].error) };
     let traces = if with_path { traces(moments, &problem, &fits, chosen) } else { Vec::new() };
     Ok(Solved { model, path, chosen, traces, notes })
 }

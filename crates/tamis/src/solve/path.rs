@@ -144,6 +144,19 @@ pub(crate) fn fits(problem: &Standardized, recipe: &SolveRecipe, grid: &Grid) ->
     }
 }
 
+/// The models of decreasing penalties, up to the first one of more than `most` features.
+pub(crate) fn fits_up_to(problem: &Standardized, recipe: &SolveRecipe, penalties: &[f64], most: usize) -> Vec<Fit> {
+    let mut walk = PathSolver::new(problem, recipe);
+    let mut fits: Vec<Fit> = Vec::new();
+    for &penalty in penalties {
+        if fits.last().is_some_and(|fit| fit.support().len() > most) {
+            break;
+        }
+        fits.push(walk.step(penalty));
+    }
+    fits
+}
+
 fn ridge(problem: &Standardized, penalty: f64, k: Option<usize>) -> Fit {
     let all: Vec<usize> = (0..problem.size()).collect();
     let mut coefficients = least_squares(problem, &all, penalty);

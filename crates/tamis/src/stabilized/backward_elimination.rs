@@ -16,8 +16,8 @@
 //!
 //! Cost: the cube of the columns.
 
-use super::gram::{axpy, inverse, inverse_factor, times};
 use super::regression_moments::RegressionMoments;
+use crate::linear_algebra::{axpy, inverse, inverse_factor, times};
 
 /// ρ.
 const RIDGE: f64 = 0.03;

@@ -55,8 +55,8 @@ pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep,
     let chosen = all.iter().position(|size| size.active == step.active).expect("the size is one of them");
     let sizes: Vec<SizePoint> = all.into_iter().map(|step| path_step(step, data, kept(step))).collect();
     let outputs = sizes[chosen].outputs.clone();
-    let size_path = SizePath { paths: ensembles.main.ensemble.paths(), chosen, sizes, tests };
-    Model { size_path: Some(size_path), ..model_of(data, ensembles, step, outputs) }
+    let size_path = SizePath { paths: ensembles.main.ensemble.paths(), chosen, sizes };
+    Model { size_path: Some(size_path), tests: Some(tests), ..model_of(data, ensembles, step, outputs) }
 }
 
 /// The smallest size that contains all features that may be confirmed.

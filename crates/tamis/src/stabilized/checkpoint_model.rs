@@ -3,7 +3,7 @@
 use super::build_model::{path_step, raw_outputs};
 use super::checkpoint::load_steps;
 use crate::data::{State, StateError};
-use crate::model::{FeatureTests, Output, SizePath, SizePoint};
+use crate::model::{Output, SizePath, SizePoint};
 use crate::trainer::TrainingData;
 
 /// The outputs of the last finished size and the size path. `None` if the checkpoint stores no sizes: before the first
@@ -28,5 +28,5 @@ pub(crate) fn checkpoint_model(
     let mut sizes: Vec<SizePoint> = steps.iter().map(|step| path_step(step, data, Vec::new())).collect();
     let chosen = sizes.len() - 1;
     sizes[chosen].outputs = last.clone();
-    Ok(Some((last, SizePath { paths, chosen, sizes, tests: FeatureTests::default() })))
+    Ok(Some((last, SizePath { paths, chosen, sizes })))
 }

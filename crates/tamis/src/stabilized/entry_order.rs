@@ -20,8 +20,8 @@
 //!
 //! Cost: the square of the columns for each λ.
 
-use super::gram::axpy;
 use super::regression_moments::RegressionMoments;
+use crate::linear_algebra::axpy;
 use crate::prox::soft_threshold;
 
 /// Features that enter, at most.

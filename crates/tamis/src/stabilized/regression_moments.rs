@@ -1,8 +1,9 @@
 //! Sums of products over rows, and the second moments of standardised columns and targets: all that least squares needs.
 
-use super::gram::{Gram, axpy, dot, times};
+use super::gram::Gram;
 use super::stage::ClassCoding;
 use crate::data::Batch;
+use crate::linear_algebra::{axpy, dot, times};
 
 /// Second moments of standardised columns and targets.
 #[derive(Clone, Debug)]

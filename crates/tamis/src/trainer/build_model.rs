@@ -23,6 +23,7 @@ pub(crate) fn assemble(
         seen: summary,
         outputs,
         size_path: None,
+        tests: None,
         sampling: None,
         kernel: None,
     }

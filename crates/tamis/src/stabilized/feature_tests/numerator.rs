@@ -5,7 +5,7 @@
 //! that do not contain it are taken together: there μ(η) − μ(η + b·m) ≈ −w·b·m, and Σ v·w·x̃ over all rows is zero.
 
 use super::fold::{ColumnStats, Design, Link, Residual, TestFold};
-use crate::stabilized::gram::axpy;
+use crate::linear_algebra::axpy;
 
 /// Columns of fewer rows than this share are rare.
 const RARE: f64 = 1.0 / 16.0;

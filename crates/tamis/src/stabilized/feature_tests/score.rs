@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use super::fold::{ColumnStats, Design, Link, Residual, TestFold};
 use super::numerator::own_parts;
-use crate::stabilized::gram::{Gram, dot, inverse, inverse_factor, times};
+use crate::linear_algebra::{dot, inverse, inverse_factor, times};
+use crate::stabilized::gram::Gram;
 
 /// ε: the ridge of the projections within a fold, as a share of the rows, for columns of unit variance.
 const RIDGE: f64 = 0.002;

@@ -1,0 +1,132 @@
+"""Compares models of few features with scikit-learn's L1 logistic path: how stably they select, and their error.
+
+Each data set is cut into subsamples of its rows. ``tamis fit`` learns from each with nothing set, and ``tamis resize`` gives
+the models of 10, 25 and 50 features. The L1 path enters features as its penalty falls; the first k are its selection, with
+the weights of a logistic regression on them. Columns have unit variance for both. ``own`` is the size that cross-validation
+chooses for L1 on the first subsample.
+
+Nogueira's stability index is 1 if all subsamples select the same features and 0 if they agree by chance; its standard error
+is that of Nogueira, Sechidis and Brown (JMLR 18, 2018). Errors are those of the rows outside the subsample.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.svm import l1_min_c
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/python"))
+
+from conftest import Tamis  # noqa: E402
+from sklearn.datasets import dump_svmlight_file  # noqa: E402
+from test_false_discoveries import real  # noqa: E402
+
+SETS = [
+    "sms_spam", "reuters_lasvm_train", "spambase", "dexter_train", "mnist5k_4v9", "internet_ads_dami", "ionosphere", "wdbc",
+    "arcene_train", "krvskp", "a9a_train", "crx", "secom_clean314",
+]
+SIZES = [10, 25, 50]
+MOST_ROWS = 8000
+
+
+def stability(selections, columns):
+    """Nogueira's index and its standard error."""
+    runs = len(selections)
+    chosen = np.zeros((runs, columns))
+    for run, features in enumerate(selections):
+        chosen[run, features] = 1
+    share, sizes = chosen.mean(axis=0), chosen.sum(axis=1)
+    mean = sizes.mean() / columns
+    if not 0 < mean < 1:
+        return 1.0, 0.0
+    index = 1 - (runs / (runs - 1) * share * (1 - share)).mean() / (mean * (1 - mean))
+    part = chosen @ share / columns - sizes * mean / columns
+    part += index / 2 * (2 * mean * sizes / columns - sizes / columns - mean + 1)
+    part /= mean * (1 - mean)
+    return index, np.sqrt(4 / runs**2 * ((part - part.mean()) ** 2).sum())
+
+
+def l1_entries(X, y, most):
+    """Columns in the order in which they enter the L1 path."""
+    order, C = [], l1_min_c(X, y, loss="log")
+    while len(order) < most:
+        C *= 1.1
+        weights = LogisticRegression(l1_ratio=1, solver="liblinear", C=C, tol=1e-3, max_iter=200).fit(X, y).coef_[0]
+        new = [column for column in np.argsort(-np.abs(weights), kind="stable") if weights[column] and column not in order]
+        order += new
+        if C > 1e4 * l1_min_c(X, y, loss="log"):
+            break
+    return order
+
+
+def l1_size(X, y):
+    """The number of features that cross-validation chooses."""
+    C = l1_min_c(X, y, loss="log") * np.geomspace(1.5, 1000, 12)
+    fit = LogisticRegressionCV(Cs=C, l1_ratios=(1,), cv=5, solver="liblinear", tol=1e-3, max_iter=200, use_legacy_attributes=False)
+    return int(np.count_nonzero(fit.fit(X, y).coef_))
+
+
+def ours(tamis, X, y, train, test, sizes):
+    """Features and test error of the models of each size."""
+    for name, rows in (("train.svm", train), ("test.svm", test)):
+        dump_svmlight_file(X[rows], y[rows], str(tamis.directory / name), zero_based=False)
+    tamis.run("fit", "train.svm", "-o", "model.json", "--quiet")
+    for size in sizes:
+        tamis.run("resize", "model.json", "--k", size, "-o", "small.json", "--quiet")
+        features = json.loads(tamis.run("inspect", "small.json", "--json"))["features"]
+        error = json.loads(tamis.run("eval", "small.json", "test.svm", "--json", "--quiet"))["error"]
+        yield [int(feature["name"]) - 1 for feature in features], error
+
+
+def measure(tamis, name, share, runs):
+    X, y = real(tamis, name)
+    random = np.random.default_rng(2026)
+    rows = random.permutation(X.shape[0])[:MOST_ROWS]
+    X, y = X[rows].tocsc(), y[rows]
+    X = X[:, np.flatnonzero(np.diff(X.indptr) >= 2)]
+    deviation = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel() - np.asarray(X.mean(axis=0)).ravel() ** 2)
+    X = (X @ sp.diags(np.where(deviation > 0, 1 / np.maximum(deviation, 1e-300), 0))).tocsr()
+    sizes, results = None, {}
+    for _ in range(runs):
+        order = random.permutation(X.shape[0])
+        train, test = np.split(order, [int(share * X.shape[0])])
+        sizes = sizes or [k for k in SIZES if 2 * k <= X.shape[1]] + [max(l1_size(X[train], y[train]), 2)]
+        for k, result in zip(sizes, ours(tamis, X, y, train, test, sizes)):
+            results.setdefault(("ours", k), []).append(result)
+        entries = l1_entries(X[train], y[train], max(sizes))
+        for k in sizes:
+            fit = LogisticRegression(C=1.0, max_iter=1000).fit(X[train][:, entries[:k]], y[train])
+            error = 1 - fit.score(X[test][:, entries[:k]], y[test])
+            results.setdefault(("L1", k), []).append((entries[:k], error))
+    for place, k in enumerate(sizes):
+        cells = []
+        for method in ("L1", "ours"):
+            index, deviation = stability([features for features, _ in results[method, k]], X.shape[1])
+            errors = 100 * np.array([error for _, error in results[method, k]])
+            cells.append(f"{index:.2f} ± {deviation:.2f} | {errors.mean():.1f} %")
+        difference = 100 * np.array([a[1] - b[1] for a, b in zip(results["ours", k], results["L1", k])])
+        own = " (own)" if place == len(sizes) - 1 else ""
+        print(f"| {name} | {k}{own} | {' | '.join(cells)} | {difference.mean():+.1f} ± {difference.std() / np.sqrt(runs):.1f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10, help="subsamples of each data set")
+    parser.add_argument("--share", type=float, default=0.8, help="the share of the rows in a subsample")
+    parser.add_argument("--only", default="", help="data sets whose name contains this text")
+    options = parser.parse_args()
+    print(f"Subsamples of {100 * options.share:.0f} %, {options.runs} of each data set.\n")
+    print("| data | features | L1: index | error | ours: index | error | difference of errors |\n|---|--:|--:|--:|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in filter(lambda name: options.only in name, SETS):
+            measure(Tamis(Path(folder)), name, options.share, options.runs)
+
+
+if __name__ == "__main__":
+    main()
