@@ -80,6 +80,8 @@ pub(crate) struct BufferedRows {
     pub(crate) refused: Vec<FirstRows>,
     /// Whether the stream ended within the buffer.
     pub(crate) is_all: bool,
+    /// The hash of each row, if rows were identified before and come in the order of their hashes.
+    pub(crate) identities: Option<Vec<u64>>,
     plan: BufferPlan,
     numbering: Option<Numbering>,
 }
@@ -96,6 +98,7 @@ impl BufferedRows {
             first_rows: (0, 0),
             refused: Vec::new(),
             is_all: false,
+            identities: None,
             plan,
             numbering: plan.is_numbered.then(|| Numbering::new(&mut data.vocabulary, data.rows_before)),
         }
@@ -113,6 +116,7 @@ impl BufferedRows {
             first_rows: (0, 0),
             refused: Vec::new(),
             is_all: false,
+            identities: None,
             plan,
             numbering: None,
         }
@@ -197,7 +201,8 @@ impl BufferedRows {
                 Some(numbering) => numbering.number(example.row),
                 None => example.row,
             };
-            self.store.push(Example { row: entries, ..example }, code)?;
+            let identity = self.identities.as_ref().map(|identities| identities[self.rows as usize]);
+            self.store.push_tagged(Example { row: entries, ..example }, code, identity)?;
             self.fingerprint = prints[row];
             self.count(example.weight);
             if let Some(hash) = hashes.get(row) {
@@ -226,6 +231,7 @@ impl BufferedRows {
             labels: self.labels.clone(),
             numbering: self.numbering.clone(),
             refused: self.refused.clone(),
+            identities: self.identities.clone(),
             ..*self
         }
     }
