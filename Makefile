@@ -35,7 +35,6 @@ test: c-compiler ## install what the tests need and run everything continuous in
 	$(MAKE) setup & setup=$$!; $(MAKE) lint && wait $$setup || { kill $$setup 2>/dev/null; exit 1; }
 	$(MAKE) rust-tests api-docs release-all wheel
 	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences package site
-	$(MAKE) site
 	@echo "make test: everything passed"
 
 bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compare with Vowpal Wabbit, LIBLINEAR and scikit-learn
