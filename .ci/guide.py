@@ -152,7 +152,7 @@ def output_of(output, name: str) -> str:
         return f"![A chart]({name}.png)"
     if "text/html" in data:
         # Markdown ends a block of HTML at an empty line.
-        return "<div>" + re.sub(r"\n\s*\n+", "\n", data["text/html"].strip()) + "</div>"
+        return "<div style=\"overflow-x: auto\">" + re.sub(r"\n\s*\n+", "\n", data["text/html"].strip()) + "</div>"
     return f"```text\n{data['text/plain']}\n```" if "text/plain" in data else ""
 
 

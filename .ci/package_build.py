@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ROOT / "target/package"
 UNPACKED = PACKAGES / "unpacked"
 # One profile for both, so that dependencies are compiled once.
-PROFILE = "\n[profile.dev]\nopt-level = 1\ndebug = 0\n"
-ENVIRONMENT = {**os.environ, "CARGO_TARGET_DIR": str(PACKAGES / "build"), "CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "0"}
+PROFILE = "\n[profile.dev]\ndebug = 0\n"
+ENVIRONMENT = {**os.environ, "CARGO_TARGET_DIR": str(PACKAGES / "build"), "CARGO_PROFILE_DEV_DEBUG": "0"}
 
 FIT = """
 import numpy, tamis
