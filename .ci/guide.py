@@ -1,10 +1,12 @@
 """Builds the documentation site: python .ci/guide.py PROGRAM
 
 Pages of docs/ are copied to target/guide/source. The command reference is what the program prints as help, the Python
-reference is made of docstrings, and the pictures are those of a report that the program writes. MkDocs then builds
-target/guide/site; a broken link is an error, and so is a page that fetches something from elsewhere.
+reference is made of docstrings, the pictures are those of a report that the program writes, and notebooks are run and
+shown with their output. MkDocs then builds target/guide/site; a broken link is an error, and so is a page that fetches
+something from elsewhere.
 """
 
+import base64
 import importlib
 import inspect
 import re
@@ -40,7 +42,8 @@ def copy_pages() -> None:
             is_page = inside and not (folder / path).is_dir()
             return link[0] if is_page else link[1]
 
-        page.write_text(re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)", kept, page.read_text("utf-8")), "utf-8")
+        text = re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)", kept, page.read_text("utf-8"))
+        page.write_text(re.sub(r"(notebooks/[a-z-]+)\.ipynb\)", r"\1.md)", text), "utf-8")
 
 
 def subcommands(text: str) -> list[str]:
@@ -124,6 +127,35 @@ def write_pictures(program: str) -> None:
     page.write_text(text.replace("<!-- pictures -->", "\n".join(shown)), "utf-8")
 
 
+def write_notebooks() -> None:
+    """Each notebook as a page, with the output of its cells."""
+    nbformat, nbclient = importlib.import_module("nbformat"), importlib.import_module("nbclient")
+    for path in sorted((SOURCE / "notebooks").glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+        parts = []
+        for number, cell in enumerate(notebook.cells):
+            parts.append(cell.source if cell.cell_type == "markdown" else f"```python\n{cell.source}\n```")
+            shown = [output_of(output, f"{path.stem}-{number}") for output in cell.get("outputs", [])]
+            parts.extend(one for one in shown if one)
+        parts.append(f"[The notebook]({path.name})")
+        path.with_suffix(".md").write_text("\n\n".join(parts) + "\n", "utf-8")
+
+
+def output_of(output, name: str) -> str:
+    """What a cell printed or showed: a picture, a table, or text."""
+    if output.output_type == "stream":
+        return f"```text\n{output.text.rstrip()}\n```" if output.name == "stdout" else ""
+    data = output.get("data", {})
+    if "image/png" in data:
+        (SOURCE / f"notebooks/{name}.png").write_bytes(base64.b64decode(data["image/png"]))
+        return f"![A chart]({name}.png)"
+    if "text/html" in data:
+        # Markdown ends a block of HTML at an empty line.
+        return "<div style=\"overflow-x: auto\">" + re.sub(r"\n\s*\n+", "\n", data["text/html"].strip()) + "</div>"
+    return f"```text\n{data['text/plain']}\n```" if "text/plain" in data else ""
+
+
 def check_offline() -> None:
     """No page may fetch anything from another host; links that a reader follows are allowed."""
     fetched = re.compile(r"<(?:script|img|link|iframe|source)[^>]*?(?:src|href)=[\"']?(?:https?:)?//[^\"'> ]+", re.IGNORECASE)
@@ -140,6 +172,7 @@ def main(program: str) -> None:
     write_commands(program)
     write_python()
     write_pictures(program)
+    write_notebooks()
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", ROOT / "mkdocs.yml"], check=True)
     check_offline()
     pages = len(list(SITE.rglob("*.html")))

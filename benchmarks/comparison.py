@@ -1,26 +1,27 @@
 """Measures the comparison table of the README: each claim is tried with each program, and the table is printed.
 
-    TAMIS_BIN=target/release/tamis .venv/bin/python benchmarks/comparison.py
+    TAMIS_BIN=target/release/tamis .venv-bench/bin/python benchmarks/comparison.py [--record]
 
-A program that is not installed is said to be so. The rows have 2,000 features, 20 of which decide; see `rows`.
+`--record` writes it to comparison.md and to the README. A program that is not installed is said to be so, and then
+nothing is recorded. The rows have 2,000 features, 20 of which decide; see `rows`.
 """
 
-import inspect
-import io
 import json
 import os
-import pickle
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from comparison_peers import Glmnet, Liblinear, River, ScikitLearn, Stated, VowpalWabbit, listed, told_of
 from scipy import sparse
 
+ROOT = Path(__file__).resolve().parents[1]
 COUNT, WIDTH, TRUE = 4000, 2000, 20
+LIBLINEAR = "2.3 (Debian)"  # its program does not say
 PROGRAM = Path(os.environ.get("TAMIS_BIN", "target/release/tamis")).resolve()
 
 
@@ -39,10 +40,6 @@ def svmlight(path, X, y):
         for row in range(X.shape[0]):
             columns = X.indices[X.indptr[row] : X.indptr[row + 1]]
             file.write(f"{y[row]} " + " ".join(f"{column + 1}:1" for column in columns) + "\n")
-
-
-class Stated(str):
-    """An answer that follows from the interface of a program and was not measured."""
 
 
 class Tamis:
@@ -79,7 +76,7 @@ class Tamis:
 
     def file(self):
         weights = [feature["weight"] for feature in self.fit("sparse.json")[0]["features"]]
-        return f"yes ({len(weights)} weights)" if all(weights) else "no"
+        return f"yes ({len(weights):,} weights)" if all(weights) else "no"
 
     def exact(self):
         sizes = [len(self.fit(f"k{k}.json", "--k", k)[0]["features"]) for k in (3, 25, 100)]
@@ -89,6 +86,13 @@ class Tamis:
         self.run("fit", "rows.svm", "--quiet", "--out", "stable.json")
         body = json.loads((self.folder / "stable.json").read_text())["body"]
         return all("frequency" in feature for feature in body["outputs"][0]["features"])
+
+    def path(self):
+        """Sizes with held-out errors in one file, from which another size is taken without the rows."""
+        self.run("resize", "stable.json", "--k", 7, "--quiet", "--out", "seven.json")
+        told = json.loads((self.folder / "stable.json").read_text())["body"]["size_path"]
+        small = json.loads((self.folder / "seven.json").read_text())["body"]["outputs"][0]["features"]
+        return "yes, then `resize`" if len(told) > 3 and len(small) == 7 else "no"
 
     def names(self):
         (self.folder / "names.vw").write_text("1 | cheap pills\n-1 | hello you\n" * 50)
@@ -106,237 +110,29 @@ class Tamis:
         return resumed == self.fit("whole.json", "--passes", 1)
 
     def new_features(self):
-        (self.folder / "wider.svm").write_text("1 5001:1\n-1 5002:1\n" * 50)
-        self.fit("first.json", "--passes", 1, "--checkpoint", "first.st")
+        (self.folder / "wider.svm").write_text("1 5001:1\n-1 5002:1\n7 5003:1\n" * 50)
+        self.fit("first.json", "--passes", 1, "--checkpoint", "first.st", "--task", "multiclass")
         self.run("fit", "wider.svm", "--resume", "first.st", "--quiet", "--out", "second.json")
-        return True
+        body = json.loads((self.folder / "second.json").read_text())["body"]
+        names = {feature["name"] for output in body["outputs"] for feature in output["features"]}
+        told = told_of({"5001", "5003"} <= names, len(body["task"]["classes"]) == 3)
+        return f"{told} (`--task multiclass`)"
 
     def threads(self):
         one, two = (self.fit(f"t{n}.json", "--threads", n, "--passes", 3) for n in (1, 2))
         return one == two
 
-
-class ScikitLearn:
-    name = "scikit-learn SGD"
-
-    def __init__(self, folder, X, y):
-        from sklearn.linear_model import SGDClassifier
-
-        self.X, self.y = X, y
-        self.make = lambda: SGDClassifier(loss="log_loss", penalty="l1", alpha=1e-3, random_state=0, shuffle=False)
-        self.estimator = SGDClassifier
-
-    def pieces(self, size):
-        model = self.make()
-        for start in range(0, COUNT, size):
-            model.partial_fit(self.X[start : start + size], self.y[start : start + size], classes=[-1, 1])
-        return model
-
-    def stream(self):
-        return "`partial_fit`" if np.any(self.pieces(1000).coef_) else "no"
-
-    def batches(self):
-        found = {size: np.count_nonzero(self.pieces(size).coef_) for size in (COUNT, 100, 10)}
-        told = ", ".join(f"{weights:,} weights in batches of {size:,}" for size, weights in found.items())
-        return "yes" if len(set(found.values())) == 1 else f"no: {told}"
-
-    def file(self):
-        model = self.pieces(COUNT)
-        loaded = pickle.loads(pickle.dumps(model))
-        return "yes" if loaded.coef_.size == np.count_nonzero(model.coef_) else f"no ({loaded.coef_.size:,} stored)"
-
-    def exact(self):
-        return has_parameter(self.estimator, "n_features", "n_nonzero", "k")
-
-    def frequency(self):
-        return any("frequency" in name or "stability" in name for name in dir(self.pieces(COUNT)))
-
-    def names(self):
-        import pandas
-
-        frame = pandas.DataFrame(self.X[:, :3].toarray(), columns=["a", "b", "c"])
-        model = self.make().partial_fit(frame, self.y, classes=[-1, 1])
-        return "data frames" if list(model.feature_names_in_) == ["a", "b", "c"] else "no"
-
-    def resume(self):
-        whole = self.pieces(2000)
-        model = self.make()
-        model.partial_fit(self.X[:2000], self.y[:2000], classes=[-1, 1])
-        model = pickle.loads(pickle.dumps(model))
-        model.partial_fit(self.X[2000:], self.y[2000:])
-        one_call = self.pieces(COUNT)
-        same_calls = (model.coef_ == whole.coef_).all()
-        same_rows = (model.coef_ == one_call.coef_).all()
-        return "yes" if same_rows else ("pickle, L1 state lost between calls" if same_calls else "no")
-
-    def new_features(self):
-        model = self.pieces(COUNT)
-        try:
-            model.partial_fit(sparse.csr_array(np.ones((2, WIDTH + 1))), [-1, 1])
-        except ValueError:
-            return False
-        return True
-
-    def threads(self):
-        return Stated("one thread")
-
-
-class River:
-    name = "River"
-
-    def __init__(self, folder, X, y):
-        from river import linear_model, optim
-
-        self.make = lambda: linear_model.LogisticRegression(optimizer=optim.SGD(0.05), l1=1e-3)
-        self.X, self.y = X, y
-
-    def learned(self, count=1000, model=None, start=0):
-        model = model or self.make()
-        for row in range(start, count):
-            columns = self.X.indices[self.X.indptr[row] : self.X.indptr[row + 1]]
-            model.learn_one({f"f{column}": 1.0 for column in columns}, bool(self.y[row] > 0))
-        return model
-
-    def stream(self):
-        return bool(self.learned(50).weights)
-
-    def batches(self):
-        return Stated("yes: one row at a time")
-
-    def file(self):
-        weights = pickle.loads(pickle.dumps(self.learned())).weights
-        kept = sum(weight != 0 for weight in weights.values())
-        return "yes" if kept == len(weights) else f"no ({len(weights):,} stored, {kept:,} non-zero)"
-
-    def exact(self):
-        return has_parameter(type(self.make()), "n_features", "k", "size")
-
-    def frequency(self):
-        return any("frequency" in name or "stability" in name for name in dir(self.make()))
-
-    def names(self):
-        return all(name.startswith("f") for name in self.learned(50).weights)
-
-    def resume(self):
-        model = pickle.loads(pickle.dumps(self.learned(500)))
-        same = dict(self.learned(1000, model, 500).weights) == dict(self.learned(1000).weights)
-        return "pickle" if same else "no"
-
-    def new_features(self):
-        model = self.learned(50)
-        model.learn_one({"new": 1.0}, True)
-        return "new" in model.weights
-
-    def threads(self):
-        return Stated("one thread")
-
-
-class VowpalWabbit:
-    name = "Vowpal Wabbit"
-
-    def __init__(self, folder, X, y):
-        import vowpalwabbit
-
-        self.pyvw, self.folder, self.X, self.y = vowpalwabbit, folder, X, y
-
-    def lines(self, start=0, end=1000):
-        for row in range(start, end):
-            columns = self.X.indices[self.X.indptr[row] : self.X.indptr[row + 1]]
-            yield f"{self.y[row]} | " + " ".join(f"f{column}" for column in columns)
-
-    def learned(self, flags, start=0, end=1000):
-        model = self.pyvw.Workspace(f"--quiet --loss_function logistic -b 18 {flags}")
-        for line in self.lines(start, end):
-            model.learn(line)
-        model.finish()
-
-    def readable(self, name):
-        text = (self.folder / name).read_text()
-        return dict(re.findall(r"^(\d+):(\S+)", text, flags=re.MULTILINE))
-
-    def stream(self):
-        self.learned(f"-f {self.folder / 'vw.model'}", end=50)
-        return (self.folder / "vw.model").exists()
-
-    def batches(self):
-        return Stated("yes: one row at a time")
-
-    def file(self):
-        counts = []
-        for flags in ("", "--predict_only_model"):
-            data = self.folder / "vw.txt"
-            data.write_text("".join(f"{line}\n" for line in self.lines()))
-            out = self.folder / "vw.readable"
-            told = f"--quiet --loss_function logistic --l1 1e-4 -d {data} {flags} -f {self.folder / 'v'} --readable_model {out}"
-            self.pyvw.Workspace(told).finish()
-            counts.append(len(self.readable("vw.readable")))
-        return f"{counts[0]:,} weights; with `--predict_only_model` {counts[1]:,}"
-
-    def exact(self):
-        return Stated("no")
-
-    def frequency(self):
-        return Stated("no")
-
-    def names(self):
-        return Stated("`--invert_hash`")
-
-    def resume(self):
-        paths = [self.folder / name for name in ("vw.a", "vw.b", "vw.whole")]
-        texts = [self.folder / name for name in ("vw.b.txt", "vw.whole.txt")]
-        self.learned(f"--save_resume -f {paths[0]}", end=500)
-        self.learned(f"--save_resume -i {paths[0]} -f {paths[1]} --readable_model {texts[0]}", start=500)
-        self.learned(f"--save_resume -f {paths[2]} --readable_model {texts[1]}")
-        same = self.readable("vw.b.txt") == self.readable("vw.whole.txt")
-        return "`--save_resume`" if same else "`--save_resume`, other weights"
-
-    def new_features(self):
-        return Stated("hashed")
-
-    def threads(self):
-        return Stated("one learner thread")
-
-
-class Liblinear:
-    name = "LIBLINEAR"
-
-    def __init__(self, folder, X, y):
-        self.program = shutil.which("liblinear-train")
-        if self.program is None:
-            raise ImportError("liblinear-tools")
-        self.folder = folder
-        self.help = subprocess.run([self.program], capture_output=True, text=True, check=False).stdout
-
-    def stream(self):
-        done = subprocess.run([self.program, "-q", "/dev/stdin", self.folder / "ll.model"], input="1 1:1\n-1 2:1\n", text=True, capture_output=True, check=False)
-        return "whole file in memory" if done.returncode == 0 else False
-
-    def batches(self):
-        return Stated("–")
-
-    def file(self):
-        subprocess.run([self.program, "-q", "-s", "6", "-c", "0.1", self.folder / "rows.svm", self.folder / "ll.model"], check=True)
-        weights = (self.folder / "ll.model").read_text().split("\nw\n")[1].split()
-        kept = sum(float(weight) != 0 for weight in weights)
-        return "yes" if kept == len(weights) else f"no ({len(weights):,} stored, {kept:,} non-zero)"
-
-    def exact(self):
-        return "features" in self.help and "-k" in self.help
-
-    def frequency(self):
-        return Stated("no")
-
-    def names(self):
-        return Stated("no")
-
-    def resume(self):
-        return "resume" in self.help
-
-    def new_features(self):
-        return Stated("no")
-
-    def threads(self):
-        return Stated("one thread")
+    def formats(self):
+        names = {"svm": "svmlight", "vw": "VW text", "csv": "CSV", "jsonl": "JSON lines"}
+        names |= {"parquet": "Parquet", "arrow": "Arrow", "npz": "npz"}
+        wanted = self.fit("svm.json", "--passes", 1)[0]["features"]
+        found = []
+        for ending, name in names.items():
+            self.run("convert", "rows.svm", f"same.{ending}", "--quiet")
+            weights = self.fit("same.json", "--passes", 1, data=f"same.{ending}")[0]["features"]
+            if len(weights) == len(wanted):
+                found.append(name)
+        return listed(found)
 
 
 CLAIMS = [
@@ -345,17 +141,13 @@ CLAIMS = [
     ("the model file contains only the non-zero weights", "file"),
     ("a model with exactly k features", "exact"),
     ("a selection frequency for each feature", "frequency"),
+    ("sizes of the model with held-out errors, from one run", "path"),
     ("feature names in the model", "names"),
     ("bit-for-bit resume", "resume"),
-    ("new features in the middle of a stream", "new_features"),
+    ("new features and classes in the middle of a stream", "new_features"),
     ("results do not depend on the number of threads", "threads"),
+    ("input", "formats"),
 ]
-
-
-def has_parameter(made, *parts):
-    """Whether a parameter begins with one of these words."""
-    names = inspect.signature(made).parameters
-    return any(name == part or name.startswith(f"{part}_") for name in names for part in parts)
 
 
 def cell(answer) -> str:
@@ -364,31 +156,55 @@ def cell(answer) -> str:
     return f"{answer} †" if isinstance(answer, Stated) else answer
 
 
-def measured(peers) -> str:
-    """The table as Markdown."""
-    table = io.StringIO()
-    print("| |", " | ".join(peer.name for peer in peers), "|", file=table)
-    print("|---|" + "---|" * len(peers), file=table)
-    for title, claim in CLAIMS:
-        answers = [getattr(peer, claim)() for peer in peers]
-        told = [cell(answer) for answer in answers]
-        print(f"| {title} |", " | ".join(told), "|", file=table)
-    return table.getvalue()
+def measured(peers) -> dict[str, list[str]]:
+    """The cells of each claim, one a peer."""
+    return {title: [cell(getattr(peer, claim)()) for peer in peers] for title, claim in CLAIMS}
+
+
+def started(kinds, folder):
+    """The programs that are installed, with the rows they are tried on."""
+    X, y = rows()
+    svmlight(folder / "rows.svm", X, y)
+    peers = []
+    for kind in kinds:
+        try:
+            peers.append(kind(folder, X, y))
+        except ImportError as error:
+            print(f"NOT MEASURED: {kind.name} ({error})", file=sys.stderr)
+    return peers
+
+
+def markdown(peers, cells) -> str:
+    lines = [["", *(peer.name for peer in peers)], *([title, *told] for title, told in cells.items())]
+    table = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([table[0].replace("|  |", "| |"), "|" + "---|" * len(lines[0]), *table[1:]]) + "\n"
+
+
+TABLE = re.compile(r"^\| \| Tamis \|.*?(?=^[^|])", flags=re.MULTILINE | re.DOTALL)
+
+
+def record(peers, table) -> None:
+    """Replaces the table of comparison.md and that of the README, and the versions."""
+    glmnet = next(peer.told["version"] for peer in peers if isinstance(peer, Glmnet))
+    said = f"Vowpal Wabbit {version('vowpalwabbit')}, scikit-learn {version('scikit-learn')}, LIBLINEAR {LIBLINEAR}, "
+    said += f"River {version('river')} and glmnet {glmnet}"
+    for name in ("README.md", "benchmarks/comparison.md"):
+        text = (ROOT / name).read_text("utf-8")
+        text = re.sub(r"Vowpal Wabbit [\d.]+,\s.*?glmnet [\d.]*\d", said, text, flags=re.DOTALL)
+        (ROOT / name).write_text(TABLE.sub(lambda _: table, text), "utf-8")
 
 
 def main() -> None:
-    X, y = rows()
+    kinds = (Tamis, VowpalWabbit, ScikitLearn, Liblinear, River, Glmnet)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        svmlight(folder / "rows.svm", X, y)
-        peers = []
-        for kind in (Tamis, VowpalWabbit, ScikitLearn, Liblinear, River):
-            try:
-                peers.append(kind(folder, X, y))
-            except ImportError as error:
-                print(f"NOT MEASURED: {kind.name} ({error})", file=sys.stderr)
-        print(measured(peers))
-        print("† follows from the interface of the program; not measured")
+        peers = started(kinds, Path(name))
+        table = markdown(peers, measured(peers))
+    print(table)
+    print("† follows from the interface of the program; not measured")
+    if "--record" in sys.argv[1:]:
+        if len(peers) < len(kinds):
+            sys.exit("not recorded: a program is not installed")
+        record(peers, table)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the documentation says is so: examples run, parameters are those there are, the tutorial works."""
+"""What the documentation says is so: examples run, parameters are those there are, notebooks work."""
 
 import doctest
 import importlib
@@ -19,6 +19,7 @@ MODULES = [
     "tamis",
     *(f"tamis.{module.name}" for module in pkgutil.iter_modules(tamis.__path__) if module.name != "_core"),
 ]
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "docs/notebooks").glob("*.ipynb"))
 ESTIMATORS = [name for name in tamis.__all__ if name.endswith(("Classifier", "Regressor"))] + ["SDist", "KNN"]
 
 
@@ -94,11 +95,24 @@ def test_import_brings_nothing_that_takes_long():
     assert not loaded & {"sklearn", "scipy", "pandas", "polars", "pyarrow", "river"}
 
 
-def test_the_tutorial_runs():
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_notebooks_run(file, tmp_path):
     import nbformat
     from nbclient import NotebookClient
 
-    file = Path(__file__).resolve().parents[1] / "tutorial.ipynb"
     notebook = nbformat.read(file, as_version=4)
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    assert any("output_type" in output for cell in notebook.cells for output in cell.get("outputs", []))
+    assert not any(cell.get("outputs") for cell in notebook.cells), "notebooks are stored without output"
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert shown and not any(output.output_type == "stream" and output.name == "stderr" for output in shown), "no warning"
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source.splitlines()[-1] == "model":
+            (page,) = (output.data["text/html"] for output in cell.outputs if output.output_type == "execute_result")
+            assert "<table" in page and "<svg" in page and " features, " in page
+
+
+def test_notebooks_are_pages_of_the_guide():
+    docs = NOTEBOOKS[0].parents[1]
+    index, pages = (docs / "index.md").read_text("utf-8"), (docs.parent / "mkdocs.yml").read_text("utf-8")
+    for file in NOTEBOOKS:
+        assert f"(notebooks/{file.name})" in index and f"notebooks/{file.stem}.md" in pages, file.name

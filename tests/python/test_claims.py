@@ -141,3 +141,16 @@ def test_few_features_of_a_sparse_model_are_neighbours_of_true_ones(tamis):
         found.append(len(names & true) / len(true))
     assert np.mean(false) <= 0.15, f"share of false features: {np.round(false, 2)}"
     assert np.mean(found) >= 0.8, f"share of true features found: {np.round(found, 2)}"
+
+
+def test_sofs_keeps_features_whatever_they_say(tamis):
+    """Of columns with one spread, sofs keeps true and other ones alike, as its page and a note say; tsgd does not."""
+    found = {"sofs": [], "tsgd": []}
+    for seed in range(300, 330):
+        tamis.write_svmlight("train.svm", *planted(seed))
+        for method, shares in found.items():
+            _, weights = tamis.fit("train.svm", "--method", method, "--k", 10)
+            shares.append(sum(str(place) in weights for place in range(1, 6)) / 5)
+    shares = np.array(found["sofs"])
+    assert abs(shares.mean() - 10 / COLUMNS) <= 3 * shares.std() / np.sqrt(len(shares)), shares
+    assert np.mean(found["tsgd"]) > 0.6, found["tsgd"]

@@ -72,6 +72,7 @@ SCENARIOS = {
     "missing cells": (with_missing, {}, 'column "age"'),
     "a question mark": (with_cell("age", 7, "?"), {}, 'column "age": 1 of the first'),
     "an odd cell": (with_cell("income", 9, "oops"), {}, "people.csv:11:"),
+    "an odd cell among few numbers": (with_cell("visits", 12, "oops"), {}, "people.csv:14:"),
     "currency and percent": (with_forms, {}, 'column "income"'),
     "semicolons and decimal commas": (lambda frame: frame, {"sep": ";", "decimal": ","}, 'column "income"'),
     "dates with the day first": (with_dates, {}, "dates, as in 31/01/2023"),

@@ -224,7 +224,7 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
         let gap = if findings.is_empty() { "" } else { "\n" };
         print_line!("{}", wrapped(&format!("{}{gap}{findings}", kernel::estimate(&fitted.model, kernel))))?;
     }
-    if let Some(text) = not_sparse(&fitted.model) {
+    for text in not_sparse(&fitted.model).into_iter().chain(blind_to_labels(&fitted.model)) {
         note!("note: {text}");
     }
     if let Some(tests) = &fitted.model.tests {
@@ -257,6 +257,18 @@ fn not_sparse(model: &Model) -> Option<String> {
         _ => format!("raise --l1 (now {}), {tuned}", recipe.l1().filter(|&l1| l1 > 0.0)?),
     };
     Some(format!("{} of {} have a weight: for fewer, {advice}", count(kept), features(seen)))
+}
+
+/// `sofs` counts where features occur and does not look at the labels: said if it had to choose.
+fn blind_to_labels(model: &Model) -> Option<String> {
+    let Provenance::Fit(recipe) = &model.recipe else { return None };
+    let chooses = recipe.k.is_some_and(|k| (k as u64) < model.seen.features);
+    let is_sofs = matches!(recipe.method, MethodParams::Sofs(_));
+    (is_sofs && chooses).then(|| {
+        "sofs keeps the features that occur most, whatever they say of the label: of columns that all rows have, it \
+         picks any; --method tsgd and the default method look at the label"
+            .to_string()
+    })
 }
 
 /// The false discovery rate that was asked for.

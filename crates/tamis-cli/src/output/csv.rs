@@ -3,6 +3,7 @@
 use tamis::export::no_formula;
 use tamis::model::{Feature, Model};
 
+use super::format::exact;
 use super::kernel;
 
 /// Rows of equal length as CSV, to be read by people with a spreadsheet.
@@ -29,7 +30,7 @@ pub fn features(model: &Model, top: usize) -> String {
     for output in &model.outputs {
         let class = output.class.as_ref().filter(|_| has_class).map(ToString::to_string);
         let row = |feature: &Feature| class.clone().into_iter().chain(cells(model, feature)).collect();
-        let intercept = ["(intercept)".to_string(), output.intercept.to_string()];
+        let intercept = ["(intercept)".to_string(), exact(output.intercept)];
         let blanks = std::iter::repeat_n(String::new(), others);
         rows.push(class.clone().into_iter().chain(intercept).chain(blanks).collect());
         rows.extend(output.features.iter().take(top).map(row));
@@ -38,12 +39,12 @@ pub fn features(model: &Model, top: usize) -> String {
 }
 
 fn cells(model: &Model, feature: &Feature) -> [String; 8] {
-    let optional = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let optional = |number: Option<f64>| number.map(exact).unwrap_or_default();
     let Feature { name, weight, scale, frequency, evidence, .. } = feature;
     let [mean, deviation] = [0, 1].map(|at| optional(evidence.map(|numbers| numbers[at])));
     let test = model.test(name);
     let [q, z] = [test.map(|test| test.q), test.map(|test| test.z)].map(optional);
-    [name.clone(), weight.to_string(), scale.to_string(), q, z, optional(*frequency), mean, deviation]
+    [name.clone(), exact(*weight), exact(*scale), q, z, optional(*frequency), mean, deviation]
 }
 
 #[cfg(test)]

@@ -15,6 +15,13 @@ pub fn bytes(number: u64) -> String {
     ByteSize(number).display().iec().to_string()
 }
 
+/// A number with all its digits, with an exponent where it would begin or end with many zeros.
+pub fn exact(value: f64) -> String {
+    let size = value.abs();
+    let is_usual = size == 0.0 || (1e-5..1e16).contains(&size) || !size.is_finite();
+    if is_usual { value.to_string() } else { format!("{value:e}") }
+}
+
 /// A fraction in percent.
 pub fn percent(fraction: f64) -> String {
     format!("{:.2} %", 100.0 * fraction)
@@ -66,6 +73,12 @@ mod tests {
     fn counts_and_bytes() {
         assert_eq!(["7", "1,000", "12,345,678"], [7, 1000, 12_345_678].map(count));
         assert_eq!(bytes(5 << 20), "5.0 MiB");
+    }
+
+    #[test]
+    fn exact_numbers_have_all_digits_and_few_zeros() {
+        let numbers = [0.0, -1.5, 0.1 + 0.2, 4.5e-6, -1e300, f64::INFINITY];
+        assert_eq!(numbers.map(exact), ["0", "-1.5", "0.30000000000000004", "4.5e-6", "-1e300", "inf"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use tamis::data::Label;
 use tamis::model::{Model, Prediction, Predictor, Task};
 
+use super::format::exact;
 use super::terminal::one_line;
 
 /// What is written for each row.
@@ -130,19 +131,21 @@ impl<'a, W: Write> PredictionWriter<'a, W> {
     fn label(&self, prediction: &Prediction) -> String {
         match self.class(prediction) {
             Some(class) => self.model.classes()[class].to_string(),
-            None => prediction.response.to_string(),
+            None => exact(prediction.response),
         }
     }
 
     fn text(&mut self, prediction: &Prediction, tag: Option<&str>) -> io::Result<()> {
-        let margins = || prediction.margins.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
+        let margins = || prediction.margins.iter().map(|&margin| exact(margin)).collect::<Vec<_>>().join(" ");
         let text = match self.what {
             What::Label => one_line(&self.label(prediction)),
-            What::Probability if prediction.margins.len() == 1 => prediction.response.to_string(),
+            What::Probability if prediction.margins.len() == 1 => exact(prediction.response),
             What::Probability => self.named_probabilities(prediction),
             What::Margin => margins(),
-            What::All if self.model.task == Task::Regression => prediction.response.to_string(),
-            What::All => format!("{} {} {}", one_line(&self.label(prediction)), prediction.response, margins()),
+            What::All if self.model.task == Task::Regression => exact(prediction.response),
+            What::All => {
+                format!("{} {} {}", one_line(&self.label(prediction)), exact(prediction.response), margins())
+            }
         };
         match tag {
             Some(tag) => writeln!(self.out, "{text} {}", one_line(tag)),
@@ -154,13 +157,14 @@ impl<'a, W: Write> PredictionWriter<'a, W> {
     fn named_probabilities(&self, prediction: &Prediction) -> String {
         let probabilities = self.predictor.probabilities(&prediction.margins).unwrap_or_default();
         let pairs = self.model.classes().iter().zip(probabilities);
-        let pair = |(class, probability): (&Label, f64)| format!("{}:{probability}", one_line(&class.to_string()));
+        let pair =
+            |(class, probability): (&Label, f64)| format!("{}:{}", one_line(&class.to_string()), exact(probability));
         pairs.map(pair).collect::<Vec<_>>().join("\t")
     }
 
     fn cells(&self, prediction: &Prediction) -> Vec<String> {
         let probabilities = || self.predictor.probabilities(&prediction.margins).unwrap_or_default();
-        let text = |numbers: Vec<f64>| numbers.iter().map(f64::to_string).collect::<Vec<_>>();
+        let text = |numbers: Vec<f64>| numbers.into_iter().map(exact).collect::<Vec<_>>();
         match self.what {
             What::Label => vec![self.label(prediction)],
             What::Probability => text(probabilities()),

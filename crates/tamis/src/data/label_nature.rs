@@ -4,10 +4,17 @@
 const MOST_CODES: usize = 30;
 /// Fewer different values are names of classes, whatever their shares.
 const FEWEST_QUANTITIES: usize = 5;
-/// At the rare end of a quantity, a value has at most this share of the rows of the most frequent one.
-const TAIL: f64 = 0.02;
-/// With this many rows at the peak, a single row at an end is rare.
+/// At the rare end of a quantity, a value has at most this share of the rows of the most frequent one, and one row more.
+const TAIL: f64 = 0.04;
+/// With fewer rows at the peak, no number of rows at an end is rare but none.
 const FEWEST_AT_PEAK: f64 = 10.0;
+
+/// With fewer rows a value than this, one value says little: the outer quarter of the values is looked at as a whole.
+const FEW_ROWS: f64 = 7.0;
+/// Fewer values have no quarter to look at.
+const FEWEST_IN_QUARTERS: usize = 8;
+/// Of few rows, the outer quarter of a quantity has at most this share of the rows of the fullest quarter.
+const QUARTER_TAIL: f64 = 0.3;
 
 /// What labels that are numbers stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +71,20 @@ fn has_peak_and_tail(values: &[(f64, u64)]) -> bool {
     let up = counts[..=peak].windows(2).all(|pair| rises(pair[0], pair[1]));
     let down = counts[peak..].windows(2).all(|pair| rises(pair[1], pair[0]));
     // Few rows cannot show a smaller share than that of one row.
-    let least: f64 = if counts[peak] >= FEWEST_AT_PEAK { 1.0 } else { 0.0 };
-    let rare = counts[0].min(counts[counts.len() - 1]) <= least.max(TAIL * counts[peak]);
-    up && down && rare
+    let most = if counts[peak] >= FEWEST_AT_PEAK { 1.0 + TAIL * counts[peak] } else { 0.0 };
+    let rare = counts[0].min(counts[counts.len() - 1]) <= most;
+    up && down && (rare || has_rare_quarter(&counts))
+}
+
+/// Whether few rows show a rare end: by a quarter of the values, since a single one has too few rows.
+fn has_rare_quarter(counts: &[f64]) -> bool {
+    let rows: f64 = counts.iter().sum();
+    if counts.len() < FEWEST_IN_QUARTERS || rows >= FEW_ROWS * counts.len() as f64 {
+        return false;
+    }
+    let quarters: Vec<f64> = counts.windows(counts.len() / 4).map(|quarter| quarter.iter().sum()).collect();
+    let outer = quarters[0].min(quarters[quarters.len() - 1]);
+    outer <= QUARTER_TAIL * quarters.iter().copied().fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -89,6 +107,8 @@ mod tests {
         assert_eq!(nature(1, &[800; 20]), LabelNature::Codes, "20 newsgroups");
         assert_eq!(nature(1, &[770; 26]), LabelNature::Codes, "letters");
         assert_eq!(nature(0, &[4, 2, 3, 5, 2, 1]), LabelNature::Codes, "too few rows for a peak");
+        assert_eq!(nature(0, &[9, 12, 7, 10, 14, 6, 11, 13, 8, 10]), LabelNature::Codes, "a hundred digits");
+        assert_eq!(nature(0, &[5, 7, 3, 4, 6, 8, 5, 3, 4, 5]), LabelNature::Codes, "fifty digits");
         assert_eq!(nature(0, &[3, 5]), LabelNature::Two);
     }
 
@@ -98,6 +118,11 @@ mod tests {
         assert_eq!(nature(0, &poisson), LabelNature::Counts, "Poisson counts with mean 4");
         assert_eq!(nature(0, &[1213, 606, 152, 25, 3, 1]), LabelNature::Counts, "Poisson counts with mean 0.5");
         assert_eq!(nature(0, &[13, 32, 32, 27, 18, 14, 7, 4, 2, 1]), LabelNature::Counts, "150 Poisson counts");
+        assert_eq!(nature(0, &[41, 81, 80, 55, 27, 12, 4]), LabelNature::Counts, "300 Poisson counts with mean 2");
+        let few = [10, 9, 12, 8, 9, 7, 5, 3, 3, 4, 2, 3, 3, 2];
+        assert_eq!(nature(0, &few), LabelNature::Counts, "80 counts");
+        let ends_late = [28, 37, 32, 20, 7, 10, 3, 2, 3, 4, 2, 2];
+        assert_eq!(nature(0, &ends_late), LabelNature::Counts, "150 counts, two of them at the end");
         let bell = [1, 6, 27, 92, 240, 442, 576, 442, 240, 92, 27, 6, 1];
         assert_eq!(nature(-6, &bell), LabelNature::Counts, "rounded normal numbers");
         assert_eq!(nature(19, &[30; 60]), LabelNature::Counts, "ages");

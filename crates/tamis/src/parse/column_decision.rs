@@ -13,6 +13,8 @@ use crate::param::{Message, names};
 const ODD_SHARE: f64 = 0.1;
 /// A column with fewer different numbers may hold categories.
 const FEW_NUMBERS: usize = 20;
+/// The share of cells that may be odd in a column of few different numbers.
+const STRAY_SHARE: f64 = 0.01;
 /// How a column is read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Decision {
@@ -169,7 +171,7 @@ impl ColumnSurvey {
         let odd_texts = self.texts.len() - written;
         let share = odd as f64 / self.present() as f64;
         let varied = different(&self.numbers) + written > FEW_NUMBERS;
-        varied && (share <= ODD_SHARE || (odd_texts <= 2 && share <= 0.5))
+        share <= STRAY_SHARE || (varied && (share <= ODD_SHARE || (odd_texts <= 2 && share <= 0.5)))
     }
 
     /// Numbers in the form of most cells. Columns that the user calls numeric may have odd cells, too.

@@ -17,6 +17,9 @@ pub const N_SE: f64 = std::f64::consts::SQRT_2;
 /// used twice.
 const SLACK: f64 = 0.25;
 
+/// Where, between the loss of the last size and the least below it, the limit for the sizes below is.
+const HALFWAY: f64 = 0.5;
+
 /// The held-out estimates of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeScore {
@@ -80,16 +83,29 @@ pub fn slack(scores: &[SizeScore], chosen: usize) -> Slack {
 }
 
 impl Slack {
-    /// No slack for the loss.
-    pub fn of_error(self) -> Slack {
-        Slack { loss: 0.0, ..self }
+    /// For sizes below the last of a path: the loss must be nearer to the least of those with an allowed error than to
+    /// that of the last size, or within a quarter of a standard error of the least. So no larger loss is allowed, and a
+    /// poor last size does not admit small ones that are poor, too.
+    pub fn near_least(self, last: SizeScore, below: &[SizeScore]) -> Slack {
+        let limits = Limits { loss: last.loss.mean, ..self.limits_below(last) };
+        let allowed: Vec<Estimate> =
+            below.iter().filter(|score| score.is_within(limits)).map(|score| score.loss).collect();
+        let least = if allowed.is_empty() { last.loss } else { allowed[least(&allowed)] };
+        let gain = last.loss.mean - least.mean;
+        let rise = f64::max(HALFWAY * gain, SLACK * least.standard_error);
+        Slack { loss: -(gain - rise).max(0.0), ..self }
+    }
+
+    /// What a size below `chosen` may have.
+    fn limits_below(self, chosen: SizeScore) -> Limits {
+        let error = chosen.error.map_or(0.0, |error| error.mean) + self.error;
+        Limits { loss: chosen.loss.mean + self.loss, error }
     }
 }
 
 /// The last of the sizes `below` a chosen one, from the largest down, that is worse by no more than the slack.
 pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> Option<usize> {
-    let error = chosen.error.map_or(0.0, |error| error.mean) + slack.error;
-    let limits = Limits { loss: chosen.loss.mean + slack.loss, error };
+    let limits = slack.limits_below(chosen);
     below.iter().rposition(|score| score.is_within(limits))
 }
 
@@ -151,9 +167,25 @@ mod tests {
         assert_eq!(below(&[(0.31, 11), (0.31, 12)]), Some(0), "the error of the last is too high");
         assert_eq!(below(&[(0.32, 11), (0.3, 10)]), Some(1), "chance may be against a size between two good ones");
         assert_eq!(below(&[(0.32, 11)]), None);
-        let strict = slack(&sizes, 0).of_error();
-        let scores = [(0.3, 11), (0.31, 10)].map(|size| score(&size));
-        assert_eq!(hardly_worse(sizes[0], strict, &scores), Some(0), "the loss may not rise");
+    }
+
+    #[test]
+    fn below_the_last_size_the_loss_is_near_the_least() {
+        // A quarter of the standard error is 0.0125.
+        let last = score(&(0.3, 10));
+        let below = |sizes: &[(f64, usize)]| {
+            let scores: Vec<SizeScore> = sizes.iter().map(score).collect();
+            hardly_worse(last, slack(&[last], 0).near_least(last, &scores), &scores)
+        };
+        assert_eq!(below(&[(0.3, 11), (0.31, 10)]), Some(0), "the loss may not rise");
+        assert_eq!(
+            below(&[(0.26, 10), (0.28, 10), (0.29, 10)]),
+            Some(1),
+            "0.29 is nearer to the last than to the least"
+        );
+        assert_eq!(below(&[(0.289, 10), (0.29, 10), (0.299, 10)]), Some(2), "the rows cannot tell them apart");
+        assert_eq!(below(&[(0.28, 10), (0.26, 20)]), Some(0), "the error stops");
+        assert_eq!(below(&[(0.31, 10)]), None);
     }
 
     #[test]

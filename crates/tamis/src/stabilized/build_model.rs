@@ -34,10 +34,10 @@ pub(super) fn select(ensembles: &CrossFit, k: Option<usize>) -> &SizeStep {
     let below: Vec<&SizeStep> =
         ensembles.between.iter().filter(|size| (next + 1..step.active.len()).contains(&size.active.len())).collect();
     let below_scores: Vec<SizeScore> = below.iter().map(|size| size.holdout.size_score()).collect();
-    // Below the last size, a model is so small that each feature counts: its loss may not rise.
-    let slack = slack(&scores, chosen);
-    let slack = if chosen == last { slack.of_error() } else { slack };
-    hardly_worse(step.holdout.size_score(), slack, &below_scores).map_or(step, |last| below[last])
+    // Below the last size, a model is so small that each feature counts: its loss must be near the least.
+    let (own, slack) = (step.holdout.size_score(), slack(&scores, chosen));
+    let slack = if chosen == last { slack.near_least(own, &below_scores) } else { slack };
+    hardly_worse(own, slack, &below_scores).map_or(step, |last| below[last])
 }
 
 /// All sizes, from the largest down.
