@@ -3,7 +3,7 @@
 Each data set is cut into subsamples of its rows. ``tamis fit`` learns from each with nothing set, and ``tamis resize`` gives
 the models of 10, 25 and 50 features. The L1 path enters features as its penalty falls; the first k are its selection, with
 the weights of a logistic regression on them. Columns have unit variance for both. ``own`` is the size that cross-validation
-chooses for L1 on the first subsample.
+chooses for L1 on the first subsample; ``tamis fit --k`` gives it.
 
 Nogueira's stability index is 1 if all subsamples select the same features and 0 if they agree by chance; its standard error
 is that of Nogueira, Sechidis and Brown (JMLR 18, 2018). Errors are those of the rows outside the subsample.
@@ -78,7 +78,10 @@ def ours(tamis, X, y, train, test, sizes):
         dump_svmlight_file(X[rows], y[rows], str(tamis.directory / name), zero_based=False)
     tamis.run("fit", "train.svm", "-o", "model.json", "--quiet")
     for size in sizes:
-        tamis.run("resize", "model.json", "--k", size, "-o", "small.json", "--quiet")
+        if size in SIZES:
+            tamis.run("resize", "model.json", "--k", size, "-o", "small.json", "--quiet")
+        else:
+            tamis.run("fit", "train.svm", "--k", size, "-o", "small.json", "--quiet")
         features = json.loads(tamis.run("inspect", "small.json", "--json"))["features"]
         error = json.loads(tamis.run("eval", "small.json", "test.svm", "--json", "--quiet"))["error"]
         yield [int(feature["name"]) - 1 for feature in features], error
