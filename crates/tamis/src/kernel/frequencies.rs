@@ -31,7 +31,7 @@ use crate::rng::uniform;
 const EVEN_SHARE: f64 = 0.1;
 /// The range of the scale σ of a feature.
 const SCALES: [f64; 2] = [0.3, 3.0];
-/// With more variables than this, every family is `mixed`.
+/// With more variables than this, every family uses the lengths of `mixed`.
 pub(super) const MANY_VARIABLES: usize = 18;
 
 /// Shares of features with 1, 2, 3 and all variables.
@@ -57,7 +57,7 @@ impl Evidence {
     pub fn new(single: &[f64], pairs: &Mat<f64>, family: FrequencyFamily, least: f64) -> Self {
         let single: Vec<f64> = single.iter().map(|score| score.max(0.0) + 1e-12).collect();
         let largest = single.iter().copied().fold(0.0, f64::max);
-        let power = if family_of(single.len(), family) == FrequencyFamily::Mixed { 0.5 } else { 0.25 };
+        let power = if family == FrequencyFamily::Mixed { 0.5 } else { 0.25 };
         let scales = single.iter().map(|score| (score / largest).powf(power).clamp(least, 1.0)).collect();
         let size = single.len();
         let pairs =

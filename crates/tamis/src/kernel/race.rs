@@ -47,20 +47,14 @@ pub(super) fn search_all(sample: &Sample, wanted: Wanted) -> (Vec<KernelSearch>,
             (kind, prepared, screened)
         })
         .collect();
-    let started: Vec<Elimination> = scanned
-        .par_iter()
-        .map(|(_, prepared, screened)| {
-            let search = Elimination::new(screened, families[0], wanted.k, (wanted.seed, 0));
-            search.down_to_families(&prepared.rows)
-        })
-        .collect();
     let pairs: Vec<(usize, FrequencyFamily)> =
         (0..scanned.len()).flat_map(|kind| families.iter().map(move |&family| (kind, family))).collect();
     let mut raced: Vec<(usize, FrequencyFamily, Elimination)> = pairs
         .into_par_iter()
         .map(|(kind, family)| {
-            let search = started[kind].clone().with_family(family);
-            (kind, family, search.down_to(&scanned[kind].1.rows, RACED_SIZE))
+            let (_, prepared, screened) = &scanned[kind];
+            let search = Elimination::new(screened, family, wanted.k, (wanted.seed, 0));
+            (kind, family, search.down_to(&prepared.rows, RACED_SIZE))
         })
         .collect();
     let searches = raced.iter().map(|(kind, family, search)| KernelSearch {

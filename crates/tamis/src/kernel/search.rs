@@ -140,7 +140,6 @@ pub fn features_of(variables: usize) -> usize {
 }
 
 /// A backward elimination that can be continued.
-#[derive(Clone)]
 pub struct Elimination {
     /// The sizes so far, the largest first.
     pub steps: Vec<Step>,
@@ -169,11 +168,6 @@ impl Elimination {
         }
     }
 
-    /// The same search, with features of another family from here on.
-    pub fn with_family(self, family: FrequencyFamily) -> Self {
-        Elimination { family, ..self }
-    }
-
     /// The same search, with weights of all rows at each size.
     pub fn predicting(self) -> Self {
         Elimination { predicts: true, ..self }
@@ -182,14 +176,6 @@ impl Elimination {
     /// Continues down to a size of at most `least` variables.
     pub fn down_to(mut self, rows: &Rows, least: usize) -> Self {
         while !self.variables.is_empty() && self.steps.last().is_none_or(|step| step.variables.len() > least) {
-            self.advance(rows);
-        }
-        self
-    }
-
-    /// Continues as long as the sizes are those at which all families draw the same features.
-    pub fn down_to_families(mut self, rows: &Rows) -> Self {
-        while self.variables.len() > MANY_VARIABLES {
             self.advance(rows);
         }
         self
