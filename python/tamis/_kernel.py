@@ -22,8 +22,10 @@ HEAD = """
 ATTRIBUTES = """
     Attributes
     ----------
-    variables_ : list of dict, the variables by decreasing sensitivity: name, sensitivity, least over splits, share of folds
-    interactions_ : list of dict, the pairs that interact: names, sensitivity, least over splits
+    variables_ : list of dict, the variables by decreasing sensitivity: name, sensitivity, least over splits, share of folds, q
+    interactions_ : list of dict, the pairs that interact: names, sensitivity, least over splits, q
+    tests_ : list of dict, the tested variables and pairs by increasing q-value: names, q
+    q_values_ : ndarray of shape (n_features_in_,), q-values; 1 for columns that were not tested
     curve_ : list of dict, held-out error of each number of variables, beside a constant (size 0)
     linear_ : dict, the held-out error of a linear model on the same rows
     is_better_than_constant_, is_linear_as_good_ : bool, what the outer folds found
@@ -95,10 +97,53 @@ class Kernel(Trained):
 
     @property
     def variables_(self) -> list[dict]:
-        """The variables by decreasing sensitivity: name, sensitivity, least over splits, share of outer folds."""
+        """The variables by decreasing sensitivity: name, sensitivity, least over splits, share of outer folds, q-value."""
         listed = self._size("variables_").get("variables", [])
         keys = ("sensitivity", "least", "share")
-        return [{"name": self._name(one["variable"]), **{key: one[key] for key in keys}} for one in listed]
+        return [
+            {
+                "name": self._name(one["variable"]),
+                **{key: one[key] for key in keys},
+                "q": self._q([self._content["variables"][one["variable"]]["name"]]),
+            }
+            for one in listed
+        ]
+
+    def _q(self, names) -> float:
+        """The q-value of a variable or a pair, by the names of the core; 1 if it was not tested."""
+        tests = self._content.get("tests", [])
+        return next((test["q"] for test in tests if sorted(test["names"]) == sorted(names)), 1.0)
+
+    @property
+    def tests_(self) -> list[dict]:
+        """The tested variables and pairs by increasing q-value: names (one or two), q."""
+        tests = self._kernel("tests_").get("tests", [])
+        return [{"names": tuple(map(self._public_name, test["names"])), "q": test["q"]} for test in tests]
+
+    @property
+    def q_values_(self) -> np.ndarray:
+        """q-values of all columns; 1 for those that were not tested.
+
+        Of the variables with a q-value of at most q, at most a share q is expected to be false discoveries, on average
+        over data sets: variables that the mean of the target does not depend on, given the others. The tests use rows of
+        the outer folds, which took no part in the search of their fold.
+        """
+        tests, find = self._kernel("q_values_").get("tests", []), self._column_of()
+        q_values = np.ones(self._width())
+        for test in tests:
+            if len(test["names"]) == 1:
+                q_values[find(test["names"][0])] = test["q"]
+        return q_values
+
+    def confirmed(self, q: float = 0.1) -> list[str]:
+        """Names of the confirmed variables: those with a q-value of at most ``q``, by increasing q-value.
+
+        Parameters
+        ----------
+        q : float, default=0.1
+            The false discovery rate. The list may be empty.
+        """
+        return [test["names"][0] for test in self.tests_ if len(test["names"]) == 1 and test["q"] <= q]
 
     @property
     def features_(self) -> list[dict]:
@@ -107,13 +152,17 @@ class Kernel(Trained):
 
     @property
     def interactions_(self) -> list[dict]:
-        """The pairs that interact, by decreasing sensitivity: names, sensitivity, least over splits."""
+        """The pairs that interact, by decreasing sensitivity: names, sensitivity, least over splits, q-value.
+
+        For classes, q is that of an interaction on the scale of log-odds.
+        """
         listed = self._size("interactions_").get("interactions", [])
         return [
             {
                 "names": tuple(map(self._name, one["variables"])),
                 "sensitivity": one["sensitivity"],
                 "least": one["least"],
+                "q": self._q([self._content["variables"][place]["name"] for place in one["variables"]]),
             }
             for one in listed
         ]

@@ -34,6 +34,15 @@ def test_an_interaction_is_found_and_named(product):
     assert model.transform(X).shape == (300, 2)
 
 
+def test_variables_and_pairs_have_q_values(product):
+    _, _, model = product
+    assert model.q_values_.shape == (12,) and np.all(model.q_values_[[4, 9]] < 0.01)
+    assert {"x4", "x9"} <= set(model.confirmed()) and model.confirmed(0.0) == []
+    assert all(one["q"] < 0.01 for one in model.variables_) and model.interactions_[0]["q"] < 0.01
+    q = [test["q"] for test in model.tests_]
+    assert q == sorted(q) and {len(test["names"]) for test in model.tests_} == {1, 2}
+
+
 def test_sizes_and_curves_need_no_data(product):
     X, y, model = product
     sizes = {one["size"]: one for one in model.curve_}

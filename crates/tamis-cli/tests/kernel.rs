@@ -76,7 +76,15 @@ fn an_interaction_without_main_effects_is_found_among_many_columns() {
     }
     assert_eq!(folder.ok("predict m.json test.svm").lines().count(), 1000);
     let csv = folder.ok("inspect m.json --csv");
-    assert!(csv.starts_with("name,sensitivity,least,share\n") && csv.lines().count() == 3, "{csv}");
+    assert!(csv.starts_with("name,sensitivity,least,share,q\n") && csv.lines().count() == 3, "{csv}");
+    for feature in found["features"].as_array().unwrap() {
+        assert!(feature["q"].as_f64().unwrap() < 0.001, "{feature}");
+    }
+    assert!(pair["q"].as_f64().unwrap() < 0.001, "on the scale of log-odds, too: {pair}");
+    let confirmed = found["kernel"]["confirmed"].as_array().unwrap();
+    assert!(confirmed.iter().any(|name| name == "3") && confirmed.iter().any(|name| name == "6"), "{confirmed:?}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("confirmed at q ≤ 0.1 on rows of outer folds, 2 of them in this model"), "{flat}");
 }
 
 #[test]
@@ -92,6 +100,7 @@ fn noise_is_nothing_found() {
     );
     let found = folder.json("inspect m.json --json");
     assert_eq!((found["nonzeros"].as_u64(), names(&found).len()), (Some(0), 0));
+    assert_eq!(found["kernel"]["confirmed"], serde_json::json!([]));
     let margins = folder.ok("predict m.json noise.svm --output margin");
     let first = margins.lines().next().expect("a line");
     assert!(margins.lines().all(|line| line == first), "a constant");
@@ -272,7 +281,6 @@ fn what_cannot_be_learned_is_refused() {
     assert!(
         refused("good.svm --loss hinge").contains("kernel does not support --loss hinge: it minimises the squared")
     );
-    assert!(refused("good.svm --checkpoint c.st").contains("its state is not saved"));
     for flags in ["--refit", "--scale max-abs", "--interactions 1*2", "--hash-bits 9", "--no-intercept"] {
         assert!(refused(&format!("good.svm {flags}")).contains("kernel does not support"), "{flags}");
     }

@@ -1,9 +1,9 @@
 //! A kernel model as text and JSON: held-out errors, variables, interactions, sizes.
 
 use serde_json::{Value, json};
-use tamis::model::Model;
 use tamis::model::kernel::{KernelEffect, KernelInteraction, KernelModel, KernelScore, KernelSize};
 use tamis::model::summary::HeadlineMetric;
+use tamis::model::{DEFAULT_FDR, Model};
 
 use super::format::{count, loss, percent, shell_word};
 use super::table;
@@ -46,6 +46,24 @@ pub fn findings(model: &Model, kernel: &KernelModel, path: &str) -> String {
     } else if kernel.is_linear_as_good {
         lines.push("a linear model does as well on held-out rows: use another method, such as stabilized".into());
     }
+    if !kernel.tests.is_empty() && kernel.is_better_than_constant {
+        let confirmed = kernel.confirmed(DEFAULT_FDR).len();
+        let own =
+            kernel.names().iter().filter(|name| kernel.q_value(&[name]).is_some_and(|q| q <= DEFAULT_FDR)).count();
+        lines.push(format!(
+            "{} confirmed at q ≤ {DEFAULT_FDR} on rows of outer folds, {} of them in this model",
+            variables(confirmed),
+            count(own as u64)
+        ));
+    }
+    if kernel.rows_since > 0 {
+        lines.push(format!(
+            "{} rows have updated the weights since the search on {} rows, whose variables, held-out errors and q-values \
+             are shown",
+            count(kernel.rows_since),
+            count(kernel.rows_of_search)
+        ));
+    }
     let best = &kernel.sizes[kernel.best];
     match kernel.size() {
         None => lines.push(format!("the model predicts a constant; {} writes a model of one variable", resize(1))),
@@ -71,9 +89,10 @@ pub fn effects(kernel: &KernelModel, top: usize) -> String {
     };
     let row = |effect: &KernelEffect| {
         let share = format!("{:.0} %", 100.0 * effect.share);
-        vec![name(effect.variable), loss(effect.sensitivity), loss(effect.least), share, with(effect)]
+        let q = q_text(kernel.q_value(&[&kernel.variables[effect.variable].name]));
+        vec![name(effect.variable), loss(effect.sensitivity), loss(effect.least), share, q, with(effect)]
     };
-    let head = ["variable", "sensitivity", "least", "folds", ""].map(String::from).to_vec();
+    let head = ["variable", "sensitivity", "least", "folds", "q", ""].map(String::from).to_vec();
     let shown = size.variables.iter().take(top).map(row);
     let mut text = table::narrowed(std::iter::once(head).chain(shown).collect());
     if size.variables.len() > top {
@@ -82,9 +101,15 @@ pub fn effects(kernel: &KernelModel, top: usize) -> String {
     if !size.interactions.is_empty() {
         let row = |pair: &KernelInteraction| {
             let [a, b] = pair.variables.map(name);
-            vec![format!("{a} × {b}"), loss(pair.sensitivity), loss(pair.least), String::new()]
+            vec![
+                format!("{a} × {b}"),
+                loss(pair.sensitivity),
+                loss(pair.least),
+                q_text(pair_q(kernel, pair)),
+                String::new(),
+            ]
         };
-        let head = ["interaction", "sensitivity", "least", ""].map(String::from).to_vec();
+        let head = ["interaction", "sensitivity", "least", "q", ""].map(String::from).to_vec();
         let shown = size.interactions.iter().take(top).map(row);
         text += &format!("\n{}", table::narrowed(std::iter::once(head).chain(shown).collect()));
     }
@@ -92,11 +117,27 @@ pub fn effects(kernel: &KernelModel, top: usize) -> String {
     text
 }
 
+/// The q-value of a pair.
+fn pair_q(kernel: &KernelModel, pair: &KernelInteraction) -> Option<f64> {
+    kernel.q_value(&pair.variables.map(|place| kernel.variables[place].name.as_str()))
+}
+
+/// A q-value; a dash for what was not tested.
+fn q_text(q: Option<f64>) -> String {
+    match q {
+        None => "–".into(),
+        Some(q) if q < 0.0005 => "< 0.001".into(),
+        Some(q) => format!("{q:.3}"),
+    }
+}
+
 /// What the columns of [`effects`] mean.
 pub const LEGEND: &str = "sensitivity: mean product of the derivatives of two half-sample fits; about 0 for a \
      variable that does not matter\n\
      least: the least of four splits\n\
-     folds: share of the outer folds whose own search selects the variable at this size";
+     folds: share of the outer folds whose own search selects the variable at this size\n\
+     q: of variables (or pairs) with at most this value, at most this share are false discoveries, on average; tested on \
+     rows of the outer folds, pairs of classes on the scale of log-odds";
 
 /// The sizes as a table.
 pub fn sizes(model: &Model, kernel: &KernelModel, path: &str) -> String {
@@ -127,11 +168,13 @@ pub fn sizes(model: &Model, kernel: &KernelModel, path: &str) -> String {
 
 /// Variables as rows of CSV.
 pub fn csv_rows(kernel: &KernelModel, top: usize) -> Vec<Vec<String>> {
-    let head = ["name", "sensitivity", "least", "share"].map(String::from).to_vec();
+    let head = ["name", "sensitivity", "least", "share", "q"].map(String::from).to_vec();
     let effects = kernel.size().map(|size| &size.variables[..]).unwrap_or_default();
     let row = |effect: &KernelEffect| {
+        let name = &kernel.variables[effect.variable].name;
         let numbers = [effect.sensitivity, effect.least, effect.share].map(|number| number.to_string());
-        std::iter::once(kernel.variables[effect.variable].name.clone()).chain(numbers).collect()
+        let q = kernel.q_value(&[name]).map(|q| q.to_string()).unwrap_or_default();
+        std::iter::once(name.clone()).chain(numbers).chain([q]).collect()
     };
     std::iter::once(head).chain(effects.iter().take(top).map(row)).collect()
 }
@@ -146,6 +189,7 @@ pub fn features_json(kernel: &KernelModel, top: usize) -> Vec<Value> {
             "sensitivity": sensitivity,
             "least": least,
             "share": share,
+            "q": kernel.q_value(&[&kernel.variables[*variable].name]),
             "curve": {"at": at, "margins": margins},
         })
     };
@@ -158,7 +202,13 @@ pub fn as_json(kernel: &KernelModel) -> Value {
     let interaction = |pair: &KernelInteraction| {
         let KernelInteraction { variables, sensitivity, least, at, margins } = pair;
         let surface = json!({"at": at, "margins": margins});
-        json!({"variables": variables.map(name), "sensitivity": sensitivity, "least": least, "surface": surface})
+        json!({
+            "variables": variables.map(name),
+            "sensitivity": sensitivity,
+            "least": least,
+            "q": pair_q(kernel, pair),
+            "surface": surface,
+        })
     };
     let size = |(place, size): (usize, &KernelSize)| {
         json!({
@@ -184,5 +234,9 @@ pub fn as_json(kernel: &KernelModel) -> Value {
         "sizes": kernel.sizes.iter().enumerate().map(size).collect::<Vec<_>>(),
         "searches": kernel.searches,
         "scan": kernel.scan,
+        "tests": kernel.tests,
+        "confirmed": kernel.confirmed(DEFAULT_FDR),
+        "rows_of_search": kernel.rows_of_search,
+        "rows_since": kernel.rows_since,
     })
 }

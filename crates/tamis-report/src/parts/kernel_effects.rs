@@ -112,28 +112,39 @@ fn heat_map([a, b]: [&str; 2], [up, right]: &[Vec<f64>; 2], margins: &[f64]) -> 
 }
 
 fn variables(kernel: &KernelModel, effects: &[KernelEffect]) -> Table {
-    let mut table = Table::new("Variables", &["name", "sensitivity", "least of four splits", "share of outer folds"]);
+    let mut table =
+        Table::new("Variables", &["name", "sensitivity", "least of four splits", "share of outer folds", "q"]);
     for effect in effects {
+        let name = &kernel.variables[effect.variable].name;
         table.row(vec![
-            Cell::Text(clipped(&kernel.variables[effect.variable].name, LONGEST_NAME)),
+            Cell::Text(clipped(name, LONGEST_NAME)),
             Cell::Number(effect.sensitivity),
             Cell::Number(effect.least),
             Cell::Share(effect.share),
+            q_cell(kernel, &[name]),
         ]);
     }
     table.with_note(
-        "Sensitivity: the mean product of the derivatives of two half-sample fits, about 0 for a variable that does not matter."
+        "Sensitivity: the mean product of the derivatives of two half-sample fits, about 0 for a variable that does not matter. \
+         q: of variables with at most this value, at most this share are false discoveries, on average; from rows of the outer folds."
             .into(),
     )
 }
 
 fn pairs(kernel: &KernelModel, interactions: &[KernelInteraction]) -> Table {
-    let mut table = Table::new("Interactions", &["first", "second", "sensitivity", "least of four splits"]);
+    let mut table = Table::new("Interactions", &["first", "second", "sensitivity", "least of four splits", "q"]);
     for pair in interactions {
-        let [a, b] = pair.variables.map(|place| Cell::Text(clipped(&kernel.variables[place].name, LONGEST_NAME)));
-        table.row(vec![a, b, Cell::Number(pair.sensitivity), Cell::Number(pair.least)]);
+        let names = pair.variables.map(|place| kernel.variables[place].name.as_str());
+        let [a, b] = names.map(|name| Cell::Text(clipped(name, LONGEST_NAME)));
+        let numbers = [pair.sensitivity, pair.least].map(Cell::Number);
+        table.row([a, b].into_iter().chain(numbers).chain([q_cell(kernel, &names)]).collect());
     }
-    table
+    table.with_note("q: tested on rows of the outer folds; for classes on the scale of log-odds.".into())
+}
+
+/// A q-value; empty for what was not tested.
+fn q_cell(kernel: &KernelModel, names: &[&str]) -> Cell {
+    kernel.q_value(names).map_or_else(|| Cell::Text(String::new()), Cell::Number)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use faer::{Accum, Mat, MatRef, Par, Side};
 
 use super::frequencies::Frequencies;
 use super::rows::{BLOCKS, HALVES, Rows};
+use crate::data::{State, StateError};
 use crate::model::kernel::cos_sin;
 
 /// The penalties that are compared.
@@ -45,8 +46,30 @@ impl Moments {
         Moments { gram: Mat::zeros(size, size), cross: Mat::zeros(size, outputs), squares: 0.0, weight: 0.0 }
     }
 
+    /// Of rows of any values, whose last column is 1.
+    pub(super) fn of(values: &Mat<f64>, targets: &Mat<f64>, weights: &[f64]) -> Self {
+        let mut moments = Moments::zeros(values.ncols(), targets.ncols());
+        let scaled = |matrix: &Mat<f64>| {
+            let mut scaled = matrix.clone();
+            for column in 0..matrix.ncols() {
+                let cells = scaled.col_as_slice_mut(column).iter_mut().zip(weights);
+                cells.for_each(|(cell, weight)| *cell *= weight.sqrt());
+            }
+            scaled
+        };
+        let (values, targets) = (scaled(values), scaled(targets));
+        add_lower_product(&mut moments.gram, &values);
+        matmul(moments.cross.as_mut(), Accum::Add, values.transpose(), targets.as_ref(), 1.0, Par::Seq);
+        moments.weight = weights.iter().sum();
+        moments
+    }
+
     fn add(&mut self, other: &Moments) {
-        self.gram += &other.gram;
+        for column in 0..self.gram.ncols() {
+            let own = &mut self.gram.col_as_slice_mut(column)[column..];
+            let others = &other.gram.col_as_slice(column)[column..];
+            own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
+        }
         self.cross += &other.cross;
         self.squares += other.squares;
         self.weight += other.weight;
@@ -171,15 +194,16 @@ impl BlockMoments {
         let mut values = Mat::zeros(rows, features + variables + 1);
         for feature in 0..features {
             let phase = self.frequencies.phases[feature];
-            let mut sum = 0.0;
             let own = angles.col_as_slice_mut(feature);
             let cosines = values.col_as_slice_mut(feature);
+            // The sum is apart: a sum in order keeps the compiler from vectorising this loop.
             for ((angle, cosine), root) in own.iter_mut().zip(cosines).zip(&roots) {
                 let (c, s) = cos_sin(*angle + phase);
                 (*cosine, *angle) = (root * c, root * s);
-                sum += root * root * s;
             }
-            self.sine_sums[feature] += if with_sines { sum } else { 0.0 };
+            if with_sines {
+                self.sine_sums[feature] += own.iter().zip(&roots).map(|(sine, root)| root * sine).sum::<f64>();
+            }
         }
         for variable in 0..variables {
             (0..rows).for_each(|row| values[(row, features + variable)] = roots[row] * inputs[(row, variable)]);
@@ -213,28 +237,85 @@ impl BlockMoments {
         sum
     }
 
+    /// Adds them to a state, without the features.
+    pub(super) fn save(&self, state: &mut State) {
+        for (number, block) in self.blocks.iter().enumerate() {
+            state.put(&format!("{number}.gram"), packed(&block.gram));
+            let columns = (0..block.cross.ncols()).flat_map(|output| block.cross.col_as_slice(output));
+            state.put(&format!("{number}.cross"), columns.copied().collect());
+            state.put(&format!("{number}.sums"), vec![block.squares, block.weight]);
+        }
+        state.put("sines", packed(&self.sines));
+        state.put("sine_sums", self.sine_sums.clone());
+        state.put("sine_weight", vec![self.sine_weight]);
+    }
+
+    /// Takes moments of given features out of a state.
+    pub(super) fn restore(state: &mut State, frequencies: Frequencies, outputs: usize) -> Result<Self, StateError> {
+        let mut moments = BlockMoments::new(frequencies, outputs);
+        let features = moments.frequencies.phases.len();
+        let size = moments.blocks[0].gram.nrows();
+        for number in 0..BLOCKS {
+            let [gram, cross, sums] = ["gram", "cross", "sums"].map(|name| format!("{number}.{name}"));
+            let numbers = state.take(&cross)?;
+            if numbers.len() != size * outputs {
+                return Err(state.wrong_shape(&cross));
+            }
+            let [squares, weight] = state.take_fixed(&sums)?;
+            moments.blocks[number] = Moments {
+                gram: unpacked(&state.take(&gram)?, size).ok_or_else(|| state.wrong_shape(&gram))?,
+                cross: Mat::from_fn(size, outputs, |row, output| numbers[output * size + row]),
+                squares,
+                weight,
+            };
+        }
+        moments.sines = unpacked(&state.take("sines")?, features).ok_or_else(|| state.wrong_shape("sines"))?;
+        moments.sine_sums = state.take("sine_sums")?;
+        [moments.sine_weight] = state.take_fixed("sine_weight")?;
+        if moments.sine_sums.len() != features {
+            return Err(state.wrong_shape("sine_sums"));
+        }
+        Ok(moments)
+    }
+
     /// The total weight.
     pub fn weight(&self) -> f64 {
         self.blocks.iter().map(|block| block.weight).sum()
     }
 
-    /// The sums of a half and of the other half.
-    fn split(&self, half: &[usize]) -> [Moments; 2] {
-        [true, false].map(|inside| self.sum(|block| half.contains(&block) == inside))
+    /// The splits of all halves. Two halves that share a pair of blocks share its sum.
+    fn splits(&self) -> Vec<[Moments; 2]> {
+        let sum = |one: &Moments, other: &Moments| {
+            let mut sum = one.clone();
+            sum.add(other);
+            sum
+        };
+        let of_two = |number: usize| {
+            let [one, two] = [&HALVES[number], &HALVES[number + 1]];
+            let part = |first: bool, second: bool| {
+                let is_member = |block: &usize| one.contains(block) == first && two.contains(block) == second;
+                let members: Vec<usize> = (0..BLOCKS).filter(is_member).collect();
+                sum(&self.blocks[members[0]], &self.blocks[members[1]])
+            };
+            let [both, only_one, only_two, none] =
+                [(true, true), (true, false), (false, true), (false, false)].map(|(first, second)| part(first, second));
+            [[sum(&both, &only_one), sum(&only_two, &none)], [sum(&both, &only_two), sum(&only_one, &none)]]
+        };
+        [0, 2].into_iter().flat_map(of_two).collect()
     }
 
     /// Ridge weights of every half and its complement, and their error on the other half.
     pub fn fit_halves(&self, penalty: f64) -> HalfFits {
-        let fits = HALVES.iter().map(|half| fit_split(&self.split(half), penalty)).collect();
-        HalfFits::of(fits)
+        HalfFits::of(self.splits().iter().map(|split| fit_split(split, penalty)).collect())
     }
 
     /// The place of the penalty of least error on the first half, found by walking from `start` to the nearest minimum;
     /// and the fits of all halves with it.
     pub fn fit_best_halves(&self, start: usize) -> (usize, HalfFits) {
-        let split = self.split(&HALVES[0]);
+        let splits = self.splits();
+        let split = &splits[0];
         let mut fits: [Option<SplitFit>; PENALTIES.len()] = [const { None }; PENALTIES.len()];
-        let mut error = |place: usize| fits[place].get_or_insert_with(|| fit_split(&split, PENALTIES[place])).1;
+        let mut error = |place: usize| fits[place].get_or_insert_with(|| fit_split(split, PENALTIES[place])).1;
         let mut place = start;
         loop {
             let beside = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
@@ -246,7 +327,7 @@ impl BlockMoments {
             }
         }
         let first = fits[place].take().expect("it was fitted");
-        let others = HALVES[1..].iter().map(|half| fit_split(&self.split(half), PENALTIES[place]));
+        let others = splits[1..].iter().map(|split| fit_split(split, PENALTIES[place]));
         (place, HalfFits::of(std::iter::once(first).chain(others).collect()))
     }
 
@@ -291,4 +372,24 @@ fn symmetric(lower: &Mat<f64>, divisor: f64) -> Mat<f64> {
         (0..column).for_each(|row| full[(row, column)] = full[(column, row)]);
     }
     full
+}
+
+/// The lower triangle of a square matrix, column by column.
+fn packed(matrix: &Mat<f64>) -> Vec<f64> {
+    (0..matrix.ncols()).flat_map(|column| &matrix.col_as_slice(column)[column..]).copied().collect()
+}
+
+/// The matrix of a packed lower triangle; `None` if the length is another one.
+fn unpacked(numbers: &[f64], size: usize) -> Option<Mat<f64>> {
+    if numbers.len() != size * (size + 1) / 2 {
+        return None;
+    }
+    let mut matrix = Mat::zeros(size, size);
+    let mut rest = numbers;
+    for column in 0..size {
+        let (own, others) = rest.split_at(size - column);
+        matrix.col_as_slice_mut(column)[column..].copy_from_slice(own);
+        rest = others;
+    }
+    Some(matrix)
 }

@@ -12,13 +12,12 @@
 use faer::{Mat, MatRef};
 
 use super::block_moments::{BlockMoments, PENALTIES};
+use super::curves::CurveRows;
 use super::frequencies::{Frequencies, draw};
-use super::inputs::quantile;
-use super::outer_folds::SearchPlan;
-use super::sample::{Prepared, Sample};
-use super::search::{SEARCH_FEATURES, Step};
+use super::search::{SEARCH_FEATURES, SearchPlan, Step};
 use super::sensitivity::Sensitivity;
-use crate::model::kernel::{InputMap, KernelEffect, KernelFunction, KernelInteraction};
+use crate::data::{State, StateError};
+use crate::model::kernel::{KernelEffect, KernelFunction, KernelInteraction, KernelScore, KernelSize, KernelVariable};
 use crate::platt::Calibration;
 use crate::rng::{RngStream, generator, splitmix64};
 
@@ -27,32 +26,37 @@ const MOST_FEATURES: usize = 1000;
 const STRONG_PAIR: f64 = 0.1;
 /// Pairs with a surface, at most.
 const MOST_SURFACES: usize = 10;
-/// Rows that partial dependence is averaged over, at most.
-const CURVE_ROWS: usize = 400;
-/// Points of a curve, and of each side of a surface, at most.
-const CURVE_POINTS: usize = 33;
-const SURFACE_POINTS: usize = 15;
 
 /// A size that is being fitted to all rows.
 pub(super) struct FinalFit {
-    /// Columns of the sample.
+    /// Its variables, by their place among those of the model, ascending.
     pub(super) variables: Vec<usize>,
+    /// By variable: the share of folds that select it.
+    pub(super) shares: Vec<f64>,
+    /// By output: what brings scores to margins.
+    pub(super) calibrations: Vec<Calibration>,
     moments: BlockMoments,
     penalty: usize,
 }
 
 /// A fitted size: its variables by decreasing sensitivity.
 pub(super) struct FittedSize {
-    /// Columns of the sample, in this order; effects and interactions count places in it.
-    pub(super) columns: Vec<usize>,
+    pub(super) penalty: f64,
     pub(super) effects: Vec<KernelEffect>,
     pub(super) interactions: Vec<KernelInteraction>,
     pub(super) function: KernelFunction,
 }
 
 impl FinalFit {
-    /// Prepares a step of the search; `features` is the number of a new draw, if there is one.
-    pub(super) fn new(step: &Step, outputs: usize, plan: SearchPlan, features: Option<usize>) -> Self {
+    /// Prepares a step of the search, whose variables have the given places; `features` is the number of a new draw, if
+    /// there is one.
+    pub(super) fn new(
+        step: &Step,
+        variables: Vec<usize>,
+        outputs: usize,
+        plan: SearchPlan,
+        features: Option<usize>,
+    ) -> Self {
         let frequencies = match features {
             None => step.frequencies.clone(),
             Some(count) => {
@@ -60,33 +64,34 @@ impl FinalFit {
                 draw(&step.evidence, plan.family, count, &mut generator(plan.seed, RngStream::Frequencies, stream))
             }
         };
-        let moments = BlockMoments::new(frequencies, outputs);
-        FinalFit { variables: step.variables.clone(), moments, penalty: step.penalty }
+        FinalFit {
+            variables,
+            shares: Vec::new(),
+            calibrations: Vec::new(),
+            moments: BlockMoments::new(frequencies, outputs),
+            penalty: step.penalty,
+        }
     }
 
-    /// Adds rows of a block. `columns` are the columns of the sample that `inputs` has.
+    /// Adds rows of a block; `inputs` has a column for each variable of the model.
     pub(super) fn add(
         &mut self,
         block: usize,
-        (columns, inputs): (&[usize], MatRef<'_, f64>),
+        inputs: MatRef<'_, f64>,
         targets: MatRef<'_, f64>,
         weights: &[f64],
-        in_sample: bool,
+        with_sines: bool,
     ) {
-        let place = |variable: &usize| columns.binary_search(variable).expect("its columns are read");
-        let places: Vec<usize> = self.variables.iter().map(place).collect();
-        let own = Mat::from_fn(inputs.nrows(), places.len(), |row, at| inputs[(row, places[at])]);
-        self.moments.add(block, own.as_ref(), targets, weights, in_sample);
+        let own = Mat::from_fn(inputs.nrows(), self.variables.len(), |row, at| inputs[(row, self.variables[at])]);
+        self.moments.add(block, own.as_ref(), targets, weights, with_sines);
     }
 
-    /// The weights of all rows, with sensitivities and partial dependence. `calibrations` bring scores to
-    /// margins, one for each output. `shares` gives the share of folds that select a column.
+    /// The weights of all rows, with sensitivities and partial dependence.
     pub(super) fn finish(
         &self,
-        sample: &Sample,
-        prepared: &Prepared,
-        calibrations: &[Calibration],
-        shares: impl Fn(usize) -> f64,
+        variables: &[KernelVariable],
+        units: &[(f64, f64)],
+        curve_rows: &CurveRows,
     ) -> FittedSize {
         let (penalty, halves) = self.moments.fit_best_halves(self.penalty);
         let weights = self.moments.sum(|_| true).ridge(PENALTIES[penalty]);
@@ -98,13 +103,14 @@ impl FinalFit {
             (0..self.variables.len()).map(|j| mean_and_least(splits.iter().map(|s| s[j]))).collect();
         let mut order: Vec<usize> = (0..single.len()).collect();
         order.sort_by(|&a, &b| single[b][0].total_cmp(&single[a][0]).then(a.cmp(&b)));
-        let function = function(&self.moments.frequencies, &weights, &order, &prepared.units, calibrations);
-        let columns: Vec<usize> = order.iter().map(|&place| self.variables[place]).collect();
-        let curves = CurveData::new(sample, prepared, &columns, &function);
+        let function = function(&self.moments.frequencies, &weights, &order, units, &self.calibrations);
+        let own: Vec<usize> = order.iter().map(|&place| self.variables[place]).collect();
+        let maps = own.iter().map(|&variable| &variables[variable].map).collect();
+        let curves = curve_rows.of(&own, maps, &function);
         let effect = |(place, &at): (usize, &usize)| {
             let (values, margins) = curves.curve(place);
             let [sensitivity, least] = single[at];
-            KernelEffect { variable: place, sensitivity, least, share: shares(self.variables[at]), at: values, margins }
+            KernelEffect { variable: own[place], sensitivity, least, share: self.shares[at], at: values, margins }
         };
         let effects = order.iter().enumerate().map(effect).collect();
         let mut strong: Vec<(usize, usize, [f64; 2])> = Vec::new();
@@ -120,16 +126,63 @@ impl FinalFit {
         strong.sort_by(|one, other| other.2[0].total_cmp(&one.2[0]).then((one.0, one.1).cmp(&(other.0, other.1))));
         let interaction = |(number, &(a, b, [sensitivity, least])): (usize, &(usize, usize, [f64; 2]))| {
             let (at, margins) = if number < MOST_SURFACES { curves.surface([a, b]) } else { Default::default() };
-            KernelInteraction { variables: [a, b], sensitivity, least, at, margins }
+            KernelInteraction { variables: [own[a], own[b]], sensitivity, least, at, margins }
         };
         let interactions = strong.iter().enumerate().map(interaction).collect();
-        FittedSize { columns, effects, interactions, function }
+        FittedSize { penalty: PENALTIES[penalty], effects, interactions, function }
+    }
+
+    /// Adds it to a state.
+    pub(super) fn save(&self, state: &mut State) {
+        let Frequencies { matrix, phases } = &self.moments.frequencies;
+        state.put("variables", self.variables.iter().map(|&one| one as f64).collect());
+        state.put("shares", self.shares.clone());
+        state.put("calibrations", self.calibrations.iter().flat_map(|one| [one.slope, one.shift]).collect());
+        state.put("penalty", vec![self.penalty as f64]);
+        let columns = (0..matrix.ncols()).flat_map(|feature| matrix.col_as_slice(feature));
+        state.put("frequencies", columns.copied().collect());
+        state.put("phases", phases.clone());
+        self.moments.save(state);
+    }
+
+    /// Takes it out of a state; `variables` is the number of those of the model.
+    pub(super) fn restore(state: &mut State, variables: usize, outputs: usize) -> Result<Self, StateError> {
+        let own: Vec<usize> = state.take("variables")?.into_iter().map(|one| one as usize).collect();
+        let (shares, calibrations) = (state.take("shares")?, state.take("calibrations")?);
+        let [penalty] = state.take_fixed("penalty")?;
+        let (numbers, phases) = (state.take("frequencies")?, state.take("phases")?);
+        let fits = own.windows(2).all(|pair| pair[0] < pair[1])
+            && own.last().is_some_and(|&last| last < variables)
+            && shares.len() == own.len()
+            && calibrations.len() == 2 * outputs
+            && (0.0..PENALTIES.len() as f64).contains(&penalty)
+            && numbers.len() == own.len() * phases.len();
+        if !fits {
+            return Err(state.wrong_shape("variables"));
+        }
+        let matrix = Mat::from_fn(own.len(), phases.len(), |row, feature| numbers[feature * own.len() + row]);
+        Ok(FinalFit {
+            moments: BlockMoments::restore(state, Frequencies { matrix, phases }, outputs)?,
+            variables: own,
+            shares,
+            calibrations: calibrations.chunks(2).map(|pair| Calibration { slope: pair[0], shift: pair[1] }).collect(),
+            penalty: penalty as usize,
+        })
     }
 
     /// Bytes of its moments.
     pub(super) fn bytes(&self) -> usize {
         let size = self.moments.frequencies.phases.len() + self.variables.len() + 1;
         9 * size * size * 8
+    }
+}
+
+impl FittedSize {
+    /// The size with its held-out score.
+    pub(super) fn with_score(self, size: usize, score: KernelScore) -> KernelSize {
+        let FittedSize { penalty, effects, interactions, function } = self;
+        let (penalty, function) = (Some(penalty), Some(function));
+        KernelSize { size, score, penalty, variables: effects, interactions, function }
     }
 }
 
@@ -171,68 +224,5 @@ fn function(
                 calibrations[output].apply(units[output].0 + units[output].1 * last)
             })
             .collect(),
-    }
-}
-
-/// What curves are drawn from: rows of the sample with the inputs of a size.
-struct CurveData<'a> {
-    inputs: Vec<Vec<f64>>,
-    weights: &'a [f64],
-    /// By variable: sorted raw values, and the map.
-    values: Vec<Vec<f64>>,
-    maps: Vec<&'a InputMap>,
-    function: &'a KernelFunction,
-}
-
-impl<'a> CurveData<'a> {
-    fn new(sample: &'a Sample, prepared: &'a Prepared, columns: &[usize], function: &'a KernelFunction) -> Self {
-        let rows = sample.weights.len().min(CURVE_ROWS);
-        let input = |row: usize| columns.iter().map(|&column| prepared.rows.inputs[(row, column)]).collect();
-        let sorted = |&column: &usize| {
-            let mut values: Vec<f64> = sample.values.col(column).iter().copied().collect();
-            values.sort_unstable_by(f64::total_cmp);
-            values
-        };
-        CurveData {
-            inputs: (0..rows).map(input).collect(),
-            weights: &sample.weights[..rows],
-            values: columns.iter().map(sorted).collect(),
-            maps: columns.iter().map(|&column| &prepared.maps[column]).collect(),
-            function,
-        }
-    }
-
-    /// Distinct quantiles of a variable, from the 1st to the 99th percentile.
-    fn grid(&self, place: usize, points: usize) -> Vec<f64> {
-        let share = |point: usize| 0.01 + 0.98 * point as f64 / (points - 1) as f64;
-        let mut values: Vec<f64> = (0..points).map(|point| quantile(&self.values[place], share(point))).collect();
-        values.dedup();
-        values
-    }
-
-    fn dependence(&self, fixed: &[usize], points: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        let rows = self.inputs.iter().map(Vec::as_slice).zip(self.weights.iter().copied());
-        let found = self.function.partial_dependence(fixed, points, rows);
-        (0..self.function.intercepts.len())
-            .map(|output| found.iter().map(|margins| margins[output]).collect())
-            .collect()
-    }
-
-    /// The partial dependence of a variable: raw values, and margins by output.
-    fn curve(&self, place: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
-        let values = self.grid(place, CURVE_POINTS);
-        let points: Vec<Vec<f64>> = values.iter().map(|&value| vec![self.maps[place].apply(value)]).collect();
-        let margins = self.dependence(&[place], &points);
-        (values, margins)
-    }
-
-    /// The partial dependence of a pair on a grid.
-    fn surface(&self, [a, b]: [usize; 2]) -> ([Vec<f64>; 2], Vec<Vec<f64>>) {
-        let at = [a, b].map(|place| self.grid(place, SURFACE_POINTS));
-        let point = |x: f64, y: f64| vec![self.maps[a].apply(x), self.maps[b].apply(y)];
-        let points: Vec<Vec<f64>> =
-            at[0].iter().flat_map(|&x| at[1].iter().map(move |&y| (x, y))).map(|(x, y)| point(x, y)).collect();
-        let margins = self.dependence(&[a, b], &points);
-        (at, margins)
     }
 }

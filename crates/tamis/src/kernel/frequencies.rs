@@ -18,10 +18,12 @@
 //! covariance for each feature alone. Here it starts from π, never returns, and one scale a variable is shared by all
 //! features. The phase b is kept (E24): sums of cos(w·x) alone are even functions. Cost: D·k.
 
-use faer::Mat;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
+use crate::model::kernel::cos_sin;
 use crate::recipe::FrequencyFamily;
 use crate::rng::uniform;
 
@@ -30,7 +32,7 @@ const EVEN_SHARE: f64 = 0.1;
 /// The range of the scale σ of a feature.
 const SCALES: [f64; 2] = [0.3, 3.0];
 /// With more variables than this, every family uses the lengths of `mixed`.
-const MANY_VARIABLES: usize = 18;
+pub(super) const MANY_VARIABLES: usize = 18;
 
 /// Shares of features with 1, 2, 3 and all variables.
 type Lengths = [f64; 4];
@@ -79,10 +81,27 @@ pub struct Frequencies {
     pub phases: Vec<f64>,
 }
 
+impl Frequencies {
+    /// cos(w·z + b) of rows of inputs: a row each, a column for each feature.
+    pub(super) fn cosines(&self, inputs: MatRef<'_, f64>) -> Mat<f64> {
+        let mut waves = Mat::zeros(inputs.nrows(), self.phases.len());
+        matmul(waves.as_mut(), Accum::Replace, inputs, self.matrix.as_ref(), 1.0, Par::Seq);
+        for (feature, phase) in self.phases.iter().enumerate() {
+            waves.col_as_slice_mut(feature).iter_mut().for_each(|wave| *wave = cos_sin(*wave + phase).0);
+        }
+        waves
+    }
+}
+
+/// The family that a number of variables has.
+fn family_of(variables: usize, family: FrequencyFamily) -> FrequencyFamily {
+    if variables > MANY_VARIABLES { FrequencyFamily::Mixed } else { family }
+}
+
 /// Draws `count` features.
 pub fn draw(evidence: &Evidence, family: FrequencyFamily, count: usize, random: &mut Pcg64) -> Frequencies {
     let size = evidence.single.len();
-    let family = if size > MANY_VARIABLES { FrequencyFamily::Mixed } else { family };
+    let family = family_of(size, family);
     let (_, lengths) = LENGTHS.into_iter().find(|(one, _)| *one == family).expect("every family has lengths");
     let start = evidence.start();
     let mut matrix = Mat::zeros(size, count);

@@ -1,13 +1,15 @@
 //! Forward selection of a linear model, with which a kernel model is compared.
 //!
 //! Orthogonal matching pursuit (Pati, Rezaiifar & Krishnaprasad 1993): the column that correlates most with the residual
-//! enters, is made orthogonal to those before it, and the residual loses its part along it. The same steps on the columns
+//! enters, is made orthogonal to those before it, and the residual loses its part along it. Squares of columns and their
+//! products with the residual are updated, so that a step needs one product a column. The same steps on the columns
 //! of held-out rows give their predictions, so that no system is solved. The number of columns is the one of least error
 //! on the other half of the training rows. Cost: n·p for each column that enters.
 
 use faer::Mat;
 
 use super::rows::{HALVES, Rows};
+use super::scan::weighted_dot;
 
 /// Columns that enter, at most.
 const MOST_STEPS: usize = 40;
@@ -26,7 +28,7 @@ pub fn forward_selection(rows: &Rows, train: &[usize], test: &[usize], steps: us
     let steps = steps.min(columns).min(train.len() / ROWS_PER_STEP);
     let weights: Vec<f64> = train.iter().map(|&row| rows.weights[row]).collect();
     let total = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).zip(&weights).map(|((a, b), w)| w * a * b).sum::<f64>();
+    let dot = |a: &[f64], b: &[f64]| weighted_dot(a, b, Some(&weights));
     let mean = |values: &[f64]| values.iter().zip(&weights).map(|(value, weight)| weight * value).sum::<f64>() / total;
     // All columns are kept orthogonal to those that have entered, on the training rows.
     let mut inside: Vec<Vec<f64>> = Vec::with_capacity(columns);
@@ -41,23 +43,24 @@ pub fn forward_selection(rows: &Rows, train: &[usize], test: &[usize], steps: us
     }
     let first: Vec<f64> = inside.iter().map(|column| dot(column, column)).collect();
     let mut prediction = Mat::zeros(test.len(), outputs);
-    let mut residuals: Vec<Vec<f64>> = Vec::new();
+    // By output: the products of the columns with the residual.
+    let mut products: Vec<Vec<f64>> = Vec::new();
     for output in 0..outputs {
         let mut own: Vec<f64> = train.iter().map(|&row| rows.targets[(row, output)]).collect();
         let centre = mean(&own);
         own.iter_mut().for_each(|value| *value -= centre);
-        residuals.push(own);
+        products.push(inside.iter().map(|column| dot(column, &own)).collect());
         (0..test.len()).for_each(|row| prediction[(row, output)] = centre);
     }
+    let mut squares = first.clone();
     let mut predictions = vec![prediction.clone()];
     let mut entered = vec![false; columns];
     for _ in 0..steps {
         let gain = |column: usize| {
-            let square = dot(&inside[column], &inside[column]);
             // A column that depends on those that have entered has nothing left but rounding errors.
-            let is_left = !entered[column] && square > 1e-9 * first[column].max(f64::MIN_POSITIVE);
-            let parts = || residuals.iter().map(|residual| dot(&inside[column], residual).powi(2)).sum::<f64>();
-            if is_left { parts() / square } else { -1.0 }
+            let is_left = !entered[column] && squares[column] > 1e-9 * first[column].max(f64::MIN_POSITIVE);
+            let parts = || products.iter().map(|own| own[column].powi(2)).sum::<f64>();
+            if is_left { parts() / squares[column] } else { -1.0 }
         };
         let gains: Vec<f64> = (0..columns).map(gain).collect();
         let Some(best) = (0..columns).max_by(|&a, &b| gains[a].total_cmp(&gains[b]).then(b.cmp(&a))) else { break };
@@ -65,17 +68,20 @@ pub fn forward_selection(rows: &Rows, train: &[usize], test: &[usize], steps: us
             break;
         }
         entered[best] = true;
-        let (own, own_test) = (inside[best].clone(), outside[best].clone());
-        let square = dot(&own, &own);
-        for (output, residual) in residuals.iter_mut().enumerate() {
-            let slope = dot(&own, residual) / square;
-            residual.iter_mut().zip(&own).for_each(|(residual, value)| *residual -= slope * value);
+        let (own, own_test) = (std::mem::take(&mut inside[best]), std::mem::take(&mut outside[best]));
+        let weighted: Vec<f64> = own.iter().zip(&weights).map(|(value, weight)| weight * value).collect();
+        let square = weighted_dot(&own, &weighted, None);
+        let slopes: Vec<f64> = products.iter().map(|products| products[best] / square).collect();
+        for (output, slope) in slopes.iter().enumerate() {
             own_test.iter().enumerate().for_each(|(row, value)| prediction[(row, output)] += slope * value);
         }
         for column in (0..columns).filter(|&column| !entered[column]) {
-            let slope = dot(&own, &inside[column]) / square;
-            inside[column].iter_mut().zip(&own).for_each(|(value, other)| *value -= slope * other);
-            outside[column].iter_mut().zip(&own_test).for_each(|(value, other)| *value -= slope * other);
+            let product = weighted_dot(&weighted, &inside[column], None);
+            let part = product / square;
+            inside[column].iter_mut().zip(&own).for_each(|(value, other)| *value -= part * other);
+            outside[column].iter_mut().zip(&own_test).for_each(|(value, other)| *value -= part * other);
+            squares[column] -= part * product;
+            products.iter_mut().zip(&slopes).for_each(|(products, slope)| products[column] -= slope * product);
         }
         predictions.push(prediction.clone());
     }

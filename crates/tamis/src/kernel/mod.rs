@@ -13,22 +13,32 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `rows.rs`, `inputs.rs`, `sample.rs` | rows of a search: blocks and halves, input maps, a sample of the stream |
+//! | `rows.rs`, `inputs.rs` | rows of a search: blocks and halves, input maps |
+//! | `draw_sample.rs`, `sample.rs` | a sample of the stream, prepared for searches |
 //! | `scan.rs`, `triples.rs` | scores of variables, pairs and triples by matrix products |
 //! | `frequencies.rs` | the chain that draws features |
 //! | `block_moments.rs` | moments by block, ridge regression on any half |
 //! | `sensitivity.rs` | cross-fitted derivative-based sensitivity |
-//! | `search.rs` | backward elimination |
+//! | `search.rs`, `race.rs` | backward elimination; several of them, compared |
 //! | `linear.rs` | the linear model to compare with |
 //! | `outer_folds.rs` | nested cross-validation, and the choice of the size |
-//! | `final_fit.rs`, `trainer.rs` | the model of all rows; the method as a `Trainer` |
+//! | `effect_tests.rs`, `effect_parts.rs` | tests of variables and pairs on held-out rows |
+//! | `final_fit.rs`, `curves.rs` | the functions of all rows and their partial dependence |
+//! | `kept_sizes.rs` | the sizes that stay in the file; new rows update them |
+//! | `trainer.rs` | the method as a `Trainer` |
 
 mod block_moments;
+mod curves;
+mod draw_sample;
+mod effect_parts;
+mod effect_tests;
 mod final_fit;
 mod frequencies;
 mod inputs;
+mod kept_sizes;
 mod linear;
 mod outer_folds;
+mod race;
 mod rows;
 mod sample;
 mod scan;

@@ -16,13 +16,14 @@
 use faer::Mat;
 use rayon::prelude::*;
 
+use super::effect_tests::{EffectTests, FoldTests, combine, test_fold};
 use super::linear::{choose_size, forward_selection};
 use super::sample::{Prepared, Sample};
-use super::search::{Elimination, Step, screen};
+use super::search::{Elimination, SearchPlan, Step, screen};
 use crate::loss::{Logistic, Loss, argmax};
-use crate::model::kernel::{KernelScore, cos_sin};
+use crate::model::kernel::KernelScore;
 use crate::platt::{self, Calibration, Scored};
-use crate::recipe::{FrequencyFamily, InputKind};
+use crate::recipe::InputKind;
 use crate::select::Estimate;
 
 /// Standard errors by which the error inside the search may exceed that of the best size.
@@ -30,17 +31,7 @@ const N_SE: f64 = 2.0;
 /// Variables with a smaller share of the largest sensitivity are not kept.
 const WEAK: f64 = 0.01;
 /// Outer folds.
-pub(super) const FOLDS: usize = 3;
-
-/// What a search needs beside its rows.
-#[derive(Clone, Copy)]
-pub(super) struct SearchPlan {
-    pub(super) inputs: InputKind,
-    pub(super) family: FrequencyFamily,
-    pub(super) max_variables: usize,
-    pub(super) k: Option<usize>,
-    pub(super) seed: u64,
-}
+const FOLDS: usize = 3;
 
 /// Held-out scores of every row of the sample, in units of the codes.
 pub(super) struct HeldOut {
@@ -52,6 +43,16 @@ pub(super) struct HeldOut {
     pub(super) linear_size: f64,
     /// By fold and size of the path: the selected columns.
     pub(super) selected: Vec<Vec<Vec<usize>>>,
+    /// The tests of variables and pairs.
+    pub(super) tests: EffectTests,
+}
+
+impl HeldOut {
+    /// The share of folds that select a column at a size.
+    pub(super) fn share(&self, size: usize, column: usize) -> f64 {
+        let count = self.selected.iter().filter(|fold| fold[size].contains(&column)).count();
+        count as f64 / FOLDS as f64
+    }
 }
 
 struct Fold {
@@ -61,12 +62,15 @@ struct Fold {
     constant: Vec<f64>,
     linear: Mat<f64>,
     linear_size: usize,
+    tests: FoldTests,
 }
 
 /// Repeats the search without each fold. `sizes` are those of the search on all rows.
-pub(super) fn cross_validate(sample: &Sample, plan: SearchPlan, sizes: &[usize]) -> HeldOut {
+pub(super) fn cross_validate(sample: &Sample, plan: SearchPlan, sizes: &[usize], are_numbers: bool) -> HeldOut {
     let fold_of = sample.folds(FOLDS);
-    let folds: Vec<Fold> = (0..FOLDS).into_par_iter().map(|fold| run_fold(sample, plan, &fold_of, fold)).collect();
+    let run = |fold: usize| run_fold(sample, plan, &fold_of, fold, are_numbers);
+    let mut folds: Vec<Fold> = (0..FOLDS).into_par_iter().map(run).collect();
+    let tests: Vec<FoldTests> = folds.iter_mut().map(|fold| std::mem::take(&mut fold.tests)).collect();
     let (count, outputs) = (sample.weights.len(), sample.codes.ncols());
     let gather = |of_fold: &dyn Fn(&Fold, usize, usize) -> f64| {
         let mut scores = Mat::zeros(count, outputs);
@@ -93,42 +97,34 @@ pub(super) fn cross_validate(sample: &Sample, plan: SearchPlan, sizes: &[usize])
             .iter()
             .map(|fold| sizes.iter().map(|&size| fold.steps[step(fold, size)].0.clone()).collect())
             .collect(),
+        tests: combine(&tests, sample.ids.len()),
     }
 }
 
-fn run_fold(sample: &Sample, plan: SearchPlan, fold_of: &[usize], fold: usize) -> Fold {
+fn run_fold(sample: &Sample, plan: SearchPlan, fold_of: &[usize], fold: usize, are_numbers: bool) -> Fold {
     let (held, train): (Vec<usize>, Vec<usize>) = (0..fold_of.len()).partition(|&row| fold_of[row] == fold);
     let prepared = sample.prepare(&train, plan.inputs);
     let screened = screen(&prepared.rows, plan.max_variables);
-    let search = Elimination::new(&screened, plan.family, plan.k, (plan.seed, 1 + fold as u64));
+    let search = Elimination::new(&screened, plan.family, plan.k, (plan.seed, 1 + fold as u64)).predicting();
     let steps = search.down_to(&prepared.rows, 1).steps;
+    let tests = test_fold(sample, &prepared, &steps, &held, plan, are_numbers);
     let steps = steps.iter().map(|step| (step.variables.clone(), scores(sample, &prepared, step, &held))).collect();
     let (linear, linear_size) = linear_scores(sample, &train, &held);
-    Fold { rows: held, steps, constant: prepared.units.iter().map(|unit| unit.0).collect(), linear, linear_size }
+    let constant = prepared.units.iter().map(|unit| unit.0).collect();
+    Fold { rows: held, steps, constant, linear, linear_size, tests }
 }
 
 /// The scores of some rows of the sample by a step of a search.
 fn scores(sample: &Sample, prepared: &Prepared, step: &Step, rows: &[usize]) -> Mat<f64> {
-    let (variables, features) = (step.variables.len(), step.frequencies.phases.len());
-    let outputs = step.weights.ncols();
-    let mut found = Mat::zeros(rows.len(), outputs);
-    let mut inputs = vec![0.0; variables];
-    let mut waves = vec![0.0; features];
-    for (place, &row) in rows.iter().enumerate() {
-        for (input, &column) in inputs.iter_mut().zip(&step.variables) {
-            *input = prepared.maps[column].apply(sample.values[(row, column)]);
-        }
-        for (feature, wave) in waves.iter_mut().enumerate() {
-            let frequencies = step.frequencies.matrix.col(feature);
-            let angle: f64 = inputs.iter().enumerate().map(|(at, input)| input * frequencies[at]).sum();
-            *wave = cos_sin(angle + step.frequencies.phases[feature]).0;
-        }
-        for output in 0..outputs {
-            let weights = step.weights.col(output);
-            let values = waves.iter().chain(&inputs).enumerate().map(|(at, value)| value * weights[at]);
-            let (mean, deviation) = prepared.units[output];
-            found[(place, output)] = mean + deviation * (values.sum::<f64>() + weights[features + variables]);
-        }
+    let features = step.frequencies.phases.len();
+    let weights = step.weights.as_ref().expect("searches of folds predict");
+    let inputs = prepared.inputs_of(sample, &step.variables, rows);
+    let waves = step.frequencies.cosines(inputs.as_ref());
+    let mut found = &waves * weights.get(..features, ..) + &inputs * weights.get(features..weights.nrows() - 1, ..);
+    for (output, &(mean, deviation)) in prepared.units.iter().enumerate() {
+        let intercept = weights[(weights.nrows() - 1, output)];
+        let cells = found.col_as_slice_mut(output).iter_mut();
+        cells.for_each(|cell| *cell = mean + deviation * (*cell + intercept));
     }
     found
 }

@@ -72,40 +72,60 @@ pub struct Scan {
 /// Scores all variables and pairs, averaged over some halves.
 pub fn scan<T: Real>(rows: &Rows, halves: &[[usize; 4]]) -> Scan {
     let size = rows.inputs.ncols();
-    let mut found = Scan { single: vec![0.0; size], pairs: Mat::zeros(size, size) };
+    let mut found = Sums { single: vec![0.0; size], pairs: Mat::zeros(size, size), mixed: Mat::zeros(size, size) };
     for half in halves {
         let sides = [true, false].map(|inside| rows.half(half, inside, MOST_ROWS));
         for frequency in FREQUENCIES {
-            let waves = sides.each_ref().map(|side| Waves::<T>::new(rows, side, frequency));
+            let waves = Waves::<T>::new(rows, &sides, frequency);
             for output in 0..rows.targets.ncols() {
                 let [one, other] = [0, 1].map(|side| waves[side].products(rows, &sides[side], output));
                 found.add(&one, &other, 1.0 / halves.len() as f64);
             }
         }
     }
-    found
+    found.finish()
 }
 
-impl Scan {
+/// Sums of a scan: of pairs the lower triangle, cosines of the row's variable by sines of the column's apart.
+struct Sums {
+    single: Vec<f64>,
+    pairs: Mat<f64>,
+    mixed: Mat<f64>,
+}
+
+impl Sums {
     fn add<T: Real>(&mut self, one: &Products<T>, other: &Products<T>, share: f64) {
         let size = self.single.len();
         for (score, (a, b)) in self.single.iter_mut().zip(one.single.iter().zip(&other.single)) {
             *score += share * (a[0] * b[0] + a[1] * b[1]);
         }
-        let product =
-            |a: &Mat<T>, b: &Mat<T>, row: usize, column: usize| a[(row, column)].get() * b[(row, column)].get();
+        let cell = |a: &T, b: &T| share * a.get() * b.get();
         for column in 0..size {
-            for row in column + 1..size {
-                let both = product(&one.cosines, &other.cosines, row, column)
-                    + product(&one.sines, &other.sines, row, column)
-                    + product(&one.mixed, &other.mixed, row, column)
-                    + product(&one.mixed, &other.mixed, column, row);
-                self.pairs[(row, column)] += share * both;
-                self.pairs[(column, row)] = self.pairs[(row, column)];
+            let target = &mut self.pairs.col_as_slice_mut(column)[column + 1..];
+            for (a, b) in [(&one.cosines, &other.cosines), (&one.sines, &other.sines)] {
+                let both = a.col_as_slice(column)[column + 1..].iter().zip(&b.col_as_slice(column)[column + 1..]);
+                target.iter_mut().zip(both).for_each(|(target, (a, b))| *target += cell(a, b));
             }
+            let both = one.mixed.col_as_slice(column).iter().zip(other.mixed.col_as_slice(column));
+            let target = self.mixed.col_as_slice_mut(column).iter_mut();
+            target.zip(both).for_each(|(target, (a, b))| *target += cell(a, b));
         }
     }
 
+    /// Adds the mixed products of both orders to the scores of pairs.
+    fn finish(mut self) -> Scan {
+        let size = self.single.len();
+        for column in 0..size {
+            for row in column + 1..size {
+                let score = self.pairs[(row, column)] + (self.mixed[(row, column)] + self.mixed[(column, row)]);
+                (self.pairs[(row, column)], self.pairs[(column, row)]) = (score, score);
+            }
+        }
+        Scan { single: self.single, pairs: self.pairs }
+    }
+}
+
+impl Scan {
     /// The largest score of a pair with each variable.
     pub fn best_pairs(&self) -> Vec<f64> {
         let size = self.single.len();
@@ -133,19 +153,27 @@ struct Products<T> {
 }
 
 impl<T: Real> Waves<T> {
-    fn new(rows: &Rows, side: &[usize], frequency: f64) -> Self {
+    /// The waves of both sides.
+    fn new(rows: &Rows, sides: &[Vec<usize>; 2], frequency: f64) -> [Self; 2] {
         let size = rows.inputs.ncols();
-        let mut waves = Waves { cosines: Mat::zeros(side.len(), size), sines: Mat::zeros(side.len(), size) };
-        let weights: Vec<f64> = side.iter().map(|&row| rows.weights[row]).collect();
-        let (mut cosine, mut sine) = (vec![0.0; side.len()], vec![0.0; side.len()]);
+        let mut waves = sides
+            .each_ref()
+            .map(|side| Waves { cosines: Mat::zeros(side.len(), size), sines: Mat::zeros(side.len(), size) });
+        let weights = sides.each_ref().map(|side| side.iter().map(|&row| rows.weights[row]).collect::<Vec<f64>>());
+        let (mut cosines, mut sines) = (vec![0.0; rows.inputs.nrows()], vec![0.0; rows.inputs.nrows()]);
+        let mut wave = Vec::new();
         for column in 0..size {
-            let inputs = rows.inputs.col(column);
-            for ((&row, cosine), sine) in side.iter().zip(&mut cosine).zip(&mut sine) {
-                (*cosine, *sine) = cos_sin(frequency * inputs[row]);
+            for ((input, cosine), sine) in rows.inputs.col_as_slice(column).iter().zip(&mut cosines).zip(&mut sines) {
+                (*cosine, *sine) = cos_sin(frequency * input);
             }
-            for (wave, matrix) in [(&mut cosine, &mut waves.cosines), (&mut sine, &mut waves.sines)] {
-                standardize(wave, &weights);
-                wave.iter().enumerate().for_each(|(row, &value)| matrix[(row, column)] = T::of(value));
+            for ((side, weights), own) in sides.iter().zip(&weights).zip(&mut waves) {
+                for (values, matrix) in [(&cosines, &mut own.cosines), (&sines, &mut own.sines)] {
+                    wave.clear();
+                    wave.extend(side.iter().map(|&row| values[row]));
+                    standardize(&mut wave, weights);
+                    let cells = matrix.col_as_slice_mut(column);
+                    cells.iter_mut().zip(&wave).for_each(|(cell, &value)| *cell = T::of(value));
+                }
             }
         }
         waves
@@ -157,12 +185,18 @@ impl<T: Real> Waves<T> {
         let factors: Vec<f64> =
             side.iter().map(|&row| rows.weights[row] * rows.targets[(row, output)] / total.sqrt()).collect();
         let single = |column: usize| {
-            let dot =
-                |matrix: &Mat<T>| factors.iter().enumerate().map(|(row, r)| r * matrix[(row, column)].get()).sum();
+            let dot = |matrix: &Mat<T>| {
+                factors.iter().zip(matrix.col_as_slice(column)).map(|(r, value)| r * value.get()).sum()
+            };
             [dot(&self.cosines), dot(&self.sines)]
         };
         let scaled = |matrix: &Mat<T>| {
-            Mat::<T>::from_fn(side.len(), size, |row, column| T::of(matrix[(row, column)].get() * factors[row]))
+            let mut scaled = matrix.clone();
+            for column in 0..size {
+                let cells = scaled.col_as_slice_mut(column).iter_mut().zip(&factors);
+                cells.for_each(|(cell, factor)| *cell = T::of(cell.get() * factor));
+            }
+            scaled
         };
         let (cosines, sines) = (scaled(&self.cosines), scaled(&self.sines));
         let mut mixed = Mat::zeros(size, size);
@@ -185,12 +219,33 @@ pub(super) fn lower_product<T: Real>(left: MatRef<'_, T>, right: MatRef<'_, T>) 
     product
 }
 
+/// Σ a·b, or Σ w·a·b, in four sums that the compiler can vectorise.
+pub(super) fn weighted_dot(a: &[f64], b: &[f64], weights: Option<&[f64]>) -> f64 {
+    let mut sums = [0.0; 4];
+    let whole = a.len() / 4 * 4;
+    match weights {
+        None => {
+            for (a, b) in a.chunks_exact(4).zip(b.chunks_exact(4)) {
+                (0..4).for_each(|lane| sums[lane] += a[lane] * b[lane]);
+            }
+            (whole..a.len()).for_each(|place| sums[0] += a[place] * b[place]);
+        }
+        Some(weights) => {
+            for ((a, b), w) in a.chunks_exact(4).zip(b.chunks_exact(4)).zip(weights.chunks_exact(4)) {
+                (0..4).for_each(|lane| sums[lane] += w[lane] * a[lane] * b[lane]);
+            }
+            (whole..a.len()).for_each(|place| sums[0] += weights[place] * a[place] * b[place]);
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
 /// Subtracts the weighted mean and divides by the deviation.
 pub(super) fn standardize(values: &mut [f64], weights: &[f64]) {
     let total = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let mean = values.iter().zip(weights).map(|(value, weight)| weight * value).sum::<f64>() / total;
+    let mean = weighted_dot(values, weights, None) / total;
     values.iter_mut().for_each(|value| *value -= mean);
-    let variance = values.iter().zip(weights).map(|(value, weight)| weight * value * value).sum::<f64>() / total;
+    let variance = weighted_dot(values, values, Some(weights)) / total;
     let deviation = variance.sqrt().max(LEAST_DEVIATION);
     values.iter_mut().for_each(|value| *value /= deviation);
 }

@@ -7,7 +7,7 @@
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
 //! | D | [`features_of`] | 150 + 50 for each variable, at most 400 | accuracy levels off; few variables need fewer |
-//! | race | [`RACED_SIZE`], [`FINALISTS`] | at 18 variables, 2 searches | time |
+//! | race | [`RACED_SIZE`], [`FINALISTS`], [`FINAL_SIZE`] | 2 searches from 18 variables, 1 from 7 | time |
 //! | K₀ | `max_variables` | 48 | true variables were among the 48 best of the scan in all trials |
 //! | sizes | [`next_size`] | 0.6 of the last, then one by one from 8 | noise variables leave one at a time |
 //! | least scale | 0.05, at the start 0.2 | | a weak variable keeps a chance |
@@ -19,28 +19,40 @@
 use faer::Mat;
 
 use super::block_moments::{BlockMoments, PENALTIES};
-use super::frequencies::{Evidence, draw};
+use super::frequencies::{Evidence, MANY_VARIABLES, draw};
 use super::rows::{HALVES, Rows};
 use super::scan::{Scan, scan};
 use super::sensitivity::Sensitivity;
 use super::triples::{self, best_triple};
-use crate::recipe::FrequencyFamily;
+use crate::recipe::{FrequencyFamily, InputKind};
 use crate::rng::{RngStream, generator, splitmix64};
 
 /// Random Fourier features of a step, at most.
 pub const SEARCH_FEATURES: usize = 400;
 /// Several searches go down to this size; those with the least errors go on.
-pub const RACED_SIZE: usize = 18;
-/// Searches that go on.
+pub const RACED_SIZE: usize = MANY_VARIABLES;
+/// Searches that go on...
 pub const FINALISTS: usize = 2;
+/// ...down to this size, from which the best one goes to the end.
+pub const FINAL_SIZE: usize = 7;
 /// The place of the first penalty that is tried.
 const FIRST_PENALTY: usize = 8;
 /// Above this number of variables, the scan uses two halves.
-const MANY_VARIABLES: usize = 200;
+const MANY_TO_SCAN: usize = 200;
 const LEAST_SCALE: f64 = 0.05;
 const LEAST_FIRST_SCALE: f64 = 0.2;
 /// A triple is accepted if its score is this many times the noise.
 const TRIPLE_RATIO: f64 = 2.0;
+
+/// What a search needs beside its rows.
+#[derive(Clone, Copy)]
+pub(super) struct SearchPlan {
+    pub(super) inputs: InputKind,
+    pub(super) family: FrequencyFamily,
+    pub(super) max_variables: usize,
+    pub(super) k: Option<usize>,
+    pub(super) seed: u64,
+}
 
 /// What the scan found.
 #[derive(Clone, Debug)]
@@ -62,8 +74,8 @@ pub struct Step {
     pub variables: Vec<usize>,
     /// The features and their moments.
     pub frequencies: super::frequencies::Frequencies,
-    /// Ridge weights on all rows of the search.
-    pub weights: Mat<f64>,
+    /// Ridge weights on all rows of the search, if it predicts.
+    pub weights: Option<Mat<f64>>,
     /// The place of the penalty.
     pub penalty: usize,
     /// The squared error of half-sample fits on the other half.
@@ -72,7 +84,8 @@ pub struct Step {
     pub evidence: Evidence,
     /// The cross-fitted sensitivity of each variable.
     pub sensitivities: Vec<f64>,
-    pairs: Mat<f64>,
+    /// Those of pairs.
+    pub pairs: Mat<f64>,
 }
 
 /// The size after `size`; `asked` is not skipped.
@@ -84,7 +97,7 @@ pub fn next_size(size: usize, asked: Option<usize>) -> usize {
 /// Scans singles, pairs and, for few variables, triples; passes on the variables with the largest scores.
 pub fn screen(rows: &Rows, most: usize) -> Screened {
     let size = rows.inputs.ncols();
-    let halves = if size > MANY_VARIABLES { 2 } else { HALVES.len() };
+    let halves = if size > MANY_TO_SCAN { 2 } else { HALVES.len() };
     let Scan { single, mut pairs } = scan::<f32>(rows, &HALVES[..halves]);
     let best_pair = Scan { single: single.clone(), pairs: pairs.clone() }.best_pairs();
     let mut scores: Vec<f64> = single.iter().zip(&best_pair).map(|(one, pair)| one.max(*pair)).collect();
@@ -131,17 +144,33 @@ pub struct Elimination {
     /// The sizes so far, the largest first.
     pub steps: Vec<Step>,
     variables: Vec<usize>,
-    evidence: Evidence,
+    /// What the next features are drawn by: scores of the variables and of their pairs.
+    single: Vec<f64>,
+    pairs: Mat<f64>,
     family: FrequencyFamily,
     asked: Option<usize>,
+    predicts: bool,
     seed: (u64, u64),
 }
 
 impl Elimination {
     /// The start. `seed` has the number of the search, which tells searches of one seed apart.
     pub fn new(screened: &Screened, family: FrequencyFamily, asked: Option<usize>, seed: (u64, u64)) -> Self {
-        let evidence = Evidence::new(&screened.single, &screened.pairs, family, LEAST_FIRST_SCALE);
-        Elimination { steps: Vec::new(), variables: screened.variables.clone(), evidence, family, asked, seed }
+        Elimination {
+            steps: Vec::new(),
+            variables: screened.variables.clone(),
+            single: screened.single.clone(),
+            pairs: screened.pairs.clone(),
+            family,
+            asked,
+            predicts: false,
+            seed,
+        }
+    }
+
+    /// The same search, with weights of all rows at each size.
+    pub fn predicting(self) -> Self {
+        Elimination { predicts: true, ..self }
     }
 
     /// Continues down to a size of at most `least` variables.
@@ -163,17 +192,19 @@ impl Elimination {
         let size = variables.len();
         let (seed, number) = self.seed;
         let mut random = generator(seed, RngStream::Frequencies, splitmix64(number << 16 | size as u64));
-        let frequencies = draw(&self.evidence, self.family, features_of(size), &mut random);
-        let step = fit_step(rows, variables, frequencies, self.family, start);
+        let least = if self.steps.is_empty() { LEAST_FIRST_SCALE } else { LEAST_SCALE };
+        let evidence = Evidence::new(&self.single, &self.pairs, self.family, least);
+        let frequencies = draw(&evidence, self.family, features_of(size), &mut random);
+        let (moments, mut step) = fit_step(rows, variables, frequencies, self.family, start);
+        step.weights = self.predicts.then(|| moments.sum(|_| true).ridge(PENALTIES[step.penalty]));
         let next = if size > 1 { next_size(size, self.asked) } else { 0 };
         let mut order: Vec<usize> = (0..size).collect();
         order.sort_by(|&a, &b| step.sensitivities[b].total_cmp(&step.sensitivities[a]).then(a.cmp(&b)));
         order.truncate(next);
         order.sort_unstable();
         self.variables = order.iter().map(|&place| step.variables[place]).collect();
-        let single: Vec<f64> = order.iter().map(|&place| step.sensitivities[place]).collect();
-        let pairs = Mat::from_fn(order.len(), order.len(), |row, column| step.pairs[(order[row], order[column])]);
-        self.evidence = Evidence::new(&single, &pairs, self.family, LEAST_SCALE);
+        self.single = order.iter().map(|&place| step.sensitivities[place]).collect();
+        self.pairs = Mat::from_fn(order.len(), order.len(), |row, column| step.pairs[(order[row], order[column])]);
         self.steps.push(step);
     }
 }
@@ -184,7 +215,7 @@ fn fit_step(
     frequencies: super::frequencies::Frequencies,
     family: FrequencyFamily,
     start: usize,
-) -> Step {
+) -> (BlockMoments, Step) {
     let moments = BlockMoments::of(rows, &variables, frequencies);
     let (penalty, fits) = moments.fit_best_halves(start);
     let sensitivity = Sensitivity::new(&moments);
@@ -198,16 +229,17 @@ fn fit_step(
         form += sensitivity.pair_form(weights) * faer::Scale(share);
     }
     let pairs = sensitivity.of_pairs(&form);
-    Step {
-        weights: moments.sum(|_| true).ridge(PENALTIES[penalty]),
+    let step = Step {
+        weights: None,
         evidence: Evidence::new(&sensitivities, &pairs, family, LEAST_SCALE),
-        frequencies: moments.frequencies,
+        frequencies: moments.frequencies.clone(),
         variables,
         penalty,
         inner: fits.error,
         sensitivities,
         pairs,
-    }
+    };
+    (moments, step)
 }
 
 #[cfg(test)]

@@ -56,8 +56,7 @@ impl Training {
     /// A training from the start.
     pub fn new(recipe: &Recipe, options: &FitOptions) -> Result<Self, TrainError> {
         recipe.check()?;
-        if matches!(recipe.method.kind(), Method::StabilizedPublished | Method::Kernel) && options.checkpoint.is_some()
-        {
+        if recipe.method.kind() == Method::StabilizedPublished && options.checkpoint.is_some() {
             let (method, param) = (recipe.method.name(), names::CHECKPOINT.into());
             return Err(RecipeError::Unsupported { method, param, reason: "its state is not saved" }.into());
         }
@@ -362,7 +361,7 @@ fn learn_buffered(
         Method::Stabilized => Box::new(StabilizedTrainer::start(session, rows, resume)?),
         Method::TwoStage => Box::new(TwoStageTrainer::start(session, rows, resume)?),
         #[cfg(feature = "moments")]
-        Method::Kernel => Box::new(KernelTrainer::default()),
+        Method::Kernel => Box::new(KernelTrainer::start(session, rows, resume)?),
         #[cfg(not(feature = "moments"))]
         Method::Kernel => {
             let reason = "this build is without the Cargo feature `moments`".into();

@@ -54,20 +54,29 @@ impl KernelFunction {
         points: &[Vec<f64>],
         rows: impl Iterator<Item = (&'a [f64], f64)>,
     ) -> Vec<Vec<f64>> {
-        let mut rest = vec![[0.0; 2]; self.phases.len()];
-        let mut means = vec![0.0; self.linear.first().map_or(0, Vec::len)];
-        let (mut total, mut others) = (0.0, Vec::new());
+        let count = self.linear.first().map_or(0, Vec::len);
+        // By variable: the inputs of all rows, so that the loops over rows can be vectorised.
+        let (mut columns, mut row_weights) = (vec![Vec::new(); count], Vec::new());
         for (inputs, weight) in rows {
-            others.clear();
-            others.extend_from_slice(inputs);
-            fixed.iter().for_each(|&variable| others[variable] = 0.0);
-            total += weight;
-            means.iter_mut().zip(&others).for_each(|(mean, input)| *mean += weight * input);
-            for (feature, sum) in rest.iter_mut().enumerate() {
-                let (cosine, sine) = cos_sin(self.angle(feature, &others) + self.phases[feature]);
-                *sum = [sum[0] + weight * cosine, sum[1] + weight * sine];
-            }
+            columns.iter_mut().zip(inputs).for_each(|(column, input)| column.push(*input));
+            row_weights.push(weight);
         }
+        fixed.iter().for_each(|&variable| columns[variable].fill(0.0));
+        let total: f64 = row_weights.iter().sum();
+        let mean =
+            |values: &Vec<f64>| values.iter().zip(&row_weights).map(|(value, weight)| weight * value).sum::<f64>();
+        let means: Vec<f64> = columns.iter().map(mean).collect();
+        let (mut angles, mut sines) = (vec![0.0; row_weights.len()], vec![0.0; row_weights.len()]);
+        let mut rest_of = |feature: usize| {
+            angles.fill(self.phases[feature]);
+            for (&variable, frequency) in self.variables[feature].iter().zip(&self.frequencies[feature]) {
+                let column = columns[variable as usize].iter();
+                angles.iter_mut().zip(column).for_each(|(angle, input)| *angle += frequency * input);
+            }
+            angles.iter_mut().zip(&mut sines).for_each(|(angle, sine)| (*angle, *sine) = cos_sin(*angle));
+            [mean(&angles), mean(&sines)]
+        };
+        let rest: Vec<[f64; 2]> = (0..self.phases.len()).map(&mut rest_of).collect();
         let mut inputs = vec![0.0; means.len()];
         let at_point = |point: &Vec<f64>| {
             fixed.iter().zip(point).for_each(|(&variable, value)| inputs[variable] = *value);

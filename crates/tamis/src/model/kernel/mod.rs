@@ -50,6 +50,19 @@ pub struct KernelModel {
     pub searches: Vec<KernelSearch>,
     /// What the scan looked at.
     pub scan: KernelScan,
+    /// The tests of variables and pairs on rows of outer folds, by increasing q-value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<KernelTest>,
+    /// Rows of the training that searched for variables.
+    #[serde(default)]
+    pub rows_of_search: u64,
+    /// Rows that have updated the weights since.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rows_since: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A variable and its input map.
@@ -88,6 +101,9 @@ pub struct KernelSize {
     pub size: usize,
     /// Its error on the rows of outer folds.
     pub score: KernelScore,
+    /// The ridge penalty of its weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<f64>,
     /// Its variables, the most sensitive first; empty for sizes that are not kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<KernelEffect>,
@@ -146,6 +162,16 @@ pub struct KernelSearch {
     pub inner: f64,
 }
 
+/// The test of a variable or a pair: does the target depend on it, given the others?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelTest {
+    /// The name of the variable, or both names of the pair.
+    pub names: Vec<String>,
+    /// The q-value: of variables (or pairs) with this q or less, at most a share q is expected to be false discoveries.
+    pub q: f64,
+}
+
 /// What the scan looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +189,13 @@ pub struct KernelScan {
     pub rows: usize,
 }
 
+impl KernelSize {
+    /// A size without a function.
+    pub(crate) fn not_kept(size: usize, score: KernelScore) -> Self {
+        KernelSize { size, score, penalty: None, variables: Vec::new(), interactions: Vec::new(), function: None }
+    }
+}
+
 impl KernelModel {
     /// The size that the model is; `None` for a constant.
     pub fn size(&self) -> Option<&KernelSize> {
@@ -178,6 +211,20 @@ impl KernelModel {
     pub fn names(&self) -> Vec<&str> {
         let effects = self.size().map(|size| &size.variables[..]).unwrap_or_default();
         effects.iter().map(|effect| self.variables[effect.variable].name.as_str()).collect()
+    }
+
+    /// The q-value of a variable, or of a pair in any order; `None` if it was not tested.
+    pub fn q_value(&self, names: &[&str]) -> Option<f64> {
+        let is_named = |test: &&KernelTest| {
+            test.names.len() == names.len() && names.iter().all(|name| test.names.iter().any(|one| one == name))
+        };
+        self.tests.iter().find(is_named).map(|test| test.q)
+    }
+
+    /// The confirmed variables: those with a q-value of at most `fdr`, by increasing q-value.
+    pub fn confirmed(&self, fdr: f64) -> Vec<&str> {
+        let singles = self.tests.iter().filter(|test| test.names.len() == 1 && test.q <= fdr);
+        singles.map(|test| test.names[0].as_str()).collect()
     }
 
     /// The sizes that the model can be resized to, ascending.
@@ -198,7 +245,8 @@ impl KernelModel {
         let scores = self.sizes.iter().map(|size| &size.score).chain([&self.constant_score, &self.linear_score]);
         let numbers =
             scores.flat_map(|score| [score.squared, score.squared_se, score.loss, score.error.unwrap_or(0.0)]);
-        if numbers.chain(self.constant.iter().copied()).any(|number| !number.is_finite()) {
+        let q_values = self.tests.iter().map(|test| test.q);
+        if numbers.chain(self.constant.iter().copied()).chain(q_values).any(|number| !number.is_finite()) {
             return Some("a held-out error is not a finite number".into());
         }
         let of_size = |size: &KernelSize| {
