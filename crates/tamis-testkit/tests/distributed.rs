@@ -181,8 +181,9 @@ fn noise_is_not_confirmed_and_its_held_out_error_is_that_of_chance() {
         columns[index as usize] += 1;
     }
     let candidates = columns.iter().filter(|&&rows| rows >= 2).count();
-    assert_eq!(path.tests.entered, candidates, "all candidates are hypotheses, not only the columns that are left");
-    assert_eq!(path.tests.confirmed(0.1).len(), 0);
+    let tests = model.tests.as_ref().expect("features are tested");
+    assert_eq!(tests.entered, candidates, "all candidates are hypotheses, not only the columns that are left");
+    assert_eq!(tests.confirmed(0.1).len(), 0);
 }
 
 #[test]
