@@ -17,6 +17,7 @@
 //! | [`stabilized`], [`two_stage`], [`kernel`] | one method a folder; [`refine`] is what the first two share |
 //! | [`select`] | estimates, and the rules that choose the smallest candidate about as good as the best |
 //! | [`train`] | the driver of all methods |
+//! | [`distributed`] | stages of a fit as functions of rows and bytes, for engines of several machines |
 //! | [`model`], [`eval`], [`tune`] | the model file and prediction; evaluation; cross-validation and repeated fits |
 //! | [`export`] | models as SQL, scikit-learn, ONNX, C, Python and scorecards |
 //! | [`moments`], [`solve`] | sufficient statistics in one pass; models from them |
@@ -52,6 +53,7 @@
 
 pub mod columnar;
 pub mod data;
+pub mod distributed;
 pub mod eval;
 pub mod export;
 pub mod io;

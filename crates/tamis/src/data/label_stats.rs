@@ -56,32 +56,55 @@ pub(super) struct SeenLabel {
     count: u64,
 }
 
-/// The order in which classes are numbered: numbers by value, then texts by their bytes.
+/// What labels are told apart by, and the order in which classes are numbered: numbers by value, then texts by their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LabelKey {
+pub enum LabelKey {
+    /// The bits of a number, so changed that they ascend with it.
     Number(u64),
+    /// A text.
     Text(Box<str>),
 }
 
-fn key(label: &Label) -> LabelKey {
-    match label {
-        Label::Number(number) => {
-            let bits = (number + 0.0).to_bits(); // −0 is 0
-            LabelKey::Number(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
+impl From<&Label> for LabelKey {
+    fn from(label: &Label) -> LabelKey {
+        match label {
+            Label::Number(number) => {
+                let bits = (number + 0.0).to_bits(); // −0 is 0
+                LabelKey::Number(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
+            }
+            Label::Text(text) => LabelKey::Text(text.clone()),
+            Label::Absent => LabelKey::Text("".into()),
         }
-        Label::Text(text) => LabelKey::Text(text.clone()),
-        Label::Absent => LabelKey::Text("".into()),
     }
 }
 
 impl LabelStats {
+    /// The statistics of labels that were counted elsewhere: how often each occurs, in all `rows` rows, with the mean of
+    /// the numbers and the sum of their squared deviations. `place` stands for where they were seen.
+    pub fn from_counts(
+        counts: impl IntoIterator<Item = (Label, u64)>,
+        rows: u64,
+        [mean, sum_of_squares]: [f64; 2],
+        place: &str,
+    ) -> Result<Self, TargetError> {
+        let mut stats = LabelStats::default();
+        for (label, count) in counts {
+            stats.observe(&label, || place.into())?;
+            if let Some(seen) = stats.distinct.get_mut(&LabelKey::from(&label)) {
+                seen.count = count;
+            }
+        }
+        (stats.rows, stats.mean, stats.sum_of_squares) = (rows, mean, sum_of_squares);
+        Ok(stats)
+    }
+
     /// Observes the label of a row and returns its code. `place` says where the row stands, for messages.
     pub fn observe(&mut self, label: &Label, place: impl Fn() -> String) -> Result<LabelCode, TargetError> {
         if *label == Label::Absent {
             return Err(TargetError::NoLabel { place: place() });
         }
         self.rows += 1;
-        let key = key(label);
+        let key = LabelKey::from(label);
         if let Some(seen) = self.distinct.get_mut(&key) {
             seen.count += 1;
         } else if self.distinct.len() <= MAX_CLASSES {
@@ -136,7 +159,7 @@ impl LabelStats {
 
     /// The number of rows with a label, among the labels that are counted.
     pub fn count(&self, label: &Label) -> u64 {
-        self.distinct.get(&key(label)).map_or(0, |seen| seen.count)
+        self.distinct.get(&LabelKey::from(label)).map_or(0, |seen| seen.count)
     }
 
     fn labels(&self) -> impl Iterator<Item = &Label> {
@@ -282,7 +305,7 @@ impl LabelStats {
         }
         if let Some((found, [first, second])) = self.third.as_ref().filter(|_| kind == TaskKind::Binary) {
             return Err(TargetError::ThirdLabel {
-                place: self.distinct[&key(found)].place.clone(),
+                place: self.distinct[&LabelKey::from(found)].place.clone(),
                 found: found.to_string(),
                 first: first.to_string(),
                 second: second.to_string(),

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FeatureId, Row};
+use super::{FeatureId, Row, ToF64s};
 
 /// How columns are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub struct ColumnScaler {
     /// The divisor of each column: the largest absolute value or, after [`ColumnScaler::finish`], the standard
     /// deviation or its square root.
     divisors: Vec<f64>,
-    moments: Vec<Moments>,
+    moments: Vec<ColumnMoments>,
     rows: f64,
     /// Columns with smaller ids have weights that were learned with their divisor, which may not change.
     restored: usize,
@@ -77,26 +77,54 @@ pub struct ColumnScaler {
 
 /// Welford's running mean and squared deviation over the non-zero values of a column, and their range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Moments {
+pub struct ColumnMoments {
     count: f64,
     mean: f64,
     deviation: f64,
     range: [f64; 2],
 }
 
-impl Default for Moments {
+impl Default for ColumnMoments {
     fn default() -> Self {
-        Moments { count: 0.0, mean: 0.0, deviation: 0.0, range: [f64::INFINITY, f64::NEG_INFINITY] }
+        ColumnMoments { count: 0.0, mean: 0.0, deviation: 0.0, range: [f64::INFINITY, f64::NEG_INFINITY] }
     }
 }
 
-impl Moments {
-    fn add(&mut self, value: f64) {
+impl ToF64s for ColumnMoments {
+    const WIDTH: usize = 5;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend([self.count, self.mean, self.deviation, self.range[0], self.range[1]]);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        ColumnMoments { count: fields[0], mean: fields[1], deviation: fields[2], range: [fields[3], fields[4]] }
+    }
+}
+
+impl ColumnMoments {
+    /// The number of non-zero values.
+    pub fn count(&self) -> f64 {
+        self.count
+    }
+
+    /// Adds a non-zero value.
+    pub fn add(&mut self, value: f64) {
         self.count += 1.0;
         let shift = value - self.mean;
         self.mean += shift / self.count;
         self.deviation += shift * (value - self.mean);
         self.range = [self.range[0].min(value), self.range[1].max(value)];
+    }
+
+    /// Adds the values of other rows by the pairwise rule (Chan, Golub & LeVeque 1983).
+    pub fn merge(&mut self, other: &ColumnMoments) {
+        if other.count == 0.0 {
+            return;
+        }
+        let (count, shift) = (self.count + other.count, other.mean - self.mean);
+        self.mean += shift * other.count / count;
+        self.deviation += other.deviation + shift * shift * self.count * other.count / count;
+        self.count = count;
+        self.range = [self.range[0].min(other.range[0]), self.range[1].max(other.range[1])];
     }
 
     /// The mean over all rows. The others are zeros.
@@ -151,6 +179,16 @@ impl ColumnScaler {
         self
     }
 
+    /// A scaler that has observed `rows` rows with these columns, elsewhere.
+    pub fn from_moments(kind: ScaleKind, may_centre: bool, rows: u64, moments: Vec<ColumnMoments>) -> Self {
+        let largest = |column: &ColumnMoments| column.range[1].max(-column.range[0]).max(0.0);
+        let divisors = if kind == ScaleKind::None { Vec::new() } else { moments.iter().map(largest).collect() };
+        let mut scaler =
+            ColumnScaler { divisors, moments, rows: rows as f64, ..ColumnScaler::new(kind).centring(may_centre) };
+        scaler.finish();
+        scaler
+    }
+
     /// Whether values are changed at all.
     pub fn is_active(&self) -> bool {
         self.kind != ScaleKind::None || !self.centred.is_empty()
@@ -179,7 +217,7 @@ impl ColumnScaler {
             }
         }
         if self.is_open() {
-            self.moments.resize(self.divisors.len(), Moments::default());
+            self.moments.resize(self.divisors.len(), ColumnMoments::default());
             row.iter().for_each(|(id, value)| self.moments[id as usize].add(value));
         }
     }
@@ -204,8 +242,8 @@ impl ColumnScaler {
     pub fn finish(&mut self) {
         if self.is_open() && self.may_centre {
             let is_centred = match self.kind {
-                ScaleKind::SqrtStd => Moments::is_dense,
-                _ => Moments::is_far,
+                ScaleKind::SqrtStd => ColumnMoments::is_dense,
+                _ => ColumnMoments::is_far,
             };
             self.centre_columns(is_centred);
         }
@@ -227,7 +265,7 @@ impl ColumnScaler {
     }
 
     /// Centres the new columns of a kind; their sizes are then distances from the mean.
-    fn centre_columns(&mut self, is_centred: impl Fn(&Moments, f64) -> bool) {
+    fn centre_columns(&mut self, is_centred: impl Fn(&ColumnMoments, f64) -> bool) {
         let rows = self.rows;
         let columns = self.moments.iter().enumerate().skip(self.restored);
         for (id, moments) in columns.filter(|(_, moments)| is_centred(moments, rows)) {
@@ -254,7 +292,7 @@ impl ColumnScaler {
     /// Divides sparse columns by √(s·S), where s is the standard deviation of the column and S the mean over sparse
     /// columns. So the result does not depend on the unit of the data.
     fn shrink_to_sqrt_std(&mut self) {
-        let sparse = |moments: &Moments| moments.count > 0.0 && !moments.is_dense(self.rows);
+        let sparse = |moments: &ColumnMoments| moments.count > 0.0 && !moments.is_dense(self.rows);
         let columns = || self.divisors.iter().zip(&self.moments).filter(|(_, moments)| sparse(moments));
         let mean = columns().map(|(spread, _)| spread).sum::<f64>() / columns().count().max(1) as f64;
         for (spread, moments) in self.divisors.iter_mut().zip(&self.moments).skip(self.restored) {
@@ -323,7 +361,7 @@ impl ColumnScaler {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        (self.divisors.capacity() + self.centres.capacity()) * 8 + self.moments.capacity() * size_of::<Moments>()
+        (self.divisors.capacity() + self.centres.capacity()) * 8 + self.moments.capacity() * size_of::<ColumnMoments>()
     }
 }
 

@@ -64,7 +64,7 @@ impl FoldedEnsemble {
         self.excluded.is_none_or(|fold| fold != fold_of_hash(row_hash, FOLDS))
     }
 
-    fn learn(&mut self, rows: &[HashedRows]) {
+    pub(super) fn learn(&mut self, rows: &[HashedRows]) {
         self.restricted.clear();
         for (example, row_hash) in rows.iter().flat_map(HashedRows::iter) {
             if self.trains_on(row_hash) {
@@ -128,6 +128,8 @@ pub(super) struct CrossFit {
     pub(super) between: Vec<SizeStep>,
     /// What the fold ensembles know, for the tests of the features.
     pub(super) nuisance: Nuisance,
+    /// The features that entered the training, or that entered before it and were narrowed to those of its rows.
+    pub(super) entered: usize,
     /// Rows visited.
     pub(super) done: u64,
     pub(super) threads: Threads,

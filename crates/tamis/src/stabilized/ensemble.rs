@@ -112,6 +112,26 @@ impl Ensemble {
         self.plan.threshold.gravity
     }
 
+    /// The same ensemble with another gravity.
+    pub fn with_gravity(mut self, gravity: f64) -> Self {
+        self.plan.threshold.gravity = gravity;
+        self
+    }
+
+    /// Σz and Σn over the paths of an output, for each active feature.
+    pub fn state_sums(&self, output: usize) -> Vec<[f64; 2]> {
+        let mut sums = vec![[0.0; 2]; self.active.len()];
+        for block in self.blocks_of(output) {
+            for (sum, cell) in sums.iter_mut().zip(&block.paths.cells) {
+                for path in 0..block.count {
+                    sum[0] += cell.sum[path];
+                    sum[1] += cell.norm[path];
+                }
+            }
+        }
+        sums
+    }
+
     /// The active features, ascending.
     pub fn active(&self) -> &[FeatureId] {
         &self.active

@@ -33,9 +33,15 @@ pub(super) struct RowTransform {
 impl RowTransform {
     pub(super) fn new(vocabulary: &Vocabulary, scale: &ColumnScaler, recipe: &Recipe) -> Self {
         let span = vocabulary.span() as FeatureId;
+        let columns = (0..span).map(|id| (scale.divisor(id), scale.centre(id))).collect();
+        RowTransform::of_columns(recipe.row_scaling(), columns)
+    }
+
+    /// Divides by these divisors, after these means are subtracted.
+    pub(super) fn of_columns(row_scale: RowScale, columns: Arc<[(f64, f64)]>) -> Self {
         RowTransform {
-            row_scale: recipe.row_scaling(),
-            columns: (0..span).map(|id| (scale.divisor(id), scale.centre(id))).collect(),
+            row_scale,
+            columns,
             sizes: Arc::new([]),
             counts: Arc::new([]),
             positions: Vec::new(),

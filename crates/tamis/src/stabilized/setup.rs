@@ -9,7 +9,7 @@ use super::row_transform::RowTransform;
 use super::sizes::{SMALLEST, size_path};
 use super::stage::ClassCoding;
 use super::subsamples::{HashedRows, Subsamples};
-use crate::data::{FeatureId, OutputCoding, TargetKind};
+use crate::data::{FeatureId, OutputCoding, TargetEncoder, TargetKind};
 use crate::loss::{AnyLoss, LossKind};
 use crate::rng::splitmix64;
 use crate::trainer::{BufferedRows, RowHasher, Session, TrainError, TrainingData};
@@ -57,19 +57,24 @@ pub(super) fn set_up(
     let everything: Vec<FeatureId> = data.vocabulary.ids().filter(|&id| !hasher.is_row_id(id)).collect();
     transform.set_active(&everything);
     let survey = survey(data, rows, &mut transform, &mut hasher, &everything)?;
-    let active = candidates(&everything, &survey, data.recipe.k);
-    let codings = codings(data, &survey.classes);
+    let active = match &data.narrowed {
+        Some(narrowed) => narrowed.active.clone(),
+        None => vec![candidates(&everything, &survey, data.recipe.k); 1 + FOLDS as usize],
+    };
+    let codings = codings(&data.targets, &survey.classes);
     let entries = survey.rows.iter().map(|&rows| u64::from(rows)).sum();
     transform.set_survey(survey.sizes, survey.rows);
-    let loss = path_loss(data);
+    let loss = path_loss(&data.targets);
     let paths = paths.unwrap_or_else(|| number_of_paths(params_of(&data.recipe).n_paths, codings.len()));
     let settings = Settings { paths, intercept: data.recipe.intercept, ..Settings::default() };
-    check_memory(session, active.len(), codings.len() * (paths.div_ceil(LANES) + FOLDS as usize))?;
-    let member = |paths, subsamples, excluded| {
-        let ensemble = Ensemble::new(Settings { paths, ..settings }, loss, codings.clone(), active.clone(), subsamples);
+    let features = active[0].len();
+    check_memory(session, features, codings.len() * (paths.div_ceil(LANES) + FOLDS as usize))?;
+    let member = |paths, subsamples, excluded: Option<u32>| {
+        let active = active[excluded.map_or(0, |fold| 1 + fold as usize)].clone();
+        let ensemble = Ensemble::new(Settings { paths, ..settings }, loss, codings.clone(), active, subsamples);
         FoldedEnsemble::new(ensemble, transform.clone(), excluded)
     };
-    let sizes = size_path(active.len(), data.recipe.k.unwrap_or(SMALLEST));
+    let sizes = size_path(features, data.recipe.k.unwrap_or(SMALLEST));
     let fold = |fold| member(FOLD_PATHS, Subsamples::excluding_fold(settings.share, fold, FOLDS), Some(fold));
     let mut ensembles = CrossFit {
         main: member(paths, Subsamples::new(settings.share), None),
@@ -81,6 +86,7 @@ pub(super) fn set_up(
         steps: Vec::new(),
         between: Vec::new(),
         nuisance: Nuisance::default(),
+        entered: data.narrowed.as_ref().map_or(features, |narrowed| narrowed.entered),
         done: 0,
         threads: session.threads.clone(),
         max_bytes: 0,
@@ -104,10 +110,14 @@ fn survey(
     let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span], contents };
     let share = 1.0 / rows.rows as f64;
     let mut scaled = HashedRows::default();
-    for chunk in rows.store.chunks(0) {
+    let BufferedRows { store, identities, .. } = rows;
+    for chunk in store.chunks(0) {
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            survey.contents[number] = hasher.content(example.row);
+            survey.contents[number] = match identities {
+                Some(identities) => identities[number],
+                None => hasher.content(example.row),
+            };
             scaled.clear();
             transform.scale_and_restrict(example, 0, &mut scaled);
             for (position, value) in scaled.batch.row(0).iter() {
@@ -129,17 +139,23 @@ fn survey(
 /// The candidate features: those of at least [`MIN_ROWS`] rows, or of more rows if there are very many features; all
 /// features if k is larger than their number.
 fn candidates(everything: &[FeatureId], survey: &Survey, k: Option<usize>) -> Vec<FeatureId> {
-    let of_rows = |least: u32| everything.iter().copied().filter(move |&id| survey.rows[id as usize] >= least);
+    let counts: Vec<u32> = everything.iter().map(|&id| survey.rows[id as usize]).collect();
+    let least = fewest_rows(&counts, k);
+    everything.iter().zip(counts).filter(|(_, rows)| *rows >= least).map(|(&id, _)| id).collect()
+}
+
+/// The number of rows that a feature must be in to be a candidate, given the numbers of rows of all features.
+pub(crate) fn fewest_rows(counts: &[u32], k: Option<usize>) -> u32 {
+    let of_rows = |least: u32| counts.iter().filter(|&&rows| rows >= least).count();
     let most = MAX_FEATURES.max(2 * k.unwrap_or(1));
-    let least = (MIN_ROWS..ENOUGH_ROWS).find(|&least| of_rows(least).count() <= most).unwrap_or(ENOUGH_ROWS);
-    let candidates: Vec<FeatureId> = of_rows(least).collect();
-    if candidates.len() < k.unwrap_or(1) { everything.to_vec() } else { candidates }
+    let least = (MIN_ROWS..ENOUGH_ROWS).find(|&least| of_rows(least) <= most).unwrap_or(ENOUGH_ROWS);
+    if of_rows(least) < k.unwrap_or(1) { 0 } else { least }
 }
 
 /// How targets are coded for each output, with class weights.
-fn codings(data: &TrainingData, classes: &[f64]) -> Vec<ClassCoding> {
+pub(super) fn codings(targets: &TargetEncoder, classes: &[f64]) -> Vec<ClassCoding> {
     let codes = [-1.0, 1.0];
-    let TargetKind::Classes { classes: names, single, .. } = &data.targets.kind else {
+    let TargetKind::Classes { classes: names, single, .. } = &targets.kind else {
         return vec![ClassCoding { output: OutputCoding { class: None, codes }, class_weights: [1.0; 2] }];
     };
     let total: f64 = classes.iter().sum();
@@ -155,9 +171,9 @@ fn codings(data: &TrainingData, classes: &[f64]) -> Vec<ClassCoding> {
 
 /// The loss of the paths: for probabilities of classes the hinge loss, whose slope is zero on rows that are classified with a margin;
 /// Platt scaling makes log-odds of its margins.
-fn path_loss(data: &TrainingData) -> AnyLoss {
-    let is_probabilistic = data.targets.loss.facts().is_probabilistic;
-    if is_probabilistic && !data.targets.is_numbers() { LossKind::Hinge.build(1.0) } else { data.targets.loss_fn }
+pub(super) fn path_loss(targets: &TargetEncoder) -> AnyLoss {
+    let is_probabilistic = targets.loss.facts().is_probabilistic;
+    if is_probabilistic && !targets.is_numbers() { LossKind::Hinge.build(1.0) } else { targets.loss_fn }
 }
 
 /// The number of paths of each output: fewer if there are many classes.
@@ -187,10 +203,12 @@ fn hash_and_sample(
 ) -> Result<(), TrainError> {
     let holdout = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
     let sample = hash_limit(SAMPLE_ENTRIES, entries);
-    for chunk in rows.store.chunks(0) {
+    let BufferedRows { store, identities, .. } = rows;
+    for chunk in store.chunks(0) {
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            let row_hash = hasher.row_hash(ensembles.row_hashes[number], example);
+            let content = ensembles.row_hashes[number];
+            let row_hash = if identities.is_some() { content } else { hasher.row_hash(content, example) };
             ensembles.row_hashes[number] = row_hash;
             if splitmix64(row_hash ^ 1) <= holdout {
                 ensembles.add_holdout_row(example, row_hash);

@@ -166,8 +166,7 @@ impl Trainer for StabilizedTrainer {
     fn model(&self, data: &TrainingData) -> Result<Model, TrainError> {
         self.check_finite(data)?;
         let chosen = select(&self.ensembles, data.recipe.k);
-        let none =
-            FeatureTests { entered: self.ensembles.steps[0].active.len(), rows: data.fingerprint.0, tests: Vec::new() };
+        let none = FeatureTests { entered: self.ensembles.entered, rows: data.fingerprint.0, tests: Vec::new() };
         let model = finish(data, &self.ensembles, chosen, self.tests.clone().unwrap_or(none));
         match (params_of(&data.recipe).fdr, &self.tests) {
             (Some(fdr), Some(_)) => Ok(only_confirmed(data, model, fdr, &self.base_scores)),

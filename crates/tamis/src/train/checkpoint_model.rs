@@ -59,6 +59,7 @@ impl Checkpoint {
             first_rows: self.header.first_rows.clone(),
             skipped: 0,
             finished: None,
+            narrowed: None,
         }
     }
 

@@ -10,6 +10,7 @@ mod continued;
 mod fit;
 mod fitted;
 mod incremental;
+mod narrowed;
 #[cfg(test)]
 mod tests;
 mod training;
@@ -18,6 +19,7 @@ pub use batches::{Batches, LearnedBatch, RowBatch};
 pub use fit::{fit, fit_rows};
 pub use fitted::Fitted;
 pub use incremental::TargetSpec;
+pub(crate) use narrowed::{NarrowedColumns, fit_narrowed};
 pub use training::Training;
 
 pub use crate::trainer::{Checkpoint, CheckpointPlan, FitOptions, Observer, Progress, SizeReport, TrainError};

@@ -113,6 +113,7 @@ impl Training {
             first_rows: resume.as_ref().map(|saved| saved.complete_trainings().to_vec()).unwrap_or_default(),
             skipped: 0,
             finished: None,
+            narrowed: None,
         };
         let order = options.order.filter(|_| recipe.method.info().follows_order).unwrap_or(recipe.seed);
         let store = RowStoreOptions {
@@ -268,7 +269,7 @@ impl Training {
     fn prepare(&mut self) -> Result<(), TrainError> {
         let Training { data, rows, resume, declared, reason, .. } = self;
         rows.store.finish()?;
-        if rows.is_shuffled() && !data.recipe.method.info().follows_order {
+        if rows.is_shuffled() && !data.recipe.method.info().follows_order && rows.identities.is_none() {
             let known = resume.as_ref().map_or(0, |checkpoint| checkpoint.vocabulary.span());
             rows.put_in_canonical_order(data, known)?;
         }

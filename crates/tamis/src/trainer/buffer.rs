@@ -80,6 +80,8 @@ pub(crate) struct BufferedRows {
     pub(crate) refused: Vec<FirstRows>,
     /// Whether the stream ended within the buffer.
     pub(crate) is_all: bool,
+    /// The hash of each row by its number, if rows were identified before and come in the order of their hashes.
+    pub(crate) identities: Option<Vec<u64>>,
     plan: BufferPlan,
     numbering: Option<Numbering>,
 }
@@ -96,6 +98,7 @@ impl BufferedRows {
             first_rows: (0, 0),
             refused: Vec::new(),
             is_all: false,
+            identities: None,
             plan,
             numbering: plan.is_numbered.then(|| Numbering::new(&mut data.vocabulary, data.rows_before)),
         }
@@ -113,6 +116,7 @@ impl BufferedRows {
             first_rows: (0, 0),
             refused: Vec::new(),
             is_all: false,
+            identities: None,
             plan,
             numbering: None,
         }
@@ -226,6 +230,7 @@ impl BufferedRows {
             labels: self.labels.clone(),
             numbering: self.numbering.clone(),
             refused: self.refused.clone(),
+            identities: self.identities.clone(),
             ..*self
         }
     }

@@ -35,7 +35,7 @@ impl BufferedRows {
             let chunk = chunk?;
             let hashed = |(example, label): (_, _)| {
                 let example: Example<'_> = example;
-                (content_hash(example.row.iter(), &names), example, label)
+                (content_hash(example.row.iter().map(|(id, value)| (names[id as usize], value))), example, label)
             };
             let mut rows: Vec<(u64, Example<'_>, LabelCode)> =
                 chunk.examples().zip(chunk.labels()).map(hashed).collect();

@@ -23,11 +23,38 @@ pub(crate) struct RowHasher {
     names: Vec<u64>,
     /// By feature: whether it is (a value of) the row-id column.
     is_row_id: Vec<bool>,
-    /// The content of each row so far; once all are known, only those of several rows.
+    /// The content of each row so far; once all are known, copies are counted.
     contents: Vec<u64>,
-    repeated: Option<FxHashSet<u64>>,
+    copies: Option<CopyCounter>,
+}
+
+/// Gives copies of a row hashes of their own.
+pub(crate) struct CopyCounter {
+    /// The contents of several rows.
+    repeated: FxHashSet<u64>,
     /// By content and label: how many copies were hashed.
     copies: FxHashMap<u64, u64>,
+}
+
+impl CopyCounter {
+    /// A counter for rows with these contents. A sorted list finds copies with less memory than a table of all contents.
+    pub(crate) fn new(contents: &[u64]) -> Self {
+        let mut contents = contents.to_vec();
+        contents.sort_unstable();
+        let repeated = contents.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        CopyCounter { repeated, copies: FxHashMap::default() }
+    }
+
+    /// The hash of the next row with this content; `label` is a hash of its label.
+    pub(crate) fn row_hash(&mut self, content: u64, label: u64) -> u64 {
+        if !self.repeated.contains(&content) {
+            return content;
+        }
+        let whole = splitmix64(content ^ splitmix64(label));
+        let copy = self.copies.entry(whole).or_insert(0);
+        *copy += 1;
+        splitmix64(whole ^ *copy)
+    }
 }
 
 impl RowHasher {
@@ -41,8 +68,7 @@ impl RowHasher {
             names: ids().map(|id| vocabulary.name_hash(id)).collect(),
             is_row_id: ids().map(|id| row_id.is_some_and(|column| is_value_of(column, &vocabulary.name(id)))).collect(),
             contents: Vec::new(),
-            repeated: None,
-            copies: FxHashMap::default(),
+            copies: None,
         }
     }
 
@@ -55,7 +81,8 @@ impl RowHasher {
     pub(crate) fn content(&mut self, row: Row<'_>) -> u64 {
         let has_row_id = self.has_row_id(row);
         let is_hashed = |&(id, _): &(FeatureId, f64)| self.is_row_id(id) || !has_row_id;
-        let content = content_hash(row.iter().filter(is_hashed), &self.names);
+        let named = |(id, value): (FeatureId, f64)| (self.names[id as usize], value);
+        let content = content_hash(row.iter().filter(is_hashed).map(named));
         if !has_row_id {
             self.contents.push(content);
         }
@@ -64,22 +91,11 @@ impl RowHasher {
 
     /// The hash of a row, from the hash of its content.
     pub(crate) fn row_hash(&mut self, content: u64, example: Example<'_>) -> u64 {
-        if !self.repeated().contains(&content) {
-            return content;
-        }
-        let whole = splitmix64(content ^ splitmix64(example.target.to_bits()));
-        let copy = self.copies.entry(whole).or_insert(0);
-        *copy += 1;
-        splitmix64(whole ^ *copy)
+        self.copies().row_hash(content, example.target.to_bits())
     }
 
-    /// The contents of several rows. A sorted list finds them with less memory than a table of all contents.
-    fn repeated(&mut self) -> &FxHashSet<u64> {
-        self.repeated.get_or_insert_with(|| {
-            let mut contents = std::mem::take(&mut self.contents);
-            contents.sort_unstable();
-            contents.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
-        })
+    fn copies(&mut self) -> &mut CopyCounter {
+        self.copies.get_or_insert_with(|| CopyCounter::new(&std::mem::take(&mut self.contents)))
     }
 
     fn has_row_id(&self, row: Row<'_>) -> bool {
@@ -95,7 +111,7 @@ impl BufferedRows {
             let chunk = chunk?;
             chunk.numbers().zip(chunk.examples()).for_each(|(row, one)| hashes[row] = hasher.content(one.row));
         }
-        if !hasher.repeated().is_empty() {
+        if !hasher.copies().repeated.is_empty() {
             for chunk in self.store.chunks(0) {
                 let chunk = chunk?;
                 let rows = chunk.numbers().zip(chunk.examples());

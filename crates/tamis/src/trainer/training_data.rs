@@ -2,10 +2,22 @@
 
 use super::build_model::assemble;
 use super::fingerprint::FirstRows;
-use crate::data::{ColumnScaler, RowScaler, TargetEncoder, Vocabulary};
+use crate::data::{ColumnScaler, FeatureId, RowScaler, TargetEncoder, Vocabulary};
 use crate::model::{Model, Output, TrainingSummary};
 use crate::parse::schema::ModelSchema;
 use crate::recipe::Recipe;
+
+/// What was done with the data before this training: its features are those that are left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Narrowed {
+    /// The features of the ensemble that becomes the model, and of the ensemble of each fold; ascending.
+    pub(crate) active: Vec<Vec<FeatureId>>,
+    /// The features that entered.
+    pub(crate) entered: usize,
+    /// Rows and distinct features of the data.
+    pub(crate) rows: u64,
+    pub(crate) features: u64,
+}
 
 /// Facts about the data of a training that do not depend on the method.
 #[derive(Clone, Debug)]
@@ -34,6 +46,8 @@ pub(crate) struct TrainingData {
     pub(crate) skipped: u64,
     /// The text of the model of a complete training, where its state does not give the model.
     pub(crate) finished: Option<String>,
+    /// What was done with the data before, elsewhere.
+    pub(crate) narrowed: Option<Narrowed>,
 }
 
 impl TrainingData {
@@ -44,9 +58,11 @@ impl TrainingData {
 
     /// A model with these outputs. `summary` has its progressive validation; rows and features are filled in here.
     pub(crate) fn model(&self, outputs: Vec<Output>, summary: TrainingSummary) -> Model {
+        let here = (self.rows_before + self.fingerprint.0, self.vocabulary.len() as u64);
+        let (rows, features) = self.narrowed.as_ref().map_or(here, |before| (before.rows, before.features));
         let summary = TrainingSummary {
-            rows: self.rows_before + self.fingerprint.0,
-            features: self.vocabulary.len() as u64,
+            rows,
+            features,
             skipped: self.skipped,
             ..summary
         };

@@ -81,7 +81,7 @@ pub(super) fn test_features(
     rows: &mut BufferedRows,
     size: usize,
 ) -> Result<FeatureTests, TrainError> {
-    let entered = ensembles.steps.first().map_or(0, |step| step.active.len());
+    let entered = ensembles.entered;
     let none = FeatureTests { entered, rows: rows.rows, tests: Vec::new() };
     if rows.rows < FeatureTests::FEWEST_ROWS || ensembles.nuisance.folds.is_empty() {
         return Ok(none);
