@@ -107,7 +107,7 @@ python-package: release-all python-installed ## test the Python package from its
 # that Spark was not checked; ENGINE_TESTS=required makes it an error.
 engine-tests: wheel java .venv-engines/ready ## test the package with Spark and Dask
 	.venv-engines/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
-	.venv-engines/bin/python -m pytest -q -rs -p no:cacheprovider --import-mode=append --timeout=120 tests/engines
+	.venv-engines/bin/python -m pytest -q -rs -p no:cacheprovider --import-mode=append --timeout=300 tests/engines
 	@command -v java >/dev/null || { \
 		echo "=================================================================="; \
 		echo "NOT CHECKED: Spark. There is no Java runtime and it could not be"; \

@@ -15,7 +15,7 @@ import dask.dataframe as dd  # noqa: E402
 
 from tamis.dask import TamisClassifier, TamisMoments, TamisRegressor  # noqa: E402
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from tamis.spark import (  # noqa: E402
     TamisRegressor,
 )
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 PACKAGE = Path(tamis.__file__).parent
 
 

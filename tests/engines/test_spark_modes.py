@@ -9,7 +9,7 @@ import pytest
 from conftest import BUCKETS, CONFIGURATION, Data, oracle, session
 from test_spark import flaky, frame
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def connected(folder):
 
 def test_connect(data, tmp_path):
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_spark_modes as t; t.connected({str(tmp_path)!r})"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=140)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads((tmp_path / "told.json").read_text())
     assert "connect" in told["session"]

@@ -5,7 +5,7 @@ import pytest
 
 import tamis
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
