@@ -4,6 +4,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tamis::columnar::ColumnarError;
 use tamis::data::TargetError;
+use tamis::distributed::DistributedError;
 use tamis::eval::EvalError;
 use tamis::io::ReadError;
 use tamis::model::{ModelError, ResizeError};
@@ -177,6 +178,19 @@ impl Raise for TuneError {
     }
 }
 
+impl Raise for DistributedError {
+    fn raise(&self, py: Python<'_>) -> PyErr {
+        match self {
+            DistributedError::Train(error) => error.raise(py),
+            DistributedError::Method { .. }
+            | DistributedError::Unsupported { .. }
+            | DistributedError::Buckets { .. }
+            | DistributedError::TooSmall { .. } => raise("ParamError", &text_of(self), &[], py),
+            _ => raise("DataError", &worded(self, estimator), &[], py),
+        }
+    }
+}
+
 impl Raise for MomentsError {
     fn raise(&self, py: Python<'_>) -> PyErr {
         let class = match self {
@@ -224,6 +238,11 @@ impl Raise for MetricError {
 /// An exception about an invalid parameter.
 pub fn param_error(text: &str, py: Python<'_>) -> PyErr {
     raise("ParamError", text, &[], py)
+}
+
+/// An exception about invalid data.
+pub fn data_error(text: &str, py: Python<'_>) -> PyErr {
+    raise("DataError", text, &[], py)
 }
 
 /// The result of a library call, or its exception.

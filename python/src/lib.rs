@@ -1,5 +1,6 @@
 //! The library for Python. What users see is in `tamis/*.py`; this module connects it with the core library.
 
+mod distributed;
 mod error;
 mod fit;
 mod input;
@@ -14,6 +15,10 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::distributed::{
+        add_tallies, collect_rows, describe_plan, finish_plan, first_plan, keyed_rows, next_plan, stage_tallies,
+    };
     #[pymodule_export]
     use super::fit::{PyTraining, fit_any, losses, methods, parameters};
     #[pymodule_export]

@@ -30,6 +30,29 @@ def fit(
     report: Callable[[dict[str, Any]], None] | None = None,
 ) -> tuple[Model, Training | None]: ...
 
+PackedTally: TypeAlias = tuple[int, int, bytes]
+UnpackedRows: TypeAlias = tuple[
+    NDArray[np.uint64],
+    Floats | list[str],
+    Floats,
+    NDArray[np.int64],
+    NDArray[np.int64] | bytes,
+    NDArray[np.int64] | None,
+    Floats,
+]
+
+def keyed_rows(rows: Any, keys: NDArray[np.int64] | list[str] | None = None) -> UnpackedRows: ...
+def first_plan(
+    settings: dict[str, str], task: str, buckets: int, columns: int, entries: int, keyed: bool
+) -> bytes: ...
+def describe_plan(plan: bytes) -> tuple[str, int, int, tuple[int, int, int] | None, float]: ...
+def stage_tallies(plan: bytes, rows: Any) -> list[PackedTally]: ...
+def add_tallies(tallies: list[PackedTally]) -> list[PackedTally]: ...
+def next_plan(plan: bytes, tallies: list[PackedTally]) -> bytes: ...
+def collect_rows(plan: bytes, rows: Any) -> UnpackedRows: ...
+def finish_plan(
+    plan: bytes, rows: Any, threads: int, report: Callable[[dict[str, Any]], None] | None = None
+) -> Model: ...
 def tune(
     settings: dict[str, str],
     axes: list[tuple[str, list[str]]],

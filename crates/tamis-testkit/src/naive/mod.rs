@@ -4,6 +4,7 @@
 //! in an optimisation cannot be in both. They are slow on purpose: O(p) for each step, or worse.
 
 pub mod backward_elimination;
+pub mod distributed;
 pub mod entry_order;
 mod fobos;
 mod fofs;

@@ -118,6 +118,13 @@ impl Stabilized {
         self.outputs.iter().map(of_output).collect()
     }
 
+    /// Σz and Σn over the paths of an output, for each feature.
+    pub fn state_sums(&self, output: usize) -> Vec<[f64; 2]> {
+        let paths = &self.outputs[output].paths;
+        let sum = |j: usize| [paths.iter().map(|path| path.z[j]).sum(), paths.iter().map(|path| path.n[j]).sum()];
+        (0..self.active.len()).map(sum).collect()
+    }
+
     /// For each output, the mean margin of the paths whose subsample does not contain a row; 0 if there are none.
     pub fn scores(&self, row: Known<'_>) -> Vec<f64> {
         let (example, row_hash) = row;

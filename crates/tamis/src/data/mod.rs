@@ -39,7 +39,7 @@ pub use label::Label;
 pub use label_stats::{ClassLabels, LabelCode, LabelKey, LabelStats};
 pub use lock_file::LockFile;
 pub(crate) use prefetch::prefetch;
-pub use raw_rows::{DuplicateFeature, Keys, RawRows, Savepoint};
+pub use raw_rows::{DuplicateFeature, Keys, RawParts, RawRows, Savepoint};
 pub use row::{Example, FeatureId, Row};
 pub use row_chunk::{Chunk, Chunks, RowStoreError};
 pub use row_scaler::{RowScale, RowScaler, scaled};

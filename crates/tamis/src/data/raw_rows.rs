@@ -47,6 +47,19 @@ pub struct RawRows {
     pub adds_duplicates: bool,
 }
 
+/// The arrays of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct RawParts<'a> {
+    /// Where the entries of each row begin, and where those of the last one end.
+    pub offsets: &'a [usize],
+    /// The features of all entries.
+    pub keys: &'a Keys,
+    /// The values of all entries.
+    pub values: &'a [f64],
+    /// The weight of each row.
+    pub weights: &'a [f64],
+}
+
 /// The state before a row was started, to roll it back.
 #[derive(Clone, Copy, Debug)]
 pub struct Savepoint {
@@ -294,6 +307,12 @@ impl RawRows {
                 FeatureKey::from_name(&text[start..ends[at]])
             }
         }
+    }
+
+    /// The arrays, to be stored elsewhere.
+    pub fn parts(&self) -> RawParts<'_> {
+        let RawRows { offsets, keys, values, weights, .. } = self;
+        RawParts { offsets, keys, values, weights }
     }
 
     /// The importance weight of row `i`.

@@ -48,6 +48,9 @@ const CHUNK_BYTES: usize = 64 << 20;
 pub struct RowStore {
     options: RowStoreOptions,
     open: Vec<StoredRows>,
+    /// The tags of the rows in open blocks, and of all others by their numbers.
+    open_tags: Vec<Vec<u64>>,
+    tags: Vec<u64>,
     rng: Pcg64,
     blocks: Vec<Block>,
     file: Option<File>,
@@ -83,6 +86,8 @@ impl RowStore {
         let shards = if options.shuffle.is_some() { SHARDS } else { 1 };
         RowStore {
             open: vec![StoredRows::default(); shards],
+            open_tags: vec![Vec::new(); shards],
+            tags: Vec::new(),
             rng: generator(options.shuffle.unwrap_or(0), RngStream::ShardRows, 0),
             options,
             blocks: Vec::new(),
@@ -120,14 +125,30 @@ impl RowStore {
 
     /// Adds a row. The label code takes the place of the example's target.
     pub fn push(&mut self, example: Example<'_>, label: LabelCode) -> Result<(), RowStoreError> {
+        self.push_tagged(example, label, None)
+    }
+
+    /// Adds a row with a number that stays with it: see [`RowStore::tags`].
+    pub fn push_tagged(
+        &mut self,
+        example: Example<'_>,
+        label: LabelCode,
+        tag: Option<u64>,
+    ) -> Result<(), RowStoreError> {
         let shard = if self.open.len() == 1 { 0 } else { uniform_below(&mut self.rng, self.open.len()) };
         self.open[shard].push(example, label);
+        self.open_tags[shard].extend(tag);
         self.rows += 1;
         let rows = &self.open[shard].rows;
         if rows.entries() >= BLOCK_ENTRIES || rows.len() >= BLOCK_ROWS {
             self.close(shard)?;
         }
         Ok(())
+    }
+
+    /// The tag of each row by its number, if all rows have one; the rows are not numbered in the order of the input.
+    pub fn tags(&self) -> Option<&[u64]> {
+        (self.rows > 0 && self.tags.len() as u64 == self.rows).then_some(&self.tags[..])
     }
 
     /// Ends the adding of rows.
@@ -154,7 +175,7 @@ impl RowStore {
 
     /// Frees memory and disk; no rows remain.
     pub fn clear(&mut self) {
-        (self.blocks, self.unpacked, self.file) = (Vec::new(), None, None);
+        (self.blocks, self.unpacked, self.file, self.tags) = (Vec::new(), None, None, Vec::new());
         (self.memory_used, self.file_used, self.rows, self.closed) = (0, 0, 0, 0);
     }
 
@@ -166,6 +187,7 @@ impl RowStore {
         let (bytes, first) = (self.open[shard].rows.bytes(), self.closed);
         self.closed += self.open[shard].rows.len() as u64;
         self.open[shard].clear();
+        self.tags.append(&mut self.open_tags[shard]);
         let fits = self.file.is_none() && self.memory_used + packed.len() as u64 <= self.options.memory;
         let place = if fits { self.keep(packed) } else { self.spill(&packed)? };
         self.blocks.push(Block { place, first, bytes });
@@ -276,6 +298,8 @@ impl RowStore {
         RowStore {
             options: self.options.clone(),
             open: self.open.clone(),
+            open_tags: self.open_tags.clone(),
+            tags: self.tags.clone(),
             rng: self.rng.clone(),
             blocks: self.blocks.iter().map(copy).collect(),
             file: None,
@@ -345,6 +369,23 @@ mod tests {
         let seen = visit(&mut store(200_000, 1 << 40, Some(1)), 0);
         let early = seen[..20_000].iter().map(|(target, _, _)| target).sum::<f64>() / 20_000.0;
         assert!((early - 100_000.0).abs() < 3_000.0, "the mean row of the first tenth is {early}");
+    }
+
+    #[test]
+    fn tags_follow_their_rows() {
+        let mut stored = RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: Some(3) });
+        for row in 0..500u32 {
+            let example = Example { row: Row { ids: &[row], values: &[1.0] }, target: 0.0, weight: 1.0 };
+            stored.push_tagged(example, LabelCode::Number(0.0), Some(u64::from(row))).unwrap();
+        }
+        stored.finish().unwrap();
+        let tags = stored.tags().unwrap().to_vec();
+        for chunk in stored.chunks(1) {
+            let chunk = chunk.unwrap();
+            let rows = chunk.numbers().zip(chunk.examples());
+            rows.for_each(|(number, example)| assert_eq!(tags[number], u64::from(example.row.ids[0])));
+        }
+        assert!(store(3, 0, None).tags().is_none());
     }
 
     #[test]

@@ -121,6 +121,12 @@ impl Plan {
         (0..self.ensembles.len()).flat_map(of_ensemble).collect()
     }
 
+    /// The sums of the added tallies of a narrowing stage, by ensemble and output.
+    pub fn state_sums(&self, tallies: &[Tally]) -> Result<Vec<Vec<Vec<[f64; 2]>>>, DistributedError> {
+        let blocks = tallies.iter().map(|tally| BlockSums::read(&tally.raw)).collect::<Result<Vec<_>, _>>()?;
+        self.join_blocks(&blocks).map(|(sums, _)| sums)
+    }
+
     /// The sums of all blocks by ensemble and output, and the number of parts.
     pub(super) fn join_blocks(&self, blocks: &[BlockSums]) -> Result<(StateSums, u64), DistributedError> {
         let other = |reason: &str| DistributedError::OtherTallies { reason: reason.into() };

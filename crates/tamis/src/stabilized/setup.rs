@@ -110,11 +110,11 @@ fn survey(
     let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span], contents };
     let share = 1.0 / rows.rows as f64;
     let mut scaled = HashedRows::default();
-    let BufferedRows { store, identities, .. } = rows;
-    for chunk in store.chunks(0) {
+    let identities = rows.store.tags().map(<[u64]>::to_vec);
+    for chunk in rows.store.chunks(0) {
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            survey.contents[number] = match identities {
+            survey.contents[number] = match &identities {
                 Some(identities) => identities[number],
                 None => hasher.content(example.row),
             };
@@ -203,12 +203,12 @@ fn hash_and_sample(
 ) -> Result<(), TrainError> {
     let holdout = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
     let sample = hash_limit(SAMPLE_ENTRIES, entries);
-    let BufferedRows { store, identities, .. } = rows;
-    for chunk in store.chunks(0) {
+    let is_identified = rows.store.tags().is_some();
+    for chunk in rows.store.chunks(0) {
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
             let content = ensembles.row_hashes[number];
-            let row_hash = if identities.is_some() { content } else { hasher.row_hash(content, example) };
+            let row_hash = if is_identified { content } else { hasher.row_hash(content, example) };
             ensembles.row_hashes[number] = row_hash;
             if splitmix64(row_hash ^ 1) <= holdout {
                 ensembles.add_holdout_row(example, row_hash);

@@ -80,7 +80,7 @@ pub(crate) struct BufferedRows {
     pub(crate) refused: Vec<FirstRows>,
     /// Whether the stream ended within the buffer.
     pub(crate) is_all: bool,
-    /// The hash of each row by its number, if rows were identified before and come in the order of their hashes.
+    /// The hash of each row, if rows were identified before and come in the order of their hashes.
     pub(crate) identities: Option<Vec<u64>>,
     plan: BufferPlan,
     numbering: Option<Numbering>,
@@ -201,7 +201,8 @@ impl BufferedRows {
                 Some(numbering) => numbering.number(example.row),
                 None => example.row,
             };
-            self.store.push(Example { row: entries, ..example }, code)?;
+            let identity = self.identities.as_ref().map(|identities| identities[self.rows as usize]);
+            self.store.push_tagged(Example { row: entries, ..example }, code, identity)?;
             self.fingerprint = prints[row];
             self.count(example.weight);
             if let Some(hash) = hashes.get(row) {
