@@ -140,7 +140,9 @@ fn unpacked<'py>(rows: &KeyedRows, py: Python<'py>) -> PyResult<Unpacked<'py>> {
         PyArray1::from_iter(py, rows.rows.labels.iter().map(number)).into_any()
     };
     let (keys, ends) = match parts.keys {
-        Keys::Index(indices) => (PyArray1::from_iter(py, indices.iter().map(|&index| i64::from(index))).into_any(), None),
+        Keys::Index(indices) => {
+            (PyArray1::from_iter(py, indices.iter().map(|&index| i64::from(index))).into_any(), None)
+        }
         Keys::Name { text, ends } => {
             let ends = PyArray1::from_iter(py, ends.iter().map(|&end| end as i64));
             (PyBytes::new(py, text.as_bytes()).into_any(), Some(ends))
@@ -166,7 +168,8 @@ fn to_python<'py>(tallies: Vec<Tally>, py: Python<'py>) -> Vec<PyTally<'py>> {
 }
 
 fn from_python(tallies: Vec<(u32, u32, Bound<'_, PyBytes>)>) -> Vec<Tally> {
-    let tally = |(block, bucket, raw): (u32, u32, Bound<'_, PyBytes>)| Tally { block, bucket, raw: raw.as_bytes().to_vec() };
+    let tally =
+        |(block, bucket, raw): (u32, u32, Bound<'_, PyBytes>)| Tally { block, bucket, raw: raw.as_bytes().to_vec() };
     tallies.into_iter().map(tally).collect()
 }
 

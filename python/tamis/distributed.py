@@ -161,9 +161,8 @@ def _packed(batch: pa.RecordBatch, identified: bool) -> _Packed:
     return packed
 
 
-def _batch(unpacked: tuple) -> pa.RecordBatch:
+def _batch(unpacked: tuple, text: bool) -> pa.RecordBatch:
     identities, labels, weights, offsets, keys, ends, values = unpacked
-    text = isinstance(labels, list)
     offsets = pa.array(offsets.astype(np.int32))
     if ends is None:
         keys = pa.array(keys)
@@ -192,7 +191,7 @@ def rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     if key is not None:
         is_whole = pa.types.is_integer(key.type)
         keys = np.ascontiguousarray(key.cast(pa.int64()).to_numpy()) if is_whole else key.cast(pa.string()).to_pylist()
-    return _batch(_core.keyed_rows(packed, keys))
+    return _batch(_core.keyed_rows(packed, keys), packed.texts is not None)
 
 
 def bucket_of(row: pa.Array | np.ndarray, buckets: int) -> np.ndarray:
@@ -298,7 +297,8 @@ def collect(plan: bytes, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     """The rows of whole buckets with the columns that are left, or a sample of them by their identity."""
     joined = _joined(batches)
     if joined is not None:
-        collected = _batch(_core.collect_rows(plan, _packed(joined, identified=True)))
+        packed = _packed(joined, identified=True)
+        collected = _batch(_core.collect_rows(plan, packed), packed.texts is not None)
         for start in range(0, len(collected), BATCH_ROWS):
             yield collected.slice(start, BATCH_ROWS)
 

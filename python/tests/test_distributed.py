@@ -70,6 +70,7 @@ def test_identities_and_buckets():
     assert keyed.column("row").to_pylist() != distributed.rows(named.drop_columns(["key"])).column("row").to_pylist()
     texts = pa.RecordBatch.from_pydict({"label": ["a", "b"], "weight": [0.0, 2.0], "indices": [[1], [2]], "values": [[1], [2]]})
     assert distributed.rows(texts).to_pydict()["label"] == ["b"], "rows of weight 0 are left out"
+    assert distributed.rows(texts.slice(0, 1)).schema == distributed.rows_schema(text_labels=True, named=False)
 
 
 def test_text_labels_weights_and_keys():

@@ -159,7 +159,10 @@ fn without_narrowing_the_model_is_that_of_one_machine() {
     let (one, other) = (weights(&one), weights(&model));
     assert_eq!(one.len(), other.len());
     for ((name, weight), (other_name, other_weight)) in one.iter().zip(&other) {
-        assert!(name == other_name && (weight - other_weight).abs() < 1e-6 * weight.abs(), "{name}: {weight} {other_weight}");
+        assert!(
+            name == other_name && (weight - other_weight).abs() < 1e-6 * weight.abs(),
+            "{name}: {weight} {other_weight}"
+        );
     }
 }
 
@@ -272,7 +275,15 @@ fn numbers_and_several_classes_are_learned_too() {
     let mut names: Vec<&str> = model.outputs[0].features.iter().map(|feature| &*feature.name).collect();
     names.sort_unstable();
     assert_eq!((names, cost.passes), (vec!["0", "1"], 3));
-    let class = |row: usize| if share(row, 0) > 0.0 { "a" } else if share(row, 1) > 0.0 { "b" } else { "c" };
+    let class = |row: usize| {
+        if share(row, 0) > 0.0 {
+            "a"
+        } else if share(row, 1) > 0.0 {
+            "b"
+        } else {
+            "c"
+        }
+    };
     let texts = relabelled(&|row| Label::Text(class(row).into()));
     let (model, _) = fit(&settings(Some(2), 50), &texts, 2).unwrap();
     assert_eq!(model.outputs.len(), 3);

@@ -426,6 +426,33 @@ mod tests {
     }
 
     #[test]
+    fn moments_of_parts_give_the_scaling_of_all_rows() {
+        let value = |row: u32, id: u32| f64::from((row * 7 + id * 3) % 11) - 4.5 + f64::from(id);
+        let rows: Vec<(Vec<u32>, Vec<f64>)> =
+            (0..60).map(|row| (0..4).filter(|id| row % (id + 1) == 0).map(|id| (id, value(row, id))).unzip()).collect();
+        for kind in [ScaleKind::SqrtStd, ScaleKind::UnitVariance, ScaleKind::MaxAbs, ScaleKind::None] {
+            let mut all = ColumnScaler::new(kind);
+            rows.iter().for_each(|(ids, values)| all.observe(Row { ids, values }));
+            all.finish();
+            let mut merged = vec![ColumnMoments::default(); 4];
+            for part in rows.chunks(13) {
+                let mut moments = vec![ColumnMoments::default(); 4];
+                let entries = part.iter().flat_map(|(ids, values)| ids.iter().zip(values));
+                entries.for_each(|(&id, &value)| moments[id as usize].add(value));
+                merged.iter_mut().zip(&moments).for_each(|(one, other)| one.merge(other));
+            }
+            let parts = ColumnScaler::from_moments(kind, true, 60, merged);
+            for id in 0..4 {
+                let close = |one: f64, other: f64| (one - other).abs() < 1e-12 * one.abs().max(1.0);
+                assert!(
+                    close(all.divisor(id), parts.divisor(id)) && close(all.centre(id), parts.centre(id)),
+                    "{kind:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn max_abs() {
         let scale = fitted(ScaleKind::MaxAbs, &[(&[0], &[-5.0]), (&[0], &[2.0])]);
         assert_eq!(2.0 / scale.divisor(0), 0.4);

@@ -36,7 +36,9 @@ pub enum DistributedError {
     NoColumns,
     #[error("row {row}: feature {name:?} occurs twice")]
     Duplicate { row: usize, name: String },
-    #[error("bucket {bucket} gave different tallies for block {block} in two attempts: its rows have changed between them")]
+    #[error(
+        "bucket {bucket} gave different tallies for block {block} in two attempts: its rows have changed between them"
+    )]
     Differing { block: u32, bucket: u32 },
     #[error("the tallies are those of another plan, or not all of them are there: {reason}")]
     OtherTallies { reason: String },

@@ -98,3 +98,40 @@ impl From<LabelRecord> for LabelSurvey {
         LabelSurvey { labels, rows: record.rows, weight, mean, sum_of_squares }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(labels: &[Label]) -> RawRows {
+        let mut rows = RawRows::by_index();
+        for (line, label) in labels.iter().enumerate() {
+            rows.end_row(label.clone(), 1.0 + line as f64, line as u32);
+        }
+        rows
+    }
+
+    fn survey(labels: &[Label]) -> LabelSurvey {
+        let mut found = LabelSurvey::default();
+        (0..labels.len()).for_each(|row| found.observe(&rows(labels), row).unwrap());
+        found
+    }
+
+    #[test]
+    fn parts_merge_by_hand() {
+        let number = Label::Number;
+        let mut one = survey(&[number(1.0), number(2.0), number(2.0)]);
+        one.merge(survey(&[number(5.0), number(2.0)]));
+        assert_eq!((one.rows, one.weight, one.mean), (5, 9.0, 2.4));
+        assert!((one.sum_of_squares - (1.4f64.powi(2) + 3.0 * 0.16 + 2.6f64.powi(2))).abs() < 1e-12);
+        assert_eq!((one.of(&number(2.0)), one.of(&number(9.0))), ((3, 7.0), (0, 0.0)));
+        let text = serde_json::to_string(&one.record()).unwrap();
+        assert_eq!(LabelSurvey::from(serde_json::from_str::<LabelRecord>(&text).unwrap()), one);
+    }
+
+    #[test]
+    fn a_row_without_label_is_refused() {
+        let missing = LabelSurvey::default().observe(&rows(&[Label::Absent]), 0);
+        assert_eq!(missing.unwrap_err().to_string(), "rows: the row has no label");
+    }
+}

@@ -167,7 +167,8 @@ mod tests {
     fn the_order_of_rows_leaves_no_trace() {
         let contents: Vec<(u32, f64)> = (0..500).map(|row| (row % 90, f64::from(row % 3))).collect();
         let reversed: Vec<(u32, f64)> = contents.iter().rev().copied().collect();
-        let content = |(bucket, rows): (u32, KeyedRows)| (bucket, rows.row_hashes(false), rows.rows.labels, rows.identities);
+        let content =
+            |(bucket, rows): (u32, KeyedRows)| (bucket, rows.row_hashes(false), rows.rows.labels, rows.identities);
         let of = |contents: &[(u32, f64)]| rows(contents).buckets(8).into_iter().map(content).collect::<Vec<_>>();
         let one = of(&contents);
         assert_eq!(one, of(&reversed));

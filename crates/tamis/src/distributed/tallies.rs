@@ -72,12 +72,7 @@ pub(super) struct BlockSums {
     pub(super) sums: Vec<[f64; 2]>,
 }
 
-fn narrow(
-    plan: &Plan,
-    vocabulary: &Vocabulary,
-    bucket: u32,
-    rows: &KeyedRows,
-) -> Result<Vec<Tally>, DistributedError> {
+fn narrow(plan: &Plan, vocabulary: &Vocabulary, bucket: u32, rows: &KeyedRows) -> Result<Vec<Tally>, DistributedError> {
     let (facts, targets) = (plan.facts()?, plan.targets()?);
     let unknown = || DistributedError::OtherTallies { reason: "a label was not there in the survey".into() };
     let numbers = targets.encode_known(&rows.rows.labels).ok_or_else(unknown)?;

@@ -60,12 +60,7 @@ impl TrainingData {
     pub(crate) fn model(&self, outputs: Vec<Output>, summary: TrainingSummary) -> Model {
         let here = (self.rows_before + self.fingerprint.0, self.vocabulary.len() as u64);
         let (rows, features) = self.narrowed.as_ref().map_or(here, |before| (before.rows, before.features));
-        let summary = TrainingSummary {
-            rows,
-            features,
-            skipped: self.skipped,
-            ..summary
-        };
+        let summary = TrainingSummary { rows, features, skipped: self.skipped, ..summary };
         assemble(&self.recipe, &self.targets, self.columns.clone(), summary, outputs)
     }
 }
