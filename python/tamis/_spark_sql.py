@@ -4,7 +4,7 @@ import re
 
 from .errors import ParamError
 
-FORMS = ("columns", "map", "array", "pairs", "vector")
+FORMS = ("columns", "map", "array", "pairs")
 OUTPUTS = ("prediction", "margin", "probability")
 
 
@@ -18,8 +18,6 @@ def _cell(form: str, column: str, name: str) -> str:
         cell = f"try_element_at({quoted}, '{text}')"
     else:
         place = int(name) - 1
-        if form == "vector":
-            quoted = f"vector_to_array({quoted})"
         if form == "pairs":
             # The first position of the index; position 0 says that there is none.
             position = f"array_position({quoted}.indices, {place})"
@@ -30,6 +28,8 @@ def _cell(form: str, column: str, name: str) -> str:
 
 def expression(estimator, of: str, form: str, column: str) -> str:
     """The expression of a prediction."""
+    if form == "vector":
+        raise ParamError("Spark SQL has no function of vectors: make an array by pyspark.ml.functions.vector_to_array, and use array")
     if form not in FORMS:
         raise ParamError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
     if of not in OUTPUTS:

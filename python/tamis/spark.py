@@ -184,8 +184,9 @@ class _TamisModel(_Setters, Model, _Columns, _spark_io.Writable, _spark_io.Reada
         ----------
         of : {"prediction", "margin", "probability"}, default="prediction"
             What the expression computes; of two classes, the probability of the second.
-        form : {"columns", "map", "array", "pairs", "vector"}, default="columns"
-            How the frame has its features, in ``featuresCol`` or as columns.
+        form : {"columns", "map", "array", "pairs"}, default="columns"
+            How the frame has its features, in ``featuresCol`` or as columns. A vector must become an array first, by
+            ``pyspark.ml.functions.vector_to_array``.
         """
         return expression(self.estimator, of, form, self.getFeaturesCol())
 

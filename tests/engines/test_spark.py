@@ -188,6 +188,16 @@ def test_sql_scores_as_python_does(spark, data, form):
         assert row["margin_sql"] == pytest.approx(row["rawPrediction"][1], rel=1e-12, abs=1e-12)
 
 
+def test_sql_of_vectors_is_refused_in_words(spark, data, classifier):
+    model = classifier.fit(frame(spark, data))
+    with pytest.raises(tamis.ParamError, match="make an array by pyspark.ml.functions.vector_to_array"):
+        model.sql_expression(form="vector")
+    with pytest.raises(tamis.ParamError, match="form must be one of columns, map, array, pairs, got 'rows'"):
+        model.sql_expression(form="rows")
+    with pytest.raises(tamis.ParamError, match="of must be one of"):
+        model.sql_expression("label")
+
+
 def test_saved_models_are_the_program_s_own(spark, data, classifier, numbered, tmp_path, capsys):
     df = frame(spark, data)
     model = classifier.copy().setVerbose(True).setPredictionCol("guess").fit(df)
