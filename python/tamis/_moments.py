@@ -100,7 +100,9 @@ class Moments:
         """Numbered columns: the largest number of columns. Named columns: all names, in order of appearance."""
         own = self._columns
         before, after = (list(getattr(one, "feature_names_in_", [])) for one in (own, other))
-        own.n_features_in_ = max(getattr(own, "n_features_in_", 0), getattr(other, "n_features_in_", 0))
+        sizes = [one.n_features_in_ for one in (own, other) if hasattr(one, "n_features_in_")]
+        if sizes:  # moments of files have no fixed columns
+            own.n_features_in_ = max(sizes)
         if before or after:
             names = list(dict.fromkeys(before + after))
             own.feature_names_in_, own.n_features_in_ = np.array(names, dtype=object), len(names)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import numbers, words
+from conftest import numbers, svmlight, words
 
 import tamis
 from tamis import Moments, MomentsRegressor
@@ -174,3 +174,13 @@ def test_sums_that_no_rows_have_are_refused():
     wild[0, 1] = wild[1, 0] = 3 * np.sqrt(gram[0, 0] * gram[1, 1])
     refused("not positive semidefinite", gram=wild)
     refused("not positive semidefinite", products=products * 100)
+
+
+def test_merged_files_keep_their_names(tmp_path):
+    X, y = numbers()
+    paths = []
+    for at, cut in enumerate((slice(0, 300), slice(300, None))):
+        (tmp_path / str(at)).mkdir()
+        paths.append(svmlight(tmp_path / str(at), X[cut], y[cut]))
+    both = sum(Moments.of_files(path, task="regression") for path in paths)
+    assert {one["name"] for one in both.solve("mcp", n_features_to_select=3).features_} == {"2", "5", "8"}
