@@ -84,7 +84,8 @@ def compare(name, size, columns, folder):
     path = folder / f"{name}.svm"
     path.write_text("\n".join(train) + "\n")
     settings = {"method": "stabilized"} | ({} if size is None else {"k": str(size)})
-    one, _ = _core.fit(settings, ([str(path)], {}), "auto", 0)
+    tamis.StabilizedClassifier(size).fit(str(path)).save(str(folder / "one.json"))
+    one = _core.Model.load(folder / "one.json")
     engine = distributed.LocalEngine([batch_of(train)])
     other = distributed.fit(engine, settings, columns=columns)
     features = distributed.describe(engine.plan).features

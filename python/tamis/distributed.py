@@ -171,7 +171,7 @@ def _batch(unpacked: tuple, text: bool) -> pa.RecordBatch:
         keys = pa.StringArray.from_buffers(len(ends), pa.py_buffer(starts.tobytes()), pa.py_buffer(keys))
     columns = [
         pa.array(identities.view(np.int64)),
-        pa.array(labels, pa.string() if text else pa.float64()),
+        pa.array(list(labels) if text else labels, pa.string() if text else pa.float64()),
         pa.array(weights),
         pa.ListArray.from_arrays(offsets, keys),
         pa.ListArray.from_arrays(offsets, pa.array(values)),

@@ -58,7 +58,7 @@ impl Plan {
             names: self.columns.names.iter().map(|name| &**name).collect(),
             scale,
             targets: self.targets()?,
-            active: self.ensembles.iter().map(|(active, _)| active.clone()).collect(),
+            ensembles: self.ensembles.clone(),
             entered: facts.entered as usize,
             rows: facts.rows,
             features: facts.features,

@@ -128,7 +128,7 @@ impl Plan {
         }
         let blocks = tallies.iter().map(|tally| BlockSums::read(&tally.raw)).collect::<Result<Vec<_>, _>>()?;
         let (sums, parts) = self.join_blocks(&blocks)?;
-        let size = (self.ensembles[0].0.len() / NARROWING).max(self.enough());
+        let size = halved(self.facts()?.entered as usize, self.enough()).max(self.ensembles[0].0.len() / NARROWING);
         // The evidence of a path in one bucket is that of all paths in all buckets, divided by this.
         let unit = ((parts as usize * PART_PATHS) as f64).sqrt();
         let kept = self.ensembles.iter().zip(&sums).map(|((active, _), outputs)| {
@@ -136,7 +136,14 @@ impl Plan {
             (places.into_iter().map(|place| active[place]).collect::<Vec<FeatureId>>(), cut / unit)
         });
         let plan = self.with_ensembles(kept.collect());
-        Ok(if size <= self.enough() { plan.to_collect() } else { plan })
+        if size > self.enough() {
+            return Ok(plan);
+        }
+        let mut plan = plan.to_collect();
+        // Evidence grows with the square root of the rows: those of all buckets are learned together now.
+        let more = (parts as f64 * plan.share()).sqrt();
+        plan.ensembles.iter_mut().for_each(|(_, gravity)| *gravity *= more);
+        Ok(plan)
     }
 
     /// The next plan with these active columns: columns of no ensemble are left out.
@@ -161,6 +168,11 @@ impl Plan {
         let sample = if share >= 1.0 { u64::MAX } else { (share * u64::MAX as f64) as u64 };
         Plan { stage: Stage::Collect, buckets: self.settings.buckets, sample, ..self.clone() }
     }
+}
+
+/// The first number that is small enough when the number of columns is halved again and again, as on one machine.
+fn halved(columns: usize, enough: usize) -> usize {
+    std::iter::successors(Some(columns), |&size| Some(size / 2)).find(|&size| size <= enough).unwrap_or(enough)
 }
 
 /// The number of buckets of a narrowing stage.
@@ -193,6 +205,14 @@ mod tests {
     fn buckets_have_enough_rows() {
         let buckets = |rows| narrowing_buckets(64, rows);
         assert_eq!([0, 4_999, 10_000, 79_999, 80_000, 10_000_000].map(buckets), [1, 1, 2, 8, 16, 64]);
+    }
+
+    #[test]
+    fn columns_are_halved_until_they_are_few_enough() {
+        assert_eq!(
+            [(65_000, 16_384), (16_385, 16_384), (100, 16_384), (9, 2)].map(|(p, most)| halved(p, most)),
+            [16_250, 8_192, 100, 2]
+        );
     }
 
     #[test]

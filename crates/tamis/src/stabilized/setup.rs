@@ -58,8 +58,8 @@ pub(super) fn set_up(
     transform.set_active(&everything);
     let survey = survey(data, rows, &mut transform, &mut hasher, &everything)?;
     let active = match &data.narrowed {
-        Some(narrowed) => narrowed.active.clone(),
-        None => vec![candidates(&everything, &survey, data.recipe.k); 1 + FOLDS as usize],
+        Some(narrowed) => narrowed.ensembles.clone(),
+        None => vec![(candidates(&everything, &survey, data.recipe.k), 0.0); 1 + FOLDS as usize],
     };
     let codings = codings(&data.targets, &survey.classes);
     let entries = survey.rows.iter().map(|&rows| u64::from(rows)).sum();
@@ -67,12 +67,12 @@ pub(super) fn set_up(
     let loss = path_loss(&data.targets);
     let paths = paths.unwrap_or_else(|| number_of_paths(params_of(&data.recipe).n_paths, codings.len()));
     let settings = Settings { paths, intercept: data.recipe.intercept, ..Settings::default() };
-    let features = active[0].len();
+    let features = active[0].0.len();
     check_memory(session, features, codings.len() * (paths.div_ceil(LANES) + FOLDS as usize))?;
     let member = |paths, subsamples, excluded: Option<u32>| {
-        let active = active[excluded.map_or(0, |fold| 1 + fold as usize)].clone();
+        let (active, gravity) = active[excluded.map_or(0, |fold| 1 + fold as usize)].clone();
         let ensemble = Ensemble::new(Settings { paths, ..settings }, loss, codings.clone(), active, subsamples);
-        FoldedEnsemble::new(ensemble, transform.clone(), excluded)
+        FoldedEnsemble::new(ensemble.with_gravity(gravity), transform.clone(), excluded)
     };
     let sizes = size_path(features, data.recipe.k.unwrap_or(SMALLEST));
     let fold = |fold| member(FOLD_PATHS, Subsamples::excluding_fold(settings.share, fold, FOLDS), Some(fold));

@@ -15,8 +15,9 @@ pub(crate) struct NarrowedColumns<'a> {
     pub(crate) scale: ColumnScaler,
     /// What is learned.
     pub(crate) targets: TargetEncoder,
-    /// The columns of the ensemble that becomes the model, and of the ensemble of each fold, as places in `names`.
-    pub(crate) active: Vec<Vec<FeatureId>>,
+    /// The columns of the ensemble that becomes the model, and of the ensemble of each fold, as places in `names`, with
+    /// the gravity they begin with.
+    pub(crate) ensembles: Vec<(Vec<FeatureId>, f64)>,
     /// The columns that entered.
     pub(crate) entered: usize,
     /// Rows and distinct columns of the data.
@@ -42,8 +43,8 @@ pub(crate) fn fit_narrowed(
     training.data.scale = columns.scale;
     training.declared = Some(columns.targets);
     training.rows.identities = Some(row_hashes);
-    let NarrowedColumns { active, entered, rows: all_rows, features, .. } = columns;
-    training.data.narrowed = Some(Narrowed { active, entered, rows: all_rows, features });
+    let NarrowedColumns { ensembles, entered, rows: all_rows, features, .. } = columns;
+    training.data.narrowed = Some(Narrowed { ensembles, entered, rows: all_rows, features });
     training.push(Block { rows, file: "rows".into(), first_line: 1 }, 0, observer)?;
     training.finish("rows", 0, observer)
 }

@@ -10,8 +10,9 @@ use crate::recipe::Recipe;
 /// What was done with the data before this training: its features are those that are left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Narrowed {
-    /// The features of the ensemble that becomes the model, and of the ensemble of each fold; ascending.
-    pub(crate) active: Vec<Vec<FeatureId>>,
+    /// The features of the ensemble that becomes the model, and of the ensemble of each fold (ascending), with the gravity
+    /// they begin with.
+    pub(crate) ensembles: Vec<(Vec<FeatureId>, f64)>,
     /// The features that entered.
     pub(crate) entered: usize,
     /// Rows and distinct features of the data.
