@@ -82,9 +82,9 @@ def oracle(batch, task="auto", k=3, loss="logistic", buckets=BUCKETS):
 
 
 def names_of(text):
-    from tamis import _core, distributed
+    from tamis import _core
 
-    return sorted(name for name, _ in distributed.features(_core.Model.from_bytes(text.encode())))
+    return sorted(name for output in _core.Model.from_bytes(text.encode()).outputs for name in output[0])
 
 
 def session(master, **more):
