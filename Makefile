@@ -1,6 +1,6 @@
 # `make help` lists the targets. They need a Rust toolchain (cargo, rustfmt, clippy); the tests also need Python 3.11 or
-# newer. `make setup` installs everything else: Python packages in .venv, cargo-deny in .tools, and a C compiler and a
-# browser with apt-get if they are missing (as root only).
+# newer. `make setup` installs everything else: Python packages in .venv, Spark and Dask in .venv-engines, cargo-deny in
+# .tools, and a C compiler, a browser and a Java runtime with apt-get if they are missing (as root only).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -20,7 +20,7 @@ PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy no-features features docs api-docs site rust-tests python-tests python-package \
 	browser-tests wheel licences advisories browser valgrind python-installed release release-all c-compiler liblinear glmnet sanitize clean-tools \
-	torture archive reproducible false-discoveries bench-serve comparison package package-build workflows semver-checks
+	engine-tests java torture archive reproducible false-discoveries bench-serve comparison package package-build workflows semver-checks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,13 +28,13 @@ help: ## list the targets
 demo: release ## build, find the planted features of a generated stream, and write the report
 	$(TAMIS) demo --report target/demo.html
 
-setup: c-compiler .venv/ready browser valgrind $(DENY) ## install what the tests need
+setup: c-compiler .venv/ready java .venv-engines/ready browser valgrind $(DENY) ## install what the tests need
 
 # Setup downloads while clippy compiles. The last tests use one core each, so two of them run at a time.
 test: c-compiler ## install what the tests need and run everything continuous integration checks
 	$(MAKE) setup & setup=$$!; $(MAKE) lint && wait $$setup || { kill $$setup 2>/dev/null; exit 1; }
 	$(MAKE) rust-tests api-docs release-all wheel
-	$(MAKE) --jobs=2 --output-sync=target python-tests python-package browser-tests licences package site
+	$(MAKE) --jobs=2 --output-sync=target engine-tests python-tests python-package browser-tests licences package site
 	@echo "make test: everything passed"
 
 bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compare with Vowpal Wabbit, LIBLINEAR and scikit-learn
@@ -102,6 +102,19 @@ python-tests: release-all .venv/ready valgrind ## compare the program with sciki
 python-package: release-all python-installed ## test the Python package from its wheel
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) $(PYTEST) --numprocesses=2 --import-mode=append python/tests
 
+# Spark in this process, in processes of its own and through Connect, and a Dask cluster. Without a Java runtime, a notice says
+# that Spark was not checked; ENGINE_TESTS=required makes it an error.
+engine-tests: wheel java .venv-engines/ready ## test the package with Spark and Dask
+	.venv-engines/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
+	.venv-engines/bin/python -m pytest -q -rs -p no:cacheprovider --import-mode=append --timeout=300 tests/engines
+	@command -v java >/dev/null || { \
+		echo "=================================================================="; \
+		echo "NOT CHECKED: Spark. There is no Java runtime and it could not be"; \
+		echo "installed (as root: apt-get install openjdk-17-jre-headless)."; \
+		echo "=================================================================="; \
+		[ "$(ENGINE_TESTS)" != required ]; \
+	}
+
 # Reports are opened in a real browser. If none can be installed, a notice says that this was not checked;
 # BROWSER_TESTS=required makes it an error.
 browser-tests: release-all .venv/ready browser ## test the reports in Chromium
@@ -117,6 +130,9 @@ browser-tests: release-all .venv/ready browser ## test the reports in Chromium
 
 browser:
 	@$(call chromium) || ( $(call install,chromium fonts-dejavu-core fonts-noto-color-emoji) ) || true
+
+java:
+	@command -v java >/dev/null || ( $(call install,openjdk-17-jre-headless) ) || true
 
 # Without Valgrind, a notice says that instruction counts were not checked.
 valgrind:
@@ -207,6 +223,9 @@ $(DENY):
 .venv/ready: tests/requirements.txt
 	$(call virtual_environment,.venv,$<)
 
+.venv-engines/ready: tests/requirements-engines.txt
+	$(call virtual_environment,.venv-engines,$<)
+
 .venv-bench/ready: benchmarks/requirements.txt
 	$(call virtual_environment,.venv-bench,$<)
 
@@ -243,4 +262,4 @@ define install
 endef
 
 clean-tools: ## remove what setup and bench installed here
-	rm -rf .venv .venv-bench .venv-metric .tools
+	rm -rf .venv .venv-bench .venv-engines .venv-metric .tools

@@ -26,9 +26,9 @@ mod _core {
     #[pymodule_export]
     use super::model::PyModel;
     #[pymodule_export]
-    use super::moments::{PyMoments, solvers};
+    use super::moments::{PyMoments, merge_blocks, solvers};
     #[pymodule_export]
-    use super::tune::{stability, tune};
+    use super::tune::{stability, stability_run, tune, tune_fold};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

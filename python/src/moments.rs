@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
 use tamis::data::TaskKind;
 use tamis::io::{ReadOptions, RowSource, memory_of_this_machine};
-use tamis::moments::{CollectOptions, IncrementalMoments, Moments, MomentsError, Products, collect};
+use tamis::moments::{
+    CollectOptions, Column, IncrementalMoments, Moments, MomentsError, Products, collect, merge_blocks as merge,
+};
 use tamis::recipe::{SolveRecipe, Solver};
 use tamis::solve::{SolveOptions, solve};
 
@@ -120,6 +122,42 @@ impl PyMoments {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let make = py.get_type::<PyMoments>().getattr("from_bytes")?;
         Ok((make, (self.to_bytes(py)?,)))
+    }
+
+    /// The columns as JSON, in the form that `blocks` takes.
+    fn columns(&self, py: Python<'_>) -> PyResult<String> {
+        let whole = self.whole().or_raise(py)?;
+        Ok(serde_json::to_string(&whole.columns).expect("plain data becomes JSON"))
+    }
+
+    /// The moments in blocks of `height` rows of the matrix, with these columns (JSON) or their own.
+    fn blocks<'py>(&self, height: usize, columns: Option<&str>, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let mut whole = py.detach(|| self.whole()).or_raise(py)?;
+        if let Some(columns) = columns {
+            let columns: Vec<Column> =
+                serde_json::from_str(columns).map_err(|error| param_error(&format!("columns: {error}"), py))?;
+            whole = py.detach(|| whole.aligned(&columns)).or_raise(py)?;
+        }
+        let block = |number| PyBytes::new(py, &whole.block(number, height));
+        Ok((0..whole.block_count(height)).map(block).collect())
+    }
+
+    #[staticmethod]
+    fn from_blocks(blocks: Vec<Vec<u8>>, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self::of(py.detach(|| Moments::from_blocks(blocks.iter().map(Vec::as_slice))).or_raise(py)?))
+    }
+
+    /// Moments from counts (rows, sum of weights, of squared weights), means and the lower triangle of co-moments.
+    #[staticmethod]
+    fn from_statistics(
+        columns: &str,
+        counts: [f64; 3],
+        means: Vec<f64>,
+        triangle: PyReadonlyArray1<'_, f64>,
+        py: Python<'_>,
+    ) -> PyResult<Self> {
+        let columns = serde_json::from_str(columns).map_err(|error| param_error(&format!("names: {error}"), py))?;
+        Ok(Self::of(Moments::from_statistics(columns, counts, means, triangle.as_slice()?).or_raise(py)?))
     }
 
     /// Saves the moments as the program would.
@@ -278,6 +316,13 @@ fn solve_recipe(settings: &Settings, py: Python<'_>) -> PyResult<SolveRecipe> {
     }
     recipe.check().or_raise(py)?;
     Ok(recipe)
+}
+
+/// Merges blocks of the same number, in the given order.
+#[pyfunction]
+pub fn merge_blocks<'py>(blocks: Vec<Vec<u8>>, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    let merged = py.detach(|| merge(blocks.iter().map(Vec::as_slice))).or_raise(py)?;
+    Ok(PyBytes::new(py, &merged))
 }
 
 /// The names of the solvers, each with a line about it.

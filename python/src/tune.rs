@@ -1,18 +1,22 @@
 //! Cross-validation and repeated fits for Python.
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tamis::eval::Metrics;
 use tamis::io::{ReadOptions, RowSource, memory_of_this_machine};
+use tamis::model::Model;
 use tamis::param::worded;
 use tamis::recipe::Recipe;
 use tamis::train::FitOptions;
 use tamis::tune::{
-    Axis, CrossOptions, DataSummary, Files, Measure, Point, RepeatOptions, Repeated, Rule, Search, StoredRows,
-    TuneData, TuneError, Variation, repeat, search, summarize,
+    Axis, CrossOptions, DataSummary, Files, GridPoint, Measure, Outcome, Point, RepeatOptions, Repeated, Rule, Search,
+    StoredRows, TuneData, TuneError, Variation, one_fold, one_run, repeat, repeat_by, search, search_by, summarize,
 };
 
 use crate::error::{OrRaise, param_error, python};
@@ -106,10 +110,100 @@ fn options_of(task: &str, threads: usize, watcher: &Watcher, py: Python<'_>) -> 
     Ok(options)
 }
 
-/// Chooses parameters by cross-validation. `axes` are parameters, by the names of the tables, and their values. Returns
-/// the curve and the choice as JSON.
+/// A function of Python that runs tasks elsewhere: it takes their descriptions and returns their results, in order.
+struct Elsewhere {
+    run: Py<PyAny>,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Elsewhere {
+    fn new(run: Py<PyAny>) -> Self {
+        Elsewhere { run, raised: Mutex::new(None) }
+    }
+
+    /// The results of tasks. After an exception, which is kept, there are none.
+    fn results<T: for<'a> IntoPyObject<'a>>(&self, tasks: Vec<T>) -> Option<Vec<String>> {
+        let count = tasks.len();
+        let found = Python::attach(|py| -> PyResult<Vec<String>> {
+            let tasks = tasks.into_iter().map(|task| task.into_py_any(py)).collect::<PyResult<Vec<_>>>()?;
+            let found: Vec<String> = self.run.call1(py, (tasks,))?.extract(py)?;
+            if found.len() == count { Ok(found) } else { Err(param_error("spread must return a result a task", py)) }
+        });
+        found.map_err(|error| *self.raised.lock().expect("no thread panicked") = Some(error)).ok()
+    }
+
+    /// The outcome, or the exception.
+    fn outcome<T>(self, outcome: PyResult<T>) -> PyResult<T> {
+        self.raised.into_inner().expect("no thread panicked").map_or(outcome, Err)
+    }
+}
+
+/// All folds of every setting, elsewhere: a task is the values of a setting and the number of a fold.
+fn folds_elsewhere(away: &Elsewhere, settings: &[GridPoint], folds: u32) -> Result<Vec<Outcome>, TuneError> {
+    let task = |setting: &GridPoint, fold| (setting.values.clone(), fold);
+    let tasks = settings.iter().flat_map(|setting| (0..folds).map(move |fold| task(setting, fold))).collect();
+    let found = away.results::<(Vec<(String, String)>, u32)>(tasks).ok_or(TuneError::AllDiverged)?;
+    let outcome = |text: &String| serde_json::from_str::<Outcome>(text).ok();
+    found.iter().map(outcome).collect::<Option<_>>().ok_or(TuneError::AllDiverged)
+}
+
+/// The outcome of a setting on one fold, as JSON: what a task of `tune` runs elsewhere.
 #[pyfunction]
-#[pyo3(signature = (settings, axes, input, task, folds, rule, measure, threads, report=None))]
+#[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
+pub fn tune_fold(
+    settings: Settings,
+    values: Vec<(String, String)>,
+    #[pyo3(from_py_with = input_of)] input: Input<'_>,
+    task: &str,
+    fold: u32,
+    folds: u32,
+    py: Python<'_>,
+) -> PyResult<String> {
+    let recipe = recipe(settings, py)?;
+    let cross = CrossOptions { folds, seed: recipe.seed, measure: None };
+    let axes: Vec<Axis> = values.into_iter().map(|(name, value)| Axis { name, values: vec![value] }).collect();
+    let setting = tamis::tune::settings(&recipe, &axes).or_raise(py)?.remove(0);
+    let mut options = options_of(task, 1, &Watcher::new(None), py)?;
+    let data = data_of(input, &mut options, py)?;
+    let outcome = py.detach(|| one_fold(&setting.recipe, &*data, &options, &cross, fold)).or_raise(py)?;
+    Ok(serde_json::to_string(&outcome).expect("plain data becomes JSON"))
+}
+
+/// The metrics of one of several fits as JSON, and its model: what a task of `stability` runs elsewhere.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
+pub fn stability_run(
+    settings: Settings,
+    #[pyo3(from_py_with = input_of)] input: Input<'_>,
+    task: &str,
+    by: &str,
+    share: f64,
+    run: u64,
+    py: Python<'_>,
+) -> PyResult<String> {
+    let recipe = recipe(settings, py)?;
+    let mut options = options_of(task, 1, &Watcher::new(None), py)?;
+    let data = data_of(input, &mut options, py)?;
+    let by = variation(by, share, py)?;
+    let plan = RepeatOptions { runs: run + 1, by, seed: recipe.seed, columns: None, measure: None, validation: None };
+    let (metrics, model) = py.detach(|| one_run(&recipe, &*data, &options, &plan, run)).or_raise(py)?;
+    Ok(json!([metrics, model.to_text()]).to_string())
+}
+
+/// All runs, elsewhere: a task is the number of a run.
+fn runs_elsewhere(away: &Elsewhere, runs: u64) -> Result<Vec<(Metrics, Model)>, TuneError> {
+    let found = away.results::<u64>((0..runs).collect()).ok_or(TuneError::AllDiverged)?;
+    let outcome = |text: &String| {
+        let (metrics, model): (Metrics, String) = serde_json::from_str(text).ok()?;
+        Some((metrics, Model::from_bytes(model.as_bytes(), std::path::Path::new("a model of a task")).ok()?))
+    };
+    found.iter().map(outcome).collect::<Option<_>>().ok_or(TuneError::AllDiverged)
+}
+
+/// Chooses parameters by cross-validation. `axes` are parameters, by the names of the tables, and their values. `spread` runs
+/// the fits elsewhere. Returns the curve and the choice as JSON.
+#[pyfunction]
+#[pyo3(signature = (settings, axes, input, task, folds, rule, measure, threads, report=None, spread=None))]
 #[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
 pub fn tune(
     settings: Settings,
@@ -121,6 +215,7 @@ pub fn tune(
     measure: Option<&str>,
     threads: usize,
     report: Option<Py<PyAny>>,
+    spread: Option<Py<PyAny>>,
     py: Python<'_>,
 ) -> PyResult<String> {
     let names = Rule::ALL.map(Rule::name).join(" or ");
@@ -135,11 +230,21 @@ pub fn tune(
     let axes: Vec<Axis> = axes.into_iter().map(|(name, values)| Axis { name, values }).collect();
     let cross = CrossOptions { folds, seed: recipe.seed, measure };
     let job = Job { recipe, options, data: &*data };
-    let found = job.run(
-        watcher,
-        |job, summary, watch| search(&job.recipe, &axes, rule, job.data, summary, &job.options, &cross, watch),
-        py,
-    )?;
+    let away = spread.map(Elsewhere::new);
+    let run = |job: &Job<'_>, summary: &DataSummary, watch: &(dyn Fn(usize, usize) + Sync)| match &away {
+        None => search(&job.recipe, &axes, rule, job.data, summary, &job.options, &cross, watch),
+        Some(away) => {
+            let run = |settings: &[GridPoint], _: &(dyn Fn(usize, usize) + Sync)| {
+                folds_elsewhere(away, settings, cross.folds)
+            };
+            search_by(&job.recipe, &axes, rule, summary, &cross, &run, watch)
+        }
+    };
+    let found = job.run(watcher, run, py);
+    let found = match away {
+        None => found?,
+        Some(away) => away.outcome(found)?,
+    };
     Ok(as_json(&found).to_string())
 }
 
@@ -160,7 +265,7 @@ fn as_json(found: &Search) -> Value {
 
 /// Fits a recipe many times and compares the selected features. Returns the results as JSON.
 #[pyfunction]
-#[pyo3(signature = (settings, input, task, runs, by, share, measure, columns, threads, report=None))]
+#[pyo3(signature = (settings, input, task, runs, by, share, measure, columns, threads, report=None, spread=None))]
 #[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
 pub fn stability(
     settings: Settings,
@@ -173,14 +278,10 @@ pub fn stability(
     columns: Option<u64>,
     threads: usize,
     report: Option<Py<PyAny>>,
+    spread: Option<Py<PyAny>>,
     py: Python<'_>,
 ) -> PyResult<String> {
-    let by = match by {
-        "order" => Variation::Order,
-        "seed" => Variation::Seed,
-        "subsample" => Variation::Subsample(share),
-        other => return Err(param_error(&format!("by must be order, seed or subsample, got {other:?}"), py)),
-    };
+    let by = variation(by, share, py)?;
     let measure = measure_named(measure, py)?;
     let (recipe, watcher) = (recipe(settings, py)?, Watcher::new(report));
     let mut options = options_of(task, threads, &watcher, py)?;
@@ -188,10 +289,16 @@ pub fn stability(
     let seed = recipe.seed;
     let plan = RepeatOptions { runs, by, seed, columns, measure, validation: None };
     let job = Job { recipe, options, data: &*data };
-    let run = |job: &Job<'_>, summary: &DataSummary, watch: &(dyn Fn(usize, usize) + Sync)| {
-        repeat(&job.recipe, job.data, summary, &job.options, &plan, watch)
+    let away = spread.map(Elsewhere::new);
+    let run = |job: &Job<'_>, summary: &DataSummary, watch: &(dyn Fn(usize, usize) + Sync)| match &away {
+        None => repeat(&job.recipe, job.data, summary, &job.options, &plan, watch),
+        Some(away) => repeat_by(summary, &plan, &|_: &(dyn Fn(usize, usize) + Sync)| runs_elsewhere(away, runs), watch),
     };
-    let Repeated { measure, runs, kappa, error, nonzeros, selected, .. } = job.run(watcher, run, py)?;
+    let found = job.run(watcher, run, py);
+    let Repeated { measure, runs, kappa, error, nonzeros, selected, .. } = match away {
+        None => found?,
+        Some(away) => away.outcome(found)?,
+    };
     let value = json!({
         "measure": measure.name(),
         "kappa": kappa,
@@ -203,4 +310,13 @@ pub fn stability(
         "features": selected,
     });
     Ok(value.to_string())
+}
+
+fn variation(by: &str, share: f64, py: Python<'_>) -> PyResult<Variation> {
+    match by {
+        "order" => Ok(Variation::Order),
+        "seed" => Ok(Variation::Seed),
+        "subsample" => Ok(Variation::Subsample(share)),
+        other => Err(param_error(&format!("by must be order, seed or subsample, got {other:?}"), py)),
+    }
 }

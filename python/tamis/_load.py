@@ -33,7 +33,11 @@ def load(path) -> Any:
     kind = _kind(path)
     if kind is not None:
         return kind.load(path)
-    model = _core.Model.load(os.fspath(path))
+    return estimator_of(_core.Model.load(os.fspath(path)))
+
+
+def estimator_of(model) -> Any:
+    """The estimator of a model."""
     recipe, is_classes = json.loads(model.recipe), bool(model.classes)
     if isinstance(recipe["method"], str):
         made = MomentsClassifier if is_classes else MomentsRegressor

@@ -100,7 +100,9 @@ class Moments:
         """Numbered columns: the largest number of columns. Named columns: all names, in order of appearance."""
         own = self._columns
         before, after = (list(getattr(one, "feature_names_in_", [])) for one in (own, other))
-        own.n_features_in_ = max(getattr(own, "n_features_in_", 0), getattr(other, "n_features_in_", 0))
+        sizes = [one.n_features_in_ for one in (own, other) if hasattr(one, "n_features_in_")]
+        if sizes:  # moments of files have no fixed columns
+            own.n_features_in_ = max(sizes)
         if before or after:
             names = list(dict.fromkeys(before + after))
             own.feature_names_in_, own.n_features_in_ = np.array(names, dtype=object), len(names)
@@ -132,6 +134,96 @@ class Moments:
         threads = effective_n_jobs(n_jobs)
         files = _input.as_paths(paths)
         return cls._of(_core.Moments.of_files(files, reading, task, folds, decay, interactions, screen, threads))
+
+    @classmethod
+    def from_gram(
+        cls,
+        gram,
+        target_products,
+        target_squares=None,
+        *,
+        rows,
+        sums,
+        target_sums,
+        weight=None,
+        squared_weight=None,
+        names=None,
+        classes=None,
+        centered=False,
+    ) -> Self:
+        """Moments of sums that were computed elsewhere: on a GPU, by SQL, or at another site.
+
+        Parameters
+        ----------
+        gram : array-like of shape (n_features, n_features)
+            Sums of products of the features, :math:`X^T X`; with weights, :math:`X^T W X`.
+        target_products : array-like of shape (n_features,) or (n_features, n_classes)
+            Sums of products of the features with the target, or the sums of the features over each class.
+        target_squares : float, default=None
+            Sum of the squared targets. Classes do not need it.
+        rows : int
+            Number of rows.
+        sums : array-like of shape (n_features,)
+            Sums of the features.
+        target_sums : float, or array-like of shape (n_classes,)
+            Sum of the targets, or the number (or weight) of the rows of each class.
+        weight, squared_weight : float, default=None
+            Sums of the weights and of the squared weights; ``None`` is ``rows``.
+        names : list of str, default=None
+            Names of the features; ``None`` numbers them, as columns of an array.
+        classes : list, default=None
+            The classes; ``None`` if the target is a number.
+        centered : bool, default=False
+            Whether the products are of values minus their means. The sums are not. Large means make this more accurate.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tamis import Moments
+        >>> random = np.random.default_rng(0)
+        >>> X = random.normal(size=(300, 4))
+        >>> y = X[:, 1] - X[:, 2]
+        >>> made = Moments.from_gram(X.T @ X, X.T @ y, y @ y, rows=300, sums=X.sum(0), target_sums=y.sum())
+        >>> made.solve("ols").coef_.round(6) + 0.0
+        array([ 0.,  1., -1.,  0.])
+        """
+        from . import _gram
+
+        given = _gram.Given(rows, weight, squared_weight, names, classes, centered)
+        core, columns = _gram.moments(gram, target_products, target_squares, sums, target_sums, given)
+        return cls._of(core, columns, None if classes is None else np.sort(np.asarray(classes)))
+
+    @property
+    def columns(self) -> str:
+        """The columns as text, for :meth:`to_blocks`."""
+        return self._core.columns()
+
+    @staticmethod
+    def join_columns(columns) -> str:
+        """All columns that occur in some of these texts, in an order that does not depend on theirs."""
+        found = {json.dumps(column): column for text in columns for column in json.loads(text)}
+        return json.dumps([found[key] for key in sorted(found, key=_column_order)])
+
+    def to_blocks(self, height=256, columns=None) -> list[bytes]:
+        """The moments in blocks of ``height`` rows of the matrix. Blocks of the same number and of other rows are merged by
+        :meth:`merge_blocks`, if all have the same ``columns`` (those of :meth:`join_columns`)."""
+        if int(height) < 1:
+            raise ParamError(f"height must be at least 1, got {height}")
+        return self._core.blocks(int(height), columns)
+
+    @staticmethod
+    def merge_blocks(blocks) -> bytes:
+        """Merges blocks of the same number. The same order gives the same bits."""
+        return _core.merge_blocks(list(blocks))
+
+    @classmethod
+    def from_blocks(cls, blocks) -> Self:
+        """Moments of all their blocks, in any order."""
+        return cls._of(_core.Moments.from_blocks(list(blocks)))
 
     def merge(self, other, again=False) -> Self:
         """Merges the moments of other rows; returns self. Rows that are in the moments already are an error, unless
@@ -228,6 +320,13 @@ class Moments:
 
         made = MomentsRegressor if self.task == "regression" else MomentsClassifier
         return made(solver, **parameters).fit_moments(self)
+
+
+def _column_order(key: str):
+    """Targets and classes first; then features, numbers by their size."""
+    kind, name = next(iter(json.loads(key).items()))
+    number = int(name) if isinstance(name, str) and name.isdecimal() else -1
+    return kind in ("feature", "product"), kind, number, key
 
 
 def _restore(core, columns, classes=None):

@@ -66,10 +66,15 @@ _DATA = """estimator : SparseClassifier, StabilizedClassifier, TwoStageClassifie
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, also in the measure."""
 
+_SPREAD = """spread : callable, default=None
+        Where the fits run: ``tamis.spark.spread(spark)`` or ``tamis.dask.spread()`` run each of them as a task of a cluster, to
+        which the rows are sent once; of paths, the workers read the files. ``None`` runs them on threads here. The results are
+        the same."""
+
 
 def _documented(function: F) -> F:
-    """Replaces ``$data`` in the docstring of a function by the parameters of the data."""
-    function.__doc__ = str(function.__doc__).replace("$data", _DATA)
+    """Replaces ``$data`` and ``$spread`` in the docstring of a function by the parameters they stand for."""
+    function.__doc__ = str(function.__doc__).replace("$data", _DATA).replace("$spread", _SPREAD)
     return function
 
 
@@ -111,6 +116,51 @@ def _readings(X):
     return lambda: iter(batches)
 
 
+@dataclass
+class Fold:
+    """A task of :func:`tune`: a setting and a fold, on rows that come with it."""
+
+    estimator: Any
+    settings: dict
+    X: Any
+    y: Any
+    sample_weight: Any
+    task: str
+    folds: int
+
+    def __call__(self, task) -> str:
+        values, fold = task
+        data = clone(self.estimator)._data(self.X, self.y, self.sample_weight)
+        return _core.tune_fold(self.settings, values, data, self.task, fold, self.folds)
+
+
+@dataclass
+class Run:
+    """A task of :func:`stability`: the number of a run, on rows that come with it."""
+
+    estimator: Any
+    settings: dict
+    X: Any
+    y: Any
+    sample_weight: Any
+    task: str
+    by: str
+    share: float
+
+    def __call__(self, run: int) -> str:
+        data = clone(self.estimator)._data(self.X, self.y, self.sample_weight)
+        return _core.stability_run(self.settings, data, self.task, self.by, self.share, run)
+
+
+def _spread(spread, work):
+    """A function of tasks that runs them elsewhere, or None."""
+    if spread is None:
+        return None
+    if _input.is_batches(work.X):
+        raise ParamError("an iterator of batches cannot be sent to a cluster: pass an array, a frame or paths")
+    return lambda tasks: spread(work, tasks)
+
+
 def _python_name(core: str) -> str:
     return next((row.python for row in _params.ROWS if row.name == core and row.owner != "solve"), core)
 
@@ -127,7 +177,9 @@ def _run(estimator, settings: dict, data, run):
 
 
 @_documented
-def tune(estimator, X, y=None, sample_weight=None, *, grid=None, folds=5, rule="one-se", measure=None) -> Tuning:
+def tune(
+    estimator, X, y=None, sample_weight=None, *, grid=None, folds=5, rule="one-se", measure=None, spread=None
+) -> Tuning:
     """Chooses parameters by cross-validation and fits an estimator with them, as ``tamis tune`` does.
 
     Parameters
@@ -142,6 +194,7 @@ def tune(estimator, X, y=None, sample_weight=None, *, grid=None, folds=5, rule="
         Takes the setting with the fewest features within one standard error of the best, or the best.
     measure : {"error", "log-loss", "rmse"}, default=None
         What is compared; ``None`` is the error of classes, or the root mean squared error.
+    $spread
 
     Returns
     -------
@@ -173,7 +226,8 @@ def tune(estimator, X, y=None, sample_weight=None, *, grid=None, folds=5, rule="
     settings = trial._for_columns(settings)
 
     def run(task, threads, line):
-        return _core.tune(settings, axes, data, task, folds, rule, measure, threads, line)
+        away = _spread(spread, Fold(trial, settings, rows(), y, sample_weight, task, folds))
+        return _core.tune(settings, axes, data, task, folds, rule, measure, threads, line, away)
 
     found = _run(trial, settings, data, run)
     for note in found["notes"]:
@@ -209,6 +263,7 @@ def stability(
     share=0.9,
     measure=None,
     total_features=None,
+    spread=None,
 ) -> Stability:
     """Fits an estimator repeatedly and compares the selected features, as ``tamis stability`` does.
 
@@ -225,6 +280,7 @@ def stability(
         What is measured; ``None`` is the error of classes, or the root mean squared error.
     total_features : int, default=None
         The number of features for ``kappa``, with those that never occur; ``None`` counts those that do.
+    $spread
 
     Returns
     -------
@@ -243,13 +299,14 @@ def stability(
     (1.0, ['x7', 'x3'])
     """
     _check(estimator, "stability")
-    trial = clone(estimator)
+    trial, rows = clone(estimator), _readings(X)
     settings = trial._recipe()
-    data = trial._data(X, y, sample_weight)
+    data = trial._data(rows(), y, sample_weight)
     settings = trial._for_columns(settings)
 
     def run(task, threads, line):
-        return _core.stability(settings, data, task, runs, by, share, measure, total_features, threads, line)
+        away = _spread(spread, Run(trial, settings, rows(), y, sample_weight, task, by, share))
+        return _core.stability(settings, data, task, runs, by, share, measure, total_features, threads, line, away)
 
     found = _run(trial, settings, data, run)
     names = trial._public_name

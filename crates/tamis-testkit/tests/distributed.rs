@@ -171,7 +171,7 @@ fn noise_is_not_confirmed_and_its_held_out_error_is_that_of_chance() {
     let rows = KeyedRows::by_content(classes(2_000, 6_000, 0, 4));
     let (model, cost) = fit(&settings(None, 300), &rows, 1).unwrap();
     assert_eq!(cost.passes, 3);
-    let path = model.size_path.unwrap();
+    let path = model.size_path.as_ref().unwrap();
     // Folds that had a part in the choice of the 300 columns would have errors below .4.
     let largest = path.sizes.iter().find(|size| size.size <= 300).unwrap();
     assert!(largest.error.unwrap() > 0.46, "{:?}", largest.error);

@@ -1,6 +1,6 @@
 //! Error, AUC, log loss, RMSE, R² and mean loss of predictions.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A prediction with its true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub enum Scored {
 }
 
 /// The measures that apply.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     /// Rows.
     pub n: u64,

@@ -4,7 +4,7 @@
 //! 3.8. [`Comoments`] holds the count, the means and the centred co-moments of numbered columns; it can be merged,
 //! subtracted and decayed. [`Accumulator`] adds dense or sparse rows to it on all threads. [`Moments`] adds the names
 //! of the columns and cross-validation folds, and can be saved. [`collect`] reads a stream of data,
-//! [`IncrementalMoments`] takes rows as they arrive, and [`crate::solve`] fits models to the result.
+//! [`IncrementalMoments`] takes rows as they arrive, [`merge_blocks`] adds the parts of many machines, and [`crate::solve`] fits models to the result.
 //!
 //! ```
 //! use tamis::moments::Comoments;
@@ -20,6 +20,7 @@
 //! ```
 
 mod accumulator;
+mod blocks;
 mod columns;
 mod comoments;
 mod error;
@@ -32,6 +33,7 @@ mod row_identity;
 mod screening;
 
 pub use accumulator::Accumulator;
+pub use blocks::merge_blocks;
 pub use columns::{Column, Products};
 pub use comoments::Comoments;
 pub use error::MomentsError;

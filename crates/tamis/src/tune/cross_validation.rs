@@ -70,6 +70,12 @@ pub struct Curve {
     pub features: u64,
 }
 
+/// Metrics and size of a model; `None` if its weights diverged.
+pub type Outcome = Option<(Metrics, usize)>;
+
+/// Runs all folds of every setting, wherever: the outcomes are in the order of the settings, fold by fold.
+pub type RunFolds<'a> = &'a (dyn Fn(&[GridPoint], Watch<'_>) -> Result<Vec<Outcome>, TuneError> + 'a);
+
 /// Evaluates every setting by cross-validation on the data, with parallel fits.
 pub fn cross_validate(
     settings: &[GridPoint],
@@ -79,22 +85,25 @@ pub fn cross_validate(
     cross: &CrossOptions,
     watch: Watch<'_>,
 ) -> Result<Curve, TuneError> {
+    cross_validate_by(settings, summary, cross, &on_threads(data, options, cross), watch)
+}
+
+/// Evaluates every setting by cross-validation; `run` fits the models.
+pub fn cross_validate_by(
+    settings: &[GridPoint],
+    summary: &DataSummary,
+    cross: &CrossOptions,
+    run: RunFolds<'_>,
+    watch: Watch<'_>,
+) -> Result<Curve, TuneError> {
     if cross.folds < 2 || u64::from(cross.folds) > summary.rows.max(2) {
         let (what, high) = ("the number of folds", summary.rows.max(2) as f64);
         return Err(TuneError::Range { what, low: 2.0, high, found: cross.folds.into() });
     }
     let folds = cross.folds as usize;
-    let threads = options.read.threads.max(1);
-    let alone = alone(options, threads);
-    let outcomes = side_by_side(settings.len() * folds, threads, watch, |job| {
-        let fold = RowFilter::Fold { number: (job % folds) as u32, of: cross.folds, seed: cross.seed, inside: true };
-        let outcome = one_fold(&settings[job / folds].recipe, data, &alone, fold);
-        outcome.map_err(|error| match error {
-            TuneError::Eval(EvalError::NoRows) => {
-                TuneError::EmptyFold { fold: (job % folds) as u32 + 1, folds: cross.folds, rows: summary.rows }
-            }
-            other => other,
-        })
+    let outcomes = run(settings, watch).map_err(|error| match error {
+        TuneError::EmptyFold { fold, folds, .. } => TuneError::EmptyFold { fold, folds, rows: summary.rows },
+        other => other,
     })?;
     let measure = common_measure(cross.measure, outcomes.iter().flatten().map(|(measures, _)| measures))?;
     let point = |(setting, outcomes): (&GridPoint, &[Outcome])| point(setting, outcomes, measure);
@@ -105,15 +114,38 @@ pub fn cross_validate(
     Ok(Curve { measure, points, rows: summary.rows, features: summary.features })
 }
 
-/// Metrics and size of a model; `None` if its weights diverged.
-type Outcome = Option<(Metrics, usize)>;
+/// Fits side by side on the threads of this process.
+pub(super) fn on_threads<'a>(
+    data: &'a dyn TuneData,
+    options: &'a FitOptions,
+    cross: &'a CrossOptions,
+) -> impl Fn(&[GridPoint], Watch<'_>) -> Result<Vec<Outcome>, TuneError> + 'a {
+    move |settings, watch| {
+        let (folds, threads) = (cross.folds as usize, options.read.threads.max(1));
+        let alone = alone(options, threads);
+        side_by_side(settings.len() * folds, threads, watch, |job| {
+            one_fold(&settings[job / folds].recipe, data, &alone, cross, (job % folds) as u32)
+        })
+    }
+}
 
-fn one_fold(recipe: &Recipe, data: &dyn TuneData, options: &FitOptions, fold: RowFilter) -> Result<Outcome, TuneError> {
+/// Fits a recipe to all folds but one, and measures the model on that one.
+pub fn one_fold(
+    recipe: &Recipe,
+    data: &dyn TuneData,
+    options: &FitOptions,
+    cross: &CrossOptions,
+    number: u32,
+) -> Result<Outcome, TuneError> {
+    let fold = RowFilter::Fold { number, of: cross.folds, seed: cross.seed, inside: true };
     let model = match data.fit(recipe, options, &[fold.turned(false)]) {
         Err(TrainError::Diverged { .. }) => return Ok(None),
         fitted => fitted?.model,
     };
-    let measures = measure_on(&model, data, &[fold])?;
+    let measures = measure_on(&model, data, &[fold]).map_err(|error| match error {
+        TuneError::Eval(EvalError::NoRows) => TuneError::EmptyFold { fold: number + 1, folds: cross.folds, rows: 0 },
+        other => other,
+    })?;
     Ok(Some((measures, model.nonzeros())))
 }
 

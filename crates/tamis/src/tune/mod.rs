@@ -8,7 +8,8 @@
 //! ([`TuneData`]). Rows are assigned to folds and subsamples
 //! by a hash of their number ([`crate::data::RowFilter`]). Fits run in parallel, each on one thread, and results are
 //! sorted before they are summed, so the number of threads changes no bit. A model is evaluated on held-out rows, which
-//! were used neither to fit it nor to choose its setting.
+//! were used neither to fit it nor to choose its setting. The functions `…_by` leave the fits to their caller, who may
+//! run them on other machines.
 
 mod cross_validation;
 mod data;
@@ -21,15 +22,17 @@ mod rule;
 mod search;
 mod summary;
 
-pub use cross_validation::{CrossOptions, Curve, Point, cross_validate};
+pub use cross_validation::{
+    CrossOptions, Curve, Outcome, Point, RunFolds, cross_validate, cross_validate_by, one_fold,
+};
 pub use data::{Files, StoredRows, TuneData};
 pub use error::TuneError;
 pub use grid::default_axes;
 pub use grid_point::{Axis, GridPoint, overlay, settings};
 pub use parallel::{Watch, side_by_side};
-pub use repeated_fits::{RepeatOptions, Repeated, Run, Selected, Variation, repeat};
+pub use repeated_fits::{RepeatOptions, Repeated, Run, RunAll, Selected, Variation, one_run, repeat, repeat_by};
 pub use rule::{Rule, choose};
-pub use search::{Search, search};
+pub use search::{Search, search, search_by};
 pub use summary::{DataSummary, summarize};
 
 use serde::Serialize;

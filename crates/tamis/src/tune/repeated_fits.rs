@@ -111,22 +111,27 @@ pub fn repeat(
     repeat: &RepeatOptions<'_>,
     watch: Watch<'_>,
 ) -> Result<Repeated, TuneError> {
+    let run = |watch: Watch<'_>| {
+        let threads = options.read.threads.max(1);
+        let alone = alone(options, threads);
+        side_by_side(repeat.runs as usize, threads, watch, |run| one_run(recipe, data, &alone, repeat, run as u64))
+    };
+    repeat_by(summary, repeat, &run, watch)
+}
+
+/// The metrics and models of all runs, in order.
+pub type RunAll<'a> = &'a (dyn Fn(Watch<'_>) -> Result<Vec<(Metrics, Model)>, TuneError> + 'a);
+
+/// Compares the fits of all runs; `run` fits the models.
+pub fn repeat_by(
+    summary: &DataSummary,
+    repeat: &RepeatOptions<'_>,
+    run: RunAll<'_>,
+    watch: Watch<'_>,
+) -> Result<Repeated, TuneError> {
     check(repeat, summary)?;
-    let threads = options.read.threads.max(1);
-    let alone = alone(options, threads);
-    let outcomes = side_by_side(repeat.runs as usize, threads, watch, |run| {
-        one_run(recipe, data, &alone, repeat, run as u64).map_err(|error| match error {
-            TuneError::Eval(EvalError::NoRows) => {
-                TuneError::EmptyShare { run: run as u64 + 1, where_: "to evaluate on" }
-            }
-            TuneError::Train(TrainError::Read(ReadError::NoRows { .. })) => {
-                TuneError::EmptyShare { run: run as u64 + 1, where_: "to learn from" }
-            }
-            other => other,
-        })
-    })?;
     let columns = repeat.columns.unwrap_or(summary.features);
-    compare(&outcomes, repeat.measure, columns)
+    compare(&run(watch)?, repeat.measure, columns)
 }
 
 fn check(repeat: &RepeatOptions<'_>, summary: &DataSummary) -> Result<(), TuneError> {
@@ -142,7 +147,24 @@ fn check(repeat: &RepeatOptions<'_>, summary: &DataSummary) -> Result<(), TuneEr
     range("the number of columns", summary.features as f64, u32::MAX as f64, columns)
 }
 
-fn one_run(
+/// The fit of one run, and its metrics on rows that it had not seen.
+pub fn one_run(
+    recipe: &Recipe,
+    data: &dyn TuneData,
+    options: &FitOptions,
+    repeat: &RepeatOptions<'_>,
+    run: u64,
+) -> Result<(Metrics, Model), TuneError> {
+    fit_and_measure(recipe, data, options, repeat, run).map_err(|error| match error {
+        TuneError::Eval(EvalError::NoRows) => TuneError::EmptyShare { run: run + 1, where_: "to evaluate on" },
+        TuneError::Train(TrainError::Read(ReadError::NoRows { .. })) => {
+            TuneError::EmptyShare { run: run + 1, where_: "to learn from" }
+        }
+        other => other,
+    })
+}
+
+fn fit_and_measure(
     recipe: &Recipe,
     data: &dyn TuneData,
     options: &FitOptions,

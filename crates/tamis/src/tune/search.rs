@@ -5,8 +5,9 @@
 //! settings are fitted. This is repeated until the choice lies inside, or the limit is reached. Axes that the user gives
 //! are not extended: a list of values means these values.
 
+use super::cross_validation::{RunFolds, cross_validate_by, on_threads};
 use super::{Axis, CrossOptions, Curve, DataSummary, GridPoint, Point, Rule, TuneData, TuneError, Watch};
-use super::{choose, cross_validate, default_axes, settings};
+use super::{choose, default_axes, settings};
 use crate::param::{Message, names};
 use crate::recipe::Recipe;
 use crate::train::FitOptions;
@@ -39,9 +40,22 @@ pub fn search(
     cross: &CrossOptions,
     watch: Watch<'_>,
 ) -> Result<Search, TuneError> {
+    search_by(recipe, given, rule, summary, cross, &on_threads(data, options, cross), watch)
+}
+
+/// Evaluates the given axes and the default ones; `run` fits the models.
+pub fn search_by(
+    recipe: &Recipe,
+    given: &[Axis],
+    rule: Rule,
+    summary: &DataSummary,
+    cross: &CrossOptions,
+    run: RunFolds<'_>,
+    watch: Watch<'_>,
+) -> Result<Search, TuneError> {
     let default = default_axes(recipe, given, summary.features);
     let mut axes: Vec<Axis> = given.iter().chain(&default).cloned().collect();
-    let mut curve = cross_validate(&settings(recipe, &axes)?, data, summary, options, cross, watch)?;
+    let mut curve = cross_validate_by(&settings(recipe, &axes)?, summary, cross, run, watch)?;
     let mut notes = Vec::new();
     for _ in 0..EXTENSIONS {
         let longer = extended(&axes, given.len(), &curve, rule);
@@ -53,7 +67,7 @@ pub fn search(
         let (fits, new) = (curve.points.len() * cross.folds as usize, all.iter().filter(|one| !is_known(one)));
         let new: Vec<GridPoint> = new.cloned().collect();
         let later = |done, total| watch(fits + done, fits + total);
-        let more = cross_validate(&new, data, summary, options, cross, &later)?;
+        let more = cross_validate_by(&new, summary, cross, run, &later)?;
         curve.points = in_order(&all, curve.points.into_iter().chain(more.points).collect());
         axes = longer;
     }
