@@ -53,9 +53,7 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
     for pivot in 0..size {
         for row in pivot + 1..size {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
-            for column in pivot..size {
-                matrix[row][column] -= factor * matrix[pivot][column];
-            }
+            (pivot..size).for_each(|column| matrix[row][column] -= factor * matrix[pivot][column]);
             right[row] -= factor * right[pivot];
         }
     }
