@@ -189,6 +189,7 @@ pub struct KernelScan {
     pub rows: usize,
 }
 
+#[cfg(feature = "moments")]
 impl KernelSize {
     /// A size without a function.
     pub(crate) fn not_kept(size: usize, score: KernelScore) -> Self {
