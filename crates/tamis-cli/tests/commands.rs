@@ -343,7 +343,10 @@ fn predictions_go_to_a_file_or_are_json_lines() {
     for (line, json) in lines.lines().zip(json.lines()) {
         let value: Value = serde_json::from_str(json).unwrap();
         let [probability, margin] = [&value["probability"], &value["margins"][0]].map(|one| one.as_f64().unwrap());
-        assert_eq!(line, format!("{} {probability} {margin}", value["label"].as_str().unwrap()));
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |at: usize| words[at].parse::<f64>().unwrap();
+        assert_eq!((words.len(), words[0]), (3, value["label"].as_str().unwrap()), "{line}");
+        assert_eq!((number(1), number(2)), (probability, margin), "{line}");
     }
 }
 

@@ -43,7 +43,7 @@ fn the_version_says_what_was_built() {
     assert_eq!(short, format!("tamis {}\n", env!("CARGO_PKG_VERSION")));
     let long = folder.ok("--version");
     assert!(long.starts_with(short.trim_end()) && long.contains(std::env::consts::ARCH), "{long}");
-    assert!(long.contains("model files: format 1") && !long.contains('/'), "no path of a machine: {long}");
+    assert!(long.contains("model files: format 2") && !long.contains('/'), "no path of a machine: {long}");
 }
 
 #[test]
