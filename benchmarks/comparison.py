@@ -90,7 +90,7 @@ class Tamis:
     def path(self):
         """Sizes with held-out errors in one file, from which another size is taken without the rows."""
         self.run("resize", "stable.json", "--k", 7, "--quiet", "--out", "seven.json")
-        told = json.loads((self.folder / "stable.json").read_text())["body"]["size_path"]
+        told = json.loads((self.folder / "stable.json").read_text())["body"]["size_path"]["sizes"]
         small = json.loads((self.folder / "seven.json").read_text())["body"]["outputs"][0]["features"]
         return "yes, then `resize`" if len(told) > 3 and len(small) == 7 else "no"
 
