@@ -99,11 +99,7 @@ def _split(part, parts: int) -> list:
     """The rows of a partition by ranges of their identity."""
     batch, form = _batch(part)
     found = list(_worker.rows(form, [batch]))
-    if not found:
-        return [None] * parts
-    table = pa.Table.from_batches(found)
-    bucket = np.asarray(distributed.bucket_of(table.column("row").combine_chunks(), parts))
-    return [table.filter(pa.array(bucket == at)) for at in range(parts)]
+    return _resplit(pa.Table.from_batches(found) if found else None, parts)
 
 
 def _joined(tables: list):

@@ -106,3 +106,13 @@ def spark():
     made = session("local[2,3]")
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two processes of Dask."""
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
+        with Client(cluster) as made:
+            yield made

@@ -19,15 +19,6 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
-def client():
-    from distributed import Client, LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
-        with Client(cluster) as made:
-            yield made
-
-
-@pytest.fixture(scope="module")
 def numbered(data):
     return oracle(data.batch())
 

@@ -8,15 +8,6 @@ import tamis
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.fixture(scope="module")
-def dask_client():
-    from distributed import Client, LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
-        with Client(cluster) as made:
-            yield made
-
-
 @pytest.fixture(params=["spark", "dask"])
 def spread(request):
     if request.param == "spark":
@@ -25,7 +16,7 @@ def spread(request):
         return made(request.getfixturevalue("spark"))
     from tamis.dask import spread as made
 
-    request.getfixturevalue("dask_client")
+    request.getfixturevalue("client")
     return made()
 
 

@@ -6,7 +6,7 @@ mod false_discovery;
 mod size_path;
 
 pub use collinear::{Parts, representatives};
-pub use false_discovery::{q_values, student_z, two_sided_p_value};
+pub use false_discovery::{q_values, student_z, two_sided_p_value, two_steps};
 pub use size_path::{N_SE, SizeScore, Slack, hardly_worse, slack, smallest_on_path};
 
 /// A mean over rows or folds, and its standard error.

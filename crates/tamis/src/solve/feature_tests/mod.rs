@@ -43,13 +43,10 @@ use super::standardized::Standardized;
 use crate::model::{FeatureTest, FeatureTests};
 use crate::moments::{Comoments, Moments};
 use crate::recipe::{SolveRecipe, Solver};
-use crate::select::{Parts, q_values, representatives, student_z, two_sided_p_value};
+use crate::select::{Parts, q_values, representatives, student_z, two_sided_p_value, two_steps};
 
 /// The number of features that are tested, at most.
 const MOST_TESTED: usize = 700;
-/// Features with a larger q-value are not tested in sequence, nor are more of them.
-const LOOSE: f64 = 0.3;
-const MOST_IN_SEQUENCE: usize = 200;
 /// A column of zeros and ones is not confirmed if fewer rows have one of its values.
 const FEWEST_ROWS_WITH: f64 = 10.0;
 
@@ -58,7 +55,7 @@ fn given(rows: f64) -> usize {
     ((rows / 64.0) as usize).clamp(8, 256)
 }
 
-/// The columns that are tested, and those that they determine; `None` without two folds.
+/// The tests of the features; `None` if there are fewer than two folds with rows.
 pub(super) fn test_features(
     moments: &Moments,
     total: &Comoments,
@@ -77,8 +74,9 @@ pub(super) fn test_features(
     }
     let candidates = candidates(problem, chosen);
     let (tested, represented_by) = groups(problem, &candidates, total.effective_rows());
+    let Grid::Penalties(penalties) = grid(problem, &SolveRecipe::new(Solver::Lasso)) else { return None };
     let known: Vec<Training> =
-        folds.par_iter().map(|fold| Training::of(fold, total, task, problem)).collect::<Option<_>>()?;
+        folds.par_iter().map(|fold| Training::of(fold, total, task, problem, &penalties)).collect::<Option<_>>()?;
     let mut best: Vec<(f64, f64)> = vec![(1.0, 0.0); tested.len()];
     let outputs = task.outputs.len();
     for output in 0..outputs {
@@ -89,7 +87,7 @@ pub(super) fn test_features(
             FoldSums::new(fold, problem, task.outputs[output], &candidates, &tested, &represented_by, &margins, &strong)
         };
         let test = FoldTest { folds: folds.par_iter().zip(&known).map(sums).collect() };
-        for ((best, t), &place) in best.iter_mut().zip(two_steps(&test, entered)).zip(&tested) {
+        for ((best, t), &place) in best.iter_mut().zip(z_scores(&test, entered)).zip(&tested) {
             let feature = candidates[place];
             let weight = chosen.coefficients[output].iter().find(|pair| pair.0 == feature).map_or(0.0, |pair| pair.1);
             let is_possible = weight * t >= 0.0 && !is_rare(total, problem.columns[feature]);
@@ -155,16 +153,21 @@ struct Training {
 
 impl Training {
     /// `None` if the fold has all rows.
-    fn of(fold: &Comoments, total: &Comoments, task: &Task, problem: &Standardized) -> Option<Training> {
+    fn of(
+        fold: &Comoments,
+        total: &Comoments,
+        task: &Task,
+        problem: &Standardized,
+        penalties: &[f64],
+    ) -> Option<Training> {
         let mut training = total.clone();
         if fold.rows >= total.rows || fold.weight >= total.weight {
             return None;
         }
         training.subtract(fold).ok()?;
         let (own, lasso) = (task.problem(&training), SolveRecipe::new(Solver::Lasso));
-        let Grid::Penalties(penalties) = grid(problem, &lasso) else { return None };
         let most = (2 * given(total.effective_rows())).max((training.effective_rows() / 4.0) as usize);
-        let fits = fits_up_to(&own, &lasso, &penalties, most);
+        let fits = fits_up_to(&own, &lasso, penalties, most);
         let standard = |(column, weight): (usize, f64)| {
             let place = problem.columns.binary_search(&column).ok()?;
             Some((place, weight * problem.scales[place]))
@@ -201,18 +204,8 @@ fn least_error(known: &[Training], output: usize) -> usize {
 }
 
 /// The t-scores of the tested columns after both steps, as z-scores.
-fn two_steps(test: &FoldTest, hypotheses: usize) -> Vec<f64> {
+fn z_scores(test: &FoldTest, hypotheses: usize) -> Vec<f64> {
     let normal = |(t, freedom): (f64, f64)| if t.is_finite() { student_z(t, freedom) } else { 0.0 };
-    let mut scores: Vec<f64> = test.given().into_iter().map(normal).collect();
-    let p_values: Vec<f64> = scores.iter().map(|&z| two_sided_p_value(z)).collect();
-    let q_values = q_values(&p_values, hypotheses);
-    let mut order: Vec<usize> = (0..scores.len()).filter(|&number| q_values[number] <= LOOSE).collect();
-    order.sort_by(|&a, &b| scores[b].abs().total_cmp(&scores[a].abs()));
-    order.truncate(MOST_IN_SEQUENCE);
-    for (&number, z) in order.iter().zip(test.in_sequence(&order).into_iter().map(normal)) {
-        if z.abs() < scores[number].abs() {
-            scores[number] = z;
-        }
-    }
-    scores
+    let given = test.given().into_iter().map(normal).collect();
+    two_steps(given, hypotheses, |order| test.in_sequence(order).into_iter().map(normal).collect())
 }

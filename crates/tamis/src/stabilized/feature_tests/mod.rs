@@ -29,7 +29,7 @@
 //! | S | `nuisance.rs` | n/64 features, from 8 to 256 | power falls with more, false discoveries do not |
 //! | tested | `MOST_TESTED` | the largest size of at most 700 features, or the model | a larger set changes nothing |
 //! | ε | `score.rs` | 0.002 of the rows | columns of one-hot codes |
-//! | step 2 | `LOOSE`, `MOST_IN_SEQUENCE` | q ≤ 0.3, 200 features | without it, 0.4 instead of 0.1 false on isolet |
+//! | step 2 | `select/false_discovery.rs` | q ≤ 0.3, 200 features | without it, 0.4 instead of 0.1 false on isolet |
 //!
 //! Columns that determine each other cannot be told apart. They are tested without those of least evidence (`groups.rs`):
 //! margins are written in the others, so that it does not matter which of the equal ways of writing a one-hot code an
@@ -61,16 +61,13 @@ use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
 use crate::data::FeatureId;
 use crate::model::{FeatureTest, FeatureTests};
-use crate::select::{q_values, two_sided_p_value};
+use crate::select::{q_values, two_sided_p_value, two_steps};
 use crate::trainer::{BufferedRows, TrainError, TrainingData};
 
 /// The size whose features are tested has at most this many...
 const MOST_TESTED: usize = 700;
 /// ...unless the model is larger: then so many of its features are tested.
 const MOST_OF_MODEL: usize = 1024;
-/// Features with a larger q-value are not tested in sequence, nor are more of them.
-const LOOSE: f64 = 0.3;
-const MOST_IN_SEQUENCE: usize = 200;
 /// A feature that fewer rows contain is not confirmed: its score is far from normal.
 const FEWEST_ROWS_WITH: f64 = 10.0;
 
@@ -96,7 +93,7 @@ pub(super) fn test_features(
     for output in 0..outputs {
         gathered.set_output(ensembles, output, &determined);
         let z_scores =
-            ensembles.threads.install(|| two_steps(&gathered.test(), &gathered.columns_of(&representatives), entered));
+            ensembles.threads.install(|| z_scores(&gathered.test(), &gathered.columns_of(&representatives), entered));
         for ((best, z), &id) in best.iter_mut().zip(z_scores).zip(&representatives) {
             let place = step.active.binary_search(&id).expect("tested features are active");
             let agrees = z * step.outputs[output].evidence[place] > 0.0;
@@ -136,18 +133,9 @@ fn largest_evidence(step: &SizeStep) -> Vec<f64> {
 }
 
 /// The z-scores of columns after both steps.
-fn two_steps(test: &ScoreTest<'_>, columns: &[u32], hypotheses: usize) -> Vec<f64> {
-    let mut z_scores = test.given_ensembles(columns);
-    let p_values: Vec<f64> = z_scores.iter().map(|&z| two_sided_p_value(z)).collect();
-    let q_values = q_values(&p_values, hypotheses);
-    let mut order: Vec<usize> = (0..columns.len()).filter(|&number| q_values[number] <= LOOSE).collect();
-    order.sort_by(|&a, &b| z_scores[b].abs().total_cmp(&z_scores[a].abs()));
-    order.truncate(MOST_IN_SEQUENCE);
-    let sequence: Vec<u32> = order.iter().map(|&number| columns[number]).collect();
-    for (&number, z) in order.iter().zip(test.in_sequence(&sequence)) {
-        if z.abs() < z_scores[number].abs() {
-            z_scores[number] = z;
-        }
-    }
-    z_scores
+fn z_scores(test: &ScoreTest<'_>, columns: &[u32], hypotheses: usize) -> Vec<f64> {
+    two_steps(test.given_ensembles(columns), hypotheses, |order| {
+        let sequence: Vec<u32> = order.iter().map(|&number| columns[number]).collect();
+        test.in_sequence(&sequence)
+    })
 }
