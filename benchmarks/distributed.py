@@ -100,10 +100,10 @@ def compare(name, size, columns, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=[*FILES, "zipf"])
-    parser.add_argument("--columns", type=int, default=distributed.COLUMNS, help="columns that an ensemble is narrowed to")
+    parser.add_argument("--columns", type=int, help="columns that an ensemble is narrowed to, even if all rows fit")
     parser.add_argument("--sizes", default="25,200,auto")
     options = parser.parse_args()
-    print(f"Tamis {tamis.__version__}, narrowed to {options.columns} columns")
+    print(f"Tamis {tamis.__version__}, narrowed to {options.columns or '16,384, if the rows do not fit,'} columns")
     print("| data | k | one machine: features | error | log loss | distributed: features | error | log loss | κ | passes | MB |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:

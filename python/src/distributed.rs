@@ -186,7 +186,7 @@ pub fn first_plan<'py>(
     settings: Settings,
     task: &str,
     buckets: u32,
-    columns: u64,
+    columns: Option<u64>,
     entries: u64,
     keyed: bool,
     py: Python<'py>,

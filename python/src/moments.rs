@@ -62,10 +62,24 @@ impl PyMoments {
 #[pymethods]
 impl PyMoments {
     #[new]
-    fn new(numeric: bool, folds: usize, decay: f64, interactions: bool, py: Python<'_>) -> PyResult<Self> {
+    #[pyo3(signature = (numeric, folds, decay, interactions, folds_by_content = false))]
+    fn new(
+        numeric: bool,
+        folds: usize,
+        decay: f64,
+        interactions: bool,
+        folds_by_content: bool,
+        py: Python<'_>,
+    ) -> PyResult<Self> {
         let products = if interactions { Products::All } else { Products::None };
-        let options =
-            CollectOptions { folds, decay, products, memory: memory_of_this_machine(), ..CollectOptions::default() };
+        let options = CollectOptions {
+            folds,
+            folds_by_content,
+            decay,
+            products,
+            memory: memory_of_this_machine(),
+            ..CollectOptions::default()
+        };
         let open = Some(IncrementalMoments::new(numeric, &options).or_raise(py)?);
         Ok(PyMoments { numeric, options, done: None, open })
     }

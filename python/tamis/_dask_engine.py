@@ -115,17 +115,7 @@ def _resplit(table, parts: int) -> list:
 
 
 def _batches(table) -> list:
-    """The batches of a table. Columns that came in a message of Dask may begin anywhere, and the core needs whole words: these
-    are copied."""
-    if table is None:
-        return []
-    buffers = (buffer for column in table.columns for chunk in column.chunks for buffer in chunk.buffers())
-    if all(buffer is None or buffer.address % 8 == 0 for buffer in buffers):
-        return table.to_batches()
-    copied = pa.BufferOutputStream()
-    with pa.ipc.new_stream(copied, table.schema) as stream:
-        stream.write_table(table)
-    return pa.ipc.open_stream(copied.getvalue()).read_all().to_batches()
+    return [] if table is None else table.to_batches()
 
 
 def _stage(plan: bytes, table):

@@ -202,7 +202,8 @@ def _canonical(offsets, keys, values, width):
 
 def moments_of(form: Form, numeric: bool, folds: int, batches: Iterable[pa.RecordBatch]):
     """The moments of a partition."""
-    found = _core.Moments(numeric, folds, 0.0, False)
+    # A row has the same fold in whatever partition it is.
+    found = _core.Moments(numeric, folds, 0.0, False, True)
     for batch in batches:
         if not batch.num_rows:
             continue

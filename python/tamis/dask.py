@@ -16,7 +16,7 @@ from ._load import estimator_of
 from ._moments import Moments
 from ._stabilized import StabilizedClassifier, StabilizedRegressor
 
-__all__ = ["TamisClassifier", "TamisMoments", "TamisRegressor", "spread"]
+__all__ = ["TamisClassifier", "TamisMoments", "TamisMomentsClassifier", "TamisRegressor", "spread"]
 
 
 class _Predicted(BaseEstimator):
@@ -114,7 +114,17 @@ class _Stabilized(_Predicted):
         return self._take(model, X)
 
 
-class TamisClassifier(ClassifierMixin, _Stabilized):
+class _Labelled:
+    """What classifiers share."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.classes_
+
+
+class TamisClassifier(ClassifierMixin, _Labelled, _Stabilized):
     """Stability selection for classes (the method ``stabilized``) on a Dask frame or array.
 
     Parameters: ``n_features_to_select``, ``fdr``, ``loss``, ``random_state`` as in :class:`tamis.StabilizedClassifier`;
@@ -123,12 +133,6 @@ class TamisClassifier(ClassifierMixin, _Stabilized):
     """
 
     _task, _alike = "auto", StabilizedClassifier
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.classes_
 
     def predict_proba(self, X) -> Any:
         """Probabilities of the classes, as a Dask array."""
@@ -141,11 +145,10 @@ class TamisRegressor(RegressorMixin, _Stabilized):
     _task, _alike = "regression", StabilizedRegressor
 
 
-class TamisMoments(RegressorMixin, _Predicted):
-    """The moments of a Dask frame or array in one pass (and one over the columns), and a regression solved from them.
+class _OfMoments(_Predicted):
+    """What models of moments share."""
 
-    Parameters: ``solver`` and those of :meth:`tamis.Moments.solve`. ``moments_`` are the moments.
-    """
+    _numeric = True
 
     def __init__(self, solver="mcp", *, n_features_to_select=None, criterion=None, alpha=None, folds=1, block_rows=256):
         self.solver = solver
@@ -160,10 +163,24 @@ class TamisMoments(RegressorMixin, _Predicted):
         _dask_engine.check_versions()
         parts = _dask_engine.partitions(X, y, sample_weight)
         with _dask_engine.worker_errors():
-            self.moments_ = Moments._of(_dask_engine.moments(parts, True, self.folds, self.block_rows))
+            self.moments_ = Moments._of(_dask_engine.moments(parts, self._numeric, self.folds, self.block_rows))
         given = {name: getattr(self, name) for name in ("n_features_to_select", "criterion", "alpha")}
         solved = self.moments_.solve(self.solver, **{name: value for name, value in given.items() if value is not None})
         return self._take(solved._fitted(), X)
+
+
+class TamisMoments(RegressorMixin, _OfMoments):
+    """The moments of a Dask frame or array in one pass (and one over the columns), and a regression solved from them.
+
+    Parameters: ``solver`` and those of :meth:`tamis.Moments.solve`; ``folds``, to which rows belong by their features.
+    ``moments_`` are the moments.
+    """
+
+
+class TamisMomentsClassifier(ClassifierMixin, _Labelled, _OfMoments):
+    """The same for classes: a regression for each, solved from one set of moments."""
+
+    _numeric = False
 
 
 def spread() -> Any:

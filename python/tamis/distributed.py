@@ -52,7 +52,7 @@ TALLIES = pa.schema([("block", pa.int32()), ("bucket", pa.int32()), ("raw", pa.b
 TALLIES_DDL = "block int, bucket int, raw binary"
 
 #: Buckets, columns an ensemble is narrowed to, and non-zeros that are collected at most.
-BUCKETS, COLUMNS, ENTRIES = 64, 1 << 14, 1 << 25
+BUCKETS, ENTRIES = 64, 1 << 25
 #: Rows of a record batch that :func:`collect` returns.
 BATCH_ROWS = 1 << 14
 
@@ -126,8 +126,14 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
+def _aligned(column: pa.Array) -> np.ndarray:
+    """The numbers of a column. Columns that came in a message of another process may begin anywhere, and the core needs whole
+    words: these are copied."""
+    return np.require(column.to_numpy(zero_copy_only=False), requirements=["C", "ALIGNED"])
+
+
 def _floats(column: pa.Array) -> np.ndarray:
-    return np.ascontiguousarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    return _aligned(column.cast(pa.float64()))
 
 
 def _packed(batch: pa.RecordBatch, identified: bool) -> _Packed:
@@ -153,9 +159,9 @@ def _packed(batch: pa.RecordBatch, identified: bool) -> _Packed:
         values=_floats(values),
     )
     if identified:
-        packed.identities = np.ascontiguousarray(_needed(batch, "row").to_numpy()).view(np.uint64)
+        packed.identities = _aligned(_needed(batch, "row")).view(np.uint64)
     if names is None:
-        packed.indices = np.ascontiguousarray(keys.cast(pa.int64()).to_numpy())
+        packed.indices = _aligned(keys.cast(pa.int64()))
     else:
         packed.names, packed.name_ends = _texts(keys)
     return packed
@@ -190,7 +196,7 @@ def rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     keys = None
     if key is not None:
         is_whole = pa.types.is_integer(key.type)
-        keys = np.ascontiguousarray(key.cast(pa.int64()).to_numpy()) if is_whole else key.cast(pa.string()).to_pylist()
+        keys = _aligned(key.cast(pa.int64())) if is_whole else key.cast(pa.string()).to_pylist()
     return _batch(_core.keyed_rows(packed, keys), packed.texts is not None)
 
 
@@ -227,14 +233,15 @@ def first_plan(
     task: str = "auto",
     *,
     buckets: int = BUCKETS,
-    columns: int = COLUMNS,
+    columns: int | None = None,
     entries: int = ENTRIES,
     keyed: bool = False,
 ) -> bytes:
     """The plan of the first stage.
 
-    ``settings`` are the parameters of the method ``stabilized`` as text. ``columns``: an ensemble is narrowed to so many
-    before rows are collected. ``entries``: non-zeros that are collected at most; of larger data, a sample of the rows.
+    ``settings`` are the parameters of the method ``stabilized`` as text. ``entries``: non-zeros that are collected at
+    most. Data that have more are narrowed to 16,384 columns an ensemble first, and sampled if they still have more.
+    ``columns``: narrow to so many in any case.
     ``keyed``: whether rows were given keys.
     """
     return _core.first_plan(settings, task, buckets, columns, entries, keyed)
@@ -333,7 +340,7 @@ def fit(
     task: str = "auto",
     *,
     buckets: int = BUCKETS,
-    columns: int = COLUMNS,
+    columns: int | None = None,
     entries: int = ENTRIES,
     keyed: bool = False,
     threads: int = 0,

@@ -39,6 +39,7 @@ __all__ = [
     "TamisClassifier",
     "TamisClassificationModel",
     "TamisMoments",
+    "TamisMomentsClassificationModel",
     "TamisMomentsModel",
     "TamisRegressor",
     "TamisRegressionModel",
@@ -250,8 +251,8 @@ class TamisRegressor(_TamisEstimator):
 # -- moments
 
 
-class TamisMomentsModel(TamisRegressionModel):
-    """A regression on moments. ``moments`` are kept: ``resolve`` fits another model without the data."""
+class _HasMoments:
+    """A model that keeps the moments it was solved from."""
 
     def __init__(self, text: str = "", moments: bytes | None = None):
         super().__init__(text)
@@ -264,17 +265,28 @@ class TamisMomentsModel(TamisRegressionModel):
             raise DataError("the model has no moments")
         return Moments._of(_core.Moments.from_bytes(self._moments))
 
-    def resolve(self, solver: str = "mcp", **parameters) -> "TamisMomentsModel":
+    def resolve(self, solver: str = "mcp", **parameters):
         """Another model of the same moments; the parameters are those of :meth:`tamis.Moments.solve`."""
-        return self._copyValues(TamisMomentsModel(_solved(self.moments, solver, parameters), self._moments))
+        return self._copyValues(type(self)(_solved(self.moments, solver, parameters), self._moments))
+
+
+class TamisMomentsModel(_HasMoments, TamisRegressionModel):
+    """A regression on moments. ``moments`` are kept: ``resolve`` fits another model without the data."""
+
+
+class TamisMomentsClassificationModel(_HasMoments, TamisClassificationModel):
+    """A classification on moments, one regression a class. ``moments`` are kept, as in :class:`TamisMomentsModel`."""
 
 
 class TamisMoments(_Setters, Estimator, _Columns, DefaultParamsReadable, DefaultParamsWritable):
-    """The moments of a frame in one pass (and one over the columns), and a regression solved from them.
+    """The moments of a frame in one pass (and one over the columns), and a model solved from them.
 
-    Parameters: ``featuresCol`` or ``featuresCols``, ``labelCol`` (numbers), ``weightCol``, ``folds``, ``solver`` (``ols``,
-    ``ridge``, ``ols-th``, ``ofsa``, ``lasso``, ``elastic-net``, ``mcp``, ``scad``), ``nFeatures``, ``criterion``, ``alpha``.
+    Parameters: ``featuresCol`` or ``featuresCols``, ``labelCol``, ``weightCol``, ``task`` (``regression``, or
+    ``classes`` for labels that are numbers or text), ``folds``, ``solver`` (``ols``, ``ridge``, ``ols-th``, ``ofsa``, ``lasso``,
+    ``elastic-net``, ``mcp``, ``scad``), ``nFeatures``, ``criterion``, ``alpha``. The fold of a row follows from its features.
     """
+
+    task: Param = Param(Params._dummy(), "task", "regression or classes", TypeConverters.toString)
 
     solver: Param = Param(Params._dummy(), "solver", "how the model is solved", TypeConverters.toString)
     nFeatures: Param = Param(
@@ -292,18 +304,23 @@ class TamisMoments(_Setters, Estimator, _Columns, DefaultParamsReadable, Default
     @keyword_only
     def __init__(self, **given):
         super().__init__()
-        self._setDefault(solver="mcp", nFeatures=0, criterion="", alpha=0.0, folds=1, blockRows=256)
+        self._setDefault(task="regression", solver="mcp", nFeatures=0, criterion="", alpha=0.0, folds=1, blockRows=256)
         self._set(**self._input_kwargs)
 
     def _fit(self, dataset):
         if self.getOrDefault("blockRows") < 1:
             raise ParamError("blockRows must be at least 1")
-        form, rows, _ = self._selected(dataset, True)
-        found = _spark_engine.moments(rows, form, True, self.getOrDefault("folds"), self.getOrDefault("blockRows"))
+        made = {"regression": TamisMomentsModel, "classes": TamisMomentsClassificationModel}
+        task = self.getOrDefault("task")
+        if task not in made:
+            raise ParamError(f"task must be regression or classes, got {task!r}")
+        numeric = task == "regression"
+        form, rows, _ = self._selected(dataset, numeric)
+        found = _spark_engine.moments(rows, form, numeric, self.getOrDefault("folds"), self.getOrDefault("blockRows"))
         given = {"n_features_to_select": "nFeatures", "criterion": "criterion", "alpha": "alpha"}
         parameters = {name: self.getOrDefault(own) for name, own in given.items() if self.getOrDefault(own)}
         text = _solved(Moments._of(found), self.getOrDefault("solver"), parameters)
-        return self._copyValues(TamisMomentsModel(text, found.to_bytes()))
+        return self._copyValues(made[task](text, found.to_bytes()))
 
 
 def _solved(moments: Moments, solver: str, parameters: dict) -> str:

@@ -37,6 +37,22 @@ def test_partitions_batches_and_order_leave_no_trace(named):
         assert fitted(batches, partitions, columns=40).text == text
 
 
+def test_columns_may_begin_anywhere_in_memory():
+    batch = distributed.rows(planted())
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, batch.schema) as writer:
+        writer.write_batch(batch)
+    moved = pa.py_buffer(b"x" + stream.getvalue().to_pybytes()).slice(1)
+    odd = pa.ipc.open_stream(moved).read_next_batch()
+    assert any(buffer is not None and buffer.address % 8 for column in odd.columns for buffer in column.buffers())
+    plan = distributed.first_plan(STABILIZED)
+    tallies = [list(distributed.stage(plan, [rows])) for rows in (batch, odd)]
+    assert tallies[0] == tallies[1]
+    plan = distributed.next_plan(plan, distributed.add(tallies[0]))
+    models = [distributed.finish(plan, distributed.collect(plan, [rows])).text for rows in (batch, odd)]
+    assert models[0] == models[1] == distributed.finish(plan, [odd]).text
+
+
 def test_the_planted_columns_are_found():
     model = fitted([planted(3000)], settings={**STABILIZED, "k": "4"}, columns=40)
     assert sorted(model.outputs[0][0]) == ["0", "1", "2", "3"]

@@ -1,5 +1,7 @@
 """tamis.dask with a cluster of two processes: the same model for any partitions, and after a worker died."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,13 +9,13 @@ from conftest import BUCKETS, PLANTED, names_of, oracle
 from scipy import sparse
 
 import tamis
-from tamis import _core, _dask_engine
+from tamis import _core, _dask_engine, distributed
 
 dask = pytest.importorskip("dask")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-from tamis.dask import TamisClassifier, TamisMoments, TamisRegressor  # noqa: E402
+from tamis.dask import TamisClassifier, TamisMoments, TamisMomentsClassifier, TamisRegressor  # noqa: E402
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -122,6 +124,22 @@ def test_moments(client, data):
         mine = {one["name"]: one["weight"] for one in made.features_}
         assert mine.keys() == truth.keys()
         assert all(mine[name] == pytest.approx(truth[name], rel=1e-9) for name in truth)
+
+
+def test_moments_of_classes_have_folds_that_do_not_depend_on_partitions(client, data):
+    weights = []
+    for parts in (1, 6):
+        X, y = arrays(data, parts)
+        made = TamisMomentsClassifier("lasso", criterion="cv", folds=5, block_rows=16).fit(X, y)
+        weights.append({one["name"]: one["weight"] for one in made.features_})
+        assert made.classes_.tolist() == [0.0, 1.0]
+        assert (made.predict(X).compute() == data.label).mean() > 0.85
+    assert weights[1] == pytest.approx(weights[0], rel=1e-9)
+
+
+def test_narrowed_columns_are_those_of_the_local_engine(client, data, classifier, monkeypatch):
+    monkeypatch.setattr(distributed, "fit", functools.partial(distributed.fit, columns=20))
+    assert classifier.fit(*arrays(data, 5))._model.text == oracle(data.batch())
 
 
 def test_what_cannot_be_learned_is_named(client, data, classifier):

@@ -1,5 +1,7 @@
 """tamis.spark with Spark in this process: the same model for any partitions, in every form of the features."""
 
+import functools
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import pytest
 from conftest import BUCKETS, PLANTED, Data, names_of, oracle
 
 import tamis
-from tamis import _spark_engine
+from tamis import _spark_engine, distributed
 
 spark_ml = pytest.importorskip("pyspark.ml")
 from pyspark.ml.linalg import Vectors  # noqa: E402
@@ -19,6 +21,7 @@ from tamis.spark import (  # noqa: E402
     TamisClassificationModel,
     TamisClassifier,
     TamisMoments,
+    TamisMomentsClassificationModel,
     TamisMomentsModel,
     TamisRegressor,
 )
@@ -198,6 +201,19 @@ def test_sql_of_vectors_is_refused_in_words(spark, data, classifier):
         model.sql_expression("label")
 
 
+def program_margins(model, data, folder):
+    """What ``tamis predict`` says of the rows, with a model that Spark wrote."""
+    if "TAMIS_BIN" not in os.environ:
+        pytest.skip("SKIPPED, TAMIS_BIN does not name the program")
+    rows = zip(data.label, data.indices, data.values, strict=True)
+    entries = [(label, zip(indices, values, strict=True)) for label, indices, values in rows]
+    lines = [f"{label} {' '.join(f'{one + 1}:{value!r}' for one, value in row)}\n" for label, row in entries]
+    (folder / "rows.svm").write_text("".join(lines))
+    command = [os.environ["TAMIS_BIN"], "predict", str(model), str(folder / "rows.svm"), "--output", "margin"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [float(line) for line in told.split()]
+
+
 def test_saved_models_are_the_program_s_own(spark, data, classifier, numbered, tmp_path, capsys):
     df = frame(spark, data)
     model = classifier.copy().setVerbose(True).setPredictionCol("guess").fit(df)
@@ -213,6 +229,7 @@ def test_saved_models_are_the_program_s_own(spark, data, classifier, numbered, t
     again = TamisClassificationModel.load(str(tmp_path / "saved"))
     assert again.text == numbered and again.getPredictionCol() == "guess" and again.uid == model.uid
     margins = own._fitted().margins(tamis._input.Table(data.dense()))[:, 0]
+    assert program_margins(file, data, tmp_path) == pytest.approx(margins.tolist(), rel=1e-12)
     scored = again.transform(df.select("features", "label", "target")).select("target", "rawPrediction").collect()
     by_target = {row["target"]: row["rawPrediction"][1] for row in scored}
     assert [by_target[target] for target in data.target] == pytest.approx(margins.tolist(), rel=1e-12)
@@ -278,6 +295,32 @@ def test_moments_of_partitions_are_those_of_the_rows(spark, data, form, tmp_path
     assert again.moments.rows == model.moments.rows and again.text == model.text
     with pytest.raises(tamis.DataError, match="no rows"):
         TamisMoments(labelCol="target").fit(frame(spark, data, form).filter("false"))
+
+
+def test_moments_of_classes_have_folds_that_do_not_depend_on_partitions(spark, data, tmp_path):
+    made = TamisMoments(task="classes", solver="lasso", criterion="cv", folds=5, blockRows=16)
+    order = np.random.default_rng(1).permutation(len(data.label))
+    frames = [frame(spark, data), frame(spark, data, partitions=7), frame(spark, data, partitions=3, order=order.tolist())]
+    models = [made.fit(df) for df in frames]
+    weights = [{one["name"]: one["weight"] for one in model.features} for model in models]
+    assert {str(one + 1) for one in PLANTED} <= weights[0].keys()
+    for other in weights[1:]:
+        assert other == pytest.approx(weights[0], rel=1e-9)
+    assert models[0].classes == [0.0, 1.0] and models[0].moments.rows == len(data.label)
+    right = models[0].transform(frames[0]).selectExpr("sum(cast(prediction = label as int))").collect()[0][0]
+    assert right > 0.85 * len(data.label)
+    models[0].save(str(tmp_path / "classes"))
+    again = TamisMomentsClassificationModel.load(str(tmp_path / "classes"))
+    assert again.text == models[0].text and again.resolve("ols").classes == [0.0, 1.0]
+    with pytest.raises(tamis.ParamError, match="task must be regression or classes"):
+        TamisMoments(task="labels").fit(frames[0])
+
+
+def test_narrowed_columns_are_those_of_the_local_engine(spark, data, classifier, monkeypatch, capsys):
+    monkeypatch.setattr(distributed, "fit", functools.partial(distributed.fit, columns=20))
+    text = classifier.copy().setVerbose(True).fit(frame(spark, data, partitions=5)).text
+    assert "narrow: 60 of 60 columns" in capsys.readouterr().err
+    assert text == oracle(data.batch())
 
 
 def test_versions_that_differ_are_told_apart(spark, data, classifier, monkeypatch):

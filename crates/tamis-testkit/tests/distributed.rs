@@ -40,7 +40,7 @@ fn classes(rows: usize, columns: u32, true_features: u32, seed: u64) -> RawRows 
 }
 
 fn settings(k: Option<usize>, columns: u64) -> FitSettings {
-    FitSettings { columns, ..FitSettings::new(Recipe { k, ..Recipe::new(Method::Stabilized) }) }
+    FitSettings { columns: Some(columns), ..FitSettings::new(Recipe { k, ..Recipe::new(Method::Stabilized) }) }
 }
 
 fn fit(settings: &FitSettings, rows: &KeyedRows, partitions: u32) -> Result<(Model, FitCost), DistributedError> {
@@ -184,6 +184,20 @@ fn noise_is_not_confirmed_and_its_held_out_error_is_that_of_chance() {
     let tests = model.tests.as_ref().expect("features are tested");
     assert_eq!(tests.entered, candidates, "all candidates are hypotheses, not only the columns that are left");
     assert_eq!(tests.confirmed(0.1).len(), 0);
+}
+
+#[test]
+fn columns_are_narrowed_only_where_the_rows_do_not_fit() {
+    let rows = KeyedRows::by_content(classes(20_000, 60_000, 6, 5));
+    let usual = FitSettings::new(Recipe::new(Method::Stabilized));
+    let plan = surveyed(usual.clone(), &rows);
+    let (_, _, columns) = plan.counts().unwrap();
+    assert!(columns > 1 << 14, "{columns}: too few to be narrowed");
+    assert_eq!((plan.stage(), plan.share()), (Stage::Collect, 1.0), "240,000 non-zeros are no reason to narrow");
+    let little = FitSettings { entries: 50_000, ..usual.clone() };
+    assert_eq!(surveyed(little, &rows).stage(), Stage::Narrow);
+    let asked = FitSettings { columns: Some(1 << 14), ..usual };
+    assert_eq!(surveyed(asked, &rows).stage(), Stage::Narrow);
 }
 
 #[test]

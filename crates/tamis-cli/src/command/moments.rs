@@ -171,6 +171,7 @@ fn options(args: &MomentsArgs) -> Result<CollectOptions, CliError> {
         only,
         memory: args.memory.unwrap_or_else(memory_of_this_machine),
         stop: stop_on_signal(),
+        ..CollectOptions::default()
     })
 }
 

@@ -1,11 +1,12 @@
 //! Statistics of the labels read first: from them comes the task.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::Label;
 use super::label_nature::{LabelNature, label_nature};
 use super::target::{MAX_CLASSES, TargetEncoder, TargetError, TargetKind, TargetOptions};
 use super::task::TaskKind;
+use super::text_map::TextMap;
 use crate::loss::LossKind;
 use crate::param::{Message, names};
 
@@ -38,7 +39,7 @@ pub struct LabelStats {
     /// The third distinct label, and the two before it.
     third: Option<(Label, [Label; 2])>,
     /// The texts among the labels, and their numbers.
-    pub(super) texts: HashMap<Box<str>, u32, ahash::RandomState>,
+    pub(super) texts: TextMap<Box<str>, u32>,
     /// The first text, and where it was seen.
     pub(super) first_text: Option<(Label, String)>,
     /// The first number below 0, and where it was seen.

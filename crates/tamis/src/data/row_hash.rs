@@ -1,24 +1,40 @@
-//! A hash of all that a row contains: the same in every format and for every order of its entries.
+//! Hashes of what a row contains: the same in every format and for every order of its entries.
 
 use super::{FeatureKey, Label, RawRows, hash_name};
 use crate::rng::splitmix64;
 
+/// A hash of the name of a feature; the name `17` and the number 17 have the same.
+pub(crate) fn key_hash(key: FeatureKey<'_>) -> u64 {
+    match key {
+        FeatureKey::Index(index) => splitmix64(u64::from(index)),
+        FeatureKey::Name(name) => hash_name(name),
+    }
+}
+
+fn sum_of_entries(entries: impl Iterator<Item = (u64, f64)>) -> u64 {
+    let entry = |(name, value): (u64, f64)| splitmix64(name ^ splitmix64(value.to_bits()));
+    entries.map(entry).fold(0, u64::wrapping_add)
+}
+
+/// A hash of the entries of a row, whatever their order: a hash of each name, and the value.
+pub(crate) fn content_hash(entries: impl Iterator<Item = (u64, f64)>) -> u64 {
+    splitmix64(sum_of_entries(entries))
+}
+
 impl RawRows {
+    /// A hash of the entries of row `i`: rows that differ in their labels only have the same.
+    pub fn features_hash(&self, i: usize) -> u64 {
+        content_hash(self.entries(i).map(|(key, value)| (key_hash(key), value)))
+    }
+
     /// A hash of the label, the weight and all entries of row `i`.
     pub fn row_hash(&self, i: usize) -> u64 {
-        let entry = |(key, value): (FeatureKey<'_>, f64)| {
-            let key = match key {
-                FeatureKey::Index(index) => splitmix64(u64::from(index)),
-                FeatureKey::Name(name) => hash_name(name),
-            };
-            splitmix64(key ^ splitmix64(value.to_bits()))
-        };
         let label = match &self.labels[i] {
             Label::Number(number) => splitmix64((number + 0.0).to_bits()),
             Label::Text(text) => hash_name(text),
             Label::Absent => 1,
         };
-        let entries = self.entries(i).map(entry).fold(0, u64::wrapping_add);
+        let entries = sum_of_entries(self.entries(i).map(|(key, value)| (key_hash(key), value)));
         splitmix64(splitmix64(entries ^ label) ^ splitmix64(self.weight(i).to_bits()))
     }
 }

@@ -119,6 +119,19 @@ pub enum TargetKind {
     Classes { classes: Vec<Label>, single: bool, may_grow: bool },
 }
 
+impl TargetKind {
+    /// Whether labels can have led to this; a file may say anything.
+    pub(crate) fn is_possible(&self) -> bool {
+        let positive = |number: f64| number.is_finite() && number > 0.0;
+        match self {
+            TargetKind::Numbers { centre, spread } => centre.is_finite() && positive(*spread),
+            TargetKind::Counts { mean } => positive(*mean),
+            TargetKind::Classes { classes, single: true, .. } => classes.len() == 2,
+            TargetKind::Classes { classes, single: false, .. } => classes.len() <= MAX_CLASSES,
+        }
+    }
+}
+
 impl TargetEncoder {
     /// An encoder of this kind.
     pub fn new(loss: LossKind, shape: f64, kind: TargetKind) -> Self {
@@ -321,6 +334,21 @@ mod tests {
 
     fn auto(labels: &[f64]) -> TargetEncoder {
         decide(&numbers(labels), &OPTIONS, TaskKind::Auto).unwrap()
+    }
+
+    #[test]
+    fn kinds_that_no_labels_give_are_impossible() {
+        let classes = |list: &[f64], single| TargetKind::Classes { classes: numbers(list), single, may_grow: true };
+        for kind in [classes(&[], true), classes(&[1.0], true), classes(&[1.0, 2.0, 3.0], true)] {
+            assert!(!kind.is_possible(), "{kind:?}");
+        }
+        assert!(!TargetKind::Counts { mean: 0.0 }.is_possible());
+        assert!(!TargetKind::Numbers { centre: 0.0, spread: -1.0 }.is_possible());
+        for kind in
+            [classes(&[], false), classes(&[0.0, 1.0], true), auto(&[1.0, -1.0]).kind, auto(&[1.5, 2.0, 9.0]).kind]
+        {
+            assert!(kind.is_possible(), "{kind:?}");
+        }
     }
 
     #[test]

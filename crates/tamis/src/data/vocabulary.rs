@@ -4,9 +4,7 @@
 //! feature, so a model learned from one format can read another. With hashing (`--hash-bits`), a name is first mapped
 //! to a bucket; the first name seen in each bucket is kept, so selected features still have names.
 
-use std::collections::HashMap;
-
-use super::{FeatureId, FeatureKey, SparseIndexMap, hash_name};
+use super::{FeatureId, FeatureKey, SparseIndexMap, TextMap, hash_name};
 
 /// The key of each id, in 8 bytes. Names are stored in a separate table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +33,7 @@ pub(super) enum Text {
 pub struct Vocabulary {
     pub(super) by_index: SparseIndexMap,
     /// The hash has a random key, so that nobody can choose names that collide. Ids do not depend on it.
-    pub(super) by_name: HashMap<Box<str>, FeatureId, ahash::RandomState>,
+    pub(super) by_name: TextMap<Box<str>, FeatureId>,
     pub(super) entries: Vec<Entry>,
     pub(super) free: Vec<FeatureId>,
     texts: Vec<Text>,

@@ -11,6 +11,8 @@ use crate::data::{ColumnMoments, ColumnScaler, FeatureId, TargetEncoder};
 use crate::stabilized::{ENSEMBLES, PART_PATHS, fewest_rows};
 use crate::trainer::class_factors;
 
+/// Columns of an ensemble after narrowing, if nothing else is asked for.
+const COLUMNS: u64 = 1 << 14;
 /// A narrowing stage keeps one column in so many.
 const NARROWING: usize = 16;
 /// Rows of a bucket in a narrowing stage, at least: with fewer rows, there are fewer buckets.
@@ -64,12 +66,13 @@ impl Plan {
             ensembles: vec![(all, 0.0); ENSEMBLES],
             sample: u64::MAX,
         };
-        Ok(if plan.columns.names.len() <= self.enough() { plan.to_collect() } else { plan })
+        let fits = self.settings.columns.is_none() && plan.columns.entries() <= self.settings.entries;
+        Ok(if fits || plan.columns.names.len() <= self.enough() { plan.to_collect() } else { plan })
     }
 
     /// Columns are narrowed to so many: twice those of the model, at least.
     fn enough(&self) -> usize {
-        (self.settings.columns as usize).max(2 * self.settings.recipe.k.unwrap_or(1))
+        (self.settings.columns.unwrap_or(COLUMNS) as usize).max(2 * self.settings.recipe.k.unwrap_or(1))
     }
 
     /// The columns that enter, with their scaling.
@@ -163,8 +166,7 @@ impl Plan {
 
     /// The plan that collects the rows: all of them, or a sample.
     fn to_collect(&self) -> Plan {
-        let entries: f64 = self.columns.rows.iter().map(|&rows| f64::from(rows)).sum();
-        let share = self.settings.entries as f64 / entries.max(1.0);
+        let share = self.settings.entries as f64 / self.columns.entries().max(1) as f64;
         let sample = if share >= 1.0 { u64::MAX } else { (share * u64::MAX as f64) as u64 };
         Plan { stage: Stage::Collect, buckets: self.settings.buckets, sample, ..self.clone() }
     }

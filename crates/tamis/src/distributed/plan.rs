@@ -21,8 +21,9 @@ pub struct FitSettings {
     pub task: TaskKind,
     /// Buckets of the rows: a power of two.
     pub buckets: u32,
-    /// Columns are narrowed until each ensemble has this many.
-    pub columns: u64,
+    /// Columns are narrowed until each ensemble has this many. `None` narrows only if the rows do not fit into
+    /// `entries`, to 2¹⁴ columns.
+    pub columns: Option<u64>,
     /// Non-zeros of the rows that are collected, at most.
     pub entries: u64,
     /// Whether the identity of a row is that of a key, so that rows of one key belong together.
@@ -30,9 +31,9 @@ pub struct FitSettings {
 }
 
 impl FitSettings {
-    /// The usual limits: 64 buckets, 2¹⁴ columns, 2²⁵ non-zeros.
+    /// The usual limits: 64 buckets, 2²⁵ non-zeros.
     pub fn new(recipe: Recipe) -> Self {
-        FitSettings { recipe, task: TaskKind::Auto, buckets: 64, columns: 1 << 14, entries: 1 << 25, keyed: false }
+        FitSettings { recipe, task: TaskKind::Auto, buckets: 64, columns: None, entries: 1 << 25, keyed: false }
     }
 
     fn check(&self) -> Result<(), DistributedError> {
@@ -55,7 +56,7 @@ impl FitSettings {
         if !self.buckets.is_power_of_two() || self.buckets > MAX_BUCKETS {
             return Err(DistributedError::Buckets { found: self.buckets });
         }
-        let limits = [("columns", self.columns, 2), ("entries", self.entries, 1000)];
+        let limits = [("columns", self.columns.unwrap_or(2), 2), ("entries", self.entries, 1000)];
         match limits.into_iter().find(|(_, found, least)| found < least) {
             Some((what, found, least)) => Err(DistributedError::TooSmall { what, least, found }),
             None => Ok(()),
@@ -111,6 +112,13 @@ pub(super) struct Columns {
     pub(super) sizes: Vec<f64>,
     /// The rows of each.
     pub(super) rows: Vec<u32>,
+}
+
+impl Columns {
+    /// Non-zeros of all columns.
+    pub(super) fn entries(&self) -> u64 {
+        self.rows.iter().map(|&rows| u64::from(rows)).sum()
+    }
 }
 
 /// The plan of a stage.

@@ -7,7 +7,7 @@
 
 use crate::data::{FeatureKey, Label, LabelKey, RawRows, hash_name};
 use crate::rng::splitmix64;
-use crate::trainer::{CopyCounter, content_hash};
+use crate::trainer::CopyCounter;
 
 /// The largest number of buckets.
 pub const MAX_BUCKETS: u32 = 1 << 12;
@@ -19,19 +19,6 @@ pub struct KeyedRows {
     pub rows: RawRows,
     /// The identity of each row.
     pub identities: Vec<u64>,
-}
-
-/// A hash of the name of a feature.
-pub(super) fn key_hash(key: FeatureKey<'_>) -> u64 {
-    match key {
-        FeatureKey::Index(index) => splitmix64(u64::from(index)),
-        FeatureKey::Name(name) => hash_name(name),
-    }
-}
-
-/// A hash of the names and values of row `row`.
-fn content(rows: &RawRows, row: usize) -> u64 {
-    content_hash(rows.entries(row).map(|(key, value)| (key_hash(key), value)))
 }
 
 /// The identity of rows that have a text as key.
@@ -59,7 +46,7 @@ impl KeyedRows {
 
     /// Rows that are identified by their content.
     pub fn by_content(rows: RawRows) -> Self {
-        let identities = (0..rows.len()).map(|row| content(&rows, row)).collect();
+        let identities = (0..rows.len()).map(|row| rows.features_hash(row)).collect();
         KeyedRows { rows, identities }
     }
 
@@ -107,7 +94,7 @@ impl KeyedRows {
     fn order(&self) -> Vec<usize> {
         let label = |row: usize| LabelKey::from(&self.rows.labels[row]);
         let mut order: Vec<(u64, u64, usize)> =
-            (0..self.len()).map(|row| (self.identities[row], content(&self.rows, row), row)).collect();
+            (0..self.len()).map(|row| (self.identities[row], self.rows.features_hash(row), row)).collect();
         order.sort_by(|one, other| {
             let rows = (one.2, other.2);
             let by_label = || label(rows.0).cmp(&label(rows.1));

@@ -3,15 +3,14 @@
 //! Columns are spread over [`BLOCKS`] blocks by a hash of their names, so that a reduction by blocks needs no machine that
 //! holds all of them. The labels are a block of their own.
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::DistributedError;
 use super::labels::{LabelRecord, LabelSurvey};
 use super::packet::{Opened, Packet, open};
-use super::rows::{KeyedRows, key_hash};
+use super::rows::KeyedRows;
 use super::tallies::Tally;
-use crate::data::{ColumnMoments, FeatureKey, ToF64s, Vocabulary};
+use crate::data::{ColumnMoments, FeatureKey, TextMap, ToF64s, Vocabulary};
 
 /// Blocks of columns.
 pub(super) const BLOCKS: u32 = 64;
@@ -108,7 +107,7 @@ pub(super) fn survey(bucket: u32, rows: &KeyedRows) -> Result<Vec<Tally>, Distri
 /// Columns in the order of the hashes of their names.
 fn sorted(columns: Vec<(Box<str>, ColumnSurvey)>) -> Vec<(Box<str>, ColumnSurvey)> {
     let mut keyed: Vec<(u64, (Box<str>, ColumnSurvey))> =
-        columns.into_iter().map(|column| (key_hash(FeatureKey::from_name(&column.0)), column)).collect();
+        columns.into_iter().map(|column| (crate::data::key_hash(FeatureKey::from_name(&column.0)), column)).collect();
     keyed.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.0.cmp(&other.0)));
     keyed.into_iter().map(|(_, column)| column).collect()
 }
@@ -151,7 +150,7 @@ pub(super) fn read_block(raw: &[u8]) -> Result<SurveyBlock, DistributedError> {
 /// Merges the parts of a block, in the order of their buckets.
 pub(super) fn merge(parts: &[&[u8]]) -> Result<Vec<u8>, DistributedError> {
     let mut labels: Option<LabelSurvey> = None;
-    let mut places: FxHashMap<Box<str>, usize> = FxHashMap::default();
+    let mut places: TextMap<Box<str>, usize> = TextMap::default();
     let mut columns: Vec<(Box<str>, ColumnSurvey)> = Vec::new();
     for part in parts {
         match read_block(part)? {

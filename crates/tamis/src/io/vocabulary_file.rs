@@ -8,7 +8,7 @@ use super::ReadError;
 pub fn read_vocabulary(path: &Path) -> Result<Vec<String>, ReadError> {
     let text = std::fs::read_to_string(path).map_err(|source| ReadError::Open { path: path.to_path_buf(), source })?;
     let names: Vec<String> = text.lines().map(|line| line.trim_end_matches('\r').to_string()).collect();
-    let mut met = rustc_hash::FxHashMap::default();
+    let mut met = crate::data::TextMap::default();
     for (line, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
         if let Some(first) = met.insert(name, line + 1) {
             let (file, line) = (path.display().to_string(), line + 1);

@@ -9,7 +9,7 @@ use super::screening::Screen;
 use super::{Accumulator, Column, Comoments, Moments, MomentsError, Products, RowIdentity};
 use crate::data::{
     Batch, FeatureId, FeatureKey, Label, LabelStats, TargetEncoder, TargetError, TargetKind, TargetOptions, TaskKind,
-    Vocabulary, fold_of,
+    Vocabulary, fold_of, fold_of_hash,
 };
 use crate::io::{Block, ReadError, ReadOptions, RowStream, Source};
 use crate::loss::LossKind;
@@ -37,6 +37,9 @@ pub struct CollectOptions {
     pub targets: Vec<String>,
     /// Folds for cross-validation: a row belongs to the fold of its number by [`fold_of`]. 0 and 1 mean none.
     pub folds: usize,
+    /// Whether the fold of a row follows from its features and not from its number, so that it does not depend on the order of
+    /// the rows and on the parts they come in. Only [`IncrementalMoments`](super::IncrementalMoments) looks at it.
+    pub folds_by_content: bool,
     /// A: the smallest weight of a new row in the averages; with 0 all rows have the same weight.
     pub decay: f64,
     /// Products of features to add as columns.
@@ -114,7 +117,9 @@ pub fn collect(options: &CollectOptions, observer: &mut dyn Observer) -> Result<
         collector.space.keep_only(kept);
     }
     let threads = Threads::new(options.read.threads.max(1));
-    pass.run(&mut vocabulary, |batch, targets, numeric| threads.install(|| collector.take(batch, targets, numeric)))?;
+    pass.run(&mut vocabulary, |batch, targets, numeric| {
+        threads.install(|| collector.take(batch, targets, numeric, None))
+    })?;
     if collector.is_full() {
         return Err(too_wide(options, &vocabulary));
     }
@@ -228,16 +233,19 @@ impl Collector {
         self.space.len() > self.most
     }
 
-    pub(super) fn take(&mut self, batch: &Batch, targets: &[f64], numeric: bool) {
-        for (example, &target) in batch.examples().zip(targets) {
+    /// Adds rows. `hashes` decide their folds; without them, their numbers do.
+    pub(super) fn take(&mut self, batch: &Batch, targets: &[f64], numeric: bool, hashes: Option<&[u64]>) {
+        let folds = self.gatherers.len() as u32;
+        for (at, (example, &target)) in batch.examples().zip(targets).enumerate() {
             if self.is_full() {
                 self.gatherers = Vec::new();
                 return;
             }
             self.space.entries(example.row, target, numeric, &mut self.entries);
             if !self.is_full() {
-                let fold = fold_of(self.rows, self.gatherers.len() as u32, 0) as usize;
-                self.gatherers[fold].push(self.entries.iter().copied(), example.weight, self.space.len());
+                let fold =
+                    hashes.map_or_else(|| fold_of(self.rows, folds, 0), |hashes| fold_of_hash(hashes[at], folds));
+                self.gatherers[fold as usize].push(self.entries.iter().copied(), example.weight, self.space.len());
                 self.rows += 1;
             }
         }

@@ -56,11 +56,13 @@ impl IncrementalMoments {
     pub fn observe(&mut self, rows: RawRows, place: impl Fn(usize) -> String) -> Result<(), MomentsError> {
         let duplicate = |(row, name)| DuplicateFeature { place: place(row), name };
         self.identity.observe(&rows);
+        let hashes: Option<Vec<u64>> =
+            self.options.folds_by_content.then(|| (0..rows.len()).map(|row| rows.features_hash(row)).collect());
         let (batch, labels) = rows.intern(&mut self.vocabulary).map_err(duplicate)?;
         let target = |(row, label)| self.targets.encode(label, || place(row));
         let targets = labels.iter().enumerate().map(target).collect::<Result<Vec<f64>, _>>()?;
         let numeric = self.targets.is_numbers();
-        self.collector.take(&batch, &targets, numeric);
+        self.collector.take(&batch, &targets, numeric, hashes.as_deref());
         if self.collector.is_full() { Err(too_wide(&self.options, &self.vocabulary)) } else { Ok(()) }
     }
 
@@ -123,6 +125,32 @@ mod tests {
             IncrementalMoments::new(true, &CollectOptions { memory: 1 << 30, ..Default::default() }).unwrap();
         whole.observe(rows(0..900), |_| String::new()).unwrap();
         assert_eq!(gathering.moments().unwrap(), whole.moments().unwrap());
+    }
+
+    #[test]
+    fn folds_by_content_do_not_depend_on_the_order_of_the_rows() {
+        let folds = |order: &[usize], by_content: bool| {
+            let options =
+                CollectOptions { folds: 3, folds_by_content: by_content, memory: 1 << 30, ..Default::default() };
+            let mut open = IncrementalMoments::new(true, &options).unwrap();
+            for &row in order {
+                let mut rows = RawRows::by_index();
+                rows.push_index(1, row as f64 + 0.5);
+                rows.end_row(Label::Number((row % 7) as f64), 1.0, 0);
+                open.observe(rows, |_| String::new()).unwrap();
+            }
+            open.moments().unwrap().folds.iter().map(|fold| fold.rows).collect::<Vec<_>>()
+        };
+        let forwards: Vec<usize> = (0..90).collect();
+        let some: Vec<usize> = forwards.iter().copied().filter(|row| row % 4 != 0).collect();
+        let rest: Vec<usize> = forwards.iter().copied().filter(|row| row % 4 == 0).collect();
+        let whole = folds(&forwards, true);
+        let sums: Vec<_> = folds(&some, true).iter().zip(folds(&rest, true)).map(|(one, other)| one + other).collect();
+        assert_eq!(sums, whole, "the parts of the rows have the folds of all rows");
+        assert!(whole.iter().all(|&rows| rows > 10), "{whole:?}");
+        let sums: Vec<_> =
+            folds(&some, false).iter().zip(folds(&rest, false)).map(|(one, other)| one + other).collect();
+        assert_ne!(sums, folds(&forwards, false), "numbers of rows depend on the parts");
     }
 
     #[test]

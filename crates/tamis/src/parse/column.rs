@@ -1,13 +1,11 @@
 //! One column of a table: what its cells become.
 
-use rustc_hash::FxHashSet;
-
 use super::date::{DateForm, DatePart, WEEKDAYS, calendar};
 use super::missing_cells::{Among, is_missing};
 use super::number_form::NumberForm;
 use super::words::words_and_pairs;
 use super::{LONGEST_NAME, LineError, Missing, number, shown};
-use crate::data::{Label, RawRows};
+use crate::data::{Label, RawRows, TextSet};
 
 /// The level that categories of few rows share.
 pub const OTHER: &str = "other";
@@ -67,7 +65,7 @@ pub struct NumberRule {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CategoryRule {
     /// The levels with a feature of their own; the others share one. `None` if every level has its own.
-    pub levels: Option<FxHashSet<Box<str>>>,
+    pub levels: Option<TextSet<Box<str>>>,
 }
 
 /// How the cells of a column of dates are read.

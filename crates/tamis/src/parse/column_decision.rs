@@ -371,4 +371,17 @@ mod tests {
         survey.count_row();
         assert!(survey.is_full());
     }
+
+    #[test]
+    fn a_survey_ends_after_a_number_of_bytes() {
+        let mut survey = Survey::default();
+        survey.begin(&["a".into()]);
+        let text = "x".repeat(1 << 22);
+        for row in 0..64 {
+            assert!(!survey.is_full(), "{row}");
+            survey.count_row();
+            survey.observe(0, crate::parse::column::Cell::Text(&text), CellPlace::default);
+        }
+        assert!(survey.is_full());
+    }
 }

@@ -1,10 +1,9 @@
 //! Columns of categories, and columns of ids, which look like them.
 
-use rustc_hash::FxHashMap;
-
 use super::column_decision::{Decided, Decision, Rules};
 use super::column_survey::{ColumnSurvey, different};
 use super::survey::advice_to_use;
+use crate::data::TextMap;
 use crate::param::{Message, names};
 
 /// A column of text with this share of different cells holds ids, or sentences.
@@ -49,7 +48,7 @@ impl ColumnSurvey {
 
     /// Categories; levels of few rows share a feature.
     pub(super) fn category(self, rules: &Rules) -> Decided {
-        let mut counts: FxHashMap<String, u64> =
+        let mut counts: TextMap<String, u64> =
             self.texts.iter().map(|(text, cell)| (text.to_string(), cell.count)).collect();
         for value in &self.numbers {
             *counts.entry(value.to_string()).or_default() += 1;

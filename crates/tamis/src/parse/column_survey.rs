@@ -7,6 +7,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use super::missing_cells::{Among, is_missing};
 use super::number;
 use super::survey::CellPlace;
+use crate::data::TextMap;
 
 /// The fewest cells beside the most frequent one in columns that are called copies.
 const FEWEST_OTHERS: u64 = 20;
@@ -25,7 +26,7 @@ pub(super) struct ColumnSurvey {
     /// Plain numbers.
     pub(super) numbers: Vec<f64>,
     /// Other cells, by their text.
-    pub(super) texts: FxHashMap<Box<str>, TextCell>,
+    pub(super) texts: TextMap<Box<str>, TextCell>,
     pub(super) empty: u64,
     /// Whether the file says that the column holds dates.
     pub(super) is_date: bool,
@@ -41,7 +42,7 @@ impl ColumnSurvey {
         ColumnSurvey {
             name,
             numbers: Vec::new(),
-            texts: FxHashMap::default(),
+            texts: TextMap::default(),
             empty: 0,
             is_date: false,
             keeps_text: false,

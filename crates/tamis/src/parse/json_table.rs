@@ -5,20 +5,18 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
-
 use super::column::{self, Cell, Pushed, Role};
 use super::jsonl::{Features, Scalar};
 use super::schema::Schema;
 use super::survey::{CellPlace, Survey};
 use super::{LineError, LineParser, Missing};
-use crate::data::{Label, RawRows};
+use crate::data::{Label, RawRows, TextMap};
 
 /// A parser of flat lines.
 #[derive(Clone, Debug)]
 pub struct JsonTable {
     schema: Schema,
-    roles: FxHashMap<String, Role>,
+    roles: TextMap<String, Role>,
     needs_target: bool,
 }
 

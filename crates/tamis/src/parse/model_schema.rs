@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Missing;
 use super::column::{CategoryRule, DateRule, NumberRule, Role};
 use super::date::{DateForm, DatePart};
 use super::number_form::NumberForm;
+use crate::data::{TextMap, TextSet};
 
 /// The schema that a model stores, so that new data is read as the training data was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl ModelSchema {
 
     /// Adds the columns of another schema that are not in this one. Label, weight and missing values stay.
     pub fn extend(&mut self, other: ModelSchema) {
-        let mine: rustc_hash::FxHashSet<String> = self.columns().cloned().collect();
+        let mine: TextSet<String> = self.columns().cloned().collect();
         let is_new = |name: &String| !mine.contains(name);
         for (to, from) in [
             (&mut self.numeric, other.numeric),
@@ -114,9 +114,9 @@ impl ModelSchema {
     }
 
     /// The roles of its columns by name.
-    pub(super) fn roles(&self) -> FxHashMap<&str, Role> {
-        let odd: rustc_hash::FxHashSet<&String> = self.odd_is_missing.iter().collect();
-        let mut roles = FxHashMap::default();
+    pub(super) fn roles(&self) -> TextMap<&str, Role> {
+        let odd: TextSet<&String> = self.odd_is_missing.iter().collect();
+        let mut roles = TextMap::default();
         for name in &self.numeric {
             let (form, mean) = (self.forms.get(name).cloned().unwrap_or_default(), self.means.get(name).copied());
             roles.insert(&**name, Role::Numeric(NumberRule { form, mean, odd_is_missing: odd.contains(name) }));

@@ -1,7 +1,7 @@
 //! The survey of a table: what its first rows say about each column.
 //!
-//! The survey counts rows and not bytes, so that its result does not depend on how rows are split into files and
-//! blocks. It decides by the column and not by a cell: see `column_decision.rs` for the rules.
+//! The survey counts rows, and bytes of texts in their order, so that its result does not depend on how rows are split
+//! into files and blocks. It decides by the column and not by a cell: see `column_decision.rs` for the rules.
 
 use std::fmt;
 
@@ -12,12 +12,15 @@ use super::column_decision::{Decision, Rules};
 use super::column_survey::ColumnSurvey;
 use super::number;
 use super::schema::{DateColumn, ModelSchema, SchemaError, SchemaOptions, find_target};
+use crate::data::TextMap;
 use crate::param::{Message, names};
 
 /// Rows of a survey, fewer if a table has many columns.
 const MOST_ROWS: u64 = 20_000;
 const FEWEST_ROWS: u64 = 256;
 const MOST_CELLS: u64 = 1 << 20;
+/// Bytes of the texts of a survey: they are kept in memory.
+const MOST_BYTES: u64 = 1 << 28;
 
 /// Where a cell stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,8 +47,10 @@ impl fmt::Display for CellPlace {
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     rows: u64,
+    /// Bytes of the texts.
+    bytes: u64,
     columns: Vec<ColumnSurvey>,
-    at: FxHashMap<String, usize>,
+    at: TextMap<String, usize>,
     /// The columns of the table that is being read.
     current: Vec<usize>,
 }
@@ -84,7 +89,7 @@ impl Survey {
     /// Whether enough rows were seen.
     pub fn is_full(&self) -> bool {
         let columns = self.columns.len().max(1) as u64;
-        self.rows >= (MOST_CELLS / columns).clamp(FEWEST_ROWS, MOST_ROWS)
+        self.rows >= (MOST_CELLS / columns).clamp(FEWEST_ROWS, MOST_ROWS) || self.bytes >= MOST_BYTES
     }
 
     /// Whether no row was seen.
@@ -103,7 +108,10 @@ impl Survey {
         let field = field.trim_ascii();
         match number::whole(field) {
             Some(value) if value.is_finite() && !is_code(field) && !column.keeps_text => column.number(value),
-            _ => column.text(&String::from_utf8_lossy(field), place),
+            _ => {
+                self.bytes += field.len() as u64;
+                column.text(&String::from_utf8_lossy(field), place);
+            }
         }
     }
 
@@ -189,7 +197,7 @@ impl Survey {
 
 /// Columns that repeat another one cell by cell, and the name of that one: the first by name, so that the order of the
 /// columns does not matter. Two copies of a column would share its weight, and neither would seem to matter.
-fn copies(columns: &[ColumnSurvey], schema: &ModelSchema, options: &SchemaOptions) -> FxHashMap<String, String> {
+fn copies(columns: &[ColumnSurvey], schema: &ModelSchema, options: &SchemaOptions) -> TextMap<String, String> {
     let named = [&options.categorical, &options.numeric, &options.text, &options.keep, &options.ignore];
     let is_free = |column: &&ColumnSurvey| {
         let name = Some(&column.name);
@@ -201,7 +209,7 @@ fn copies(columns: &[ColumnSurvey], schema: &ModelSchema, options: &SchemaOption
     let mut by_name: Vec<&ColumnSurvey> = columns.iter().filter(is_free).collect();
     by_name.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut firsts: FxHashMap<u64, &ColumnSurvey> = FxHashMap::default();
-    let mut copies = FxHashMap::default();
+    let mut copies = TextMap::default();
     for column in by_name {
         let first = *firsts.entry(column.cells()).or_insert(column);
         if first.name != column.name && column.is_copy_of(first) {

@@ -10,9 +10,8 @@
 
 use super::buffer::BufferedRows;
 use super::error::TrainError;
-use super::fingerprint::content_hash;
 use super::training_data::TrainingData;
-use crate::data::{Example, FeatureId, LabelCode, Row, RowStore};
+use crate::data::{Example, FeatureId, LabelCode, Row, RowStore, content_hash};
 
 impl BufferedRows {
     /// Puts rows and features in a canonical order. The first `known` features keep their ids: a state that is

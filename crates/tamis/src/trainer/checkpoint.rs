@@ -182,6 +182,9 @@ impl Checkpoint {
         if !header.counts_are_possible() {
             return Err(invalid("a number of rows or features is too large".into()));
         }
+        if !header.kind.is_possible() {
+            return Err(invalid("its classes or the scale of its targets are impossible".into()));
+        }
         let mut numbers = BTreeMap::new();
         let (mut names, mut finished) = (String::new(), None);
         for (name, view) in &arrays {

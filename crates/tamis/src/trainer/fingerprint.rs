@@ -1,4 +1,4 @@
-//! Hashes of rows: of the content of one row, and of all rows so far.
+//! Hashes of all rows so far.
 
 use crate::data::{FeatureKey, Label, RawRows, hash_name};
 use crate::rng::splitmix64;
@@ -6,12 +6,6 @@ use crate::rng::splitmix64;
 /// The number of rows at the start of a training, up to a few thousand, and a hash of all that they contain. Equal
 /// data begin with equal rows, and are found out before a row is learned.
 pub(crate) type FirstRows = (u64, u64);
-
-/// A hash of the entries of a row, whatever their order: a hash of each name, and the value.
-pub(crate) fn content_hash(entries: impl Iterator<Item = (u64, f64)>) -> u64 {
-    let entry = |(name, value): (u64, f64)| splitmix64(name ^ splitmix64(value.to_bits()));
-    splitmix64(entries.map(entry).fold(0, u64::wrapping_add))
-}
 
 /// After each row, a hash that depends on all rows so far: equal data have equal hashes.
 pub(crate) fn fingerprints(rows: &RawRows, before: u64) -> Vec<u64> {

@@ -37,7 +37,7 @@ pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{Position, to_bytes as checkpoint_bytes, write_complete};
 pub(crate) use class_factors::class_factors;
 pub use error::TrainError;
-pub(crate) use fingerprint::{content_hash, fingerprints};
+pub(crate) use fingerprint::fingerprints;
 pub(crate) use method::Trainer;
 pub(crate) use observer::ProgressiveValidation;
 pub use observer::{Observer, Progress, SizeReport};

@@ -13,8 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::buffer::BufferedRows;
 use super::error::TrainError;
-use super::fingerprint::content_hash;
-use crate::data::{Example, FeatureId, Row, Vocabulary};
+use crate::data::{Example, FeatureId, Row, Vocabulary, content_hash};
 use crate::rng::splitmix64;
 
 /// Hashes the content of rows: first all of them with [`RowHasher::content`], then each with [`RowHasher::row_hash`].
