@@ -361,3 +361,25 @@ fn rare_classes_are_calibrated() {
         }
     }
 }
+
+#[test]
+fn the_error_of_several_passes_is_called_optimistic() {
+    let folder = Folder::new();
+    // Labels by chance: a model that has seen each row often predicts them better than chance.
+    let line = |row: u64| format!("{} {}:1\n", (row * row / 7 + row / 3) % 2, 1 + row % 97);
+    folder.write("noise.svm", (0..400).map(line).collect::<String>().as_bytes());
+    for (passes, told) in [(1, false), (9, true)] {
+        folder.ok(&format!("fit noise.svm --method sgd --passes {passes} -q -o m.json"));
+        let text = folder.ok("inspect m.json").replace('\n', " ");
+        assert!(text.contains("progressive validation error"), "{text}");
+        assert_eq!(
+            text.contains("over 9 passes, optimistic: the later ones predict rows that were learned"),
+            told,
+            "{text}"
+        );
+        let page = folder.path("r.html");
+        folder.ok("report m.json -o r.html");
+        let page = std::fs::read_to_string(page).unwrap();
+        assert_eq!(page.contains("over 9 passes, which is optimistic"), told);
+    }
+}

@@ -31,10 +31,17 @@ fn variables(number: usize) -> String {
 pub fn estimate(model: &Model, kernel: &KernelModel) -> String {
     let metric = HeadlineMetric::of(model).name();
     let (own, constant, linear) = (value(kernel.score()), value(&kernel.constant_score), value(&kernel.linear_score));
-    format!(
-        "held-out {metric} {own}; a constant {constant}; a linear model of {:.1} features {linear}",
-        kernel.linear_size
-    )
+    let size = mean_size(kernel.linear_size);
+    format!("held-out {metric} {own}; a constant {constant}; a linear model of {size} {linear}")
+}
+
+/// The mean number of features over folds.
+fn mean_size(size: f64) -> String {
+    match size {
+        1.0 => "1 feature".to_string(),
+        whole if whole.fract() == 0.0 => format!("{whole} features"),
+        mean => format!("{mean:.1} features on average"),
+    }
 }
 
 /// What a fit found, and what to do about it.
@@ -157,7 +164,7 @@ pub fn sizes(model: &Model, kernel: &KernelModel, path: &str) -> String {
     let mut rows = vec![head];
     rows.extend(kernel.sizes.iter().enumerate().map(row));
     rows.push(other("constant", &kernel.constant_score, if kernel.chosen.is_none() { "◄ this model" } else { "" }));
-    rows.push(other("linear", &kernel.linear_score, &format!("{:.1} features", kernel.linear_size)));
+    rows.push(other("linear", &kernel.linear_score, &mean_size(kernel.linear_size)));
     format!(
         "held-out errors by number of variables, on outer folds\n{}squared error: in units of the variance of the \
          target\nresize: `tamis resize {} --k N -o FILE` writes this size without data",

@@ -62,13 +62,21 @@ pub fn summary(model: &Model) -> String {
     } else if let Some(kernel) = &model.kernel {
         lines.push(kernel::estimate(model, kernel));
     } else if let Some(error) = seen.progressive_error {
-        lines.push(format!("progressive validation error {}", percent(error)));
+        lines.push(format!("progressive validation error {}{}", percent(error), optimistic(seen.passes)));
     }
     lines.extend(model.sampling.as_ref().map(sampling));
     if seen.skipped > 0 {
         lines.push(format!("{} malformed lines skipped", count(seen.skipped)));
     }
     lines.join("\n")
+}
+
+/// Progressive validation predicts each row before it is learned, but the rows of a second pass were learned in the first.
+fn optimistic(number: u32) -> String {
+    match number {
+        0 | 1 => String::new(),
+        _ => format!(" over {}, optimistic: the later ones predict rows that were learned", passes(number)),
+    }
 }
 
 /// How features were sampled, in a line.

@@ -82,6 +82,10 @@ impl Headline {
         };
         let measured_on = match (metric, &model.recipe) {
             (HeadlineMetric::Rmse, Provenance::Solve(_)) => prose("on the training rows, which is optimistic", &[]),
+            _ if model.seen.passes > 1 => {
+                let text = "in [progressive validation] over {} passes, which is optimistic: the later ones predict rows that were learned";
+                prose(text, &[&model.seen.passes.to_string()])
+            }
             _ => prose("in [progressive validation]", &[]),
         };
         Some(Headline { metric, value: Interval { value, low: value, high: value }, has_interval: false, measured_on })
