@@ -142,7 +142,17 @@ fn sums_are_those_of_the_literal_version() {
 
 #[test]
 fn without_narrowing_the_model_is_that_of_one_machine() {
-    let rows = classes(3_000, 200, 6, 3);
+    let mut rows = classes(3_000, 200, 6, 3);
+    // Copies, of the same class and of the other one, which are assigned to folds one by one.
+    let originals = rows.clone();
+    for row in (0..600).step_by(2) {
+        for (key, value) in originals.entries(row) {
+            let FeatureKey::Index(index) = key else { unreachable!("features by number") };
+            rows.push_index(index, value);
+        }
+        let label = if row % 4 == 0 { originals.labels[row].clone() } else { originals.labels[row + 1].clone() };
+        rows.end_row(label, 1.0, (3_000 + row) as u32);
+    }
     let recipe = Recipe::new(Method::Stabilized);
     let options = FitOptions { memory: 1 << 28, ..FitOptions::default() };
     let mut training = Training::new(&recipe, &options).unwrap();

@@ -19,14 +19,13 @@ impl Plan {
         }
     }
 
-    /// The rows of whole buckets, with the columns that are left, or a sample of them by their hashes. Their identities
-    /// are the hashes by which they were assigned to folds.
+    /// The rows of whole buckets, with the columns that are left, or a sample of them by their identities: copies of a row
+    /// stay together.
     pub fn collect(&self, rows: &KeyedRows) -> Result<KeyedRows, DistributedError> {
         self.expect_collect()?;
         let vocabulary = self.vocabulary();
         let mut collected = KeyedRows::new(rows.rows.has_names());
-        for (_, mut bucket) in rows.buckets(self.buckets) {
-            bucket.identities = bucket.row_hashes(self.settings.keyed);
+        for (_, bucket) in rows.buckets(self.buckets) {
             for row in 0..bucket.len() {
                 if splitmix64(bucket.identities[row] ^ SAMPLE) <= self.sample {
                     collected.push_from(&bucket, row, |key: FeatureKey<'_>| vocabulary.get(key).is_some());
@@ -49,7 +48,7 @@ impl Plan {
         let Some((_, rows)) = sorted.pop() else { return Err(DistributedError::NoRows) };
         if self.sample < u64::MAX {
             let (here, all) = (rows.len(), facts.rows);
-            observer.note(&format!("the last stages learn from {here} of {all} rows, a sample by their hashes"));
+            observer.note(&format!("the last stages learn from {here} of {all} rows, a sample by their identities"));
         }
         let (divisors, centres) = self.columns.scaling.iter().copied().unzip();
         let mut scale = ColumnScaler::new(facts.scale).centring(self.settings.recipe.may_centre());
@@ -62,6 +61,7 @@ impl Plan {
             entered: facts.entered as usize,
             rows: facts.rows,
             features: facts.features,
+            keyed: self.settings.keyed,
         };
         Ok(fit_narrowed(&self.settings.recipe, options, columns, rows.rows, rows.identities, observer)?)
     }

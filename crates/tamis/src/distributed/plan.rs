@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::DistributedError;
 use super::packet::{Opened, Packet, open};
-use super::rows::MAX_BUCKETS;
+use super::rows::{KeyedRows, MAX_BUCKETS};
 use crate::data::{FeatureId, RowScale, ScaleKind, TargetEncoder, TargetKind, TaskKind};
 use crate::loss::LossKind;
 use crate::param::names;
@@ -198,6 +198,12 @@ impl Plan {
     pub(super) fn targets(&self) -> Result<TargetEncoder, DistributedError> {
         let facts = self.facts()?;
         Ok(TargetEncoder::new(facts.loss, self.settings.recipe.loss_shape(facts.loss), facts.targets.clone()))
+    }
+
+    /// The targets of rows.
+    pub(super) fn encoded(&self, rows: &KeyedRows) -> Result<Vec<f64>, DistributedError> {
+        let unknown = || DistributedError::OtherTallies { reason: "a label was not there in the survey".into() };
+        self.targets()?.encode_known(&rows.rows.labels).ok_or_else(unknown)
     }
 
     pub(super) fn scaling(&self) -> Arc<[(f64, f64)]> {

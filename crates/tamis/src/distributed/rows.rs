@@ -5,7 +5,7 @@
 //! that it depends on the row alone. All copies of a row are in one bucket; there each of them gets a hash of its own,
 //! as in a training on one machine. Rows of one key have one hash, so that they are in one fold.
 
-use crate::data::{FeatureKey, Label, LabelKey, RawRows, hash_name};
+use crate::data::{FeatureKey, LabelKey, RawRows, hash_name};
 use crate::rng::splitmix64;
 use crate::trainer::CopyCounter;
 
@@ -105,24 +105,25 @@ impl KeyedRows {
     }
 
     /// The hash of each row of a bucket, by which it is assigned to folds and subsamples. Rows of one key share it;
-    /// without keys, each copy of a row has its own.
-    pub(super) fn row_hashes(&self, keyed: bool) -> Vec<u64> {
+    /// without keys, each copy of a row has its own, as on one machine.
+    pub(super) fn row_hashes(&self, keyed: bool, targets: &[f64]) -> Vec<u64> {
         if keyed {
             return self.identities.clone();
         }
-        let target = |row: usize| match &self.rows.labels[row] {
-            Label::Number(number) => number.to_bits(),
-            Label::Text(text) => hash_name(text),
-            Label::Absent => 0,
-        };
         let mut copies = CopyCounter::new(&self.identities);
-        (0..self.len()).map(|row| copies.row_hash(self.identities[row], target(row))).collect()
+        self.identities.iter().zip(targets).map(|(&row, target)| copies.row_hash(row, target.to_bits())).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Label;
+
+    fn numbers(rows: &KeyedRows) -> Vec<f64> {
+        let number = |label: &Label| if let Label::Number(number) = label { *number } else { unreachable!("numbers") };
+        rows.rows.labels.iter().map(number).collect()
+    }
 
     fn rows(contents: &[(u32, f64)]) -> KeyedRows {
         let mut rows = RawRows::by_index();
@@ -154,8 +155,9 @@ mod tests {
     fn the_order_of_rows_leaves_no_trace() {
         let contents: Vec<(u32, f64)> = (0..500).map(|row| (row % 90, f64::from(row % 3))).collect();
         let reversed: Vec<(u32, f64)> = contents.iter().rev().copied().collect();
-        let content =
-            |(bucket, rows): (u32, KeyedRows)| (bucket, rows.row_hashes(false), rows.rows.labels, rows.identities);
+        let content = |(bucket, rows): (u32, KeyedRows)| {
+            (bucket, rows.row_hashes(false, &numbers(&rows)), rows.rows.labels, rows.identities)
+        };
         let of = |contents: &[(u32, f64)]| rows(contents).buckets(8).into_iter().map(content).collect::<Vec<_>>();
         let one = of(&contents);
         assert_eq!(one, of(&reversed));
@@ -168,7 +170,7 @@ mod tests {
     fn rows_of_one_key_share_their_hash() {
         let mut rows = rows(&[(1, 0.0), (2, 1.0)]);
         rows.identities = vec![text_identity("a"); 2];
-        assert_eq!(rows.row_hashes(true), rows.identities);
+        assert_eq!(rows.row_hashes(true, &[0.0, 1.0]), rows.identities);
         assert_ne!(number_identity(1), number_identity(2));
     }
 }

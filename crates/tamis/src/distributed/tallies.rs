@@ -74,14 +74,11 @@ pub(super) struct BlockSums {
 
 fn narrow(plan: &Plan, vocabulary: &Vocabulary, bucket: u32, rows: &KeyedRows) -> Result<Vec<Tally>, DistributedError> {
     let (facts, targets) = (plan.facts()?, plan.targets()?);
-    let unknown = || DistributedError::OtherTallies { reason: "a label was not there in the survey".into() };
-    let numbers = targets.encode_known(&rows.rows.labels).ok_or_else(unknown)?;
+    let numbers = plan.encoded(rows)?;
+    let row_hashes = rows.row_hashes(plan.settings.keyed, &numbers);
     let batch = rows.rows.lookup(vocabulary).with_targets(numbers);
     let batch = if facts.class_factors.is_empty() { batch } else { batch.with_class_factors(&facts.class_factors) };
-    let rows = HashedRows {
-        batch: batch.with_weight_unit(facts.weight_unit),
-        row_hashes: rows.row_hashes(plan.settings.keyed),
-    };
+    let rows = HashedRows { batch: batch.with_weight_unit(facts.weight_unit), row_hashes };
     let narrowing = Narrowing {
         intercept: plan.settings.recipe.intercept,
         targets: &targets,

@@ -97,6 +97,10 @@ impl FoldedEnsemble {
         self.ensemble.load(state)?;
         self.order = state.take("order")?.into_iter().map(|id| id as FeatureId).collect();
         let active = self.ensemble.active();
+        // The file may be damaged.
+        if active.iter().chain(&self.order).any(|&id| id as usize >= self.transform.span()) {
+            return Err(state.wrong_shape("active"));
+        }
         let place = |id| active.binary_search(id).ok().map(|place| place as u32);
         let places: Vec<Option<u32>> = before.iter().map(place).collect();
         self.holdout_rows = self.holdout_rows.restricted_to(&places);

@@ -94,7 +94,8 @@ pub(super) fn set_up(
         row_hashes: survey.contents,
         scaled: Vec::new(),
     };
-    hash_and_sample(rows, &mut hasher, &mut ensembles, entries)?;
+    let is_keyed = data.narrowed.as_ref().is_some_and(|narrowed| narrowed.keyed);
+    hash_and_sample(rows, &mut hasher, &mut ensembles, entries, is_keyed)?;
     Ok(ensembles)
 }
 
@@ -115,7 +116,7 @@ fn survey(
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
             survey.contents[number] = match &identities {
-                Some(identities) => identities[number],
+                Some(identities) => hasher.identified(identities[number]),
                 None => hasher.content(example.row),
             };
             scaled.clear();
@@ -200,15 +201,15 @@ fn hash_and_sample(
     hasher: &mut RowHasher,
     ensembles: &mut CrossFit,
     entries: u64,
+    is_keyed: bool,
 ) -> Result<(), TrainError> {
     let holdout = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
     let sample = hash_limit(SAMPLE_ENTRIES, entries);
-    let is_identified = rows.store.tags().is_some();
     for chunk in rows.store.chunks(0) {
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
             let content = ensembles.row_hashes[number];
-            let row_hash = if is_identified { content } else { hasher.row_hash(content, example) };
+            let row_hash = if is_keyed { content } else { hasher.row_hash(content, example) };
             ensembles.row_hashes[number] = row_hash;
             if splitmix64(row_hash ^ 1) <= holdout {
                 ensembles.add_holdout_row(example, row_hash);

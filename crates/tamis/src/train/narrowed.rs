@@ -23,15 +23,17 @@ pub(crate) struct NarrowedColumns<'a> {
     /// Rows and distinct columns of the data.
     pub(crate) rows: u64,
     pub(crate) features: u64,
+    /// Whether rows of one identity belong together; if not, they are copies of a row.
+    pub(crate) keyed: bool,
 }
 
-/// Fits a model to rows in the order of their hashes, which decide about folds and subsamples as they did before.
+/// Fits a model to rows in the order of their identities, which decide about folds and subsamples as they did before.
 pub(crate) fn fit_narrowed(
     recipe: &Recipe,
     options: &FitOptions,
     columns: NarrowedColumns<'_>,
     rows: RawRows,
-    row_hashes: Vec<u64>,
+    identities: Vec<u64>,
     observer: &mut dyn Observer,
 ) -> Result<Model, TrainError> {
     let mut training = Training::with_plan(recipe, options, BufferPlan::for_fit(recipe), None);
@@ -42,9 +44,9 @@ pub(crate) fn fit_narrowed(
     training.data.vocabulary = vocabulary;
     training.data.scale = columns.scale;
     training.declared = Some(columns.targets);
-    training.rows.identities = Some(row_hashes);
-    let NarrowedColumns { ensembles, entered, rows: all_rows, features, .. } = columns;
-    training.data.narrowed = Some(Narrowed { ensembles, entered, rows: all_rows, features });
+    training.rows.identities = Some(identities);
+    let NarrowedColumns { ensembles, entered, rows: all_rows, features, keyed, .. } = columns;
+    training.data.narrowed = Some(Narrowed { ensembles, entered, rows: all_rows, features, keyed });
     training.push(Block { rows, file: "rows".into(), first_line: 1 }, 0, observer)?;
     training.finish("rows", 0, observer)
 }

@@ -88,6 +88,12 @@ impl RowHasher {
         content
     }
 
+    /// The identity of a row that was hashed elsewhere, which is counted.
+    pub(crate) fn identified(&mut self, identity: u64) -> u64 {
+        self.contents.push(identity);
+        identity
+    }
+
     /// The hash of a row, from the hash of its content.
     pub(crate) fn row_hash(&mut self, content: u64, example: Example<'_>) -> u64 {
         self.copies().row_hash(content, example.target.to_bits())

@@ -18,6 +18,8 @@ pub(crate) struct Narrowed {
     /// Rows and distinct features of the data.
     pub(crate) rows: u64,
     pub(crate) features: u64,
+    /// Whether rows of one identity belong together; if not, they are copies of a row.
+    pub(crate) keyed: bool,
 }
 
 /// Facts about the data of a training that do not depend on the method.
