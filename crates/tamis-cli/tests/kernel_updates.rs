@@ -182,3 +182,25 @@ fn a_training_that_was_killed_starts_again_and_says_so() {
     assert!(again.err.contains("kernel was interrupted before its search was over: it starts again"), "{}", again.err);
     assert!(folder.read("k.json") == expected, "the model of a training that was left alone");
 }
+
+#[test]
+fn a_curve_that_is_not_finite_is_not_written() {
+    let folder = Folder::new();
+    folder.write("a.svm", svm(&rows(1, 300))).ok(&format!("fit a.svm {FIT} -q -o m.json"));
+    let path = folder.path("m.json");
+    let mut model = tamis::model::Model::load(&path).unwrap();
+    let kernel = model.kernel.as_mut().unwrap();
+    let size = kernel.chosen.unwrap();
+    for place in 0..3 {
+        let effect = &mut model.kernel.as_mut().unwrap().sizes[size].variables[0];
+        let number =
+            [&mut effect.sensitivity, &mut effect.share, &mut effect.margins[0][0]].into_iter().nth(place).unwrap();
+        let old = std::mem::replace(number, f64::NAN);
+        let error = model.save(&path).unwrap_err().to_string();
+        assert!(error.contains("is not a finite number"), "{error}");
+        let effect = &mut model.kernel.as_mut().unwrap().sizes[size].variables[0];
+        *[&mut effect.sensitivity, &mut effect.share, &mut effect.margins[0][0]].into_iter().nth(place).unwrap() = old;
+    }
+    model.save(&path).unwrap();
+    folder.ok("inspect m.json");
+}

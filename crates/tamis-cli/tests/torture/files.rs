@@ -37,16 +37,18 @@ struct Target {
     commands: &'static [&'static str],
 }
 
-const TARGETS: [Target; 15] = [
+const TARGETS: [Target; 17] = [
     Target { name: "ftrl.json", kind: "", commands: OF_MODELS },
     Target { name: "stab.json", kind: "", commands: OF_MODELS },
     Target { name: "three.json", kind: "", commands: OF_MODELS },
+    Target { name: "kernel.json", kind: "", commands: OF_MODELS },
     Target { name: "ftrl.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "avg.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "sgd.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "three.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "two-stage.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "stab.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
+    Target { name: "kernel.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "begun-ftrl.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "begun-three.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
     Target { name: "begun-two-stage.st", kind: "tamis-checkpoint", commands: OF_CHECKPOINTS },
@@ -96,6 +98,7 @@ fn data(folder: &Folder) {
         ("three.svm --method ftrl", "three"),
         ("a.svm --method two-stage --passes 3", "two-stage"),
         ("a.svm", "stab"),
+        ("a.svm --method kernel --inputs z-score --family mixed --n-fourier 50 --k 2", "kernel"),
     ];
     for (options, name) in fits {
         folder.ok(&format!("fit {options} -q -o {name}.json --checkpoint {name}.st"));

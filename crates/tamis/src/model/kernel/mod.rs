@@ -263,7 +263,13 @@ impl KernelModel {
         if names.len() != self.variables.len() {
             return Some("a variable comes twice".into());
         }
-        self.variables.iter().find_map(bad_map).or_else(|| self.sizes.iter().find_map(of_size))
+        let problem = self.variables.iter().find_map(bad_map).or_else(|| self.sizes.iter().find_map(of_size));
+        problem.or_else(|| self.is_unreadable().then(|| "a curve or a sensitivity is not a finite number".into()))
+    }
+
+    /// Whether the text of the model could not be read again: JSON has no numbers that are not finite.
+    fn is_unreadable(&self) -> bool {
+        serde_json::to_value(self).and_then(serde_json::from_value::<KernelModel>).is_err()
     }
 }
 
