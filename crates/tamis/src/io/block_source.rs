@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use rustc_hash::FxHashSet;
-
 use super::decompress::seekable;
 use super::log_file::LogFile;
 use super::read_options::ReadOptions;
@@ -13,7 +11,7 @@ use super::table_survey::{
 };
 use super::{Format, ReadError, Source};
 use crate::columnar::{ColumnarError, ColumnarKind, ColumnarReader};
-use crate::data::RawRows;
+use crate::data::{RawRows, TextSet};
 use crate::parse::csv::Table;
 use crate::parse::json_table::JsonTable;
 use crate::parse::jsonl::JsonLines;
@@ -254,7 +252,7 @@ impl Input {
         if self.options.live {
             return false;
         }
-        let known: FxHashSet<&String> = known.columns().collect();
+        let known: TextSet<&String> = known.columns().collect();
         !names.iter().all(|name| known.contains(name))
     }
 
