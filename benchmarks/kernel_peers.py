@@ -94,8 +94,8 @@ def ours(X, y, X_test, y_test, are_classes):
     """Test score, variables and processor time of ``kernel``; test score of sDist."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        dump_svmlight_file(X, y, folder / "train.svm", zero_based=False)
-        dump_svmlight_file(X_test, y_test, folder / "test.svm", zero_based=False)
+        dump_svmlight_file(X, y, str(folder / "train.svm"), zero_based=False)
+        dump_svmlight_file(X_test, y_test, str(folder / "test.svm"), zero_based=False)
         task = [] if are_classes else ["--task", "regression"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         call(folder, "fit", "train.svm", "--method", "kernel", "--out", "m.json", "--quiet", *task)
