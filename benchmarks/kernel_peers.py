@@ -63,6 +63,17 @@ def parts(data, name, seed, most):
     return X[train], y[train], X[test], y[test]
 
 
+class StandardizedTarget(SVR):
+    """A support vector machine of numbers needs targets of unit variance."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.centre_, self.spread_ = y.mean(), y.std() or 1.0
+        return super().fit(X, (y - self.centre_) / self.spread_, sample_weight)
+
+    def predict(self, X):
+        return self.centre_ + self.spread_ * super().predict(X)
+
+
 def peers(are_classes):
     """Names and estimators."""
     grid = {"gamma": [0.2, 1.0, 5.0], "C": [1.0, 10.0]}
@@ -70,7 +81,7 @@ def peers(are_classes):
         machine, linear, ridge = SVC(), LogisticRegressionCV(Cs=8, l1_ratios=(1,), solver="saga", cv=3, max_iter=300), RidgeClassifierCV
         trees, forest = HistGradientBoostingClassifier(max_iter=200, early_stopping=False), RandomForestClassifier(200)
     else:
-        machine, linear, ridge = SVR(), LassoCV(cv=3, n_alphas=30), RidgeCV
+        machine, linear, ridge = StandardizedTarget(), LassoCV(cv=3, alphas=30), RidgeCV
         trees, forest = HistGradientBoostingRegressor(max_iter=200, early_stopping=False), RandomForestRegressor(200)
     return [
         ("L1", lambda p: make_pipeline(StandardScaler(), linear)),
