@@ -10,8 +10,8 @@ MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
 PYTHON ?= python3
-CARGO_DENY_VERSION := 0.20.2
-SEMVER_CHECKS_VERSION := 0.51.0
+deny_VERSION := 0.20.2
+semver-checks_VERSION := 0.51.0
 TAMIS := target/release/tamis
 DENY := .tools/bin/cargo-deny
 SEMVER := .tools/bin/cargo-semver-checks
@@ -220,14 +220,9 @@ advisories: $(DENY)
 		[ "$(ADVISORIES)" != required ]; \
 	fi
 
-# Compiled without optimisation or debug information: that takes a minute, and the check runs for a second.
-$(DENY):
-	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --quiet --locked --debug --root .tools --version $(CARGO_DENY_VERSION) \
-		cargo-deny
-
-$(SEMVER):
-	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --quiet --locked --debug --root .tools --version $(SEMVER_CHECKS_VERSION) \
-		cargo-semver-checks
+# Compiled without optimisation or debug information: that takes minutes, and a check runs for seconds.
+$(DENY) $(SEMVER): .tools/bin/cargo-%:
+	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --quiet --locked --debug --root .tools --version $($*_VERSION) cargo-$*
 
 .venv/ready: tests/requirements.txt
 	$(call virtual_environment,.venv,$<)

@@ -23,11 +23,10 @@ from tamis import distributed
 
 PROGRAM = os.environ.get("TAMIS_BIN", "target/release/tamis")
 SETTINGS = {"method": "stabilized", "k": "50", "seed": "0", "loss": "logistic"}
-PARTS = 16
 
 
 def made(folder, rows, columns):
-    """The rows as text and as a Parquet file."""
+    """The rows in a text file, and as a batch."""
     command = [PROGRAM, "synth", "zipf", "--n", str(rows), "--p", str(columns), "--seed", "7", "--quiet"]
     subprocess.run([*command, "--out", folder / "zipf"], check=True)
     labels, offsets, keys, values = [], [0], [], []
@@ -103,7 +102,7 @@ def spark_seconds(path):
     return told
 
 
-def simulated(costs, rows, columns, entries):
+def simulated(costs, rows, entries):
     """Seconds of 10⁹ rows on 100 executors."""
     n, executors, buckets, network = 1e9, 100, 1024, 1e9
     share = n / rows / executors
@@ -144,7 +143,7 @@ def main():
         print(f"| {step} | {costs[step]:.2f} | {1e6 * costs[step] / len(batch):.2f} |")
     print({name: value for name, value in costs.items() if "bytes" in name or "buckets" in name or "columns" in name})
     print(f"collected: {costs['collected']:,} non-zeros\n\n| 10⁹ rows on 100 executors | seconds |\n|---|---|")
-    lines = simulated(costs, len(batch), options.columns, entries)
+    lines = simulated(costs, len(batch), entries)
     for step, seconds in [*lines, ("all", sum(seconds for _, seconds in lines))]:
         print(f"| {step} | {seconds:,.0f} |")
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -106,6 +107,13 @@ def spark():
     made = session("local[2,3]")
     yield made
     made.stop()
+
+
+def program(folder, *line):
+    """Standard output of the program, which ``TAMIS_BIN`` names."""
+    if "TAMIS_BIN" not in os.environ:
+        pytest.skip("SKIPPED, TAMIS_BIN does not name the program")
+    return subprocess.run([os.environ["TAMIS_BIN"], *line], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """tamis.spark with Spark in this process: the same model for any partitions, in every form of the features."""
 
 import functools
-import os
 import re
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import BUCKETS, PLANTED, Data, names_of, oracle
+from conftest import BUCKETS, PLANTED, Data, names_of, oracle, program
 
 import tamis
 from tamis import _spark_engine, distributed
@@ -203,15 +202,11 @@ def test_sql_of_vectors_is_refused_in_words(spark, data, classifier):
 
 def program_margins(model, data, folder):
     """What ``tamis predict`` says of the rows, with a model that Spark wrote."""
-    if "TAMIS_BIN" not in os.environ:
-        pytest.skip("SKIPPED, TAMIS_BIN does not name the program")
     rows = zip(data.label, data.indices, data.values, strict=True)
     entries = [(label, zip(indices, values, strict=True)) for label, indices, values in rows]
     lines = [f"{label} {' '.join(f'{one + 1}:{value!r}' for one, value in row)}\n" for label, row in entries]
     (folder / "rows.svm").write_text("".join(lines))
-    command = [os.environ["TAMIS_BIN"], "predict", str(model), str(folder / "rows.svm"), "--output", "margin"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [float(line) for line in told.split()]
+    return [float(line) for line in program(folder, "predict", model, "rows.svm", "--output", "margin").split()]
 
 
 def test_saved_models_are_the_program_s_own(spark, data, classifier, numbered, tmp_path, capsys):

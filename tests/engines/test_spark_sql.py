@@ -2,11 +2,10 @@
 
 import csv
 import io
-import os
-import subprocess
 
 import numpy as np
 import pytest
+from conftest import program
 
 pytestmark = pytest.mark.timeout(300)
 ROWS = 10_000
@@ -27,12 +26,6 @@ def table(task):
             cells[name][row] = None
     cells[LABEL] = np.where(score > 0, "it's \"yes\"", "n\\o 😀").tolist() if task == "two" else score.tolist()
     return cells
-
-
-def program(folder, *line):
-    if "TAMIS_BIN" not in os.environ:
-        pytest.skip("SKIPPED, TAMIS_BIN does not name the program")
-    return subprocess.run([os.environ["TAMIS_BIN"], *line], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("task", ["two", "number"])

@@ -1,5 +1,7 @@
 //! Input that is hostile, or only odd: it may not loop, panic, exhaust memory, or reach a terminal as it is.
 
+#[path = "../../tamis/tests/colliding_names/mod.rs"]
+mod colliding_names;
 mod common;
 
 use std::process::Stdio;
@@ -77,26 +79,10 @@ fn wide_tables_are_predicted_in_linear_time() {
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
-/// Names of 32 bytes that have one hash without a key, as `crates/tamis/src/data/vocabulary.rs` explains.
-fn colliding_names(count: usize) -> impl Iterator<Item = String> {
-    let mix = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
-    let start = (0_u64..).map(|number| format!("{number:016}")).find_map(|head| {
-        let word = |at: usize| u64::from_le_bytes(head.as_bytes()[at..at + 8].try_into().unwrap());
-        let state = mix(0x243f_6a88_85a3_08d3 ^ word(0), 0xa409_3822_299f_31d0 ^ word(8)).to_le_bytes();
-        let tail = std::str::from_utf8(&state).ok()?.to_string();
-        tail.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',' && byte != b'"').then_some((head, tail))
-    });
-    let (head, tail) = start.expect("one state in a few thousand is plain text");
-    (0..count).map(move |number| format!("{head}{number:08}{tail}"))
-}
-
 #[test]
 fn crafted_names_and_levels_of_tables_are_as_fast_as_others() {
     let folder = Folder::new();
-    let names: Vec<String> = colliding_names(40_000).collect();
+    let names = colliding_names::colliding_names(40_000);
     let row = |label: usize| format!("{label}{}\n", format!(",{label}").repeat(names.len()));
     folder.write("wide.csv", format!("y,{}\n{}", names.join(","), [0, 1, 0, 1].map(row).concat()));
     let level = |(number, name): (usize, &String)| format!("{},{name}\n", number % 2);

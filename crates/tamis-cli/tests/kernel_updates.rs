@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::Folder;
 use serde_json::Value;
+use tamis::model::kernel::KernelEffect;
 use tamis::rng::{RngStream, generator, uniform};
 
 const FIT: &str = "--method kernel --inputs z-score --family mixed --n-fourier 50 --k 2";
@@ -188,18 +189,20 @@ fn a_curve_that_is_not_finite_is_not_written() {
     let folder = Folder::new();
     folder.write("a.svm", svm(&rows(1, 300))).ok(&format!("fit a.svm {FIT} -q -o m.json"));
     let path = folder.path("m.json");
-    let mut model = tamis::model::Model::load(&path).unwrap();
-    let kernel = model.kernel.as_mut().unwrap();
-    let size = kernel.chosen.unwrap();
-    for place in 0..3 {
-        let effect = &mut model.kernel.as_mut().unwrap().sizes[size].variables[0];
-        let number =
-            [&mut effect.sensitivity, &mut effect.share, &mut effect.margins[0][0]].into_iter().nth(place).unwrap();
-        let old = std::mem::replace(number, f64::NAN);
+    let model = tamis::model::Model::load(&path).unwrap();
+    let spoil: [fn(&mut KernelEffect); 5] = [
+        |effect| effect.sensitivity = f64::NAN,
+        |effect| effect.least = f64::INFINITY,
+        |effect| effect.share = f64::NAN,
+        |effect| effect.at[0] = f64::NEG_INFINITY,
+        |effect| effect.margins[0][0] = f64::NAN,
+    ];
+    for spoil in spoil {
+        let mut model = model.clone();
+        let kernel = model.kernel.as_mut().unwrap();
+        spoil(&mut kernel.sizes[kernel.chosen.unwrap()].variables[0]);
         let error = model.save(&path).unwrap_err().to_string();
         assert!(error.contains("is not a finite number"), "{error}");
-        let effect = &mut model.kernel.as_mut().unwrap().sizes[size].variables[0];
-        *[&mut effect.sensitivity, &mut effect.share, &mut effect.margins[0][0]].into_iter().nth(place).unwrap() = old;
     }
     model.save(&path).unwrap();
     folder.ok("inspect m.json");

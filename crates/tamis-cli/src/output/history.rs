@@ -30,8 +30,9 @@ pub fn table(model: &Model) -> Option<String> {
         rows.push(row(count(point.rows), error, [loss(point.loss), count(point.nonzeros), bar]));
     }
     let cells: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
-    let head = "learning curve: progressive validation, each row predicted before it is learned (later passes: again)";
-    Some(format!("{head}\n{}", aligned(&cells).trim_end()))
+    let head = "learning curve: progressive validation, each row predicted before it is learned";
+    let note = if model.seen.passes > 1 { "; optimistic after the first pass" } else { "" };
+    Some(format!("{head}{note}\n{}", aligned(&cells).trim_end()))
 }
 
 /// Evenly spaced points, the last one included.

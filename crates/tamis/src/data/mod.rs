@@ -5,6 +5,9 @@
 
 mod atomic_write;
 mod batch;
+#[cfg(test)]
+#[path = "../../tests/colliding_names/mod.rs"]
+mod colliding_names;
 pub mod f64_codec;
 mod feature_key;
 mod intern_rows;

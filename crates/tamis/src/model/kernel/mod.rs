@@ -189,6 +189,21 @@ pub struct KernelScan {
     pub rows: usize,
 }
 
+impl KernelSize {
+    /// The penalty, and the numbers of all variables and pairs.
+    fn effects(&self) -> impl Iterator<Item = f64> {
+        let variables = self.variables.iter().flat_map(|one| {
+            let curve = one.at.iter().chain(one.margins.iter().flatten());
+            [one.sensitivity, one.least, one.share].into_iter().chain(curve.copied())
+        });
+        let pairs = self.interactions.iter().flat_map(|one| {
+            let surface = one.at.iter().flatten().chain(one.margins.iter().flatten());
+            [one.sensitivity, one.least].into_iter().chain(surface.copied())
+        });
+        self.penalty.into_iter().chain(variables).chain(pairs)
+    }
+}
+
 #[cfg(feature = "moments")]
 impl KernelSize {
     /// A size without a function.
@@ -244,8 +259,10 @@ impl KernelModel {
         }
         let bad_map = |one: &KernelVariable| Some(format!("the variable {:?} {}", one.name, one.map.problem()?));
         let scores = self.sizes.iter().map(|size| &size.score).chain([&self.constant_score, &self.linear_score]);
-        let numbers =
-            scores.flat_map(|score| [score.squared, score.squared_se, score.loss, score.error.unwrap_or(0.0)]);
+        let numbers = scores.flat_map(|score| {
+            [score.squared, score.squared_se, score.loss, score.error.unwrap_or(0.0), score.error_se.unwrap_or(0.0)]
+        });
+        let numbers = numbers.chain(self.searches.iter().map(|search| search.inner)).chain([self.linear_size]);
         let q_values = self.tests.iter().map(|test| test.q);
         if numbers.chain(self.constant.iter().copied()).chain(q_values).any(|number| !number.is_finite()) {
             return Some("a held-out error is not a finite number".into());
@@ -256,6 +273,9 @@ impl KernelModel {
             if places.chain(pairs).any(|place| place >= self.variables.len()) {
                 return Some(format!("the kernel model of {} variables has no such variable", size.size));
             }
+            if size.effects().any(|number| !number.is_finite()) {
+                return Some(format!("a curve of the kernel model of {} variables is not a finite number", size.size));
+            }
             let problem = size.function.as_ref()?.problem(size.variables.len(), outputs)?;
             Some(format!("the kernel model of {} variables {problem}", size.size))
         };
@@ -263,13 +283,7 @@ impl KernelModel {
         if names.len() != self.variables.len() {
             return Some("a variable comes twice".into());
         }
-        let problem = self.variables.iter().find_map(bad_map).or_else(|| self.sizes.iter().find_map(of_size));
-        problem.or_else(|| self.is_unreadable().then(|| "a curve or a sensitivity is not a finite number".into()))
-    }
-
-    /// Whether the text of the model could not be read again: JSON has no numbers that are not finite.
-    fn is_unreadable(&self) -> bool {
-        serde_json::to_value(self).and_then(serde_json::from_value::<KernelModel>).is_err()
+        self.variables.iter().find_map(bad_map).or_else(|| self.sizes.iter().find_map(of_size))
     }
 }
 
