@@ -16,109 +16,18 @@
 //! double precision: in single precision the Gram matrix is not positive definite.
 
 use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::solvers::{Llt, Solve};
-use faer::{Accum, Mat, MatRef, Par, Side};
+use faer::{Accum, Mat, MatRef, Par};
 
 use super::frequencies::Frequencies;
+use super::ridge::{Moments, add_lower_product};
 use super::rows::{BLOCKS, HALVES, Rows};
 use crate::data::{State, StateError};
-use crate::model::kernel::cos_sin;
+use crate::model::kernel::cos_sin_all;
 
 /// The penalties that are compared.
 pub const PENALTIES: [f64; 11] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 /// Rows that are multiplied together.
 const CHUNK: usize = 512;
-/// A ridge that keeps the matrix positive definite, as a share of its trace.
-const LEAST_RIDGE: f64 = 1e-9;
-
-/// Moments of a set of rows; of Gram matrices the lower triangle is filled.
-#[derive(Clone, Debug)]
-pub struct Moments {
-    gram: Mat<f64>,
-    cross: Mat<f64>,
-    squares: f64,
-    weight: f64,
-}
-
-impl Moments {
-    fn zeros(size: usize, outputs: usize) -> Self {
-        Moments { gram: Mat::zeros(size, size), cross: Mat::zeros(size, outputs), squares: 0.0, weight: 0.0 }
-    }
-
-    /// Of rows of any values, whose last column is 1.
-    pub(super) fn of(values: &Mat<f64>, targets: &Mat<f64>, weights: &[f64]) -> Self {
-        let mut moments = Moments::zeros(values.ncols(), targets.ncols());
-        let scaled = |matrix: &Mat<f64>| {
-            let mut scaled = matrix.clone();
-            for column in 0..matrix.ncols() {
-                let cells = scaled.col_as_slice_mut(column).iter_mut().zip(weights);
-                cells.for_each(|(cell, weight)| *cell *= weight.sqrt());
-            }
-            scaled
-        };
-        let (values, targets) = (scaled(values), scaled(targets));
-        add_lower_product(&mut moments.gram, &values);
-        matmul(moments.cross.as_mut(), Accum::Add, values.transpose(), targets.as_ref(), 1.0, Par::Seq);
-        moments.weight = weights.iter().sum();
-        moments
-    }
-
-    fn add(&mut self, other: &Moments) {
-        for column in 0..self.gram.ncols() {
-            let own = &mut self.gram.col_as_slice_mut(column)[column..];
-            let others = &other.gram.col_as_slice(column)[column..];
-            own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
-        }
-        self.cross += &other.cross;
-        self.squares += other.squares;
-        self.weight += other.weight;
-    }
-
-    /// The ridge weights: a row for each feature, each variable and the intercept, a column for each output.
-    pub fn ridge(&self, penalty: f64) -> Mat<f64> {
-        let (last, outputs) = (self.gram.nrows() - 1, self.cross.ncols());
-        let sums: Vec<f64> = (0..last).map(|column| self.gram.col_as_slice(column)[last]).collect();
-        let means: Vec<f64> = sums.iter().map(|sum| sum / self.weight).collect();
-        let mut matrix = Mat::zeros(last, last);
-        for column in 0..last {
-            let own = self.gram.col_as_slice(column)[column..last].iter().zip(&means[column..]);
-            let target = &mut matrix.col_as_slice_mut(column)[column..];
-            target.iter_mut().zip(own).for_each(|(target, (gram, mean))| *target = gram - mean * sums[column]);
-        }
-        let trace: f64 = (0..last).map(|place| matrix[(place, place)]).sum();
-        (0..last).for_each(|place| matrix[(place, place)] += penalty + LEAST_RIDGE * trace);
-        let centre = |output: usize| self.cross[(last, output)] / self.weight;
-        let right = Mat::from_fn(last, outputs, |row, output| self.cross[(row, output)] - sums[row] * centre(output));
-        let solved = match Llt::new(matrix.as_ref(), Side::Lower) {
-            Ok(factor) => factor.solve(&right),
-            // Only numbers that overflow lead here: no weights are better than wrong ones.
-            Err(_) => Mat::zeros(last, outputs),
-        };
-        let intercept = |output: usize| {
-            let parts = means.iter().zip(solved.col_as_slice(output));
-            centre(output) - parts.map(|(mean, weight)| mean * weight).sum::<f64>()
-        };
-        Mat::from_fn(last + 1, outputs, |row, output| match row == last {
-            false => solved[(row, output)],
-            true => intercept(output),
-        })
-    }
-
-    /// The sum of squared errors of some weights, over rows and outputs.
-    pub fn squared_error(&self, weights: &Mat<f64>) -> f64 {
-        let mut error = self.squares;
-        for output in 0..weights.ncols() {
-            let (own, cross) = (weights.col_as_slice(output), self.cross.col_as_slice(output));
-            for column in 0..own.len() {
-                let gram = &self.gram.col_as_slice(column)[column..];
-                let below: f64 = gram[1..].iter().zip(&own[column + 1..]).map(|(gram, weight)| gram * weight).sum();
-                error += own[column] * (2.0 * below + gram[0] * own[column] - 2.0 * cross[column]);
-            }
-        }
-        error
-    }
-}
 
 /// The halves of cross-fitting with their weights.
 pub struct HalfFits {
@@ -151,9 +60,8 @@ impl BlockMoments {
     /// Moments of no rows.
     pub fn new(frequencies: Frequencies, outputs: usize) -> Self {
         let (variables, features) = (frequencies.matrix.nrows(), frequencies.matrix.ncols());
-        let block = Moments::zeros(features + variables + 1, outputs);
         BlockMoments {
-            blocks: vec![block; BLOCKS],
+            blocks: (0..BLOCKS).map(|_| Moments::zeros(features + variables + 1, outputs)).collect(),
             sines: Mat::zeros(features, features),
             sine_sums: vec![0.0; features],
             sine_weight: 0.0,
@@ -167,8 +75,12 @@ impl BlockMoments {
         for block in 0..BLOCKS {
             let members: Vec<usize> = (0..rows.blocks.len()).filter(|&row| rows.blocks[row] == block).collect();
             for chunk in members.chunks(CHUNK) {
-                let inputs =
-                    Mat::from_fn(chunk.len(), columns.len(), |row, column| rows.inputs[(chunk[row], columns[column])]);
+                let mut inputs = Mat::zeros(chunk.len(), columns.len());
+                for (place, &column) in columns.iter().enumerate() {
+                    let from = rows.inputs.col_as_slice(column);
+                    let cells = inputs.col_as_slice_mut(place).iter_mut().zip(chunk);
+                    cells.for_each(|(cell, &row)| *cell = from[row]);
+                }
                 let targets =
                     Mat::from_fn(chunk.len(), rows.targets.ncols(), |row, output| rows.targets[(chunk[row], output)]);
                 let weights: Vec<f64> = chunk.iter().map(|&row| rows.weights[row]).collect();
@@ -188,21 +100,18 @@ impl BlockMoments {
         with_sines: bool,
     ) {
         let (rows, variables, features) = (inputs.nrows(), inputs.ncols(), self.frequencies.phases.len());
-        let mut angles = Mat::zeros(rows, features);
-        matmul(angles.as_mut(), Accum::Replace, inputs, self.frequencies.matrix.as_ref(), 1.0, Par::Seq);
-        let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
         let mut values = Mat::zeros(rows, features + variables + 1);
+        let angles = values.as_mut().subcols_mut(0, features);
+        matmul(angles, Accum::Replace, inputs, self.frequencies.matrix.as_ref(), 1.0, Par::Seq);
+        let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
+        let mut sines = Mat::zeros(rows, features);
         for feature in 0..features {
-            let phase = self.frequencies.phases[feature];
-            let own = angles.col_as_slice_mut(feature);
-            let cosines = values.col_as_slice_mut(feature);
-            // The sum is apart: a sum in order keeps the compiler from vectorising this loop.
-            for ((angle, cosine), root) in own.iter_mut().zip(cosines).zip(&roots) {
-                let (c, s) = cos_sin(*angle + phase);
-                (*cosine, *angle) = (root * c, root * s);
-            }
+            let (cosines, sines) = (values.col_as_slice_mut(feature), sines.col_as_slice_mut(feature));
+            cos_sin_all(cosines, self.frequencies.phases[feature], sines);
+            cosines.iter_mut().zip(&roots).for_each(|(cosine, root)| *cosine *= root);
             if with_sines {
-                self.sine_sums[feature] += own.iter().zip(&roots).map(|(sine, root)| root * sine).sum::<f64>();
+                sines.iter_mut().zip(&roots).for_each(|(sine, root)| *sine *= root);
+                self.sine_sums[feature] += sines.iter().zip(&roots).map(|(sine, root)| root * sine).sum::<f64>();
             }
         }
         for variable in 0..variables {
@@ -213,7 +122,7 @@ impl BlockMoments {
         let own = &mut self.blocks[block];
         add_lower_product(&mut own.gram, &values);
         if with_sines {
-            add_lower_product(&mut self.sines, &angles);
+            add_lower_product(&mut self.sines, &sines);
             self.sine_weight += weights.iter().sum::<f64>();
         }
         matmul(own.cross.as_mut(), Accum::Add, values.transpose(), scaled.as_ref(), 1.0, Par::Seq);
@@ -283,39 +192,19 @@ impl BlockMoments {
         self.blocks.iter().map(|block| block.weight).sum()
     }
 
-    /// The splits of all halves. Two halves that share a pair of blocks share its sum.
-    fn splits(&self) -> Vec<[Moments; 2]> {
-        let sum = |one: &Moments, other: &Moments| {
-            let mut sum = one.clone();
-            sum.add(other);
-            sum
-        };
-        let of_two = |number: usize| {
-            let [one, two] = [&HALVES[number], &HALVES[number + 1]];
-            let part = |first: bool, second: bool| {
-                let is_member = |block: &usize| one.contains(block) == first && two.contains(block) == second;
-                let members: Vec<usize> = (0..BLOCKS).filter(is_member).collect();
-                sum(&self.blocks[members[0]], &self.blocks[members[1]])
-            };
-            let [both, only_one, only_two, none] =
-                [(true, true), (true, false), (false, true), (false, false)].map(|(first, second)| part(first, second));
-            [[sum(&both, &only_one), sum(&only_two, &none)], [sum(&both, &only_two), sum(&only_one, &none)]]
-        };
-        [0, 2].into_iter().flat_map(of_two).collect()
-    }
-
     /// Ridge weights of every half and its complement, and their error on the other half.
     pub fn fit_halves(&self, penalty: f64) -> HalfFits {
-        HalfFits::of(self.splits().iter().map(|split| fit_split(split, penalty)).collect())
+        let mut split = Split::new(self);
+        HalfFits::of(HALVES.iter().map(|half| split.set(self, half).fit(penalty)).collect())
     }
 
     /// The place of the penalty of least error on the first half, found by walking from `start` to the nearest minimum;
     /// and the fits of all halves with it.
     pub fn fit_best_halves(&self, start: usize) -> (usize, HalfFits) {
-        let splits = self.splits();
-        let split = &splits[0];
+        let mut split = Split::new(self);
+        split.set(self, &HALVES[0]);
         let mut fits: [Option<SplitFit>; PENALTIES.len()] = [const { None }; PENALTIES.len()];
-        let mut error = |place: usize| fits[place].get_or_insert_with(|| fit_split(split, PENALTIES[place])).1;
+        let mut error = |place: usize| fits[place].get_or_insert_with(|| split.fit(PENALTIES[place])).1;
         let mut place = start;
         loop {
             let beside = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
@@ -327,7 +216,7 @@ impl BlockMoments {
             }
         }
         let first = fits[place].take().expect("it was fitted");
-        let others = splits[1..].iter().map(|split| fit_split(split, PENALTIES[place]));
+        let others = HALVES[1..].iter().map(|half| split.set(self, half).fit(PENALTIES[place]));
         (place, HalfFits::of(std::iter::once(first).chain(others).collect()))
     }
 
@@ -351,17 +240,34 @@ impl BlockMoments {
 /// The weights of the two sides of a split, and their error on each other.
 type SplitFit = ([Mat<f64>; 2], f64);
 
-fn fit_split(split: &[Moments; 2], penalty: f64) -> SplitFit {
-    let weights = split.each_ref().map(|half| half.ridge(penalty));
-    let error = split[1].squared_error(&weights[0]) + split[0].squared_error(&weights[1]);
-    let total = (split[0].weight + split[1].weight) * weights[0].ncols() as f64;
-    (weights, error / total.max(f64::MIN_POSITIVE))
+/// The moments of a half and of its complement, and the memory of a fit: one after the other, all splits use the same.
+struct Split {
+    sides: [Moments; 2],
+    matrix: Mat<f64>,
 }
 
-fn add_lower_product(sum: &mut Mat<f64>, values: &Mat<f64>) {
-    let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
-    let (left, right) = (values.transpose(), values.as_ref());
-    triangular::matmul(sum.as_mut(), lower, Accum::Add, left, full, right, full, 1.0, Par::Seq);
+impl Split {
+    fn new(moments: &BlockMoments) -> Self {
+        let (size, outputs) = (moments.blocks[0].gram.nrows(), moments.blocks[0].cross.ncols());
+        Split { sides: [0; 2].map(|_| Moments::zeros(size, outputs)), matrix: Mat::zeros(size - 1, size - 1) }
+    }
+
+    /// Becomes the split of a half.
+    fn set(&mut self, moments: &BlockMoments, half: &[usize; 4]) -> &mut Self {
+        for (side, inside) in self.sides.iter_mut().zip([true, false]) {
+            let mut members = (0..BLOCKS).filter(|block| half.contains(block) == inside);
+            side.set_to_sum([0; 4].map(|_| &moments.blocks[members.next().expect("a half has four blocks")]));
+        }
+        self
+    }
+
+    fn fit(&mut self, penalty: f64) -> SplitFit {
+        let [one, other] = &self.sides;
+        let weights = [one, other].map(|side| side.ridge_in(penalty, &mut self.matrix));
+        let error = other.squared_error(&weights[0]) + one.squared_error(&weights[1]);
+        let total = (one.weight + other.weight) * weights[0].ncols() as f64;
+        (weights, error / total.max(f64::MIN_POSITIVE))
+    }
 }
 
 fn symmetric(lower: &Mat<f64>, divisor: f64) -> Mat<f64> {

@@ -2,12 +2,13 @@
 
 use faer::Mat;
 
-use super::block_moments::{Moments, PENALTIES};
+use super::block_moments::PENALTIES;
 use super::frequencies::{Frequencies, draw};
+use super::ridge::Moments;
 use super::sample::{Prepared, Sample};
 use super::scan::weighted_dot;
 use super::search::{SearchPlan, Step};
-use crate::model::kernel::cos_sin;
+use crate::model::kernel::cos_sin_all;
 use crate::rng::{RngStream, generator, splitmix64};
 
 /// Features of the fits.
@@ -31,10 +32,10 @@ struct Side {
 
 impl Side {
     fn new(frequencies: &Frequencies, inputs: Mat<f64>, targets: Mat<f64>, weights: Vec<f64>) -> Self {
-        let [mut cosines, mut sines] = [0; 2].map(|_| &inputs * &frequencies.matrix);
+        let mut cosines = &inputs * &frequencies.matrix;
+        let mut sines = Mat::zeros(cosines.nrows(), cosines.ncols());
         for (feature, phase) in frequencies.phases.iter().enumerate() {
-            let both = cosines.col_as_slice_mut(feature).iter_mut().zip(sines.col_as_slice_mut(feature));
-            both.for_each(|(cosine, sine)| (*cosine, *sine) = cos_sin(*cosine + phase));
+            cos_sin_all(cosines.col_as_slice_mut(feature), *phase, sines.col_as_slice_mut(feature));
         }
         Side { inputs, targets, weights, waves: [cosines, sines] }
     }
@@ -42,10 +43,9 @@ impl Side {
     /// e^{i·w·z} of a variable.
     fn turn(&self, variable: usize, w: f64) -> Turn {
         let inputs = self.inputs.col_as_slice(variable);
-        let (mut cosines, mut sines) = (vec![0.0; inputs.len()], vec![0.0; inputs.len()]);
-        for ((input, cosine), sine) in inputs.iter().zip(&mut cosines).zip(&mut sines) {
-            (*cosine, *sine) = cos_sin(w * input);
-        }
+        let (mut cosines, mut sines) =
+            (inputs.iter().map(|input| w * input).collect::<Vec<f64>>(), vec![0.0; inputs.len()]);
+        cos_sin_all(&mut cosines, 0.0, &mut sines);
         (cosines, sines)
     }
 }

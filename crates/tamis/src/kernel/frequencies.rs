@@ -23,7 +23,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
-use crate::model::kernel::cos_sin;
+use crate::model::kernel::cos_all;
 use crate::recipe::FrequencyFamily;
 use crate::rng::uniform;
 
@@ -87,7 +87,7 @@ impl Frequencies {
         let mut waves = Mat::zeros(inputs.nrows(), self.phases.len());
         matmul(waves.as_mut(), Accum::Replace, inputs, self.matrix.as_ref(), 1.0, Par::Seq);
         for (feature, phase) in self.phases.iter().enumerate() {
-            waves.col_as_slice_mut(feature).iter_mut().for_each(|wave| *wave = cos_sin(*wave + phase).0);
+            cos_all(waves.col_as_slice_mut(feature), *phase);
         }
         waves
     }

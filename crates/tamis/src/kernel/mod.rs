@@ -17,7 +17,7 @@
 //! | `draw_sample.rs`, `sample.rs` | a sample of the stream, prepared for searches |
 //! | `scan.rs`, `triples.rs` | scores of variables, pairs and triples by matrix products |
 //! | `frequencies.rs` | the chain that draws features |
-//! | `block_moments.rs` | moments by block, ridge regression on any half |
+//! | `ridge.rs`, `block_moments.rs` | ridge regression from moments; moments by block, fits of any half |
 //! | `sensitivity.rs` | cross-fitted derivative-based sensitivity |
 //! | `search.rs`, `race.rs` | backward elimination; several of them, compared |
 //! | `linear.rs` | the linear model to compare with |
@@ -39,6 +39,7 @@ mod kept_sizes;
 mod linear;
 mod outer_folds;
 mod race;
+mod ridge;
 mod rows;
 mod sample;
 mod scan;
@@ -47,8 +48,9 @@ mod sensitivity;
 mod trainer;
 mod triples;
 
-pub use block_moments::{BlockMoments, HalfFits, Moments, PENALTIES};
+pub use block_moments::{BlockMoments, HalfFits, PENALTIES};
 pub use frequencies::{Evidence, Frequencies, draw};
+pub use ridge::Moments;
 pub use rows::{BLOCKS, HALVES, Rows};
 pub use scan::{Real, Scan, scan};
 pub use sensitivity::Sensitivity;

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use super::effect_tests::{EffectTests, FoldTests, combine, test_fold};
 use super::linear::{choose_size, forward_selection};
+use super::rows::Rows;
 use super::sample::{Prepared, Sample};
 use super::search::{Elimination, SearchPlan, Step, screen};
 use crate::loss::{Logistic, Loss, argmax};
@@ -133,11 +134,10 @@ fn linear_scores(sample: &Sample, train: &[usize], held: &[usize]) -> (Mat<f64>,
     // Training rows first: their maps apply to the held-out rows, too.
     let prepared = sample.prepare(train, InputKind::ZScore);
     let all: Vec<usize> = train.iter().chain(held).copied().collect();
-    let mut rows = prepared.rows;
+    let columns: Vec<usize> = (0..sample.ids.len()).collect();
+    let inputs = prepared.inputs_of(sample, &columns, &all);
+    let mut rows = Rows { inputs, ..prepared.rows };
     let blocks = rows.blocks.clone();
-    rows.inputs = Mat::from_fn(all.len(), sample.ids.len(), |row, column| {
-        prepared.maps[column].apply(sample.values[(all[row], column)])
-    });
     rows.targets = Mat::from_fn(all.len(), sample.codes.ncols(), |row, output| {
         (sample.codes[(all[row], output)] - prepared.units[output].0) / prepared.units[output].1
     });

@@ -65,14 +65,16 @@ impl Sample {
     /// Some rows, prepared for a search.
     pub(super) fn prepare(&self, members: &[usize], kind: InputKind) -> Prepared {
         let weights: Vec<f64> = members.iter().map(|&row| self.weights[row]).collect();
-        let column = |at: usize| -> Vec<f64> { members.iter().map(|&row| self.values[(row, at)]).collect() };
+        let column = |at: usize| -> Vec<f64> {
+            let values = self.values.col_as_slice(at);
+            members.iter().map(|&row| values[row]).collect()
+        };
         let maps: Vec<InputMap> = (0..self.ids.len()).map(|at| fit_map(&column(at), &weights, kind)).collect();
         let mut inputs = Mat::zeros(members.len(), self.ids.len());
         for (at, map) in maps.iter().enumerate() {
-            members
-                .iter()
-                .enumerate()
-                .for_each(|(row, &member)| inputs[(row, at)] = map.apply(self.values[(member, at)]));
+            let values = self.values.col_as_slice(at);
+            let cells = inputs.col_as_slice_mut(at).iter_mut().zip(members);
+            cells.for_each(|(cell, &member)| *cell = map.apply(values[member]));
         }
         let (targets, units) = self.standardized(members);
         let blocks = self.deal(members);

@@ -28,7 +28,7 @@ use faer::traits::ComplexField;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::rows::Rows;
-use crate::model::kernel::cos_sin;
+use crate::model::kernel::cos_sin_all;
 
 const FREQUENCIES: [f64; 2] = [0.7, 1.5];
 const MOST_ROWS: usize = 4000;
@@ -163,9 +163,9 @@ impl<T: Real> Waves<T> {
         let (mut cosines, mut sines) = (vec![0.0; rows.inputs.nrows()], vec![0.0; rows.inputs.nrows()]);
         let mut wave = Vec::new();
         for column in 0..size {
-            for ((input, cosine), sine) in rows.inputs.col_as_slice(column).iter().zip(&mut cosines).zip(&mut sines) {
-                (*cosine, *sine) = cos_sin(frequency * input);
-            }
+            let inputs = rows.inputs.col_as_slice(column).iter();
+            cosines.iter_mut().zip(inputs).for_each(|(angle, input)| *angle = frequency * input);
+            cos_sin_all(&mut cosines, 0.0, &mut sines);
             for ((side, weights), own) in sides.iter().zip(&weights).zip(&mut waves) {
                 for (values, matrix) in [(&cosines, &mut own.cosines), (&sines, &mut own.sines)] {
                     wave.clear();

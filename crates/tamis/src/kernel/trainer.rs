@@ -137,7 +137,7 @@ impl Trainer for KernelTrainer {
         match self.learned.take() {
             Some(before) => self.update(session, rows, before),
             None => {
-                if session.options.checkpoint.is_some() {
+                if session.has_checkpoint() {
                     session.save_and_go_on(self.save(false))?;
                 }
                 self.search(session, rows)

@@ -16,7 +16,7 @@ use faer::{Mat, MatRef};
 
 use super::rows::{HALVES, Rows};
 use super::scan::{Real, lower_product, standardize};
-use crate::model::kernel::cos_sin;
+use crate::model::kernel::cos_sin_all;
 
 /// More variables than this have no scan of triples.
 pub const MOST_VARIABLES: usize = 150;
@@ -69,7 +69,9 @@ fn sines<T: Real>(rows: &Rows, side: &[usize]) -> Mat<T> {
     let weights: Vec<f64> = side.iter().map(|&row| rows.weights[row]).collect();
     let mut matrix = Mat::zeros(side.len(), rows.inputs.ncols());
     for column in 0..rows.inputs.ncols() {
-        let mut wave: Vec<f64> = side.iter().map(|&row| cos_sin(rows.inputs[(row, column)]).1).collect();
+        let mut angles: Vec<f64> = side.iter().map(|&row| rows.inputs[(row, column)]).collect();
+        let mut wave = vec![0.0; side.len()];
+        cos_sin_all(&mut angles, 0.0, &mut wave);
         standardize(&mut wave, &weights);
         wave.iter().enumerate().for_each(|(row, &value)| matrix[(row, column)] = T::of(value));
     }

@@ -248,7 +248,9 @@ impl Training {
         }
         // These methods choose and refine their weights at the end, with the rows at hand.
         session.data.finished = (!session.data.recipe.method.info().partial_fit).then(|| model.to_text());
-        session.save(trainer.save(true), true)?;
+        if session.has_checkpoint() {
+            session.save(trainer.save(true), true)?;
+        }
         self.rows = rows;
         Ok(model)
     }

@@ -23,6 +23,11 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Whether checkpoints are wanted.
+    pub(crate) fn has_checkpoint(&self) -> bool {
+        self.options.checkpoint.is_some()
+    }
+
     /// Writes a checkpoint if one is wanted; returns its path.
     pub(crate) fn save(&self, trainer: (Position, State), is_complete: bool) -> Result<Option<PathBuf>, TrainError> {
         let Some(CheckpointPlan { path, .. }) = &self.options.checkpoint else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cosine::cos_sin;
+use super::cosine::{cos_sin, cos_sin_all};
 
 /// Random Fourier features of few variables each, with their weights.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,26 +68,28 @@ impl KernelFunction {
         let means: Vec<f64> = columns.iter().map(mean).collect();
         let (mut angles, mut sines) = (vec![0.0; row_weights.len()], vec![0.0; row_weights.len()]);
         let mut rest_of = |feature: usize| {
-            angles.fill(self.phases[feature]);
+            angles.fill(0.0);
             for (&variable, frequency) in self.variables[feature].iter().zip(&self.frequencies[feature]) {
                 let column = columns[variable as usize].iter();
                 angles.iter_mut().zip(column).for_each(|(angle, input)| *angle += frequency * input);
             }
-            angles.iter_mut().zip(&mut sines).for_each(|(angle, sine)| (*angle, *sine) = cos_sin(*angle));
+            cos_sin_all(&mut angles, self.phases[feature], &mut sines);
             [mean(&angles), mean(&sines)]
         };
         let rest: Vec<[f64; 2]> = (0..self.phases.len()).map(&mut rest_of).collect();
         let mut inputs = vec![0.0; means.len()];
+        let (mut cosines, mut sines) = (vec![0.0; rest.len()], vec![0.0; rest.len()]);
         let at_point = |point: &Vec<f64>| {
             fixed.iter().zip(point).for_each(|(&variable, value)| inputs[variable] = *value);
+            cosines.iter_mut().enumerate().for_each(|(feature, angle)| *angle = self.angle(feature, &inputs));
+            cos_sin_all(&mut cosines, 0.0, &mut sines);
             let mut margins = self.intercepts.clone();
             for (margin, weights) in margins.iter_mut().zip(&self.linear) {
                 let parts = weights.iter().zip(inputs.iter().zip(&means));
                 *margin += parts.map(|(weight, (input, mean))| weight * (input + mean / total)).sum::<f64>();
             }
             for (feature, [real, imaginary]) in rest.iter().enumerate() {
-                let (cosine, sine) = cos_sin(self.angle(feature, &inputs));
-                let mean = (cosine * real - sine * imaginary) / total;
+                let mean = (cosines[feature] * real - sines[feature] * imaginary) / total;
                 margins.iter_mut().zip(&self.weights).for_each(|(margin, weights)| *margin += weights[feature] * mean);
             }
             margins

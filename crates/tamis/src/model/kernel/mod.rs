@@ -8,7 +8,7 @@ mod function;
 mod input_map;
 mod predictor;
 
-pub use cosine::cos_sin;
+pub use cosine::{cos_all, cos_sin, cos_sin_all};
 pub use function::KernelFunction;
 pub use input_map::InputMap;
 pub(super) use predictor::KernelPredictor;
