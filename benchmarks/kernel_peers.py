@@ -6,7 +6,7 @@ are chosen on training rows. The peers: L1 (lasso or L1-logistic, 3-fold), a sup
 trees), and for classes sDist with nearest neighbours (``tamis metric``). Prints the test error of classes, or R² of numbers, with the
 number of variables where a method selects them, and the processor time of ``kernel``.
 
-    .venv-bench/bin/python benchmarks/kernel_peers.py --data DIR --seeds 1
+    .venv-bench/bin/python benchmarks/kernel_peers.py --data DIR
 """
 
 import argparse
@@ -124,38 +124,48 @@ def ours(X, y, X_test, y_test, are_classes):
         return kernel, found["nonzeros"], seconds, sdist
 
 
-def measure(name, X, y, X_test, y_test, are_classes):
+def measure(X, y, X_test, y_test, are_classes):
+    """Test scores of all methods (not a number where there is none), variables and processor time of ``kernel``."""
     kernel, variables, seconds, sdist = ours(X, y, X_test, y_test, are_classes)
-    cells = [f"{kernel:.3f} ({variables})"]
+    scores = [kernel]
     for _, make in peers(are_classes):
-        model = make(X.shape[1]).fit(X, y)
-        value = model.score(X_test, y_test)
-        cells.append(f"{1 - value if are_classes else value:.3f}")
-    cells.append("" if sdist is None else f"{sdist:.3f}")
-    print(f"| {name} | {len(y)} × {X.shape[1]} | {' | '.join(cells)} | {seconds:.1f} |", flush=True)
+        value = make(X.shape[1]).fit(X, y).score(X_test, y_test)
+        scores.append(1 - value if are_classes else value)
+    return [*scores, np.nan if sdist is None else sdist, variables, seconds]
+
+
+def summarize(name, shape, runs):
+    """Prints the mean of each column; scores have the standard error of their mean over splits."""
+    runs = np.array(runs)
+    mean = runs.mean(axis=0)
+    error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.zeros(len(mean))
+    cells = ["" if np.isnan(m) else f"{m:.3f} ± {e:.3f}" if len(runs) > 1 else f"{m:.3f}" for m, e in zip(mean[:-2], error[:-2])]
+    cells[0] += f" ({mean[-2]:.3g})"
+    print(f"| {name} | {len(runs)} | {shape[0]} × {shape[1]} | {' | '.join(cells)} | {mean[-1]:.1f} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("TAMIS_DATA", ROOT / "../shared/data")))
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--most-rows", type=int, default=2000)
     parser.add_argument("--only", default="", help="names of sets, separated by commas")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    print("| data | rows × columns | kernel (variables) | L1 | SVM | random features | boosting | forest | sDist | kernel, s |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    print("| data | splits | rows × columns | kernel (variables) | L1 | SVM | random features | boosting | forest | sDist | kernel, s |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
     only = [name for name in args.only.split(",") if name]
-    for seed in range(args.first, args.first + args.seeds):
-        for name in CLASSES + NUMBERS:
-            if not only or name in only:
-                measure(f"{name}, {seed}", *parts(args.data, name, seed, args.most_rows), name in CLASSES)
-        for name, make, rows, columns, _, _ in DESIGNS:
-            if not only or name in only:
-                X, y = make(np.random.default_rng(7000 + seed), rows + TEST_ROWS, columns)
-                are_classes = len(np.unique(y)) == 2
-                measure(f"{name}, {seed}", X[:rows], y[:rows], X[rows:], y[rows:], are_classes)
+    seeds = range(args.first, args.first + args.seeds)
+    for name in CLASSES + NUMBERS:
+        if not only or name in only:
+            splits = [parts(args.data, name, seed, args.most_rows) for seed in (seeds[:1] if name == "madelon" else seeds)]
+            summarize(name, splits[0][0].shape, [measure(*split, name in CLASSES) for split in splits])
+    for name, make, rows, columns, _, _ in DESIGNS:
+        if not only or name in only:
+            drawn = [make(np.random.default_rng(7000 + seed), rows + TEST_ROWS, columns) for seed in seeds]
+            runs = [measure(X[:rows], y[:rows], X[rows:], y[rows:], len(np.unique(y)) == 2) for X, y in drawn]
+            summarize(name, (rows, columns), runs)
 
 
 if __name__ == "__main__":

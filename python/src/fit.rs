@@ -11,7 +11,7 @@ use tamis::io::{ReadOptions, RowSource, memory_of_this_machine};
 use tamis::loss::{EvalMetric, LossKind};
 use tamis::param::names;
 use tamis::recipe::{Kind, Method, Param, Recipe, SolveRecipe};
-use tamis::train::{FitOptions, Fitted, TargetSpec, TrainError, Training, fit, fit_rows};
+use tamis::train::{Checkpoint, FitOptions, Fitted, TargetSpec, TrainError, Training, fit, fit_rows};
 
 use crate::error::{OrRaise, param_error};
 use crate::input::{Batches, PyLabel, Table};
@@ -101,9 +101,10 @@ pub fn task_kind(name: &str, py: Python<'_>) -> PyResult<TaskKind> {
     found.ok_or_else(|| param_error(&format!("unknown task {name:?}"), py))
 }
 
-/// Learns a model. `input` is a table, a pair of paths and how to read them, or an iterator of tables.
+/// Learns a model. `input` is a table, a pair of paths and how to read them, or an iterator of tables. With a checkpoint,
+/// the rows are added to those of its training.
 #[pyfunction]
-#[pyo3(name = "fit", signature = (settings, input, task, threads, keep_open=false, report=None))]
+#[pyo3(name = "fit", signature = (settings, input, task, threads, keep_open=false, report=None, checkpoint=None))]
 pub fn fit_any(
     settings: Settings,
     #[pyo3(from_py_with = input_of)] input: Input<'_>,
@@ -111,14 +112,18 @@ pub fn fit_any(
     threads: usize,
     keep_open: bool,
     report: Option<Py<PyAny>>,
+    checkpoint: Option<&[u8]>,
     py: Python<'_>,
 ) -> PyResult<(PyModel, Option<PyTraining>)> {
     let recipe = recipe(settings, py)?;
+    let before = |bytes: &[u8]| Checkpoint::from_bytes(bytes, "the state of the estimator".as_ref());
+    let resume = checkpoint.map(before).transpose().or_raise(py)?;
     let mut watcher = Watcher::new(report);
     let mut options = FitOptions {
         task: task_kind(task, py)?,
         memory: memory_of_this_machine(),
         keep_open,
+        again: resume.is_some(),
         stop: watcher.stop.clone(),
         ..FitOptions::default()
     };
@@ -127,15 +132,15 @@ pub fn fit_any(
         Input::Files(paths, reading) => {
             options.sources = sources(&paths, &reading, py)?;
             options.read = ReadOptions { threads, ..reading.options(py)? };
-            py.detach(|| fit(&recipe, &options, None, &mut watcher)).or_raise(py)
+            py.detach(|| fit(&recipe, &options, resume, &mut watcher)).or_raise(py)
         }
         Input::Table(table) => {
-            let run = |source: &mut dyn RowSource| fit_rows(&recipe, &options, source, None, &mut watcher);
+            let run = |source: &mut dyn RowSource| fit_rows(&recipe, &options, source, resume, &mut watcher);
             table.read(py, run)?.or_raise(py)
         }
         Input::Batches(tables) => {
             let mut batches = Batches::new(tables);
-            let outcome = py.detach(|| fit_rows(&recipe, &options, &mut batches, None, &mut watcher));
+            let outcome = py.detach(|| fit_rows(&recipe, &options, &mut batches, resume, &mut watcher));
             match batches.error.take() {
                 Some(error) => Err(error),
                 None => outcome.or_raise(py),
@@ -178,6 +183,11 @@ impl PyTraining {
     /// Everything that is needed to continue.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.training.to_bytes())
+    }
+
+    /// A complete checkpoint, which [`fit_any`] adds rows to.
+    fn to_checkpoint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.training.to_checkpoint())
     }
 
     /// Learns the rows of a table, in their order.

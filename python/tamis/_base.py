@@ -25,9 +25,13 @@ class Estimator(SelectorMixin, Rows):
         data = self._data(X, y, sample_weight)
         settings = self._for_columns(settings)
         task = self._task(data if isinstance(data, _input.Table) else None, settings)
+        return self._run(settings, task, data, keep_open)
+
+    def _run(self, settings, task, data, keep_open, checkpoint=None):
+        """Fits a model to data for the core, after the rows of a checkpoint if there is one."""
         line = Line(self.verbose) if self.verbose else None
         try:
-            return _core.fit(settings, data, task, self._threads(), keep_open, line)
+            return _core.fit(settings, data, task, self._threads(), keep_open, line, checkpoint)
         finally:
             if line is not None:
                 line.close()

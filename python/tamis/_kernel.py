@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from . import _params
+from . import _input, _params
 from ._base import Trained
+from ._rows import all_or_nothing
 from ._tasks import Classifier, Probabilities, Regressor
 from .errors import ParamError, warn
 
@@ -18,6 +19,13 @@ HEAD = """
     half-sample fits to them. Outer folds, whose rows take no part in any of this, choose the number of variables; they
     may find nothing, and then the model predicts a constant. At least 48 rows are needed.
 """
+
+WARM_START = (
+    "bool",
+    "Whether a later call of ``fit`` adds its rows to the weights, exactly as if all rows had been there. The variables, the\n"
+    "        held-out errors and the q-values stay those of the first call. The estimator keeps second moments for this: up to\n"
+    "        some 100 MB.",
+)
 
 ATTRIBUTES = """
     Attributes
@@ -49,6 +57,7 @@ class Kernel(Trained):
         max_variables=48,
         reading=None,
         random_state=None,
+        warm_start=False,
         n_jobs=None,
         verbose=0,
     ):
@@ -59,12 +68,67 @@ class Kernel(Trained):
         self.max_variables = max_variables
         self.reading = reading
         self.random_state = random_state
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _recipe(self) -> dict:
         self._check_params()
         return {"method": "kernel", **_params.given(self, "kernel")}
+
+    @all_or_nothing
+    def fit(self, X, y=None, sample_weight=None) -> Self:
+        """Searches for the variables and fits a model. With ``warm_start``, a later call adds its rows to the weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
+            The rows. Files and batches contain the labels.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        if not self.warm_start:
+            self._state = None
+            return super().fit(X, y, sample_weight)
+        recipe, before = self._recipe(), getattr(self, "_state", None)
+        self._check_means("warm_start")
+        if before is None:
+            model, _ = self._learn(dict(recipe), X, y, sample_weight, keep_open=True)
+            self._state = {**self._state, "recipe": recipe}
+            return self._take_fit(model)
+        if before["recipe"] != recipe:
+            raise ParamError("parameters cannot change while training continues: set warm_start=False to search again")
+        rows = self._more(X, y, sample_weight)
+        model, _ = self._run(before["settings"], before["task"], rows, True, before["checkpoint"])
+        return self._take_model(model)
+
+    def _run(self, settings, task, data, keep_open, checkpoint=None):
+        model, training = super()._run(settings, task, data, keep_open, checkpoint)
+        if keep_open:
+            kept = {"settings": settings, "task": task, "checkpoint": training.to_checkpoint()}
+            self._state = {**(getattr(self, "_state", None) or {}), **kept}
+        return model, training
+
+    def _more(self, X, y, sample_weight):
+        """Rows after those of the first call, for the core: the same columns and classes."""
+        paths = _input.as_paths(X)
+        if paths is not None:
+            return paths, self._reading()
+        if _input.is_batches(X):
+            return (self._any(*batch, *[None] * (3 - len(batch)), reset=False) for batch in X)
+        return self._any(X, y, sample_weight, reset=False)
+
+    def __getstate__(self):
+        state = {**super().__getstate__()}
+        if not self.warm_start:
+            state.pop("_state", None)  # the moments are much larger than the model
+        return state
 
     def _from_file(self, model):
         if model.kernel is None:
@@ -282,7 +346,7 @@ class KernelClassifier(Probabilities, Classifier, ClassifierMixin, Kernel):
     __doc__ = (
         "Non-linear classifier of few variables and their interactions.\n"
         + HEAD
-        + _params.document(__init__, "kernel")
+        + _params.document(__init__, "kernel", warm_start=WARM_START)
         + ATTRIBUTES.format(classes="\n    classes_ : ndarray of the classes")
         + """
     Examples
@@ -298,13 +362,18 @@ class KernelClassifier(Probabilities, Classifier, ClassifierMixin, Kernel):
     """
     )
 
+    def _labels(self, y, weights):
+        if not self.warm_start or getattr(self, "_state", None) is None:
+            return super()._labels(y, weights)
+        return *self._known_labels(y, self._model), weights
+
 
 class KernelRegressor(Regressor, RegressorMixin, Kernel):
     _parameter_constraints = _params.constraints(Kernel.__init__, "kernel")
     __doc__ = (
         "Non-linear regression of few variables and their interactions.\n"
         + HEAD
-        + _params.document(Kernel.__init__, "kernel")
+        + _params.document(Kernel.__init__, "kernel", warm_start=WARM_START)
         + ATTRIBUTES.format(classes="")
         + """
     Examples

@@ -110,3 +110,41 @@ def test_noise_is_nothing_found():
     assert len(np.unique(model.predict(X))) == 1
     with pytest.raises(tamis.Error, match="20 rows are too few"):
         KernelClassifier().fit(X[:20], y[:20])
+
+
+def test_later_rows_update_the_weights(product, tmp_path):
+    X, y, cold = product
+    random = np.random.default_rng(1)
+    more = random.normal(size=(400, 12))
+    label = np.where(more[:, 4] * more[:, 9] > 0, "yes", "no")
+    first = KernelClassifier(**QUICK, warm_start=True).fit(X, y)
+    assert np.array_equal(first.decision_function(X), cold.decision_function(X))
+    at_once, in_parts = (pickle.loads(pickle.dumps(first)) for _ in range(2))
+    at_once.fit(more, label)
+    in_parts.fit(more[:150], label[:150], np.ones(150)).fit(more[150:], label[150:])
+    assert np.allclose(at_once.decision_function(X), in_parts.decision_function(X), rtol=1e-9, atol=1e-9)
+    assert at_once.get_support(indices=True).tolist() == [4, 9]
+    fresh = random.normal(size=(4000, 12))
+    truth = np.where(fresh[:, 4] * fresh[:, 9] > 0, "yes", "no")
+    assert at_once.score(fresh, truth) > first.score(fresh, truth)
+    # A file of the same rows is the same update.
+    frame = pd.DataFrame(more, columns=[f"x{column}" for column in range(12)])
+    frame.assign(y=label).to_csv(tmp_path / "more.csv", index=False)
+    named = KernelClassifier(**QUICK, warm_start=True, reading={"target": "y"}).fit(pd.DataFrame(X, columns=frame.columns), y)
+    of_file = pickle.loads(pickle.dumps(named)).fit(tmp_path / "more.csv")
+    of_frame = named.fit(frame, label)
+    assert np.allclose(of_file.decision_function(frame), of_frame.decision_function(frame), rtol=1e-9, atol=1e-9)
+
+
+def test_an_update_that_does_not_fit_is_refused(product):
+    X, y, _ = product
+    model = KernelClassifier(**QUICK, warm_start=True).fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="does not know"):
+        model.fit(X[:9], ["maybe"] * 9)
+    with pytest.raises(ValueError, match="features"):
+        model.fit(X[:9, :5], y[:9])
+    with pytest.raises(ValueError, match="parameters cannot change"):
+        model.set_params(max_variables=9).fit(X, y)
+    assert np.array_equal(model.decision_function(X), before)
+    assert len(pickle.dumps(model.set_params(warm_start=False))) < 1_000_000

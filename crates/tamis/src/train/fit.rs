@@ -5,7 +5,7 @@ use super::continued::{is_replay, replay};
 use super::fitted::Fitted;
 use super::training::Training;
 use crate::io::{ReadError, ReadOptions, RowSource, RowStream};
-use crate::recipe::{ROW_NUMBER, Recipe};
+use crate::recipe::{Method, ROW_NUMBER, Recipe};
 use crate::trainer::{Checkpoint, FitOptions, Observer, TrainError};
 
 /// Learns a model. With `resume`, the training continues: at the same row of the same data if it was interrupted, or
@@ -63,7 +63,8 @@ pub fn fit_rows(
     let model = training.finish(&stream.name(), stream.skipped(), observer)?;
     let (rows_learned, memory) = (training.rows_learned(), training.bytes());
     // After a refit, the weights of the other features are not those of the model.
-    let can_continue = options.keep_open && recipe.method.info().partial_fit && !recipe.refits();
+    let is_incremental = recipe.method.info().partial_fit && !recipe.refits();
+    let can_continue = options.keep_open && (is_incremental || recipe.method.kind() == Method::Kernel);
     let skipped = stream.first_skipped().to_vec();
     let (reason, notes) = (training.reason.clone(), stream.notes());
     Ok(Fitted { model, rows_learned, memory, skipped, reason, notes, training: can_continue.then_some(training) })
