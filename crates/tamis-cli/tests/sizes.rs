@@ -209,17 +209,21 @@ fn resizing_shows_both_estimates() {
     folder.ok(&format!("fit d.svm {FIT} --k 8 --quiet"));
     let before = inspected(&folder, "m.json");
     let sizes: Vec<u64> = list(&before["sizes"]).iter().map(|step| number(&step["size"]) as u64).collect();
-    assert_eq!(sizes[..9], [80, 67, 56, 47, 40, 33, 27, 22, 20], "halves, and sizes between them");
-    assert_eq!(sizes[9..], [16, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "all sizes from twelve on");
+    assert_eq!(
+        sizes[..13],
+        [80, 75, 67, 56, 50, 47, 40, 33, 30, 27, 25, 22, 20],
+        "halves, round numbers, and sizes between them"
+    );
+    assert_eq!(sizes[13..], [16, 15, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "all sizes from twelve on");
     let shown = folder.ok("resize m.json --k 14 --out r.json");
     assert!(shown.starts_with(
-        "14 features instead of 8\nnow:    no held-out estimate for this size; nearest sizes: 16 (error "
+        "14 features instead of 8\nnow:    no held-out estimate for this size; nearest sizes: 15 (error "
     ));
     assert!(shown.contains(" %), 13 (error ") && shown.ends_with("model: r.json\n"), "{shown}");
     assert!(shown.contains("before: held-out error "), "{shown}");
     let cut = folder.ok("inspect r.json");
     assert!(
-        cut.contains("◄ resized from") && cut.contains("no held-out estimate for this size; nearest sizes: 16"),
+        cut.contains("◄ resized from") && cut.contains("no held-out estimate for this size; nearest sizes: 15"),
         "{cut}"
     );
     for size in [20, 3, 1] {

@@ -218,7 +218,7 @@ impl Learner {
     }
 
     /// Counts what others read.
-    fn count(&self) {
+    pub(crate) fn count(&self) {
         let metrics = &self.app.metrics;
         metrics.log_bytes.store(self.log.bytes, Ordering::Relaxed);
         metrics.pending_labels.store(self.pending.len() as u64, Ordering::Relaxed);

@@ -172,7 +172,7 @@ fn follow(case: Case) -> usize {
         let length = [240, 101, 90, 7, 2][stage];
         let visits = visits(batch.len(), length, stage as u64);
         let size = row_size(&batch, |id| literal.active[id as usize]);
-        ensemble.begin(length as u64, size);
+        ensemble.begin(length as u64, batch.len() as u64, size);
         run_stage(&mut ensemble, &now, &visits, case.seed + stage as u64);
         literal.stage(&visits.iter().map(|&row| all[row]).collect::<Vec<_>>(), size);
         let (fast, slow) = (ensemble.means(), literal.means());
@@ -210,7 +210,7 @@ fn bits(case: Case, batch: &Batch, cuts: u64) -> Vec<u64> {
     let (mut ensemble, mut now) = (case.ensemble(), rows(batch));
     let mut bits = Vec::new();
     for stage in 0..3 {
-        ensemble.begin(150, 2.5);
+        ensemble.begin(150, batch.len() as u64, 2.5);
         run_stage(&mut ensemble, &now, &visits(batch.len(), 150, stage), cuts);
         let means = ensemble.means();
         bits.extend(bits_of(&means));
@@ -256,7 +256,7 @@ fn the_order_of_features_matters_for_ties_only() {
         let reversed = tamis_testkit::generators::relabelled(&batch, FEATURES);
         let [ahead, back] = [&batch, &reversed].map(|batch| {
             let mut ensemble = case.ensemble();
-            ensemble.begin(180, 2.0);
+            ensemble.begin(180, batch.len() as u64, 2.0);
             run_stage(&mut ensemble, &rows(batch), &visits(batch.len(), 180, 1), 0);
             ensemble.means()
         });
@@ -278,7 +278,7 @@ fn a_stage_may_be_interrupted_anywhere() {
         for cut in [0, 1, 59, 60, 75, 119] {
             let mut ensemble = case.ensemble();
             let mut restored = case.ensemble();
-            ensemble.begin(120, 2.0);
+            ensemble.begin(120, batch.len() as u64, 2.0);
             for (number, &row) in visits.iter().enumerate() {
                 if number == cut {
                     let mut state = State::default();
@@ -306,14 +306,14 @@ fn a_warm_start_without_decay_copies_the_ensemble() {
         let batch = case.batch();
         let all = rows(&batch);
         let mut old = case.ensemble();
-        old.begin(100, 2.0);
+        old.begin(100, batch.len() as u64, 2.0);
         run_stage(&mut old, &all, &visits(batch.len(), 100, 0), 0);
         let mut new = case.ensemble();
         new.warm_start_from(&old, 1.0);
         let mut nothing = case.ensemble();
         nothing.warm_start_from(&old, 0.0);
         for ensemble in [&mut old, &mut new, &mut nothing] {
-            ensemble.begin(100, 2.0);
+            ensemble.begin(100, batch.len() as u64, 2.0);
         }
         assert_eq!(old.scores(&all), new.scores(&all), "{case:?}");
         // Only the intercept of each path is left.
@@ -331,10 +331,52 @@ fn rows_of_zero_weight_change_nothing() {
         let mut weightless = Batch::new();
         batch.examples().for_each(|example| weightless.push(Example { weight: 0.0, ..example }));
         let mut ensemble = case.ensemble();
-        ensemble.begin(100, 2.0);
+        ensemble.begin(100, batch.len() as u64, 2.0);
         run_stage(&mut ensemble, &rows(&weightless), &visits(batch.len(), 100, 0), 0);
         for means in ensemble.means() {
             assert!(means.evidence.iter().chain(&means.weights).chain([&means.bias]).all(|&number| number == 0.0));
         }
     }
+}
+
+/// Rows with all features, whose class follows from the first one: the paths soon classify all of them.
+fn dense_and_separable() -> Batch {
+    let mut batch = Batch::new();
+    let ids: Vec<u32> = (0..FEATURES as u32).collect();
+    for row in 0..60_u64 {
+        let noise = |id: &u32| (splitmix64(row * 1000 + u64::from(*id)) % 1000) as f64 / 1000.0 - 0.5;
+        let mut values: Vec<f64> = ids.iter().map(noise).collect();
+        values[0] = if row % 2 == 0 { 3.0 } else { -3.0 };
+        batch.push(Example { row: Row { ids: &ids, values: &values }, target: f64::from(row % 2 == 0), weight: 1.0 });
+    }
+    batch
+}
+
+#[test]
+fn dense_rows_and_rows_that_change_nothing_are_only_faster() {
+    let batch = dense_and_separable();
+    let case = Case { kind: LossKind::Hinge, outputs: 1, settings: Settings::default(), seed: 1 };
+    let (all, visits) = (rows(&batch), visits(batch.len(), 900, 0));
+    let [mut one_by_one, mut in_chunks, mut stopped] = [0; 3].map(|_| case.ensemble());
+    for ensemble in [&mut one_by_one, &mut in_chunks, &mut stopped] {
+        ensemble.begin(900, batch.len() as u64, row_size(&batch, |_| true));
+    }
+    let mut skipped = 0;
+    for &row in &visits {
+        let mut one = HashedRows::default();
+        one.push(all.batch.example(row), all.row_hashes[row]);
+        one_by_one.learn(&one);
+        match stopped.has_converged() {
+            false => stopped.learn(&one),
+            true => {
+                stopped.visit(1);
+                skipped += 1;
+            }
+        }
+    }
+    run_stage(&mut in_chunks, &all, &visits, 3);
+    assert!(skipped > 100, "{skipped} of {} rows could be skipped", visits.len());
+    let expected = bits_of(&one_by_one.means());
+    assert_eq!(bits_of(&in_chunks.means()), expected, "weights that are kept give the same margins");
+    assert_eq!(bits_of(&stopped.means()), expected, "nothing changes after a pass without a change");
 }

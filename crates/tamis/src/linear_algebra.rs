@@ -54,7 +54,7 @@ pub(crate) fn times(vector: &[f64], matrix: &[f64]) -> Vec<f64> {
 
 /// target += factor·row.
 pub(crate) fn axpy(factor: f64, row: &[f64], target: &mut [f64]) {
-    target.iter_mut().zip(row).for_each(|(target, number)| *target += factor * number);
+    pulp::Arch::new().dispatch(|| target.iter_mut().zip(row).for_each(|(target, number)| *target += factor * number));
 }
 
 pub(crate) fn dot(one: &[f64], other: &[f64]) -> f64 {

@@ -1,6 +1,6 @@
 //! The size path of a stabilized model, and other models from the same training without data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -160,7 +160,8 @@ impl SizePath {
         Ok((number, keep(&self.sizes[number].outputs, |feature| names.contains(feature.name.as_str()))))
     }
 
-    /// The smallest size that has enough features, without the weakest of them.
+    /// The smallest size that has enough features, without those that leave first on the way to smaller sizes, and of
+    /// these, those with the least evidence.
     fn of_size(&self, size: usize) -> Result<(usize, Vec<Output>), ResizeError> {
         // A size may have features whose weight is zero: only features with a weight count.
         let nonzeros: Vec<usize> = self.sizes.iter().map(|step| different(&step.outputs)).collect();
@@ -168,13 +169,20 @@ impl SizePath {
         let number =
             nonzeros.iter().rposition(|&count| count >= size).ok_or(ResizeError::TooMany { asked: size, most })?;
         let step = &self.sizes[number];
-        let mut strengths: Vec<(f64, &str)> = Vec::new();
-        for feature in step.outputs.iter().flat_map(|output| &output.features) {
-            strengths.push((feature.evidence.map_or(0.0, |[mean, _]| mean.abs()), &feature.name));
+        // By name: how many smaller sizes have the feature.
+        let mut stays: BTreeMap<&str, usize> = BTreeMap::new();
+        for smaller in &self.sizes[number + 1..] {
+            let named = smaller.outputs.iter().flat_map(|output| &output.features).map(|feature| feature.name.as_str());
+            named.collect::<BTreeSet<_>>().into_iter().for_each(|name| *stays.entry(name).or_default() += 1);
         }
-        strengths.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        let mut strengths: Vec<(usize, f64, &str)> = Vec::new();
+        for feature in step.outputs.iter().flat_map(|output| &output.features) {
+            let (evidence, name) = (feature.evidence.map_or(0.0, |[mean, _]| mean.abs()), feature.name.as_str());
+            strengths.push((stays.get(name).copied().unwrap_or(0), evidence, name));
+        }
+        strengths.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(b.2)));
         let mut names = BTreeSet::new();
-        for (_, name) in strengths {
+        for (_, _, name) in strengths {
             if names.len() == size {
                 break;
             }

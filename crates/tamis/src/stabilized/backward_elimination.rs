@@ -21,6 +21,8 @@ use crate::linear_algebra::{axpy, inverse, inverse_factor, times};
 
 /// ρ.
 const RIDGE: f64 = 0.03;
+/// Rises that differ by a smaller share are the same.
+const SAME: f64 = 1e-6;
 
 /// Ridge regressions on some columns: H, and the weights of each target.
 fn fit(moments: &RegressionMoments) -> (Vec<f64>, Vec<Vec<f64>>) {
@@ -46,9 +48,10 @@ pub fn eliminations(moments: &RegressionMoments) -> Vec<(usize, f64)> {
     while !left.is_empty() {
         let rise =
             |j: usize| weights.iter().map(|weights| weights[j] * weights[j]).sum::<f64>() / inverse[j * size + j];
-        // Of equal columns, the later one goes.
-        let least = (0..left.len()).min_by(|&a, &b| rise(left[a]).total_cmp(&rise(left[b])).then(b.cmp(&a)));
-        let Some(column) = least.map(|place| left.remove(place)) else { break };
+        let least = left.iter().map(|&j| rise(j)).fold(f64::INFINITY, f64::min);
+        // Of equal columns the last one goes, whatever the rounding of their rises.
+        let last = left.iter().rposition(|&j| rise(j) <= (1.0 + SAME) * least).unwrap_or(left.len() - 1);
+        let column = left.remove(last);
         eliminated.push((column, rise(column)));
         let removed = inverse[column * size..(column + 1) * size].to_vec();
         let pivot = removed[column];

@@ -50,9 +50,10 @@ impl FoldedEnsemble {
         }
     }
 
-    pub(super) fn begin(&mut self, length: u64) {
+    /// Begins a stage of `length` rows, in passes over `rows` of them.
+    pub(super) fn begin(&mut self, length: u64, rows: u64) {
         let row_size = self.transform.row_size(self.ensemble.active());
-        self.ensemble.begin(length, row_size);
+        self.ensemble.begin(length, rows, row_size);
     }
 
     pub(super) fn holdout_rows(&self) -> &HashedRows {
@@ -65,6 +66,10 @@ impl FoldedEnsemble {
     }
 
     pub(super) fn learn(&mut self, rows: &[HashedRows]) {
+        if self.ensemble.has_converged() {
+            self.ensemble.visit(rows.iter().map(|rows| rows.len() as u64).sum());
+            return;
+        }
         self.restricted.clear();
         for (example, row_hash) in rows.iter().flat_map(HashedRows::iter) {
             if self.trains_on(row_hash) {
@@ -159,7 +164,8 @@ impl CrossFit {
     /// Begins the next stage.
     pub(super) fn begin(&mut self) {
         let length = self.lengths[self.steps.len()];
-        self.all().for_each(|member| member.begin(length));
+        let rows = self.row_hashes.len() as u64;
+        self.all().for_each(|member| member.begin(length, rows));
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut FoldedEnsemble> {
@@ -179,6 +185,10 @@ impl CrossFit {
     /// Learns rows, at most [`CrossFit::rows_wanted`]; returns whether the stage ends with them.
     pub(super) fn learn(&mut self, rows: &[(Example<'_>, u64)]) -> bool {
         self.done += rows.len() as u64;
+        if self.all().all(|member| member.ensemble.has_converged()) {
+            self.all().for_each(|member| member.ensemble.visit(rows.len() as u64));
+            return self.main.ensemble.stage_is_over();
+        }
         let CrossFit { main, folds, scaled, .. } = self;
         scaled.resize(rows.len().div_ceil(PIECE), HashedRows::default());
         self.threads.install(|| {

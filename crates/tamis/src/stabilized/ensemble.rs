@@ -71,6 +71,8 @@ pub struct Ensemble {
     codings: Vec<ClassCoding>,
     blocks: Vec<Block>,
     active: Vec<FeatureId>,
+    /// Rows of a pass. Each pass visits all of them, in an order of its own.
+    pass: u64,
     /// Rows of this stage, rows visited so far, and tallies taken so far.
     length: u64,
     visited: u64,
@@ -90,7 +92,16 @@ impl Ensemble {
         for (output, &coding) in codings.iter().enumerate() {
             for first in (0..settings.paths).step_by(LANES) {
                 let (count, paths) = ((settings.paths - first).min(LANES), PathBlock::new(active.len()));
-                blocks.push(Block { output, first, count, coding, paths, tallies: Vec::new(), bias: 0.0 });
+                blocks.push(Block {
+                    output,
+                    first,
+                    count,
+                    coding,
+                    paths,
+                    tallies: Vec::new(),
+                    bias: 0.0,
+                    unchanged: 0,
+                });
             }
         }
         let plan = Plan {
@@ -99,7 +110,7 @@ impl Ensemble {
             intercept: settings.intercept,
             subsamples,
         };
-        Ensemble { settings, plan, codings, blocks, active, length: 0, visited: 0, tallied: 0 }
+        Ensemble { settings, plan, codings, blocks, active, pass: u64::MAX, length: 0, visited: 0, tallied: 0 }
     }
 
     /// M.
@@ -137,8 +148,11 @@ impl Ensemble {
         &self.active
     }
 
-    /// Begins a stage of `length` rows; `row_size` is the mean ℓ₁ norm of a row over the active set.
-    pub fn begin(&mut self, length: u64, row_size: f64) {
+    /// Begins a stage of `length` rows; `row_size` is the mean ℓ₁ norm of a row over the active set. Every pass visits the
+    /// same `pass` rows.
+    pub fn begin(&mut self, length: u64, pass: u64, row_size: f64) {
+        self.pass = pass;
+        self.blocks.iter_mut().for_each(|block| block.unchanged = 0);
         self.plan.threshold.step = self.settings.alpha / row_size.max(f64::MIN_POSITIVE);
         (self.length, self.visited, self.tallied) = (length.max(1), 0, 0);
     }
@@ -162,7 +176,20 @@ impl Ensemble {
         assert!(rows.len() as u64 <= self.rows_wanted(), "rows stop at a tally");
         let plan = &self.plan;
         self.blocks.par_iter_mut().for_each(|block| block.learn(plan, rows));
-        self.visited += rows.len() as u64;
+        self.visit(rows.len() as u64);
+    }
+
+    /// Whether no path has changed in a whole pass: then none changes in the rest of the stage, and its rows need not be
+    /// learned. The loss of a classifier is flat where a row is on the right side by a margin.
+    pub fn has_converged(&self) -> bool {
+        // A pass is complete after at most two lengths of it.
+        self.blocks.iter().all(|block| block.unchanged / 2 >= self.pass)
+    }
+
+    /// Counts rows as visited, and tallies the paths where that is due.
+    pub fn visit(&mut self, rows: u64) {
+        let plan = &self.plan;
+        self.visited += rows;
         while self.tallied < self.settings.tallies && self.next_tally() <= self.visited {
             self.blocks.par_iter_mut().for_each(|block| block.tally(plan.threshold));
             self.tallied += 1;

@@ -8,7 +8,8 @@
 //!     repeat for all j until nothing moves:  β_j ← soft(s_j − Σ_{i≠j} S_ji·β_i, λ)/(1 + ρ)
 //! ```
 //! A feature enters at the first λ with β_j ≠ 0; of those that enter together, the one with the larger |β_j| is first.
-//! With several targets, the largest λ counts: it is a correlation, and so comparable.
+//! With several targets, the largest λ counts: it is a correlation, and so comparable. A column that equals an earlier one up
+//! to sign and scale does not enter: it says nothing that the other does not.
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
@@ -30,8 +31,10 @@ pub(super) const MOST_ENTERED: usize = 128;
 const RIDGE: f64 = 0.3;
 /// q.
 const FACTOR: f64 = 0.97;
-/// Values of λ, at most: the last one is a hundredth of the first.
-const MOST_LAMBDAS: usize = 151;
+/// Values of λ, at most: the last one is a hundredth of the first, or less if all columns may enter.
+const MOST_LAMBDAS: [usize; 2] = [151, 301];
+/// Columns of at least this correlation, of either sign, are copies.
+const SAME: f64 = 1.0 - 1e-9;
 /// A coefficient stands still if it moves by less than this.
 const TOLERANCE: f64 = 1e-11;
 /// Sweeps for each λ, at most.
@@ -43,8 +46,11 @@ pub type Entry = (f64, f64);
 /// When each column enters the path of the target that it enters first.
 pub fn entries(moments: &RegressionMoments) -> Vec<Entry> {
     let mut first = vec![(0.0, 0.0); moments.size()];
-    for target in &moments.targets {
-        for (first, entry) in first.iter_mut().zip(path(&moments.columns, target)) {
+    let originals = originals(moments);
+    let own = moments.restricted_to(&originals);
+    for target in &own.targets {
+        for (&column, entry) in originals.iter().zip(path(&own.columns, target)) {
+            let first = &mut first[column];
             if entry > *first {
                 *first = entry;
             }
@@ -53,11 +59,25 @@ pub fn entries(moments: &RegressionMoments) -> Vec<Entry> {
     first
 }
 
+/// The columns that are not equal to an earlier one up to sign and scale.
+fn originals(moments: &RegressionMoments) -> Vec<usize> {
+    let size = moments.size();
+    let mut originals: Vec<usize> = Vec::new();
+    for column in 0..size {
+        let is_copy = |&other: &usize| moments.columns[column * size + other].abs() >= SAME;
+        if !originals.iter().any(is_copy) {
+            originals.push(column);
+        }
+    }
+    originals
+}
+
 /// The columns that enter, by position.
 pub(super) fn entry_order(moments: &RegressionMoments) -> Vec<usize> {
     let entries = entries(moments);
     let mut order: Vec<usize> = (0..entries.len()).filter(|&column| entries[column].0 > 0.0).collect();
-    let descending = |a: Entry, b: Entry| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1));
+    // Equal columns have the same |β| but for rounding: the first one goes first.
+    let descending = |a: Entry, b: Entry| b.0.total_cmp(&a.0).then((b.1 as f32).total_cmp(&(a.1 as f32)));
     order.sort_by(|&a, &b| descending(entries[a], entries[b]).then(a.cmp(&b)));
     order
 }
@@ -71,7 +91,7 @@ fn path(columns: &[f64], target: &[f64]) -> Vec<Entry> {
     }
     let (mut beta, mut gradient) = (vec![0.0; target.len()], target.to_vec());
     let mut level = 1.0;
-    for _ in 1..MOST_LAMBDAS {
+    for _ in 1..MOST_LAMBDAS[usize::from(target.len() <= MOST_ENTERED)] {
         level *= FACTOR;
         descend(columns, largest * level, &mut beta, &mut gradient);
         for (entry, beta) in entries.iter_mut().zip(&beta).filter(|(entry, beta)| entry.0 == 0.0 && **beta != 0.0) {
@@ -130,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_shares_and_a_stand_in_waits() {
-        // Column 1 equals column 0; column 2 correlates with the target through column 0 alone.
-        let columns = vec![1.0, 1.0, 0.8, 1.0, 1.0, 0.8, 0.8, 0.8, 1.0];
-        let entries = entries(&moments(columns, vec![0.5, 0.5, 0.4]));
-        assert_eq!(entries[0].0, entries[1].0, "{entries:?}");
+    fn a_copy_does_not_enter_and_a_stand_in_waits() {
+        // Column 1 is column 0 with the other sign; column 2 correlates with the target through column 0 alone.
+        let columns = vec![1.0, -1.0, 0.8, -1.0, 1.0, -0.8, 0.8, -0.8, 1.0];
+        let entries = entries(&moments(columns, vec![0.5, -0.5, 0.4]));
+        assert!(entries[0].0 > 0.0 && entries[1] == (0.0, 0.0), "{entries:?}");
         assert!(entries[2].0 < entries[0].0, "{entries:?}");
     }
 }

@@ -41,7 +41,7 @@ use super::subsamples::HashedRows;
 use crate::data::{Batch, FeatureId, fold_of_hash};
 use crate::rng::splitmix64;
 use crate::select::Estimate;
-use crate::trainer::{BufferedRows, TrainError};
+use crate::trainer::{BufferedRows, TrainError, TrainingData};
 
 /// The largest size whose features have an order.
 pub(super) const LARGEST: usize = 512;
@@ -59,8 +59,14 @@ const MAX_ENTRIES: u64 = 1 << 22;
 const MAX_PRODUCTS: u64 = 1 << 31;
 
 /// Determines the order of every ensemble.
-pub(super) fn set_orders(ensembles: &mut CrossFit, rows: &mut BufferedRows) -> Result<(), TrainError> {
-    let candidates: Vec<Vec<FeatureId>> = members(ensembles).map(candidates).collect();
+pub(super) fn set_orders(
+    data: &TrainingData,
+    ensembles: &mut CrossFit,
+    rows: &mut BufferedRows,
+) -> Result<(), TrainError> {
+    let mut candidates: Vec<Vec<FeatureId>> = members(ensembles).map(candidates).collect();
+    // Of equal columns, names decide: ids depend on the order of the rows.
+    candidates.iter_mut().for_each(|ids| ids.sort_by_cached_key(|&id| data.vocabulary.name(id)));
     let mut columns: Vec<FeatureId> = candidates.concat();
     columns.sort_unstable();
     columns.dedup();

@@ -54,7 +54,7 @@ impl Narrowing<'_> {
         transform.set_survey(self.sizes.to_vec(), Vec::new());
         let mut members: Vec<FoldedEnsemble> = (0..ENSEMBLES).map(|number| self.member(number, &transform)).collect();
         let length = stage_length(rows.len() as u64);
-        members.iter_mut().for_each(|member| member.begin(length));
+        members.iter_mut().for_each(|member| member.begin(length, rows.len() as u64));
         let mut scaled = [HashedRows::default()];
         for pass in 0.. {
             let order = order_of_pass(rows, pass);

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::subsamples::HashedRows;
 use crate::data::{Row, ToF64s};
 
 /// Paths in a block.
@@ -55,6 +56,12 @@ impl SoftThreshold {
         (0..LANES).fold(false, |any, path| any | (cell.sum[path] * cell.sum[path] > limit * cell.norm[path]))
     }
 
+    /// The weight of a feature on each path.
+    #[inline(always)]
+    fn weights(&self, cell: &Cell) -> Lanes8 {
+        std::array::from_fn(|path| self.weight(evidence(cell.sum[path], cell.norm[path])))
+    }
+
     /// w = a·sign(u)·max(|u| − g₀, 0).
     #[inline(always)]
     pub fn weight(&self, evidence: f64) -> f64 {
@@ -100,6 +107,35 @@ impl PathBlock {
             }
         }
         margins
+    }
+
+    /// The weights of all features, if the rows have most of them: dense rows rarely change the weights, so that it pays to
+    /// keep them. The margins are the same.
+    pub fn dense_weights(&self, rows: &HashedRows, threshold: SoftThreshold) -> Option<Vec<Lanes8>> {
+        let used = (0..rows.len()).filter(|&row| !rows.batch.row(row).ids.is_empty()).count();
+        let is_dense = used > 1 && 2 * rows.batch.entries() >= used * self.cells.len();
+        is_dense.then(|| pulp::Arch::new().dispatch(|| self.cells.iter().map(|cell| threshold.weights(cell)).collect()))
+    }
+
+    /// b + w·x of each path, with given weights.
+    pub fn dense_margins(&self, row: Row<'_>, weights: &[Lanes8]) -> Lanes8 {
+        pulp::Arch::new().dispatch(|| {
+            let mut margins = self.bias;
+            for (position, value) in row.iter() {
+                let weights = &weights[position as usize];
+                margins.iter_mut().zip(weights).for_each(|(margin, weight)| *margin += weight * value);
+            }
+            margins
+        })
+    }
+
+    /// Brings the weights of the features of a row up to date.
+    pub fn refresh(&self, row: Row<'_>, threshold: SoftThreshold, weights: &mut [Lanes8]) {
+        pulp::Arch::new().dispatch(|| {
+            for &position in row.ids {
+                weights[position as usize] = threshold.weights(&self.cells[position as usize]);
+            }
+        });
     }
 
     /// Updates each path with its slope ℓ'(f); paths whose slope is 0 do not change.

@@ -21,14 +21,20 @@ pub fn size_path(features: usize, target: usize) -> Vec<usize> {
 const ALL_UP_TO: usize = 12;
 /// Above it, each is this share of the one before: four for each halving.
 const SHARE: f64 = 0.840_896_415_253_714_6;
+/// Sizes that people ask for are evaluated, too.
+const ROUND: [usize; 12] = [15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400];
 
-/// The sizes below `size` and above `next` that are evaluated beside those that the paths learn.
+/// The sizes below `size` and above `next` that are evaluated beside those that the paths learn, descending.
 pub fn sizes_between(size: usize, next: usize) -> Vec<usize> {
     let smaller = |&size: &usize| {
         let smaller = if size <= ALL_UP_TO { size - 1 } else { ((size as f64 * SHARE) as usize).max(ALL_UP_TO) };
         (smaller > next).then_some(smaller)
     };
-    std::iter::successors(Some(size.max(1)), smaller).skip(1).collect()
+    let round = ROUND.into_iter().filter(|&round| next < round && round < size);
+    let mut sizes: Vec<usize> = std::iter::successors(Some(size.max(1)), smaller).skip(1).chain(round).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes.dedup();
+    sizes
 }
 
 #[cfg(test)]
@@ -47,8 +53,8 @@ mod tests {
 
     #[test]
     fn few_sizes_lie_between_large_ones_and_all_between_small_ones() {
-        assert_eq!(sizes_between(400, 200), [336, 282, 237]);
-        assert_eq!(sizes_between(40, 10), [33, 27, 22, 18, 15, 12, 11]);
+        assert_eq!(sizes_between(400, 200), [336, 300, 282, 237]);
+        assert_eq!(sizes_between(40, 10), [33, 30, 27, 25, 22, 20, 18, 15, 12, 11]);
         assert_eq!(sizes_between(4, 0), [3, 2, 1]);
         assert_eq!(sizes_between(1, 0), [0; 0]);
         assert_eq!(sizes_between(0, 0), [0; 0]);

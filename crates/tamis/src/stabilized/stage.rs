@@ -58,6 +58,8 @@ pub struct Block {
     pub tallies: Vec<FeatureTally>,
     /// Σ b over paths and tallies.
     pub bias: f64,
+    /// The rows visited since a path last changed.
+    pub unchanged: u64,
 }
 
 /// Sums over the paths of a block and the tallies of a stage.
@@ -86,21 +88,30 @@ impl ToF64s for FeatureTally {
 impl Block {
     /// Learns rows in the given order.
     pub fn learn(&mut self, plan: &Plan, rows: &HashedRows) {
+        let mut weights = self.paths.dense_weights(rows, plan.threshold);
         for (number, (example, row_hash)) in rows.iter().enumerate() {
             if number + 1 < rows.len() {
                 prefetch(&self.paths.cells, rows.batch.row(number + 1).ids);
             }
+            self.unchanged += 1;
             let owned = plan.subsamples.block(self.first, self.count, row_hash);
             if owned == [false; LANES] {
                 continue;
             }
             let (target, weight) =
                 (self.coding.output.code(example.target), example.weight * self.coding.weight(example.target));
-            let margins = self.paths.margins(example.row, plan.threshold);
+            let margins = match &weights {
+                Some(weights) => self.paths.dense_margins(example.row, weights),
+                None => self.paths.margins(example.row, plan.threshold),
+            };
             let slope = |path: usize| if owned[path] { plan.loss.slope(margins[path], target) * weight } else { 0.0 };
             let slopes: Lanes8 = std::array::from_fn(slope);
             if slopes != [0.0; LANES] {
+                self.unchanged = 0;
                 self.paths.step(example.row, slopes, plan.intercept);
+                if let Some(weights) = &mut weights {
+                    self.paths.refresh(example.row, plan.threshold, weights);
+                }
             }
         }
     }
@@ -269,7 +280,8 @@ mod tests {
         paths.cells[0].norm[..2].copy_from_slice(&[1.0, 1.0]);
         paths.bias[..2].copy_from_slice(&[1.0, 3.0]);
         let coding = ClassCoding { output: OutputCoding { class: None, codes: [-1.0, 1.0] }, class_weights: [1.0; 2] };
-        let mut block = Block { output: 0, first: 0, count: 2, coding, paths, tallies: Vec::new(), bias: 0.0 };
+        let mut block =
+            Block { output: 0, first: 0, count: 2, coding, paths, tallies: Vec::new(), bias: 0.0, unchanged: 0 };
         let threshold = SoftThreshold { gravity: 3.0, step: 1.0 };
         block.tally(threshold);
         block.tally(threshold);

@@ -55,7 +55,7 @@ impl StabilizedTrainer {
         ensembles.record(&step, &weights.means);
         if step.active.len() <= LARGEST {
             if ensembles.main.order.is_empty() && !has_memory(session.data) {
-                set_orders(ensembles, rows)?;
+                set_orders(session.data, ensembles, rows)?;
             }
             let between = intermediate_sizes(session.data, ensembles, &sample, &step, &weights);
             ensembles.between.extend(between);
