@@ -18,7 +18,7 @@
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | k* | [`LARGEST_SPARSE`] | at most 64 | |
+//! | k* | [`LARGEST_SPARSE`], [`FEATURES_EACH`] | at most 64, and a fifth of the features | with most features, both orders predict alike, and chance would choose |
 //! | gain in held-out loss at k* | [`MIN_GAIN`], [`MIN_RATIO`] | 3 %, and 1.5 standard errors over the folds | |
 //! | loss against the best size of the other order | [`MAX_LOSS`] | 1 % | |
 //!
@@ -49,6 +49,8 @@ pub(super) const LARGEST: usize = 512;
 const CANDIDATES: usize = 256;
 /// The largest k*.
 const LARGEST_SPARSE: usize = 64;
+/// Features for each of the k*, at least.
+const FEATURES_EACH: usize = 5;
 /// The gain at k* as a share of the loss, and as a multiple of its standard error.
 const MIN_GAIN: f64 = 0.03;
 const MIN_RATIO: f64 = 1.5;
@@ -82,7 +84,7 @@ pub(super) fn set_orders(
         };
         candidates.par_iter().enumerate().map(orders).collect()
     });
-    let sparse = sparse_size(&orders[1..]);
+    let sparse = sparse_size(&orders[1..], ensembles.entered);
     let all = std::iter::once(&mut ensembles.main).chain(&mut ensembles.folds);
     for ((member, orders), candidates) in all.zip(orders).zip(&candidates) {
         member.order = orders.merged(sparse).into_iter().map(|position| candidates[position]).collect();
@@ -165,8 +167,8 @@ fn losses(train: &RegressionMoments, test: &RegressionMoments, order: &[usize]) 
     compared_sizes().into_iter().map(loss).collect()
 }
 
-/// The number of features that are taken from backward elimination, if any.
-fn sparse_size(folds: &[Orders]) -> Option<usize> {
+/// The number of features that are taken from backward elimination, if any; so many features `entered` the training.
+fn sparse_size(folds: &[Orders], entered: usize) -> Option<usize> {
     let sizes = compared_sizes();
     let mean = |losses: &dyn Fn(&Orders) -> f64| Estimate::over_folds(folds.iter().map(|fold| (1.0, losses(fold))));
     let best = |losses: &dyn Fn(&Orders, usize) -> f64| {
@@ -177,7 +179,7 @@ fn sparse_size(folds: &[Orders]) -> Option<usize> {
     let (place, elimination) = best(&|fold, place| fold.elimination_losses[place])?;
     let gain = mean(&|fold| fold.entry_losses[place] - fold.elimination_losses[place]);
     let is_taken = gain.mean > 0.0
-        && sizes[place] <= LARGEST_SPARSE
+        && sizes[place] <= LARGEST_SPARSE.min(entered / FEATURES_EACH)
         && gain.mean >= MIN_GAIN * (elimination + gain.mean)
         && gain.mean >= MIN_RATIO * gain.standard_error
         && elimination <= (1.0 + MAX_LOSS) * entry;
@@ -212,20 +214,29 @@ mod tests {
                 orders(&shifted(entry), &shifted(elimination))
             })
         };
-        assert_eq!(sparse_size(&folds(&[0.9, 0.8, 0.7, 0.6], &[0.9, 0.7, 0.5, 0.65])), Some(3));
+        assert_eq!(sparse_size(&folds(&[0.9, 0.8, 0.7, 0.6], &[0.9, 0.7, 0.5, 0.65]), 1000), Some(3));
         assert_eq!(
-            sparse_size(&folds(&[0.9, 0.8, 0.7, 0.4], &[0.9, 0.7, 0.5, 0.65])),
+            sparse_size(&folds(&[0.9, 0.8, 0.7, 0.4], &[0.9, 0.7, 0.5, 0.65]), 1000),
             None,
             "more features predict better"
         );
-        assert_eq!(sparse_size(&folds(&[0.9, 0.7, 0.51, 0.6], &[0.9, 0.7, 0.5, 0.65])), None, "no gain worth a change");
+        assert_eq!(
+            sparse_size(&folds(&[0.9, 0.7, 0.51, 0.6], &[0.9, 0.7, 0.5, 0.65]), 1000),
+            None,
+            "no gain worth a change"
+        );
         let falling: Vec<f64> = (0..compared_sizes().len()).map(|place| 1.0 / (2.0 + place as f64)).collect();
         let slower: Vec<f64> = falling.iter().map(|loss| 1.2 * loss).collect();
-        assert_eq!(sparse_size(&folds(&slower, &falling)), None, "many features are needed");
+        assert_eq!(sparse_size(&folds(&slower, &falling), 1000), None, "many features are needed");
         let noisy =
             [orders(&[0.9, 0.9], &[0.9, 0.5]), orders(&[0.9, 0.6], &[0.9, 0.8]), orders(&[0.9, 0.7], &[0.9, 0.7])];
-        assert_eq!(sparse_size(&noisy), None, "the folds do not agree");
-        assert_eq!(sparse_size(&[]), None);
+        assert_eq!(sparse_size(&noisy, 1000), None, "the folds do not agree");
+        assert_eq!(sparse_size(&[], 1000), None);
+        assert_eq!(
+            sparse_size(&folds(&[0.9, 0.8, 0.7, 0.6], &[0.9, 0.7, 0.5, 0.65]), 14),
+            None,
+            "three of fourteen are not few"
+        );
     }
 
     #[test]
