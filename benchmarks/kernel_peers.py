@@ -150,12 +150,12 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--most-rows", type=int, default=2000)
-    parser.add_argument("--only", default="", help="names of sets, separated by commas")
+    parser.add_argument("--only", default="", help="names of sets, separated by semicolons")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| data | splits | rows × columns | kernel (variables) | L1 | SVM | random features | boosting | forest | sDist | kernel, s |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
-    only = [name for name in args.only.split(",") if name]
+    only = [name for name in args.only.split(";") if name]
     seeds = range(args.first, args.first + args.seeds)
     for name in CLASSES + NUMBERS:
         if not only or name in only:

@@ -66,6 +66,15 @@ def line(random, rows, columns):
 
 
 # Name, maker of rows, rows, columns, true variables, the pair that should come first.
+def circuit(random, rows, columns, phase):
+    """Friedman 2 (the impedance of a circuit) or 3 (its phase): four variables, noise of a third of the signal's deviation."""
+    X = random.uniform(0, 1, (rows, columns))
+    resistance, frequency = 100 * X[:, 0], np.pi * (40 + 520 * X[:, 1])
+    reactance = frequency * X[:, 2] - 1 / (frequency * (1 + 10 * X[:, 3]))
+    signal = np.arctan(reactance / resistance) if phase else np.hypot(resistance, reactance)
+    return X, signal + signal.std() / 3 * random.standard_normal(rows)
+
+
 DESIGNS = [
     ("xor of two, 500 × 50", lambda r, n, p: exclusive_or(r, n, p, 2, 0.717), 500, 50, 2, (0, 1)),
     ("xor of two, 1000 × 1000", lambda r, n, p: exclusive_or(r, n, p, 2, 0.717), 1000, 1000, 2, (0, 1)),
@@ -73,6 +82,8 @@ DESIGNS = [
     ("rings, 500 × 50", ring, 500, 50, 2, (0, 1)),
     ("sines, 1000 × 100", sines, 1000, 100, 4, None),
     ("Friedman 1, 500 × 100", friedman, 500, 100, 5, (0, 1)),
+    ("Friedman 2, 500 × 100", lambda r, n, p: circuit(r, n, p, False), 500, 100, 3, (1, 2)),
+    ("Friedman 3, 500 × 100", lambda r, n, p: circuit(r, n, p, True), 500, 100, 3, (0, 2)),
     ("additive and a pair, 1000 × 100", additive_and_pair, 1000, 100, 4, (2, 3)),
     ("noise, 500 × 200", noise, 500, 200, 0, None),
     ("line, 500 × 100", line, 500, 100, 10, None),

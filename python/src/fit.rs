@@ -105,6 +105,7 @@ pub fn task_kind(name: &str, py: Python<'_>) -> PyResult<TaskKind> {
 /// the rows are added to those of its training.
 #[pyfunction]
 #[pyo3(name = "fit", signature = (settings, input, task, threads, keep_open=false, report=None, checkpoint=None))]
+#[allow(clippy::too_many_arguments, reason = "what to learn, from which rows, and how")]
 pub fn fit_any(
     settings: Settings,
     #[pyo3(from_py_with = input_of)] input: Input<'_>,

@@ -2,7 +2,8 @@
 //!
 //! A feature costs one memory access for eight paths, and their arithmetic is the same, so that it is vectorised. Paths
 //! whose subsample does not contain a row take part in its prediction (their margins are out of bag) and are not
-//! updated.
+//! updated. Loops over rows are compiled a second time for AVX2; products and sums are not fused, so that the bits are the
+//! same on any processor.
 
 use serde::{Deserialize, Serialize};
 
@@ -94,19 +95,20 @@ impl PathBlock {
     }
 
     /// b + w·x of each path.
-    #[inline]
     pub fn margins(&self, row: Row<'_>, threshold: SoftThreshold) -> Lanes8 {
-        let mut margins = self.bias;
-        for (position, value) in row.iter() {
-            let cell = &self.cells[position as usize];
-            if !threshold.any_active(cell) {
-                continue;
+        pulp::Arch::new().dispatch(|| {
+            let mut margins = self.bias;
+            for (position, value) in row.iter() {
+                let cell = &self.cells[position as usize];
+                if !threshold.any_active(cell) {
+                    continue;
+                }
+                for (margin, (&sum, &norm)) in margins.iter_mut().zip(cell.sum.iter().zip(&cell.norm)) {
+                    *margin += threshold.weight(evidence(sum, norm)) * value;
+                }
             }
-            for (margin, (&sum, &norm)) in margins.iter_mut().zip(cell.sum.iter().zip(&cell.norm)) {
-                *margin += threshold.weight(evidence(sum, norm)) * value;
-            }
-        }
-        margins
+            margins
+        })
     }
 
     /// The weights of all features, if the rows have most of them: dense rows rarely change the weights, so that it pays to
@@ -139,16 +141,17 @@ impl PathBlock {
     }
 
     /// Updates each path with its slope ℓ'(f); paths whose slope is 0 do not change.
-    #[inline]
     pub fn step(&mut self, row: Row<'_>, slopes: Lanes8, intercept: bool) {
-        for (position, value) in row.iter() {
-            let cell = &mut self.cells[position as usize];
-            for ((sum, norm), slope) in cell.sum.iter_mut().zip(&mut cell.norm).zip(slopes) {
-                let gradient = slope * value;
-                *sum += gradient;
-                *norm += gradient * gradient;
+        pulp::Arch::new().dispatch(|| {
+            for (position, value) in row.iter() {
+                let cell = &mut self.cells[position as usize];
+                for ((sum, norm), slope) in cell.sum.iter_mut().zip(&mut cell.norm).zip(slopes) {
+                    let gradient = slope * value;
+                    *sum += gradient;
+                    *norm += gradient * gradient;
+                }
             }
-        }
+        });
         for ((bias, norm), slope) in self.bias.iter_mut().zip(&mut self.bias_norm).zip(slopes) {
             if intercept && slope != 0.0 {
                 *norm += slope * slope;
