@@ -7,7 +7,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::subsamples::HashedRows;
 use crate::data::{Row, ToF64s};
 
 /// Paths in a block.
@@ -111,12 +110,9 @@ impl PathBlock {
         })
     }
 
-    /// The weights of all features, if the rows have most of them: dense rows rarely change the weights, so that it pays to
-    /// keep them. The margins are the same.
-    pub fn dense_weights(&self, rows: &HashedRows, threshold: SoftThreshold) -> Option<Vec<Lanes8>> {
-        let used = (0..rows.len()).filter(|&row| !rows.batch.row(row).ids.is_empty()).count();
-        let is_dense = used > 1 && 2 * rows.batch.entries() >= used * self.cells.len();
-        is_dense.then(|| pulp::Arch::new().dispatch(|| self.cells.iter().map(|cell| threshold.weights(cell)).collect()))
+    /// The weights of all features.
+    pub fn weights(&self, threshold: SoftThreshold) -> Vec<Lanes8> {
+        pulp::Arch::new().dispatch(|| self.cells.iter().map(|cell| threshold.weights(cell)).collect())
     }
 
     /// b + w·x of each path, with given weights.

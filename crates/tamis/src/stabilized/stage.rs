@@ -88,7 +88,8 @@ impl ToF64s for FeatureTally {
 impl Block {
     /// Learns rows in the given order.
     pub fn learn(&mut self, plan: &Plan, rows: &HashedRows) {
-        let mut weights = self.paths.dense_weights(rows, plan.threshold);
+        // Dense rows rarely change the weights, so that it pays to keep them. The margins are the same.
+        let mut weights = is_dense(rows, self.paths.cells.len()).then(|| self.paths.weights(plan.threshold));
         for (number, (example, row_hash)) in rows.iter().enumerate() {
             if number + 1 < rows.len() {
                 prefetch(&self.paths.cells, rows.batch.row(number + 1).ids);
@@ -148,6 +149,12 @@ impl Block {
         self.paths.keep(positions);
         self.bias = 0.0;
     }
+}
+
+/// Whether rows have most of the features, but for those rows that have none.
+fn is_dense(rows: &HashedRows, features: usize) -> bool {
+    let used = (0..rows.len()).filter(|&row| !rows.batch.row(row).ids.is_empty()).count();
+    used > 1 && 2 * rows.batch.entries() >= used * features
 }
 
 /// Means over paths and tallies of one output.
