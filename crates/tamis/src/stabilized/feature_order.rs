@@ -167,7 +167,7 @@ fn losses(train: &RegressionMoments, test: &RegressionMoments, order: &[usize]) 
     compared_sizes().into_iter().map(loss).collect()
 }
 
-/// The number of features that are taken from backward elimination, if any; so many features `entered` the training.
+/// The number of features that are taken from backward elimination, if any; `entered` is the number of features of the training.
 fn sparse_size(folds: &[Orders], entered: usize) -> Option<usize> {
     let sizes = compared_sizes();
     let mean = |losses: &dyn Fn(&Orders) -> f64| Estimate::over_folds(folds.iter().map(|fold| (1.0, losses(fold))));
