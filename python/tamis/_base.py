@@ -22,13 +22,16 @@ class Estimator(SelectorMixin, Rows):
 
     def _learn(self, settings: dict, X, y, sample_weight, *, keep_open=False):
         """Fits a model; returns it, and with ``keep_open`` the learner as well."""
+        return self._run(*self._prepared(settings, X, y, sample_weight), keep_open)
+
+    def _prepared(self, settings: dict, X, y, sample_weight) -> tuple:
+        """What the core learns from: settings, task and data."""
         data = self._data(X, y, sample_weight)
         settings = self._for_columns(settings)
-        task = self._task(data if isinstance(data, _input.Table) else None, settings)
-        return self._run(settings, task, data, keep_open)
+        return settings, self._task(data if isinstance(data, _input.Table) else None, settings), data
 
     def _run(self, settings, task, data, keep_open, checkpoint=None):
-        """Fits a model to data for the core, after the rows of a checkpoint if there is one."""
+        """Fits a model; the rows come after those of a checkpoint if there is one."""
         line = Line(self.verbose) if self.verbose else None
         try:
             return _core.fit(settings, data, task, self._threads(), keep_open, line, checkpoint)
@@ -347,5 +350,8 @@ class Trained(Estimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight) -> Self:
         model, _ = self._learn(self._recipe(), X, y, sample_weight)
         return self._take_fit(model)

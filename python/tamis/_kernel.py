@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from . import _input, _params
 from ._base import Trained
-from ._rows import all_or_nothing
 from ._tasks import Classifier, Probabilities, Regressor
 from .errors import ParamError, warn
 
@@ -76,44 +75,23 @@ class Kernel(Trained):
         self._check_params()
         return {"method": "kernel", **_params.given(self, "kernel")}
 
-    @all_or_nothing
-    def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Searches for the variables and fits a model. With ``warm_start``, a later call adds its rows to the weights.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), frame, path or iterator of batches
-            The rows. Files and batches contain the labels.
-        y : array-like of shape (n_samples,)
-            The labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self
-        """
+    def _fit(self, X, y, sample_weight) -> Self:
         if not self.warm_start:
             self._state = None
-            return super().fit(X, y, sample_weight)
+            return super()._fit(X, y, sample_weight)
         recipe, before = self._recipe(), getattr(self, "_state", None)
         self._check_means("warm_start")
         if before is None:
-            model, _ = self._learn(dict(recipe), X, y, sample_weight, keep_open=True)
-            self._state = {**self._state, "recipe": recipe}
-            return self._take_fit(model)
-        if before["recipe"] != recipe:
+            settings, task, rows = self._prepared(dict(recipe), X, y, sample_weight)
+            checkpoint = None
+        elif before["recipe"] != recipe:
             raise ParamError("parameters cannot change while training continues: set warm_start=False to search again")
-        rows = self._more(X, y, sample_weight)
-        model, _ = self._run(before["settings"], before["task"], rows, True, before["checkpoint"])
-        return self._take_model(model)
-
-    def _run(self, settings, task, data, keep_open, checkpoint=None):
-        model, training = super()._run(settings, task, data, keep_open, checkpoint)
-        if keep_open:
-            kept = {"settings": settings, "task": task, "checkpoint": training.to_checkpoint()}
-            self._state = {**(getattr(self, "_state", None) or {}), **kept}
-        return model, training
+        else:
+            settings, task, checkpoint = before["settings"], before["task"], before["checkpoint"]
+            rows = self._more(X, y, sample_weight)
+        model, training = self._run(settings, task, rows, True, checkpoint)
+        self._state = {"recipe": recipe, "settings": settings, "task": task, "checkpoint": training.to_checkpoint()}
+        return self._take_fit(model) if before is None else self._take_model(model)
 
     def _more(self, X, y, sample_weight):
         """Rows after those of the first call, for the core: the same columns and classes."""

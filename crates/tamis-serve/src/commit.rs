@@ -47,7 +47,7 @@ impl Learner {
         let added = self.pending.add(rows.into_iter().flatten().collect(), now());
         let expired = added.as_ref().map_or(0, |expired| *expired);
         self.app.metrics.expired_labels.fetch_add(expired, Ordering::Relaxed);
-        // Who has the answer may look at the metrics.
+        // A client that has its answer may look at the metrics.
         self.count();
         let answer = added.map(drop).map_err(|error| not_written(&error));
         replies.into_iter().for_each(|reply| drop(reply.send(answer.clone())));
