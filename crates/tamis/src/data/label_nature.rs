@@ -9,11 +9,12 @@ const TAIL: f64 = 0.04;
 /// With fewer rows at the peak, no number of rows at an end is rare but none.
 const FEWEST_AT_PEAK: f64 = 10.0;
 
-/// With fewer rows a value than this, one value says little: the outer quarter of the values is looked at as a whole.
+/// Rows a value that are few: one value says little, and the outer quarter of the values is looked at as a whole.
 const FEW_ROWS: f64 = 7.0;
 /// Fewer values have no quarter to look at.
 const FEWEST_IN_QUARTERS: usize = 8;
-/// Of few rows, the outer quarter of a quantity has at most this share of the rows of the fullest quarter.
+/// Of few rows, the outer quarter of a quantity has at most this share of the rows of the fullest quarter; of more rows,
+/// proportionally less.
 const QUARTER_TAIL: f64 = 0.3;
 
 /// What labels that are numbers stand for.
@@ -76,15 +77,16 @@ fn has_peak_and_tail(values: &[(f64, u64)]) -> bool {
     up && down && (rare || has_rare_quarter(&counts))
 }
 
-/// Whether few rows show a rare end: by a quarter of the values, since a single one has too few rows.
+/// Whether one end is rare by a quarter of the values, since a single one may have too few rows.
 fn has_rare_quarter(counts: &[f64]) -> bool {
-    let rows: f64 = counts.iter().sum();
-    if counts.len() < FEWEST_IN_QUARTERS || rows >= FEW_ROWS * counts.len() as f64 {
+    if counts.len() < FEWEST_IN_QUARTERS {
         return false;
     }
+    let rows_a_value = counts.iter().sum::<f64>() / counts.len() as f64;
+    let share = QUARTER_TAIL * FEW_ROWS / rows_a_value.max(FEW_ROWS);
     let quarters: Vec<f64> = counts.windows(counts.len() / 4).map(|quarter| quarter.iter().sum()).collect();
     let outer = quarters[0].min(quarters[quarters.len() - 1]);
-    outer <= QUARTER_TAIL * quarters.iter().copied().fold(0.0, f64::max)
+    outer <= share * quarters.iter().copied().fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -109,6 +111,8 @@ mod tests {
         assert_eq!(nature(0, &[4, 2, 3, 5, 2, 1]), LabelNature::Codes, "too few rows for a peak");
         assert_eq!(nature(0, &[9, 12, 7, 10, 14, 6, 11, 13, 8, 10]), LabelNature::Codes, "a hundred digits");
         assert_eq!(nature(0, &[5, 7, 3, 4, 6, 8, 5, 3, 4, 5]), LabelNature::Codes, "fifty digits");
+        let by_frequency = [400, 300, 220, 160, 120, 90, 70, 50, 40, 30];
+        assert_eq!(nature(0, &by_frequency), LabelNature::Codes, "classes numbered by their frequency");
         assert_eq!(nature(0, &[3, 5]), LabelNature::Two);
     }
 
@@ -123,6 +127,9 @@ mod tests {
         assert_eq!(nature(0, &few), LabelNature::Counts, "80 counts");
         let ends_late = [28, 37, 32, 20, 7, 10, 3, 2, 3, 4, 2, 2];
         assert_eq!(nature(0, &ends_late), LabelNature::Counts, "150 counts, two of them at the end");
+        let gaps = [(0, 20), (1, 33), (2, 26), (3, 24), (4, 15), (5, 11), (6, 6), (7, 2), (8, 3), (9, 2), (10, 2), (12, 2)];
+        let gaps: Vec<(f64, u64)> = gaps.iter().chain(&[(14, 1), (15, 3)]).map(|&(v, n)| (f64::from(v), n)).collect();
+        assert_eq!(label_nature(&gaps, 150), LabelNature::Counts, "150 counts, three of them at the end");
         let bell = [1, 6, 27, 92, 240, 442, 576, 442, 240, 92, 27, 6, 1];
         assert_eq!(nature(-6, &bell), LabelNature::Counts, "rounded normal numbers");
         assert_eq!(nature(19, &[30; 60]), LabelNature::Counts, "ages");

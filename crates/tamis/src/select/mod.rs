@@ -7,7 +7,7 @@ mod size_path;
 
 pub use collinear::{Parts, representatives};
 pub use false_discovery::{q_values, student_z, two_sided_p_value, two_steps};
-pub use size_path::{N_SE, SizeScore, Slack, hardly_worse, slack, smallest_on_path};
+pub use size_path::{N_SE, SizeScore, Slack, hardly_worse, slack, smallest_near_least, smallest_on_path};
 
 /// A mean over rows or folds, and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]

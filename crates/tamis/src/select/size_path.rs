@@ -17,8 +17,9 @@ pub const N_SE: f64 = std::f64::consts::SQRT_2;
 /// used twice.
 const SLACK: f64 = 0.25;
 
-/// Where, between the loss of the last size and the least below it, the limit for the sizes below is.
-const HALFWAY: f64 = 0.5;
+/// How many standard errors of the difference, row by row, a size may be above the least at the end of a path: a model is so
+/// small there that each feature counts, and with few rows the standard error of the loss would allow any size.
+const N_SE_OF_DIFFERENCE: f64 = 0.25;
 
 /// The held-out estimates of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,19 +84,6 @@ pub fn slack(scores: &[SizeScore], chosen: usize) -> Slack {
 }
 
 impl Slack {
-    /// For sizes below the last of a path: the loss must be nearer to the least of those with an allowed error than to
-    /// that of the last size, or within a quarter of a standard error of the least. So no larger loss is allowed, and a
-    /// poor last size does not admit small ones that are poor, too.
-    pub fn near_least(self, last: SizeScore, below: &[SizeScore]) -> Slack {
-        let limits = Limits { loss: last.loss.mean, ..self.limits_below(last) };
-        let allowed: Vec<Estimate> =
-            below.iter().filter(|score| score.is_within(limits)).map(|score| score.loss).collect();
-        let least = if allowed.is_empty() { last.loss } else { allowed[least(&allowed)] };
-        let gain = last.loss.mean - least.mean;
-        let rise = f64::max(HALFWAY * gain, SLACK * least.standard_error);
-        Slack { loss: -(gain - rise).max(0.0), ..self }
-    }
-
     /// What a size below `chosen` may have.
     fn limits_below(self, chosen: SizeScore) -> Limits {
         let error = chosen.error.map_or(0.0, |error| error.mean) + self.error;
@@ -107,6 +95,20 @@ impl Slack {
 pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> Option<usize> {
     let limits = slack.limits_below(chosen);
     below.iter().rposition(|score| score.is_within(limits))
+}
+
+/// The size at the end of a path, given the last size and those below it, from the largest down: the smallest whose loss is
+/// not above the least by more than [`N_SE_OF_DIFFERENCE`]. `above` is the mean difference of the losses of two sizes.
+///
+/// # Panics
+/// If there is no size.
+pub fn smallest_near_least(losses: &[f64], above: impl Fn(usize, usize) -> Estimate) -> usize {
+    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).expect("there is a size");
+    let is_near = |&size: &usize| {
+        let rise = above(size, best);
+        rise.mean <= N_SE_OF_DIFFERENCE * rise.standard_error
+    };
+    (best + 1..losses.len()).rfind(is_near).unwrap_or(best)
 }
 
 /// The position of the least mean; the first one if there are ties.
@@ -170,22 +172,20 @@ mod tests {
     }
 
     #[test]
-    fn below_the_last_size_the_loss_is_near_the_least() {
-        // A quarter of the standard error is 0.0125.
-        let last = score(&(0.3, 10));
-        let below = |sizes: &[(f64, usize)]| {
-            let scores: Vec<SizeScore> = sizes.iter().map(score).collect();
-            hardly_worse(last, slack(&[last], 0).near_least(last, &scores), &scores)
+    fn at_the_end_of_a_path_rows_are_compared_one_by_one() {
+        let chosen = |rows: &[[f64; 4]]| {
+            let above = |a: usize, b: usize| Estimate::of(rows[a].iter().zip(&rows[b]).map(|(a, b)| (1.0, a - b)));
+            let losses: Vec<f64> = rows.iter().map(|rows| rows.iter().sum::<f64>() / 4.0).collect();
+            smallest_near_least(&losses, above)
         };
-        assert_eq!(below(&[(0.3, 11), (0.31, 10)]), Some(0), "the loss may not rise");
-        assert_eq!(
-            below(&[(0.26, 10), (0.28, 10), (0.29, 10)]),
-            Some(1),
-            "0.29 is nearer to the last than to the least"
-        );
-        assert_eq!(below(&[(0.289, 10), (0.29, 10), (0.299, 10)]), Some(2), "the rows cannot tell them apart");
-        assert_eq!(below(&[(0.28, 10), (0.26, 20)]), Some(0), "the error stops");
-        assert_eq!(below(&[(0.31, 10)]), None);
+        let best = [1.0, 5.0, 2.0, 8.0];
+        // Differences 2, −1, 0, 0: mean 1/4, standard error √4.75/4 = 0.54.
+        assert_eq!(chosen(&[best, [3.0, 4.0, 2.0, 8.0]]), 0, "0.25 is above a quarter of 0.54");
+        // Differences 2, −2, 1, −0.9: mean 1/40, standard error 0.79.
+        assert_eq!(chosen(&[best, [3.0, 3.0, 3.0, 7.1]]), 1, "the rows cannot tell them apart");
+        assert_eq!(chosen(&[best, best.map(|loss| loss + 0.01)]), 0, "every row is worse, however little");
+        assert_eq!(chosen(&[best.map(|loss| loss + 1.0), best, [9.0; 4], best]), 3, "chance may be against a size");
+        assert_eq!(chosen(&[best]), 0);
     }
 
     #[test]

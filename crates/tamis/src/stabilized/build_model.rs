@@ -8,7 +8,7 @@ use super::stage::{ClassCoding, PathMeans};
 use crate::data::FeatureId;
 use crate::loss::argmax;
 use crate::model::{FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
-use crate::select::{SizeScore, hardly_worse, slack, smallest_on_path};
+use crate::select::{SizeScore, hardly_worse, slack, smallest_near_least, smallest_on_path};
 use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, output};
 
 /// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
@@ -31,13 +31,16 @@ pub(super) fn select(ensembles: &CrossFit, k: Option<usize>) -> &SizeStep {
     let chosen = smallest_on_path(&scores);
     let step = &steps[chosen];
     let next = steps.get(chosen + 1).map_or(0, |next| next.active.len());
-    let below: Vec<&SizeStep> =
-        ensembles.between.iter().filter(|size| (next + 1..step.active.len()).contains(&size.active.len())).collect();
+    let below = ensembles.between.iter().filter(|size| (next + 1..step.active.len()).contains(&size.active.len()));
+    if chosen == last {
+        let sizes: Vec<&SizeStep> = std::iter::once(step).chain(below).collect();
+        let losses: Vec<f64> = sizes.iter().map(|size| size.holdout.loss).collect();
+        return sizes[smallest_near_least(&losses, |a, b| sizes[a].holdout.loss_above(&sizes[b].holdout))];
+    }
+    let below: Vec<&SizeStep> = below.collect();
     let below_scores: Vec<SizeScore> = below.iter().map(|size| size.holdout.size_score()).collect();
-    // Below the last size, a model is so small that each feature counts: its loss must be near the least.
-    let (own, slack) = (step.holdout.size_score(), slack(&scores, chosen));
-    let slack = if chosen == last { slack.near_least(own, &below_scores) } else { slack };
-    hardly_worse(own, slack, &below_scores).map_or(step, |last| below[last])
+    let hardly_worse = hardly_worse(step.holdout.size_score(), slack(&scores, chosen), &below_scores);
+    hardly_worse.map_or(step, |last| below[last])
 }
 
 /// All sizes, from the largest down.

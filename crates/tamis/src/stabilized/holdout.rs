@@ -43,6 +43,11 @@ impl HoldoutScore {
         standard_error(self.rows.iter().map(|row| (row.weight, row.loss)), self.loss)
     }
 
+    /// How much the loss is above that of another score of the same rows, row by row.
+    pub fn loss_above(&self, other: &HoldoutScore) -> Estimate {
+        Estimate::of(self.rows.iter().zip(&other.rows).map(|(own, other)| (own.weight, own.loss - other.loss)))
+    }
+
     /// The share of misclassified rows with its standard error.
     fn error_estimate(&self) -> Option<Estimate> {
         let wrong = |row: &RowScore| (row.weight, f64::from(u8::from(row.wrong)));

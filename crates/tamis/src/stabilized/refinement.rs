@@ -21,7 +21,6 @@ use crate::loss::{AnyLoss, LossKind};
 use crate::platt::Calibration;
 use crate::refine::{Refinement, margins};
 use crate::rng::splitmix64;
-use crate::select::Estimate;
 use crate::trainer::TrainingData;
 
 /// λ, from strong to weak: the search starts at the weights of the paths and stops at the first minimum.
@@ -282,11 +281,8 @@ fn holdout_score(ensembles: &CrossFit, folds: &[Member<'_>], changes: &[Vec<Vec<
 /// Whether the loss falls by more than a standard error of the difference, row by row, and no more rows are
 /// misclassified.
 fn gains(before: &HoldoutScore, after: &HoldoutScore) -> bool {
-    let gain = |(before, after): (&super::holdout::RowScore, &super::holdout::RowScore)| {
-        (before.weight, before.loss - after.loss)
-    };
-    let Estimate { mean, standard_error } = Estimate::of(before.rows.iter().zip(&after.rows).map(gain));
-    mean > standard_error && after.error <= before.error
+    let gain = before.loss_above(after);
+    gain.mean > gain.standard_error && after.error <= before.error
 }
 
 #[cfg(test)]
