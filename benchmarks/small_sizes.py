@@ -3,7 +3,8 @@
 Each data set is cut into subsamples of its rows. ``tamis fit`` learns from each with nothing set, and ``tamis resize`` gives
 the models of 10, 25 and 50 features. The L1 path enters features as its penalty falls; the first k are its selection. It has
 two errors: that of the path where it has k features, and that of a logistic regression on them, which is often lower. Columns
-have unit variance for both. ``own`` is the size that cross-validation chooses for L1 on the first subsample; ``tamis fit
+have unit variance for both, and mean 0 for L1 where most values are not zero (else columns with a large mean enter as
+intercepts). ``own`` is the size that cross-validation chooses for L1 on the first subsample; ``tamis fit
 --k`` gives it. liblinear penalises the intercept; ``--intercept-scaling 100`` makes that negligible, as in glmnet.
 
 Nogueira's stability index is 1 if all subsamples select the same features and 0 if they agree by chance; its standard error
@@ -113,22 +114,29 @@ def prepared(tamis, name, random):
     return (X @ sp.diags(np.where(deviation > 0, 1 / np.maximum(deviation, 1e-300), 0))).tocsr(), y
 
 
+def centred(X):
+    """Columns of mean 0 if most values are not zero, as scikit-learn's StandardScaler makes them."""
+    if X.nnz < 0.5 * X.shape[0] * X.shape[1]:
+        return X
+    return sp.csr_matrix(X.toarray() - np.asarray(X.mean(axis=0)))
+
+
 def measure(tamis, name, options):
     random = np.random.default_rng(2026)
     X, y = prepared(tamis, name, random)
-    sizes, results = None, {}
+    Z, sizes, results = centred(X), None, {}
     for _ in range(options.runs):
         train, test = np.split(random.permutation(X.shape[0]), [int(options.share * X.shape[0])])
-        own = sizes or l1_size(X[train], y[train], options.intercept_scaling)
+        own = sizes or l1_size(Z[train], y[train], options.intercept_scaling)
         sizes = sizes or [k for k in SIZES if 2 * k <= X.shape[1]] + [max(own, 2)]
         for k, result in zip(sizes, ours(tamis, X, y, train, test, sizes)):
             results.setdefault(("ours", k), []).append(result)
-        path = L1Path(X[train], y[train], max(sizes), options.intercept_scaling)
+        path = L1Path(Z[train], y[train], max(sizes), options.intercept_scaling)
         for k in sizes:
             first = path.order[:k]
-            refitted = LogisticRegression(C=1.0, max_iter=1000).fit(X[train][:, first], y[train])
-            results.setdefault(("L1", k), []).append((first, 1 - path.model(k).score(X[test], y[test])))
-            results.setdefault(("refitted", k), []).append((first, 1 - refitted.score(X[test][:, first], y[test])))
+            refitted = LogisticRegression(C=1.0, max_iter=1000).fit(Z[train][:, first], y[train])
+            results.setdefault(("L1", k), []).append((first, 1 - path.model(k).score(Z[test], y[test])))
+            results.setdefault(("refitted", k), []).append((first, 1 - refitted.score(Z[test][:, first], y[test])))
     for place, k in enumerate(sizes):
         own = " (own)" if place == len(sizes) - 1 else ""
         print(f"| {name} | {k}{own} | {cells(results, k, X.shape[1])} |", flush=True)

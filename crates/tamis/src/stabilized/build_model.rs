@@ -13,6 +13,8 @@ use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, outpu
 
 /// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
 const KEPT_SIZES: usize = 4;
+/// It keeps the weights of sizes up to this in any case: each feature has about two hundred bytes a size in the file.
+const ALWAYS_KEPT: usize = 64;
 
 /// The weight of a feature that must be named but has no effect.
 const NEGLIGIBLE: f64 = 1e-9;
@@ -52,7 +54,8 @@ fn all_sizes(ensembles: &CrossFit) -> Vec<&SizeStep> {
 
 /// The model of a size, with its size path.
 pub(super) fn finish(data: &TrainingData, ensembles: &CrossFit, step: &SizeStep, tests: FeatureTests) -> Model {
-    let largest = step.active.len().saturating_mul(KEPT_SIZES).max(confirmed_size(data, ensembles, &tests));
+    let largest = step.active.len().saturating_mul(KEPT_SIZES).max(ALWAYS_KEPT);
+    let largest = largest.max(confirmed_size(data, ensembles, &tests));
     let kept = |step: &SizeStep| if step.active.len() <= largest { outputs(data, ensembles, step) } else { Vec::new() };
     let all = all_sizes(ensembles);
     let chosen = all.iter().position(|size| size.active == step.active).expect("the size is one of them");
