@@ -106,9 +106,12 @@ class Shelf:
 
 
 def rows_of(path):
-    """Lines that are not empty; reading them also warms the file cache."""
+    """Lines that are not empty, without a header; reading them also warms the file cache."""
+    if path.suffix == ".parquet":
+        path.read_bytes()
+        return rows_of(path.with_suffix(".svm"))
     with open(path, "rb") as file:
-        return sum(1 for line in file if line.strip())
+        return sum(1 for line in file if line.strip()) - (path.suffix == ".csv")
 
 
 # ------------------------------------------------------------------------------------------------------------- engines

@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--out", type=Path, help="a folder for the pictures and the numbers")
     parser.add_argument("--only", default="", help="axes and learners whose name contains this text")
     options = parser.parse_args()
-    rows = []
+    rows, tables = [], {}
     print("| axis | learner | at | seconds | processor | peak MB |\n|---|---|--:|--:|--:|--:|", flush=True)
     for axis, learners in AXES.items():
         table = {}
@@ -148,9 +148,12 @@ def main():
             for at, seconds, processor, peak in table[learner]:
                 print(f"| {axis} | {learner} | {at:,} | {seconds:.2f} | {processor:.2f} | {peak:.0f} |", flush=True)
                 rows.append((axis, learner, at, f"{seconds:.3f}", f"{processor:.3f}", f"{peak:.0f}"))
-        if options.out and table and axis in ("rows", "features"):
-            draw(table, axis, options.out / f"scaling-{axis}.svg")
+        tables[axis] = table
     if options.out:
+        # At the end: the memory of a process is at least that of the one that started it, and matplotlib takes much.
+        for axis in ("rows", "features"):
+            if tables[axis]:
+                draw(tables[axis], axis, options.out / f"scaling-{axis}.svg")
         with open(options.out / "scaling.csv", "w", newline="") as file:
             csv.writer(file).writerows([("axis", "learner", "at", "seconds", "processor", "peak MB"), *rows])
 

@@ -1,4 +1,6 @@
-"""scikit-learn's SGDClassifier from a svmlight file: `sgd.py fit TRAIN MODEL ALPHA EPOCHS`, `sgd.py eval MODEL TEST`.
+"""scikit-learn's SGDClassifier from a svmlight or CSV file: `sgd.py fit TRAIN MODEL ALPHA EPOCHS`, `sgd.py eval MODEL TEST`.
+
+Columns of a CSV file, which pandas reads, are standardised; its target is the column y.
 
 The last line on stdout is JSON; `seconds` counts reading and learning, not the import of the library.
 """
@@ -8,11 +10,17 @@ import sys
 import time
 
 import numpy as np
+import pandas
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
+from sklearn.preprocessing import StandardScaler
 
 
 def load(path, n_features=None):
+    if path.endswith(".csv"):
+        table = pandas.read_csv(path)
+        labels = table.pop("y").to_numpy()
+        return StandardScaler().fit_transform(table.to_numpy()), labels
     rows, labels = load_svmlight_file(path, n_features=n_features)
     rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)  # the learner asks for it
     return rows, labels

@@ -26,7 +26,7 @@
 //! Cost: one visit of each entry for a gradient, and one for each step of conjugate gradients; some 20 to 100 visits
 //! for a λ, in one thread and in a fixed order, so that the bits are always the same.
 
-use crate::data::Batch;
+use crate::data::{Batch, Example, Row};
 use crate::loss::{AnyLoss, Loss};
 
 /// Newton steps, at most.
@@ -41,6 +41,9 @@ const PROMISED: f64 = 1e-4;
 const ROUNDING: f64 = 1e-12;
 /// ...and is halved this often at most.
 const HALVINGS: usize = 20;
+
+/// Kinds of rows without free entries that are put together: two targets, and a few margins.
+const MOST_ALIKE: usize = 4;
 
 /// A refinement problem: the rows, and the margins to start from.
 #[derive(Clone, Debug)]
@@ -57,6 +60,13 @@ pub struct Refinement<'a> {
     pub loss: AnyLoss,
     /// Iteration stops when a step promises less than this share of the mean loss of one row, summed over all rows.
     pub tolerance: f64,
+}
+
+/// A point on the way to the minimum: the change, and the margins and the loss of all rows there.
+struct Point {
+    change: Vec<f64>,
+    margins: Vec<f64>,
+    loss: f64,
 }
 
 /// The objective's derivatives at a point.
@@ -79,10 +89,51 @@ impl Refinement<'_> {
 
     /// The change of each weight, and last of the intercept, for a ridge λ, starting from a nearby change.
     pub fn solve(&self, ridge: f64, start: &[f64]) -> Vec<f64> {
-        let negligible = self.tolerance * self.mean_loss();
+        let (rows, targets, margins) = self.compacted();
+        let compacted = Refinement { rows: &rows, targets, margins, is_free: self.is_free.clone(), ..*self };
+        compacted.descend(ridge, start, self.rows.len())
+    }
+
+    /// The rows with the entries that may move alone, their targets and margins. Rows without such an entry are alike if
+    /// they have the same target and margin: one row with the sum of their weights stands for them.
+    fn compacted(&self) -> (Batch, Vec<f64>, Vec<f64>) {
+        let (mut rows, mut targets, mut margins) = (Batch::new(), Vec::new(), Vec::new());
+        let mut alike: Vec<([f64; 2], f64)> = Vec::new();
+        for ((example, &margin), &target) in self.rows.examples().zip(&self.margins).zip(&self.targets) {
+            let free = || example.row.iter().filter(|entry| self.is_free[entry.0 as usize]);
+            if free().next().is_none() {
+                let known = alike.iter_mut().find(|(key, _)| *key == [target, margin]);
+                if let Some((_, weight)) = known {
+                    *weight += example.weight;
+                    continue;
+                }
+                if alike.len() < MOST_ALIKE {
+                    alike.push(([target, margin], example.weight));
+                    continue;
+                }
+            }
+            rows.push_entries(example, free());
+            targets.push(target);
+            margins.push(margin);
+        }
+        for ([target, margin], weight) in alike {
+            rows.push_entries(Example { row: Row { ids: &[], values: &[] }, target, weight }, std::iter::empty());
+            targets.push(target);
+            margins.push(margin);
+        }
+        (rows, targets, margins)
+    }
+
+    /// [`Refinement::solve`] by Newton's method; `count` is the number of rows before they were compacted.
+    fn descend(&self, ridge: f64, start: &[f64], count: usize) -> Vec<f64> {
+        let before = self.total_loss(&self.margins);
+        let negligible = self.tolerance * before / count.max(1) as f64;
         let mut change = start.to_vec();
-        let mut margins = self.margins.clone();
-        margins.iter_mut().zip(self.times(&change)).for_each(|(margin, shift)| *margin += shift);
+        let (mut margins, mut loss) = (self.margins.clone(), before);
+        if change.iter().any(|&change| change != 0.0) {
+            margins.iter_mut().zip(self.times(&change)).for_each(|(margin, shift)| *margin += shift);
+            loss = self.total_loss(&margins);
+        }
         for _ in 0..MOST_STEPS {
             let slopes = self.slopes(&margins, &change, ridge);
             let step = self.newton(&slopes, ridge, negligible);
@@ -90,19 +141,16 @@ impl Refinement<'_> {
             if promise <= negligible {
                 break;
             }
-            let shifts = self.times(&step);
-            let Some(share) = self.share(&margins, &shifts, (&change, &step), ridge, promise) else { break };
-            change.iter_mut().zip(&step).for_each(|(change, step)| *change += share * step);
-            margins.iter_mut().zip(&shifts).for_each(|(margin, shift)| *margin += share * shift);
+            let from = Point { change, margins, loss };
+            let Some(next) = self.line_search(&from, &step, ridge, promise) else { return from.change };
+            Point { change, margins, loss } = next;
         }
         change
     }
 
-    /// The mean loss of a row before refinement, by importance weight.
-    fn mean_loss(&self) -> f64 {
-        let rows = self.rows.examples().zip(&self.margins).zip(&self.targets);
-        let losses = rows.map(|((example, &margin), &target)| example.weight * self.loss.value(margin, target));
-        losses.sum::<f64>() / self.rows.len().max(1) as f64
+    /// The loss of all rows, by importance weight.
+    fn total_loss(&self, margins: &[f64]) -> f64 {
+        self.loss.total(self.rows.weights(), margins, &self.targets)
     }
 
     /// d·x + c of each row.
@@ -118,8 +166,7 @@ impl Refinement<'_> {
         (gradient[last], diagonal[last]) = (0.0, 0.0);
         let mut curvatures = Vec::with_capacity(margins.len());
         for ((example, &margin), &target) in self.rows.examples().zip(margins).zip(&self.targets) {
-            let slope = example.weight * self.loss.slope(margin, target);
-            let curvature = example.weight * self.loss.curvature(margin, target);
+            let [slope, curvature] = self.loss.derivatives(margin, target).map(|number| example.weight * number);
             for (position, value) in example.row.iter() {
                 gradient[position as usize] += slope * value;
                 diagonal[position as usize] += curvature * value * value;
@@ -183,20 +230,21 @@ impl Refinement<'_> {
         step
     }
 
-    /// The share of a step to take: 1, ½, ¼, … until the objective falls; `None` if it never does.
-    fn share(&self, margins: &[f64], shifts: &[f64], line: (&[f64], &[f64]), ridge: f64, promise: f64) -> Option<f64> {
-        let value = |share: f64| {
-            let rows = margins.iter().zip(shifts).zip(&self.targets).enumerate();
-            let loss = |(number, ((margin, shift), &target))| {
-                self.rows.example(number).weight * self.loss.value(margin + share * shift, target)
-            };
-            let weights = line.0.len() - 1;
-            let pairs = line.0[..weights].iter().zip(line.1);
-            rows.map(loss).sum::<f64>() + 0.5 * ridge * pairs.map(|(w, s)| (w + share * s).powi(2)).sum::<f64>()
+    /// The point after a step, or after ½, ¼, … of it, where the objective falls; `None` if it never does.
+    fn line_search(&self, from: &Point, step: &[f64], ridge: f64, promise: f64) -> Option<Point> {
+        let shifts = self.times(step);
+        let penalty = |change: &[f64]| 0.5 * ridge * dot(&change[..change.len() - 1], &change[..change.len() - 1]);
+        let now = (from.loss + penalty(&from.change)) * (1.0 + ROUNDING);
+        let moved = |list: &[f64], by: &[f64], share: f64| -> Vec<f64> {
+            list.iter().zip(by).map(|(number, by)| number + share * by).collect()
         };
-        let now = value(0.0) * (1.0 + ROUNDING);
-        let shares = (0..HALVINGS).map(|halvings| 0.5f64.powi(halvings as i32));
-        shares.into_iter().find(|&share| value(share) <= now - PROMISED * share * promise)
+        (0..HALVINGS).find_map(|halvings| {
+            let share = 0.5f64.powi(halvings as i32);
+            let (change, margins) = (moved(&from.change, step, share), moved(&from.margins, &shifts, share));
+            let loss = self.total_loss(&margins);
+            let falls = loss + penalty(&change) <= now - PROMISED * share * promise;
+            falls.then_some(Point { change, margins, loss })
+        })
     }
 }
 
@@ -216,7 +264,6 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Example, Row};
     use crate::loss::LossKind;
 
     fn rows(values: &[&[f64]]) -> Batch {
@@ -270,6 +317,20 @@ mod tests {
         let exact = Refinement { tolerance: 0.0, ..problem(&rows, &targets, &[true], LossKind::Logistic) };
         let change = solved(&exact, 1.0);
         assert!((change[0] - 3f64.ln()).abs() < 1e-9, "{change:?}");
+    }
+
+    #[test]
+    fn rows_that_are_alike_count_by_their_weight() {
+        // Column 1 may not move, so that rows 1, 2 and 4 have no free entry; row 4 has another margin.
+        let rows = rows(&[&[1.0, 1.0], &[0.0, 3.0], &[0.0, 1.0], &[2.0, 0.0], &[0.0, 1.0]]);
+        let margins = vec![0.1, 0.2, 0.2, 0.3, 0.4];
+        let own = problem(&rows, &[1.0, -1.0, -1.0, 1.0, -1.0], &[true, false, true], LossKind::Logistic);
+        let own = Refinement { margins, tolerance: 0.0, ..own };
+        let (compacted, targets, margins) = own.compacted();
+        assert_eq!((compacted.entries(), compacted.weights()), (2, &[1.0, 1.0, 2.0, 1.0][..]));
+        assert_eq!((&targets[..], &margins[..]), (&[1.0, 1.0, -1.0, -1.0][..], &[0.1, 0.3, 0.2, 0.4][..]));
+        let all = own.descend(0.5, &own.unchanged(), 5);
+        assert!(own.solve(0.5, &own.unchanged()).iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-12), "{all:?}");
     }
 
     #[test]

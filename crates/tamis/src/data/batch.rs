@@ -69,6 +69,11 @@ impl Batch {
         self
     }
 
+    /// The importance weight of each row.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
     /// The same rows with their weights divided by a number.
     pub fn with_weight_unit(mut self, unit: f64) -> Self {
         self.weights.iter_mut().for_each(|weight| *weight /= unit);

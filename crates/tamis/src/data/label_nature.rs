@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(nature(0, &few), LabelNature::Counts, "80 counts");
         let ends_late = [28, 37, 32, 20, 7, 10, 3, 2, 3, 4, 2, 2];
         assert_eq!(nature(0, &ends_late), LabelNature::Counts, "150 counts, two of them at the end");
-        let gaps = [(0, 20), (1, 33), (2, 26), (3, 24), (4, 15), (5, 11), (6, 6), (7, 2), (8, 3), (9, 2), (10, 2), (12, 2)];
+        let gaps =
+            [(0, 20), (1, 33), (2, 26), (3, 24), (4, 15), (5, 11), (6, 6), (7, 2), (8, 3), (9, 2), (10, 2), (12, 2)];
         let gaps: Vec<(f64, u64)> = gaps.iter().chain(&[(14, 1), (15, 3)]).map(|&(v, n)| (f64::from(v), n)).collect();
         assert_eq!(label_nature(&gaps, 150), LabelNature::Counts, "150 counts, three of them at the end");
         let bell = [1, 6, 27, 92, 240, 442, 576, 442, 240, 92, 27, 6, 1];

@@ -8,6 +8,7 @@ mod batch;
 #[cfg(test)]
 #[path = "../../tests/colliding_names/mod.rs"]
 mod colliding_names;
+mod column_moments;
 pub mod f64_codec;
 mod feature_key;
 mod intern_rows;
@@ -38,6 +39,7 @@ mod vocabulary_lines;
 
 pub use atomic_write::{replace_file, replace_file_with};
 pub use batch::{Batch, Parts};
+pub use column_moments::ColumnMoments;
 pub use feature_key::{FeatureKey, hash_name};
 pub use label::Label;
 pub use label_stats::{ClassLabels, LabelCode, LabelKey, LabelStats};
@@ -49,7 +51,7 @@ pub use row_chunk::{Chunk, Chunks, RowStoreError};
 pub(crate) use row_hash::{content_hash, key_hash};
 pub use row_scaler::{RowScale, RowScaler, scaled};
 pub use row_store::{RowStore, RowStoreOptions};
-pub use scaler::{ColumnMoments, ColumnScaler, ScaleKind};
+pub use scaler::{ColumnScaler, ScaleKind};
 pub use sparse_index_map::SparseIndexMap;
 pub use splits::{RowFilter, fold_of, fold_of_hash, stratified_folds, unit_hash};
 pub use state::{State, StateError, ToF64s};

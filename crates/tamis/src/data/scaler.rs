@@ -8,7 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{FeatureId, Row, ToF64s};
+use super::column_moments::ColumnMoments;
+use super::{FeatureId, Row};
 
 /// How columns are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,12 +49,6 @@ impl ScaleKind {
 /// [`ScaleKind::Auto`] scales if a column exceeds this, or if a tenth of the columns stays below `TINY`.
 const LARGE: f64 = 10.0;
 const TINY: f64 = 1.0 / 64.0;
-/// Columns with this share of non-zeros are dense: centring them fills in few zeros.
-const DENSE: f64 = 0.5;
-/// A dense column is centred if its mean exceeds this many standard deviations, and if it is not constant but for
-/// rounding.
-const FAR: f64 = 2.0;
-const CONSTANT: f64 = 1e-12;
 
 /// Statistics of each column over the rows seen, and the divisors and means they give.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,88 +68,6 @@ pub struct ColumnScaler {
     /// The columns that are centred, ascending.
     centred: Vec<FeatureId>,
     is_finished: bool,
-}
-
-/// Welford's running mean and squared deviation over the non-zero values of a column, and their range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ColumnMoments {
-    count: f64,
-    mean: f64,
-    deviation: f64,
-    range: [f64; 2],
-}
-
-impl Default for ColumnMoments {
-    fn default() -> Self {
-        ColumnMoments { count: 0.0, mean: 0.0, deviation: 0.0, range: [f64::INFINITY, f64::NEG_INFINITY] }
-    }
-}
-
-impl ToF64s for ColumnMoments {
-    const WIDTH: usize = 5;
-    fn pack(&self, out: &mut Vec<f64>) {
-        out.extend([self.count, self.mean, self.deviation, self.range[0], self.range[1]]);
-    }
-    fn unpack(fields: &[f64]) -> Self {
-        ColumnMoments { count: fields[0], mean: fields[1], deviation: fields[2], range: [fields[3], fields[4]] }
-    }
-}
-
-impl ColumnMoments {
-    /// The number of non-zero values.
-    pub fn count(&self) -> f64 {
-        self.count
-    }
-
-    /// Adds a non-zero value.
-    pub fn add(&mut self, value: f64) {
-        self.count += 1.0;
-        let shift = value - self.mean;
-        self.mean += shift / self.count;
-        self.deviation += shift * (value - self.mean);
-        self.range = [self.range[0].min(value), self.range[1].max(value)];
-    }
-
-    /// Adds the values of other rows by the pairwise rule (Chan, Golub & LeVeque 1983).
-    pub fn merge(&mut self, other: &ColumnMoments) {
-        if other.count == 0.0 {
-            return;
-        }
-        let (count, shift) = (self.count + other.count, other.mean - self.mean);
-        self.mean += shift * other.count / count;
-        self.deviation += other.deviation + shift * shift * self.count * other.count / count;
-        self.count = count;
-        self.range = [self.range[0].min(other.range[0]), self.range[1].max(other.range[1])];
-    }
-
-    /// The mean over all rows. The others are zeros.
-    fn mean(&self, rows: f64) -> f64 {
-        self.mean * self.count / rows
-    }
-
-    /// The standard deviation over all rows. The zeros are merged by the pairwise rule: their mean and deviation are 0.
-    fn std(&self, rows: f64) -> f64 {
-        let zeros = rows - self.count;
-        let deviation = self.deviation + self.mean * self.mean * self.count * zeros / rows;
-        (deviation / rows).sqrt()
-    }
-
-    fn is_dense(&self, rows: f64) -> bool {
-        self.count > 0.0 && self.count >= DENSE * rows
-    }
-
-    /// Whether the column is dense and far from zero, but not constant.
-    fn is_far(&self, rows: f64) -> bool {
-        let (mean, std) = (self.mean(rows).abs(), self.std(rows));
-        self.is_dense(rows) && mean.is_finite() && mean > FAR * std && std > CONSTANT * mean
-    }
-
-    /// The largest distance from the mean over all rows.
-    fn reach(&self, rows: f64) -> f64 {
-        let (mean, [low, high]) = (self.mean(rows), self.range);
-        let nonzero = (high - mean).max(mean - low);
-        if self.count < rows { nonzero.max(mean.abs()) } else { nonzero }
-    }
 }
 
 impl ColumnScaler {
@@ -181,8 +94,8 @@ impl ColumnScaler {
 
     /// A scaler that has observed `rows` rows with these columns, elsewhere.
     pub fn from_moments(kind: ScaleKind, may_centre: bool, rows: u64, moments: Vec<ColumnMoments>) -> Self {
-        let largest = |column: &ColumnMoments| column.range[1].max(-column.range[0]).max(0.0);
-        let divisors = if kind == ScaleKind::None { Vec::new() } else { moments.iter().map(largest).collect() };
+        let divisors =
+            if kind == ScaleKind::None { Vec::new() } else { moments.iter().map(ColumnMoments::largest).collect() };
         let mut scaler =
             ColumnScaler { divisors, moments, rows: rows as f64, ..ColumnScaler::new(kind).centring(may_centre) };
         scaler.finish();
@@ -292,7 +205,7 @@ impl ColumnScaler {
     /// Divides sparse columns by √(s·S), where s is the standard deviation of the column and S the mean over sparse
     /// columns. So the result does not depend on the unit of the data.
     fn shrink_to_sqrt_std(&mut self) {
-        let sparse = |moments: &ColumnMoments| moments.count > 0.0 && !moments.is_dense(self.rows);
+        let sparse = |moments: &ColumnMoments| moments.count() > 0.0 && !moments.is_dense(self.rows);
         let columns = || self.divisors.iter().zip(&self.moments).filter(|(_, moments)| sparse(moments));
         let mean = columns().map(|(spread, _)| spread).sum::<f64>() / columns().count().max(1) as f64;
         for (spread, moments) in self.divisors.iter_mut().zip(&self.moments).skip(self.restored) {

@@ -34,6 +34,15 @@ pub trait Loss: Copy {
     fn slope(&self, margin: f64, target: f64) -> f64;
     /// ∂²ℓ/∂f², off the kinks.
     fn curvature(&self, margin: f64, target: f64) -> f64;
+    /// ∂ℓ/∂f and ∂²ℓ/∂f².
+    fn derivatives(&self, margin: f64, target: f64) -> [f64; 2] {
+        [self.slope(margin, target), self.curvature(margin, target)]
+    }
+    /// Σ w·ℓ(f, y) over rows.
+    fn total(&self, weights: &[f64], margins: &[f64], targets: &[f64]) -> f64 {
+        let rows = weights.iter().zip(margins).zip(targets);
+        rows.map(|((weight, &margin), &target)| weight * self.value(margin, target)).sum()
+    }
     /// How far the margin is from costing nothing, in units of the margin: for the hinge that is the loss itself.
     fn shortfall(&self, margin: f64, target: f64) -> f64 {
         self.value(margin, target)
@@ -153,6 +162,12 @@ macro_rules! losses {
             }
             fn curvature(&self, margin: f64, target: f64) -> f64 {
                 match self { $(AnyLoss::$Loss(loss) => loss.curvature(margin, target),)* }
+            }
+            fn derivatives(&self, margin: f64, target: f64) -> [f64; 2] {
+                match self { $(AnyLoss::$Loss(loss) => loss.derivatives(margin, target),)* }
+            }
+            fn total(&self, weights: &[f64], margins: &[f64], targets: &[f64]) -> f64 {
+                match self { $(AnyLoss::$Loss(loss) => loss.total(weights, margins, targets),)* }
             }
             fn shortfall(&self, margin: f64, target: f64) -> f64 {
                 match self { $(AnyLoss::$Loss(loss) => loss.shortfall(margin, target),)* }

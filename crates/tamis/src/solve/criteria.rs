@@ -118,8 +118,10 @@ pub(crate) fn cross_validate(
         };
         Ok((fold.weight, fits(&problem, recipe, grid).par_iter().map(error).collect()))
     };
-    let errors: Vec<(f64, Vec<f64>)> =
-        folds.iter().enumerate().filter(|(_, fold)| fold.rows > 0).map(one).collect::<Result<_, _>>()?;
+    let results: Vec<Result<(f64, Vec<f64>), usize>> =
+        folds.par_iter().enumerate().filter(|(_, fold)| fold.rows > 0).map(one).collect();
+    // The first error, on any number of threads.
+    let errors: Vec<(f64, Vec<f64>)> = results.into_iter().collect::<Result<_, _>>()?;
     let models = errors.iter().map(|fold| fold.1.len()).min().unwrap_or(0);
     let summary = |model: usize| Estimate::over_folds(errors.iter().map(|(weight, errors)| (*weight, errors[model])));
     Ok((0..models).map(summary).collect())

@@ -72,7 +72,7 @@ pub struct Ensemble {
     blocks: Vec<Block>,
     active: Vec<FeatureId>,
     /// Rows of a pass. Each pass visits all of them, in an order of its own.
-    pass: u64,
+    pass_rows: u64,
     /// Rows of this stage, rows visited so far, and tallies taken so far.
     length: u64,
     visited: u64,
@@ -110,7 +110,7 @@ impl Ensemble {
             intercept: settings.intercept,
             subsamples,
         };
-        Ensemble { settings, plan, codings, blocks, active, pass: u64::MAX, length: 0, visited: 0, tallied: 0 }
+        Ensemble { settings, plan, codings, blocks, active, pass_rows: u64::MAX, length: 0, visited: 0, tallied: 0 }
     }
 
     /// M.
@@ -149,9 +149,9 @@ impl Ensemble {
     }
 
     /// Begins a stage of `length` rows; `row_size` is the mean ℓ₁ norm of a row over the active set. Every pass visits the
-    /// same `pass` rows.
-    pub fn begin(&mut self, length: u64, pass: u64, row_size: f64) {
-        self.pass = pass;
+    /// same `pass_rows` rows.
+    pub fn begin(&mut self, length: u64, pass_rows: u64, row_size: f64) {
+        self.pass_rows = pass_rows;
         self.blocks.iter_mut().for_each(|block| block.unchanged = 0);
         self.plan.threshold.step = self.settings.alpha / row_size.max(f64::MIN_POSITIVE);
         (self.length, self.visited, self.tallied) = (length.max(1), 0, 0);
@@ -183,7 +183,7 @@ impl Ensemble {
     /// learned. The loss of a classifier is flat where a row is on the right side by a margin.
     pub fn has_converged(&self) -> bool {
         // A pass is complete after at most two lengths of it.
-        self.blocks.iter().all(|block| block.unchanged / 2 >= self.pass)
+        self.blocks.iter().all(|block| block.unchanged / 2 >= self.pass_rows)
     }
 
     /// Counts rows as visited, and tallies the paths where that is due.
