@@ -100,7 +100,7 @@ class Tamis:
         return None if self.path.exists() else "target/release/tamis is not built: make release"
 
     def version(self):
-        return subprocess.run([self.path, "--version"], capture_output=True, text=True).stdout.split()[-1]
+        return subprocess.run([self.path, "--version"], capture_output=True, text=True).stdout.split()[1]
 
     def start(self, words):
         return [self.path, *words]
