@@ -98,7 +98,8 @@ pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> Opt
 }
 
 /// The size at the end of a path, given the last size and those below it, from the largest down: the smallest whose loss is
-/// not above the least by more than [`N_SE_OF_DIFFERENCE`]. `above` is the mean difference of the losses of two sizes.
+/// not above the least by more than a quarter of the standard error of the difference. `above` is the mean difference of the
+/// losses of two sizes.
 ///
 /// # Panics
 /// If there is no size.
