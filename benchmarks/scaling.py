@@ -10,15 +10,15 @@ seconds if time grew as between the two points before it. ``--out`` gets a pictu
 import argparse
 import csv
 import math
-import os
-import subprocess
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-PROGRAM = os.environ.get("TAMIS_BIN", "target/release/tamis")
+from peers import PEERS, execute
+
+PROGRAM = PEERS["tamis"].path
 LONGEST = 150.0
+TIMEOUT = 600.0
 
 #: Learners of sparse rows: the options of ``tamis fit``.
 SPARSE = {
@@ -43,28 +43,21 @@ class Data:
         relevant = max(1, min(20, self.columns // 10))
         options = ["--nonzeros", "10"] if self.kind == "zipf" else ["--classes"]
         sizes = ["--n", str(self.rows), "--p", str(self.columns), "--k", str(relevant)]
-        run([PROGRAM, "synth", self.kind, *sizes, "--seed", "1", *options, "--out", "data", "-q"], folder)
-
-
-def run(command, folder):
-    """Wall-clock seconds, processor seconds and peak megabytes of a process."""
-    start = time.monotonic()
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, command
-    return time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        out = ["--out", folder / "data", "-q"]
+        execute([PROGRAM, "synth", self.kind, *sizes, "--seed", "1", *options, *out], TIMEOUT, folder)
 
 
 def learn(learner, folder, extra=()):
     """Seconds, processor seconds and megabytes of all commands of a learner."""
+    data, moments, model = folder / "data.svm", folder / "data.moments", folder / "m.json"
     if learner == "moments and solve":
-        commands = [["moments", "data.svm", "--folds", "5", "-o", "data.moments"], ["solve", "data.moments", "-o", "m.json"]]
+        commands = [["moments", data, "--folds", "5", "-o", moments], ["solve", moments, "-o", model]]
     elif learner == "metric":
-        commands = [["metric", "fit", "data.svm", "--candidates", "order-1", "--max-iter", "50", "-o", "m.json"]]
+        commands = [["metric", "fit", data, "--candidates", "order-1", "--max-iter", "50", "-o", model]]
     else:
-        commands = [["fit", "data.svm", *SPARSE.get(learner, []), "-o", "m.json"]]
-    used = [run([PROGRAM, *command, "-q", *extra], folder) for command in commands]
-    return sum(one[0] for one in used), sum(one[1] for one in used), max(one[2] for one in used)
+        commands = [["fit", data, *SPARSE.get(learner, []), "-o", model]]
+    runs = [execute([PROGRAM, *command, "-q", *extra], TIMEOUT, folder) for command in commands]
+    return sum(run.wall for run in runs), sum(run.cpu for run in runs), max(run.peak for run in runs)
 
 
 def points(learner, axis):
@@ -136,6 +129,8 @@ def main():
     parser.add_argument("--out", type=Path, help="a folder for the pictures and the numbers")
     parser.add_argument("--only", default="", help="axes and learners whose name contains this text")
     options = parser.parse_args()
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
     rows, tables = [], {}
     print("| axis | learner | at | seconds | processor | peak MB |\n|---|---|--:|--:|--:|--:|", flush=True)
     for axis, learners in AXES.items():
@@ -144,7 +139,7 @@ def main():
             if options.only not in f"{axis} {learner}":
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                table[learner] = curve(learner, axis, folder)
+                table[learner] = curve(learner, axis, Path(folder))
             for at, seconds, processor, peak in table[learner]:
                 print(f"| {axis} | {learner} | {at:,} | {seconds:.2f} | {processor:.2f} | {peak:.0f} |", flush=True)
                 rows.append((axis, learner, at, f"{seconds:.3f}", f"{processor:.3f}", f"{peak:.0f}"))

@@ -9,7 +9,8 @@ const TAIL: f64 = 0.04;
 /// With fewer rows at the peak, no number of rows at an end is rare but none.
 const FEWEST_AT_PEAK: f64 = 10.0;
 
-/// Rows a value that are few: one value says little, and the outer quarter of the values is looked at as a whole.
+/// The average number of rows of a value up to which rows are few: a single value then says little, and the outer quarter of
+/// the values is counted as a whole.
 const FEW_ROWS: f64 = 7.0;
 /// Fewer values have no quarter to look at.
 const FEWEST_IN_QUARTERS: usize = 8;
