@@ -138,32 +138,35 @@ impl Elsewhere {
     }
 }
 
-/// All folds of every setting, elsewhere: a task is the values of a setting and the number of a fold.
-fn folds_elsewhere(away: &Elsewhere, settings: &[GridPoint], folds: u32) -> Result<Vec<Outcome>, TuneError> {
-    let task = |setting: &GridPoint, fold| (setting.values.clone(), fold);
+/// A task of `tune`: the values of a setting, the number of a fold, and the number of all rows.
+type FoldTask = (Vec<(String, String)>, u32, u64);
+
+/// All folds of every setting, elsewhere.
+fn folds_elsewhere(away: &Elsewhere, settings: &[GridPoint], folds: u32, rows: u64) -> Result<Vec<Outcome>, TuneError> {
+    let task = |setting: &GridPoint, fold| (setting.values.clone(), fold, rows);
     let tasks = settings.iter().flat_map(|setting| (0..folds).map(move |fold| task(setting, fold))).collect();
-    let found = away.results::<(Vec<(String, String)>, u32)>(tasks).ok_or(TuneError::AllDiverged)?;
+    let found = away.results::<FoldTask>(tasks).ok_or(TuneError::AllDiverged)?;
     let outcome = |text: &String| serde_json::from_str::<Outcome>(text).ok();
     found.iter().map(outcome).collect::<Option<_>>().ok_or(TuneError::AllDiverged)
 }
 
 /// The outcome of a setting on one fold, as JSON: what a task of `tune` runs elsewhere.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
 pub fn tune_fold(
     settings: Settings,
-    values: Vec<(String, String)>,
     #[pyo3(from_py_with = input_of)] input: Input<'_>,
     task: &str,
-    fold: u32,
+    fold: FoldTask,
     folds: u32,
     py: Python<'_>,
 ) -> PyResult<String> {
+    let (values, fold, rows) = fold;
     let recipe = recipe(settings, py)?;
     let cross = CrossOptions { folds, seed: recipe.seed, measure: None };
     let axes: Vec<Axis> = values.into_iter().map(|(name, value)| Axis { name, values: vec![value] }).collect();
     let setting = tamis::tune::settings(&recipe, &axes).or_raise(py)?.remove(0);
     let mut options = options_of(task, 1, &Watcher::new(None), py)?;
+    options.passes_for_rows = Some(rows);
     let data = data_of(input, &mut options, py)?;
     let outcome = py.detach(|| one_fold(&setting.recipe, &*data, &options, &cross, fold)).or_raise(py)?;
     Ok(serde_json::to_string(&outcome).expect("plain data becomes JSON"))
@@ -171,18 +174,19 @@ pub fn tune_fold(
 
 /// The metrics of one of several fits as JSON, and its model: what a task of `stability` runs elsewhere.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "one for each option of the program")]
 pub fn stability_run(
     settings: Settings,
     #[pyo3(from_py_with = input_of)] input: Input<'_>,
     task: &str,
     by: &str,
     share: f64,
-    run: u64,
+    run: (u64, u64),
     py: Python<'_>,
 ) -> PyResult<String> {
+    let (run, rows) = run;
     let recipe = recipe(settings, py)?;
     let mut options = options_of(task, 1, &Watcher::new(None), py)?;
+    options.passes_for_rows = Some(rows);
     let data = data_of(input, &mut options, py)?;
     let by = variation(by, share, py)?;
     let plan = RepeatOptions { runs: run + 1, by, seed: recipe.seed, columns: None, measure: None, validation: None };
@@ -190,9 +194,9 @@ pub fn stability_run(
     Ok(json!([metrics, model.to_text()]).to_string())
 }
 
-/// All runs, elsewhere: a task is the number of a run.
-fn runs_elsewhere(away: &Elsewhere, runs: u64) -> Result<Vec<(Metrics, Model)>, TuneError> {
-    let found = away.results::<u64>((0..runs).collect()).ok_or(TuneError::AllDiverged)?;
+/// All runs, elsewhere: a task is the number of a run, and the number of all rows.
+fn runs_elsewhere(away: &Elsewhere, runs: u64, rows: u64) -> Result<Vec<(Metrics, Model)>, TuneError> {
+    let found = away.results::<(u64, u64)>((0..runs).map(|run| (run, rows)).collect()).ok_or(TuneError::AllDiverged)?;
     let outcome = |text: &String| {
         let (metrics, model): (Metrics, String) = serde_json::from_str(text).ok()?;
         Some((metrics, Model::from_bytes(model.as_bytes(), std::path::Path::new("a model of a task")).ok()?))
@@ -235,7 +239,7 @@ pub fn tune(
         None => search(&job.recipe, &axes, rule, job.data, summary, &job.options, &cross, watch),
         Some(away) => {
             let run = |settings: &[GridPoint], _: &(dyn Fn(usize, usize) + Sync)| {
-                folds_elsewhere(away, settings, cross.folds)
+                folds_elsewhere(away, settings, cross.folds, summary.rows)
             };
             search_by(&job.recipe, &axes, rule, summary, &cross, &run, watch)
         }
@@ -292,7 +296,10 @@ pub fn stability(
     let away = spread.map(Elsewhere::new);
     let run = |job: &Job<'_>, summary: &DataSummary, watch: &(dyn Fn(usize, usize) + Sync)| match &away {
         None => repeat(&job.recipe, job.data, summary, &job.options, &plan, watch),
-        Some(away) => repeat_by(summary, &plan, &|_: &(dyn Fn(usize, usize) + Sync)| runs_elsewhere(away, runs), watch),
+        Some(away) => {
+            let run = |_: &(dyn Fn(usize, usize) + Sync)| runs_elsewhere(away, runs, summary.rows);
+            repeat_by(summary, &plan, &run, watch)
+        }
     };
     let found = job.run(watcher, run, py);
     let Repeated { measure, runs, kappa, error, nonzeros, selected, .. } = match away {

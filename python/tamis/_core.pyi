@@ -68,10 +68,9 @@ def tune(
 ) -> str: ...
 def tune_fold(
     settings: dict[str, str],
-    values: list[tuple[str, str]],
     input: Table | Files | Iterator[Table],
     task: str,
-    fold: int,
+    fold: tuple[list[tuple[str, str]], int, int],
     folds: int,
 ) -> str: ...
 def stability_run(
@@ -80,7 +79,7 @@ def stability_run(
     task: str,
     by: str,
     share: float,
-    run: int,
+    run: tuple[int, int],
 ) -> str: ...
 def stability(
     settings: dict[str, str],

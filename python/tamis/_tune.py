@@ -118,7 +118,7 @@ def _readings(X):
 
 @dataclass
 class Fold:
-    """A task of :func:`tune`: a setting and a fold, on rows that come with it."""
+    """A task of :func:`tune`: a setting, a fold and the number of all rows, on rows that come with it."""
 
     estimator: Any
     settings: dict
@@ -129,14 +129,13 @@ class Fold:
     folds: int
 
     def __call__(self, task) -> str:
-        values, fold = task
         data = clone(self.estimator)._data(self.X, self.y, self.sample_weight)
-        return _core.tune_fold(self.settings, values, data, self.task, fold, self.folds)
+        return _core.tune_fold(self.settings, data, self.task, task, self.folds)
 
 
 @dataclass
 class Run:
-    """A task of :func:`stability`: the number of a run, on rows that come with it."""
+    """A task of :func:`stability`: the number of a run and of all rows, on rows that come with it."""
 
     estimator: Any
     settings: dict
@@ -147,7 +146,7 @@ class Run:
     by: str
     share: float
 
-    def __call__(self, run: int) -> str:
+    def __call__(self, run: tuple[int, int]) -> str:
         data = clone(self.estimator)._data(self.X, self.y, self.sample_weight)
         return _core.stability_run(self.settings, data, self.task, self.by, self.share, run)
 

@@ -291,7 +291,7 @@ impl Training {
             data.weight_unit = rows.mean_weight_of(&data.class_factors)?;
         }
         rows.store.set_weight_unit(data.weight_unit);
-        data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe) };
+        data.passes = if self.is_incremental { 1 } else { rows.passes(&data.recipe, self.options.passes_for_rows) };
         data.buffered_rows = rows.rows;
         data.fingerprint = (rows.rows, rows.fingerprint);
         data.first_rows.push(rows.first_rows);

@@ -215,12 +215,12 @@ impl BufferedRows {
         Ok(None)
     }
 
-    /// The number of passes over the buffered rows.
-    pub(crate) fn passes(&self, recipe: &Recipe) -> u32 {
+    /// The number of passes over the buffered rows; `rows` choose it if the recipe leaves it open, or else the buffered ones.
+    pub(crate) fn passes(&self, recipe: &Recipe, rows: Option<u64>) -> u32 {
         match recipe.passes {
             Some(passes) => passes,
             None if !self.is_all => 1,
-            None => ENOUGH_ROWS.div_ceil(self.rows.max(1)).clamp(1, MAX_PASSES) as u32,
+            None => ENOUGH_ROWS.div_ceil(rows.unwrap_or(self.rows).max(1)).clamp(1, MAX_PASSES) as u32,
         }
     }
 

@@ -19,6 +19,10 @@ pub struct FitOptions {
     /// The seed of the random order of rows, if it is not that of the recipe: the same learner sees the rows in another
     /// order. It has no effect on methods that visit rows in an order of their own.
     pub order: Option<u64>,
+    /// The rows by which the number of passes is chosen, if the recipe leaves it open; `None` is those of this fit. Fits to
+    /// parts of some data have the rows of all of it here, so that they make as many passes as the fit to all rows: some
+    /// penalties depend on the number of steps, and a value that was chosen for two passes may be wrong for one.
+    pub passes_for_rows: Option<u64>,
     /// Bytes of rows that may stay in memory between passes.
     pub memory: u64,
     /// Bytes that the learner, the names of the features and the scaling may take; `None` is no limit.

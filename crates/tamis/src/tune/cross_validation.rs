@@ -6,8 +6,8 @@
 //! ```
 //! which are the usual ones for equal folds; folds by hash are only about equal. The size of a setting is the
 //! mean number of features its models use. All settings see the same folds. A setting that
-//! diverges in any fold has no value and is never chosen. Cost: folds × settings fits, each with its own pass over the
-//! data.
+//! diverges in any fold has no value and is never chosen. A fold makes as many passes over its rows as the fit to all rows
+//! makes over them. Cost: folds × settings fits, each with its own pass over the data.
 
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ pub fn cross_validate(
     cross: &CrossOptions,
     watch: Watch<'_>,
 ) -> Result<Curve, TuneError> {
-    cross_validate_by(settings, summary, cross, &on_threads(data, options, cross), watch)
+    cross_validate_by(settings, summary, cross, &on_threads(data, summary, options, cross), watch)
 }
 
 /// Evaluates every setting by cross-validation; `run` fits the models.
@@ -117,19 +117,21 @@ pub fn cross_validate_by(
 /// Fits side by side on the threads of this process.
 pub(super) fn on_threads<'a>(
     data: &'a dyn TuneData,
+    summary: &'a DataSummary,
     options: &'a FitOptions,
     cross: &'a CrossOptions,
 ) -> impl Fn(&[GridPoint], Watch<'_>) -> Result<Vec<Outcome>, TuneError> + 'a {
     move |settings, watch| {
         let (folds, threads) = (cross.folds as usize, options.read.threads.max(1));
-        let alone = alone(options, threads);
+        let alone = alone(options, threads, summary);
         side_by_side(settings.len() * folds, threads, watch, |job| {
             one_fold(&settings[job / folds].recipe, data, &alone, cross, (job % folds) as u32)
         })
     }
 }
 
-/// Fits a recipe to all folds but one, and measures the model on that one.
+/// Fits a recipe to all folds but one, and measures the model on that one. The number of passes is to be that of all rows:
+/// see [`FitOptions::passes_for_rows`].
 pub fn one_fold(
     recipe: &Recipe,
     data: &dyn TuneData,
@@ -164,9 +166,10 @@ fn point(setting: &GridPoint, outcomes: &[Outcome], measure: Measure) -> Result<
     Ok(Point { setting, mean, standard_error, size, folds })
 }
 
-/// The options of one of several parallel fits: no checkpoint, and its part of the memory.
-pub(super) fn alone(options: &FitOptions, threads: usize) -> FitOptions {
-    let mut alone = FitOptions { model: None, checkpoint: None, ..options.clone() };
+/// The options of one of several parallel fits: no checkpoint, its part of the memory, and the passes of a fit to all rows.
+pub(super) fn alone(options: &FitOptions, threads: usize, summary: &DataSummary) -> FitOptions {
+    let passes_for_rows = Some(summary.rows);
+    let mut alone = FitOptions { model: None, checkpoint: None, passes_for_rows, ..options.clone() };
     alone.read.threads = 1;
     alone.memory /= threads.max(1) as u64;
     alone
@@ -206,11 +209,11 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::data::fold_of;
+    use crate::data::{ScaleKind, fold_of};
     use crate::io::expand;
     use crate::recipe::Method;
     use crate::rng::splitmix64;
-    use crate::tune::{Axis, Files, settings, summarize};
+    use crate::tune::{Axis, Files, StoredRows, settings, summarize};
 
     /// Rows whose label is the sign of feature 1 among ten features of noise, and the options to read them.
     fn data(rows: u64, folder: &tempfile::TempDir) -> FitOptions {
@@ -258,6 +261,32 @@ mod tests {
         let two = curve(&options, &axes, 2).unwrap();
         let plain = |curve: &Curve| format!("{:?}", curve.points);
         assert_eq!(plain(&one), plain(&two));
+    }
+
+    /// The penalty of FTRL is compared with a sum over all steps: a fold that makes more steps than the fit to all rows has
+    /// features that the latter has not.
+    #[test]
+    fn folds_make_as_many_passes_as_the_fit_to_all_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = data(200_000, &folder);
+        let stored = StoredRows::read(&mut *Files::of(&options).unwrap().open(None, &[])).unwrap();
+        let summary = summarize(&stored, None).unwrap();
+        let base = Recipe { scale: ScaleKind::None, ..Recipe::new(Method::Ftrl) };
+        let all = settings(&base, &[Axis::new("l1", ["60000", "120000"])]).unwrap();
+        let cross = CrossOptions { folds: 5, seed: 0, measure: None };
+        let curve = cross_validate(&all, &stored, &summary, &options, &cross, &|_, _| ()).unwrap();
+        let whole = [0, 1].map(|at| stored.fit(&all[at].recipe, &options, &[]).unwrap().model);
+        assert_eq!(
+            whole.each_ref().map(|model| model.nonzeros()),
+            [1, 0],
+            "half of 200,000 steps lies between the two"
+        );
+        assert_eq!([0, 1].map(|at| curve.points[at].size), [1.0, 0.0]);
+        let part = |options: &FitOptions| {
+            let rows = RowFilter::Fold { number: 0, of: 5, seed: 0, inside: false };
+            stored.fit(&base, options, &[rows]).unwrap().model.seen.passes
+        };
+        assert_eq!((part(&options), part(&alone(&options, 1, &summary)), whole[0].seen.passes), (2, 1, 1));
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub fn repeat(
 ) -> Result<Repeated, TuneError> {
     let run = |watch: Watch<'_>| {
         let threads = options.read.threads.max(1);
-        let alone = alone(options, threads);
+        let alone = alone(options, threads, summary);
         side_by_side(repeat.runs as usize, threads, watch, |run| one_run(recipe, data, &alone, repeat, run as u64))
     };
     repeat_by(summary, repeat, &run, watch)
@@ -147,7 +147,8 @@ fn check(repeat: &RepeatOptions<'_>, summary: &DataSummary) -> Result<(), TuneEr
     range("the number of columns", summary.features as f64, u32::MAX as f64, columns)
 }
 
-/// The fit of one run, and its metrics on rows that it had not seen.
+/// The fit of one run, and its metrics on rows that it had not seen. The number of passes is to be that of all rows: see
+/// [`FitOptions::passes_for_rows`].
 pub fn one_run(
     recipe: &Recipe,
     data: &dyn TuneData,

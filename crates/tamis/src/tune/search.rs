@@ -40,7 +40,7 @@ pub fn search(
     cross: &CrossOptions,
     watch: Watch<'_>,
 ) -> Result<Search, TuneError> {
-    search_by(recipe, given, rule, summary, cross, &on_threads(data, options, cross), watch)
+    search_by(recipe, given, rule, summary, cross, &on_threads(data, summary, options, cross), watch)
 }
 
 /// Evaluates the given axes and the default ones; `run` fits the models.
