@@ -49,6 +49,27 @@ def test_held_out_estimates_cover_the_true_error(tamis):
     assert abs(np.mean(z)) <= 0.75, f"the estimates are off by {np.mean(z):.2f} standard errors on average"
 
 
+def test_held_out_estimates_of_any_size_cover_the_true_error(tamis):
+    """A model of any size has a held-out estimate, also between the sizes whose weights were learned. It is about the error on
+    fresh rows, also where a size is too small or too large."""
+    found = {about: [] for about in (14, 17, 23, 36, 58, 90, 130)}
+    for seed in range(400, 412):
+        fit(tamis, seed, "--k", "132", columns=160)
+        learned = {size["size"] for size in json.loads(tamis.run("inspect", "model.json", "--json"))["sizes"]}
+        for about, z in found.items():
+            size = next(size for size in range(about, 0, -1) if size not in learned)
+            tamis.run("resize", "model.json", "--k", str(size), "-o", "small.json")
+            said = json.loads(tamis.run("inspect", "small.json", "--json"))
+            chosen = next(step for step in said["sizes"] if step["chosen"])
+            assert chosen["size"] == len(said["features"]) == size
+            truth = json.loads(tamis.run("eval", "small.json", "fresh.svm", "--json"))["error"]
+            z.append((chosen["error"] - truth) / chosen["standard_error"])
+    every = np.concatenate(list(found.values()))
+    told = {about: np.round(z, 1) for about, z in found.items()}
+    assert np.mean(np.abs(every) <= 2) >= 0.83, told
+    assert max(abs(np.mean(z)) for z in found.values()) <= 1.0, told
+
+
 @pytest.mark.parametrize("shift", [0.0, -3.0])
 def test_probabilities_are_calibrated_on_fresh_rows(tamis, shift):
     """Log-odds of fresh rows have slope 1 and shift 0 in a logistic regression; also if a class is rare."""

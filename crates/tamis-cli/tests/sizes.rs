@@ -182,25 +182,15 @@ fn a_model_can_be_resized_to_every_smaller_size() {
         let after = inspected(&folder, "r.json");
         assert_eq!((&output["nonzeros"], names(&after).len() as u64), (&size.into(), size));
         assert_eq!(folder.ok("predict r.json d.svm").lines().count(), 600);
-        match kept.iter().find(|step| step["size"] == size) {
-            Some(step) => {
-                assert_eq!(
-                    (&output["size"], &output["error"], &output["between"]),
-                    (&step["size"], &step["error"], &Value::Null)
-                );
-                assert_eq!(chosen(&after)["size"], size);
-            }
-            None => {
-                let larger = kept.iter().rfind(|step| number(&step["size"]) > size as f64).unwrap();
-                let smaller = kept.iter().find(|step| number(&step["size"]) < size as f64).map(|step| &step["size"]);
-                assert_eq!(output["between"], serde_json::json!([larger["size"], smaller]));
-                assert!(output["error"].is_null(), "it has no estimate");
-            }
+        assert_eq!((&output["size"], &output["between"]), (&size.into(), &Value::Null), "every size has an estimate");
+        assert_eq!((&chosen(&after)["size"], &chosen(&after)["error"]), (&size.into(), &output["error"]));
+        if let Some(step) = kept.iter().find(|step| step["size"] == size) {
+            assert_eq!(output["error"], step["error"], "that of the size as it was learned");
         }
+        let size = number(&chosen(&before)["size"]) as u64;
+        folder.ok(&format!("resize r.json --k {size} --out back.json"));
+        assert_eq!(folder.read("back.json"), folder.read("m.json"), "nothing was lost on the way");
     }
-    let size = number(&chosen(&before)["size"]) as u64;
-    folder.ok(&format!("resize r.json --k {size} --out back.json"));
-    assert_eq!(folder.read("back.json"), folder.read("m.json"), "nothing was lost on the way");
 }
 
 #[test]
@@ -216,14 +206,17 @@ fn resizing_shows_both_estimates() {
     );
     assert_eq!(sizes[13..], [16, 15, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1], "all sizes from twelve on");
     let shown = folder.ok("resize m.json --k 14 --out r.json");
-    assert!(shown.starts_with(
-        "14 features instead of 8\nnow:    no held-out estimate for this size; nearest sizes: 15 (error "
-    ));
-    assert!(shown.contains(" %), 13 (error ") && shown.ends_with("model: r.json\n"), "{shown}");
-    assert!(shown.contains("before: held-out error "), "{shown}");
+    assert!(shown.starts_with("14 features instead of 8\nnow:    held-out error "), "{shown}");
+    assert!(shown.contains("before: held-out error ") && shown.ends_with("model: r.json\n"), "{shown}");
+    assert!(folder.ok("inspect r.json").contains("◄ this model"), "a size between two others has its own line");
+    let [share, features] = ["frequency", "nonzeros"];
+    let frequencies: Vec<f64> = list(&before["features"]).iter().map(|feature| number(&feature[share])).collect();
+    let most = frequencies.iter().copied().fold(0.0, f64::max);
+    let cut = folder.json(&format!("resize m.json --frequency {most} --out r.json --json"));
+    assert!(number(&cut[features]) < 8.0 && cut["error"].is_null(), "features of a threshold have no estimate: {cut}");
     let cut = folder.ok("inspect r.json");
     assert!(
-        cut.contains("◄ resized from") && cut.contains("no held-out estimate for this size; nearest sizes: 15"),
+        cut.contains("◄ resized from") && cut.contains("no held-out estimate for this size; nearest size"),
         "{cut}"
     );
     for size in [20, 3, 1] {

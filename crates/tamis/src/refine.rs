@@ -250,10 +250,15 @@ impl Refinement<'_> {
 
 /// b + w·x of each row.
 pub fn margins<'a>(rows: &'a Batch, weights: &'a [f64], bias: f64) -> impl Iterator<Item = f64> + 'a {
-    rows.examples().map(move |example| bias + along(example.row, weights))
+    rows.examples().map(move |example| margin(example.row, weights, bias))
 }
 
-fn along(row: crate::data::Row<'_>, weights: &[f64]) -> f64 {
+/// b + w·x of a row.
+pub fn margin(row: Row<'_>, weights: &[f64], bias: f64) -> f64 {
+    bias + along(row, weights)
+}
+
+fn along(row: Row<'_>, weights: &[f64]) -> f64 {
     row.iter().map(|(position, value)| weights[position as usize] * value).sum()
 }
 

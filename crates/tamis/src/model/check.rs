@@ -53,6 +53,8 @@ impl Model {
         let losses = [Some(seen.progressive_loss), seen.progressive_error].into_iter().chain(curve);
         let sizes = self.size_path.iter().flat_map(|path| &path.sizes);
         let held_out = sizes.flat_map(|one| [one.gravity, one.loss, one.error.unwrap_or(0.0), one.standard_error]);
+        let cuts = self.size_path.iter().flat_map(|path| path.sizes.iter().flat_map(|one| &one.cuts));
+        let held_out = held_out.chain(cuts.flat_map(|cut| [cut.loss, cut.error.unwrap_or(0.0), cut.standard_error]));
         let held_out = held_out.chain(self.size_path.iter().flat_map(|path| path.sizes.iter().map(|one| one.selected)));
         let sampled = self.sampling.iter().flat_map(|one| one.settings.values().copied().chain([one.expected]));
         let labels = self.classes().iter().map(|label| if let Label::Number(number) = label { *number } else { 0.0 });

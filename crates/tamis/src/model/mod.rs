@@ -7,6 +7,7 @@ mod file;
 pub mod kernel;
 mod predict;
 mod products;
+mod resize;
 mod size_path;
 pub mod summary;
 
@@ -16,7 +17,8 @@ pub use file::{FORMAT_VERSION, ModelError};
 pub use kernel::KernelModel;
 pub use predict::{Prediction, Predictor};
 pub use products::{MOST_PRODUCTS, ProductError, Products};
-pub use size_path::{LARGEST_FDR, Resize, ResizeError, SizePath, SizePoint};
+pub use resize::{LARGEST_FDR, Resize, ResizeError};
+pub use size_path::{Cut, SizePath, SizePoint};
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -171,7 +171,17 @@ mod tests {
     use super::*;
 
     fn step(loss: f64, error: Option<f64>, standard_error: f64) -> SizePoint {
-        SizePoint { size: 3, gravity: 0.0, loss, error, standard_error, selected: 3.0, outputs: Vec::new() }
+        SizePoint {
+            size: 3,
+            gravity: 0.0,
+            loss,
+            error,
+            standard_error,
+            selected: 3.0,
+            outputs: Vec::new(),
+            cuts: Vec::new(),
+            is_cut: false,
+        }
     }
 
     #[test]

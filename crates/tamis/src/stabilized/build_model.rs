@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
+use super::holdout::CutScore;
 use super::stage::{ClassCoding, PathMeans};
 use crate::data::FeatureId;
 use crate::loss::argmax;
-use crate::model::{FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
+use crate::model::{Cut, FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
 use crate::select::{SizeScore, hardly_worse, slack, smallest_near_least, smallest_on_path};
 use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, output};
 
@@ -106,15 +107,24 @@ pub(super) fn base_scores(codings: &[ClassCoding], rows: &mut BufferedRows) -> R
 
 /// A size as the model file stores it.
 pub(super) fn path_step(step: &SizeStep, data: &TrainingData, outputs: Vec<Output>) -> SizePoint {
-    let (unit, standard_error) = (data.targets.loss_unit(), step.holdout.standard_error());
+    let unit = data.targets.loss_unit();
+    let in_units = |standard_error, error: Option<f64>| standard_error * if error.is_some() { 1.0 } else { unit };
+    let cut = |cut: &CutScore| Cut {
+        without: data.vocabulary.name(cut.feature),
+        loss: cut.loss * unit,
+        error: cut.error,
+        standard_error: in_units(cut.standard_error, cut.error),
+    };
     SizePoint {
         size: step.active.len(),
         gravity: step.gravity,
         loss: step.holdout.loss * unit,
         error: step.holdout.error,
-        standard_error: if step.holdout.error.is_some() { standard_error } else { standard_error * unit },
+        standard_error: in_units(step.holdout.standard_error(), step.holdout.error),
         selected: step.outputs.iter().map(|means| means.frequency.iter().sum::<f64>()).fold(0.0, f64::max),
+        cuts: if outputs.is_empty() { Vec::new() } else { step.cuts.iter().map(cut).collect() },
         outputs,
+        is_cut: false,
     }
 }
 

@@ -3,9 +3,9 @@
 use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::ensemble::SizeStep;
 use super::feature_tests::Nuisance;
-use super::holdout::{HoldoutScore, RowScore};
+use super::holdout::{CutScore, HoldoutScore, RowScore};
 use super::stage::PathMeans;
-use crate::data::{State, StateError, ToF64s};
+use crate::data::{FeatureId, State, StateError, ToF64s};
 use crate::platt::Calibration;
 
 /// The state of the ensembles.
@@ -87,7 +87,8 @@ fn is_consistent(step: &SizeStep, outputs: usize, span: usize) -> bool {
     let has_size = |means: &PathMeans| {
         [&means.weights, &means.evidence, &means.spread, &means.frequency].iter().all(|list| list.len() == size)
     };
-    step.active.iter().all(|&id| (id as usize) < span)
+    let features = step.active.iter().copied().chain(step.cuts.iter().map(|cut| cut.feature));
+    features.map(|id| id as usize).all(|id| id < span)
         && step.outputs.iter().all(has_size)
         && step.holdout.calibrations.len() == outputs
 }
@@ -125,9 +126,21 @@ impl ToF64s for Calibration {
     }
 }
 
+impl ToF64s for CutScore {
+    const WIDTH: usize = 4;
+    fn pack(&self, out: &mut Vec<f64>) {
+        out.extend([f64::from(self.feature), self.loss, self.error.unwrap_or(f64::NAN), self.standard_error]);
+    }
+    fn unpack(fields: &[f64]) -> Self {
+        let [feature, loss, error, standard_error] = [0, 1, 2, 3].map(|place| fields[place]);
+        CutScore { feature: feature as FeatureId, loss, error: (!error.is_nan()).then_some(error), standard_error }
+    }
+}
+
 fn save_step(step: &SizeStep, state: &mut State) {
     state.put("active", step.active.iter().map(|&id| f64::from(id)).collect());
     state.put("numbers", vec![step.gravity, f64::from(u8::from(step.before_refinement.is_some()))]);
+    state.put_all("cuts", &step.cuts);
     save_score(&step.holdout, "holdout", state);
     if let Some(before_refinement) = &step.before_refinement {
         save_score(before_refinement, "before_refinement", state);
@@ -161,6 +174,7 @@ fn load_score(state: &mut State, name: &str) -> Result<HoldoutScore, StateError>
 fn load_step(state: &mut State, outputs: usize) -> Result<SizeStep, StateError> {
     let active = state.take("active")?.into_iter().map(|id| id as u32).collect();
     let [gravity, was_moved] = state.take_fixed("numbers")?;
+    let cuts = state.take_all("cuts")?;
     let holdout = load_score(state, "holdout")?;
     let before_refinement = if was_moved != 0.0 { Some(load_score(state, "before_refinement")?) } else { None };
     let mut means = Vec::new();
@@ -171,5 +185,5 @@ fn load_step(state: &mut State, outputs: usize) -> Result<SizeStep, StateError> 
             (list("weights")?, list("evidence")?, list("spread")?, list("frequency")?);
         means.push(PathMeans { bias, weights, evidence, spread, frequency });
     }
-    Ok(SizeStep { active, gravity, outputs: means, holdout, before_refinement })
+    Ok(SizeStep { active, gravity, outputs: means, holdout, before_refinement, cuts })
 }

@@ -215,10 +215,16 @@ impl CrossFit {
         self.nuisance.record(step, &folds, self.row_hashes.len());
     }
 
+    /// The size of the next stage; 0 after the last.
+    pub(super) fn next_size(&self) -> usize {
+        self.sizes.get(self.steps.len() + 1).copied().unwrap_or(0)
+    }
+
     /// Ends a stage, and begins the next one with fewer features.
     pub(super) fn end_stage(&mut self, step: SizeStep) {
         self.max_bytes = self.max_bytes.max(self.bytes());
-        if let Some(&size) = self.sizes.get(self.steps.len() + 1) {
+        let size = self.next_size();
+        if size > 0 {
             self.main.shrink_to(&step.outputs, size);
             for fold in &mut self.folds {
                 let means = fold.ensemble.means();
@@ -255,6 +261,7 @@ impl CrossFit {
             outputs,
             holdout,
             before_refinement: None,
+            cuts: Vec::new(),
         }
     }
 }

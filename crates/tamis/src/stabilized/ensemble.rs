@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::holdout::HoldoutScore;
+use super::holdout::{CutScore, HoldoutScore};
 use super::path_block::{Cell, LANES, Lanes8, PathBlock, SoftThreshold};
 use super::stage::{Block, ClassCoding, PathMeans, Plan, reduce, top_by_evidence};
 use super::subsamples::{HashedRows, Subsamples};
@@ -44,6 +44,8 @@ pub struct SizeStep {
     pub holdout: HoldoutScore,
     /// Its held-out score before refinement, if its weights were refined: the size is chosen by it.
     pub before_refinement: Option<HoldoutScore>,
+    /// The sizes down to the next smaller one (`cut_sizes.rs`).
+    pub cuts: Vec<CutScore>,
 }
 
 impl SizeStep {

@@ -4,6 +4,7 @@
 //! every size, so that two sizes are compared row by row, which is far less noisy than a comparison of two means.
 
 use super::stage::ClassCoding;
+use crate::data::FeatureId;
 use crate::loss::{AnyLoss, Logistic, Loss, argmax};
 use crate::platt::{Calibration, Scored, linear, logistic};
 use crate::select::{Estimate, SizeScore, standard_error};
@@ -32,7 +33,29 @@ pub struct RowScore {
     pub weight: f64,
 }
 
+/// The held-out score of a size without a feature and all that were cut before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CutScore {
+    /// The feature that is cut.
+    pub feature: FeatureId,
+    /// The mean loss without it.
+    pub loss: f64,
+    /// The share of misclassified rows; `None` for regression.
+    pub error: Option<f64>,
+    /// The standard error of the error rate, or of the loss for regression.
+    pub standard_error: f64,
+}
+
 impl HoldoutScore {
+    /// The score of all rows; `has_error` says whether they can be misclassified.
+    pub fn of(calibrations: Vec<Calibration>, rows: Vec<RowScore>, has_error: bool) -> Self {
+        let total: f64 = rows.iter().map(|row| row.weight).sum::<f64>().max(f64::MIN_POSITIVE);
+        let mean =
+            |number: &dyn Fn(&RowScore) -> f64| rows.iter().map(|row| row.weight * number(row)).sum::<f64>() / total;
+        let (loss, error) = (mean(&|row| row.loss), has_error.then(|| mean(&|row| f64::from(u8::from(row.wrong)))));
+        HoldoutScore { calibrations, loss, error, rows }
+    }
+
     /// The standard error of the error rate; for regression, of the loss.
     pub fn standard_error(&self) -> f64 {
         self.error_estimate().map_or_else(|| self.loss_standard_error(), |error| error.standard_error)
@@ -65,9 +88,25 @@ impl HoldoutScore {
 pub fn evaluate(scores: &[Vec<f64>], codings: &[ClassCoding], targets: &[(f64, f64)], loss: AnyLoss) -> HoldoutScore {
     let calibrations: Vec<Calibration> =
         scores.iter().zip(codings).map(|(scores, coding)| calibrate(scores, coding, targets)).collect();
-    let single = codings.len() == 1;
+    let mut margins = vec![0.0; codings.len()];
     let row = |(number, &(target, weight)): (usize, &(f64, f64))| {
-        let margins: Vec<f64> = scores.iter().zip(&calibrations).map(|(list, fit)| fit.apply(list[number])).collect();
+        margins.iter_mut().zip(scores).for_each(|(margin, list)| *margin = list[number]);
+        RowScore::of(&mut margins, &calibrations, codings, (target, weight), loss)
+    };
+    let rows = targets.iter().enumerate().map(row).collect();
+    HoldoutScore::of(calibrations, rows, codings[0].output.class.is_some())
+}
+
+impl RowScore {
+    /// The score of a row with these margins, which are calibrated in place. Its target has a weight.
+    pub fn of(
+        margins: &mut [f64],
+        calibrations: &[Calibration],
+        codings: &[ClassCoding],
+        (target, weight): (f64, f64),
+        loss: AnyLoss,
+    ) -> Self {
+        margins.iter_mut().zip(calibrations).for_each(|(margin, fit)| *margin = fit.apply(*margin));
         let losses = margins.iter().zip(codings).map(|(&margin, coding)| match coding.output.class {
             Some(_) => Logistic.value(margin, coding.output.code(target)),
             None => loss.value(margin, target),
@@ -75,16 +114,11 @@ pub fn evaluate(scores: &[Vec<f64>], codings: &[ClassCoding], targets: &[(f64, f
         let cost = losses.sum::<f64>() / codings.len() as f64;
         let wrong = match codings[0].output.class {
             None => false,
-            Some(_) if single => (margins[0] > 0.0) != (codings[0].output.code(target) > 0.0),
-            Some(_) => codings[argmax(&margins)].output.class != Some(target),
+            Some(_) if codings.len() == 1 => (margins[0] > 0.0) != (codings[0].output.code(target) > 0.0),
+            Some(_) => codings[argmax(margins)].output.class != Some(target),
         };
         RowScore { loss: cost, wrong, weight }
-    };
-    let rows: Vec<RowScore> = targets.iter().enumerate().map(row).collect();
-    let total: f64 = rows.iter().map(|row| row.weight).sum::<f64>().max(f64::MIN_POSITIVE);
-    let mean = |number: &dyn Fn(&RowScore) -> f64| rows.iter().map(|row| row.weight * number(row)).sum::<f64>() / total;
-    let error = codings[0].output.class.map(|_| mean(&|row| f64::from(u8::from(row.wrong))));
-    HoldoutScore { calibrations, loss: mean(&|row| row.loss), error, rows }
+    }
 }
 
 fn calibrate(scores: &[f64], coding: &ClassCoding, targets: &[(f64, f64)]) -> Calibration {

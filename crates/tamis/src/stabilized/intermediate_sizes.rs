@@ -3,13 +3,15 @@
 //! The paths learn sizes that halve. At the end of a stage of at most 512 features, the sizes down to the next
 //! one are made of it: the main ensemble and each fold ensemble keep their own first features (`feature_order.rs`), and
 //! the weights of these are refined with the ridge of the size they come from (`refinement.rs`). Each is evaluated on the
-//! held-out rows like any other size. Below the last size they go down to a single feature.
+//! held-out rows like any other size. Below the last size they go down to a single feature. The sizes that are left are
+//! evaluated without a refinement (`cut_sizes.rs`).
 //!
 //! Cost: one refinement with one ridge for each size, at most 2¹⁹ entries of rows.
 
 use rayon::prelude::*;
 
 use super::cross_fit::{CrossFit, FoldedEnsemble};
+use super::cut_sizes::cut_scores;
 use super::ensemble::SizeStep;
 use super::refinement::{FoldWeights, RefinementRows, Refit, has_memory};
 use super::sizes::sizes_between;
@@ -19,37 +21,41 @@ use crate::trainer::TrainingData;
 /// The ridge of sizes whose next larger size was not refined: without some features, the weights of the others must move.
 const RIDGE: f64 = 10.0;
 
-/// The sizes between a finished one and the next.
+/// The sizes between a finished one and the next; `next` is that.
 pub(super) fn intermediate_sizes(
     data: &TrainingData,
     ensembles: &CrossFit,
     rows: &RefinementRows,
     step: &SizeStep,
     weights: &FoldWeights,
+    next: usize,
 ) -> Vec<SizeStep> {
     if step.outputs.iter().all(PathMeans::has_no_weights) {
         // All smaller sizes predict the same.
         return Vec::new();
     }
-    let next = ensembles.sizes.get(ensembles.steps.len() + 1).copied().unwrap_or(0);
+    let sizes = sizes_between(step.active.len(), next);
     let refit = Refit { data, ensembles, rows, calibrations: &step.holdout.calibrations };
-    let size = |size: usize| {
+    let size = |(number, &size): (usize, &usize)| {
         let (positions, _) = ensembles.main.first(&step.outputs, size);
         let main = masked(&step.outputs, &positions);
         let fold = |(fold, means): (&FoldedEnsemble, &Vec<PathMeans>)| masked(means, &fold.first(means, size).0);
         let folds: Vec<Vec<PathMeans>> = ensembles.folds.iter().zip(&weights.means).map(fold).collect();
         let may_refine = rows.are_enough_for(size) && !has_memory(data);
         let ridge = may_refine.then_some(weights.ridge.unwrap_or(RIDGE));
-        let (outputs, holdout) = refit.with_ridge(&main, &folds, ridge);
-        SizeStep {
+        let (outputs, folds, holdout) = refit.with_ridge(&main, &folds, ridge);
+        let step = SizeStep {
             active: positions.iter().map(|&position| step.active[position as usize]).collect(),
             gravity: step.gravity,
             outputs: outputs.iter().map(|means| restricted(means, &positions)).collect(),
             holdout,
             before_refinement: None,
-        }
+            cuts: Vec::new(),
+        };
+        let cuts = cut_scores(ensembles, &step, &folds, sizes.get(number + 1).copied().unwrap_or(next));
+        SizeStep { cuts, ..step }
     };
-    ensembles.threads.install(|| sizes_between(step.active.len(), next).into_par_iter().map(size).collect())
+    ensembles.threads.install(|| sizes.par_iter().enumerate().map(size).collect())
 }
 
 /// The means with weights at some positions (ascending) only.

@@ -62,6 +62,7 @@ mod build_model;
 mod checkpoint;
 mod checkpoint_model;
 mod cross_fit;
+mod cut_sizes;
 mod ensemble;
 mod entry_order;
 mod feature_order;

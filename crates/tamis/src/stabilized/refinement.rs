@@ -73,10 +73,15 @@ pub(super) fn refine(
     if !are_finite(&moved) {
         return unchanged;
     }
-    let means = folds.iter().zip(&changes).map(|(fold, changes)| fold.moved(changes)).collect();
+    let means = moved_by(&folds, &changes);
     step.outputs = moved;
     step.before_refinement = Some(std::mem::replace(&mut step.holdout, holdout));
     FoldWeights { means, ridge: Some(ridge) }
+}
+
+/// The outputs of each member with changed weights.
+fn moved_by(members: &[Member<'_>], changes: &[Changes]) -> Vec<Vec<PathMeans>> {
+    members.iter().zip(changes).map(|(member, changes)| member.moved(changes)).collect()
 }
 
 fn are_finite(outputs: &[PathMeans]) -> bool {
@@ -106,14 +111,14 @@ impl<'a> Refit<'a> {
         Member::new(self.ensembles, member, outputs, rows, self.calibrations, &self.data.recipe)
     }
 
-    /// The weights of the main ensemble after one refinement with a given ridge, and their held-out score; without
-    /// refinement if there is no ridge, or if the loss does not fall.
+    /// The weights of the main ensemble and of the fold ensembles after one refinement with a given ridge, and their
+    /// held-out score; without refinement if there is no ridge, or if the loss does not fall.
     pub(super) fn with_ridge(
         &self,
         main: &[PathMeans],
         folds: &[Vec<PathMeans>],
         ridge: Option<f64>,
-    ) -> (Vec<PathMeans>, HoldoutScore) {
+    ) -> (Vec<PathMeans>, Vec<Vec<PathMeans>>, HoldoutScore) {
         let (main, folds) = (self.main(main), self.folds(folds));
         let before: Vec<Changes> = folds.iter().map(Member::no_change).collect();
         let score = holdout_score(self.ensembles, &folds, &before);
@@ -124,11 +129,11 @@ impl<'a> Refit<'a> {
             if refined.loss < score.loss {
                 let moved = main.moved(&main.changes_to(ridge, &main.no_change(), CLOSE));
                 if are_finite(&moved) {
-                    return (moved, refined);
+                    return (moved, moved_by(&folds, &after), refined);
                 }
             }
         }
-        (main.outputs, score)
+        (main.outputs, folds.into_iter().map(|fold| fold.outputs).collect(), score)
     }
 }
 

@@ -234,15 +234,26 @@ pub fn first_in_order(active: &[FeatureId], order: &[FeatureId], means: &[PathMe
     if order.is_empty() {
         return top_by_evidence(means, size);
     }
-    let position = |id: &FeatureId| active.binary_search(id).ok();
-    let entered: Vec<usize> = order.iter().filter_map(position).take(size).collect();
-    let strength = |position: usize| means.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max);
-    let mut rest: Vec<usize> = (0..active.len()).filter(|position| !entered.contains(position)).collect();
-    rest.sort_by(|&a, &b| strength(b).total_cmp(&strength(a)).then(a.cmp(&b)));
-    let mut kept: Vec<usize> = entered.into_iter().chain(rest).take(size).collect();
+    let mut kept: Vec<usize> = in_order(active, order, means).into_iter().take(size).collect();
     kept.sort_unstable();
-    let least = kept.iter().map(|&position| strength(position)).fold(f64::INFINITY, f64::min);
+    let least = kept.iter().map(|&position| strength(means, position)).fold(f64::INFINITY, f64::min);
     (kept.into_iter().map(|position| position as u32).collect(), if least.is_finite() { least } else { 0.0 })
+}
+
+/// The positions of all active features: first those that enter first, then those with the most evidence.
+pub fn in_order(active: &[FeatureId], order: &[FeatureId], means: &[PathMeans]) -> Vec<usize> {
+    let mut positions: Vec<usize> = order.iter().filter_map(|id| active.binary_search(id).ok()).collect();
+    let mut has_entered = vec![false; active.len()];
+    positions.iter().for_each(|&position| has_entered[position] = true);
+    let entered = positions.len();
+    positions.extend((0..active.len()).filter(|&position| !has_entered[position]));
+    positions[entered..].sort_by(|&a, &b| strength(means, b).total_cmp(&strength(means, a)).then(a.cmp(&b)));
+    positions
+}
+
+/// The largest evidence of a feature in any output.
+fn strength(means: &[PathMeans], position: usize) -> f64 {
+    means.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::build_model::{base_scores, finish, model_of, only_confirmed, outputs, select};
 use super::checkpoint;
 use super::cross_fit::CrossFit;
+use super::cut_sizes::cut_scores;
 use super::feature_order::{LARGEST, set_orders};
 use super::feature_tests::test_features;
 use super::intermediate_sizes::intermediate_sizes;
@@ -53,12 +54,17 @@ impl StabilizedTrainer {
         let sample = gather(ensembles, session.data.fingerprint.0);
         let weights = refine(session.data, ensembles, &sample, &mut step);
         ensembles.record(&step, &weights.means);
+        let next = ensembles.next_size();
         if step.active.len() <= LARGEST {
             if ensembles.main.order.is_empty() && !has_memory(session.data) {
                 set_orders(session.data, ensembles, rows)?;
             }
-            let between = intermediate_sizes(session.data, ensembles, &sample, &step, &weights);
+            let between = intermediate_sizes(session.data, ensembles, &sample, &step, &weights, next);
+            step.cuts =
+                cut_scores(ensembles, &step, &weights.means, between.first().map_or(next, |size| size.active.len()));
             ensembles.between.extend(between);
+        } else {
+            step.cuts = cut_scores(ensembles, &step, &weights.means, next);
         }
         ensembles.end_stage(step);
         let step = ensembles.steps.last().expect("just added");

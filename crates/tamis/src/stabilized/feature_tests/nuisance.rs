@@ -137,7 +137,14 @@ mod tests {
     fn step(loss: f64) -> SizeStep {
         let calibrations = vec![Calibration { slope: 2.0, shift: 1.0 }];
         let holdout = HoldoutScore { calibrations, loss, error: None, rows: Vec::new() };
-        SizeStep { active: Vec::new(), gravity: 0.0, outputs: Vec::new(), holdout, before_refinement: None }
+        SizeStep {
+            active: Vec::new(),
+            gravity: 0.0,
+            outputs: Vec::new(),
+            holdout,
+            before_refinement: None,
+            cuts: Vec::new(),
+        }
     }
 
     fn means(weights: &[f64]) -> Vec<PathMeans> {
