@@ -3,8 +3,9 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
-use common::{Folder, line_csv, rows, svm};
+use common::{Folder, Random, line_csv, rows, svm};
 use serde_json::Value;
 use tamis::stabilized::{SMALLEST, size_path};
 
@@ -252,8 +253,45 @@ fn a_false_discovery_rate_keeps_the_confirmed_features() {
     assert!(shown.contains(": the confirmed ones (q ≤ 0.1)\n"), "{shown}");
     folder.ok("fit d.svm --fdr 0.1 --quiet --out f.json");
     assert_eq!(list(&inspected(&folder, "f.json")["features"]).len(), number(&features["count"]) as usize);
+    let shown = folder.ok("fit d.svm --fdr 0.1 --out f.json");
+    let selected = shown.lines().find(|line| line.starts_with("selected ")).unwrap();
+    let start = format!("selected {} features: those that are confirmed (q ≤ 0.1); ", features["count"]);
+    assert!(selected.starts_with(&start), "{shown}");
+    let said = folder.json("fit d.svm --fdr 0.1 --out f.json --json");
+    let is_a_size = !said["heldout_error"].is_null();
+    assert_eq!(
+        selected.contains("no held-out estimate"),
+        !is_a_size,
+        "the error of another size is not this model's: {shown}"
+    );
     let message = folder.run("fit d.svm --fdr 0.1 --k 3 --quiet --out f.json").complaint().to_string();
     assert!(message.contains("--k and --fdr"), "{message}");
+}
+
+/// `g=a` and `g=b` say the same. The model has one of them, and that one is tested.
+#[test]
+fn of_two_values_of_a_column_the_one_of_the_model_is_tested() {
+    let folder = Folder::new();
+    for seed in 0..6 {
+        let mut random = Random::new(seed);
+        let mut text = String::from("g,u,v,y\n");
+        for _ in 0..400 {
+            let [side, u, v, noise] = [random.unit(), random.unit(), random.unit(), random.unit()];
+            let g = if side < 0.3 + 0.08 * seed as f64 { "a" } else { "b" };
+            writeln!(text, "{g},{u},{v},{}", if g == "a" { 1.0 } else { 0.0 } + noise).unwrap();
+        }
+        folder.write("d.csv", text);
+        folder.ok(&format!("fit d.csv --target y {FIT} --quiet"));
+        let output = inspected(&folder, "m.json");
+        let q = |name: &str| {
+            let feature = list(&output["features"]).iter().find(|feature| feature["name"] == name);
+            feature.map(|feature| feature["q"].as_f64())
+        };
+        let found: Vec<Option<f64>> = ["g=a", "g=b"].into_iter().filter_map(q).collect();
+        assert!(found.iter().any(|q| q.is_some_and(|q| q < 0.01)), "seed {seed}: {found:?}");
+        let shown = folder.ok("inspect m.json");
+        assert!(!shown.contains(" 0 of them in this model"), "{shown}");
+    }
 }
 
 #[test]

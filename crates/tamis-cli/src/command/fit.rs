@@ -228,7 +228,7 @@ fn show(args: &FitArgs, fitted: &Fitted, measures: Option<&Measured>, seconds: f
         note!("note: {text}");
     }
     if let Some(tests) = &fitted.model.tests {
-        let fdr = asked_fdr(&fitted.model).unwrap_or(DEFAULT_FDR);
+        let fdr = sizes::asked_fdr(&fitted.model).unwrap_or(DEFAULT_FDR);
         print_line!("{}", wrapped(&sizes::certainty(&fitted.model, tests, fdr)))?;
     }
     let features = model::features(&fitted.model, 10);
@@ -269,14 +269,6 @@ fn blind_to_labels(model: &Model) -> Option<String> {
          picks any; --method tsgd and the default method look at the label"
             .to_string()
     })
-}
-
-/// The false discovery rate that was asked for.
-fn asked_fdr(model: &Model) -> Option<f64> {
-    match &model.recipe {
-        Provenance::Fit(Recipe { method: MethodParams::Stabilized(params), .. }) => params.fdr,
-        _ => None,
-    }
 }
 
 /// Error and mean loss on rows that the model was not fitted to: those of `--validate`, or else the estimate of the

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tamis::model::summary::{HeadlineMetric, HeldOut};
 use tamis::model::{Certainty, DEFAULT_FDR, FeatureTests, Model, SizePath, SizePoint};
-use tamis::recipe::{Provenance, Recipe};
+use tamis::recipe::{MethodParams, Provenance, Recipe};
 use tamis::select::N_SE;
 
 use super::format::{count, features, loss, percent, shell_word};
@@ -54,6 +54,14 @@ pub fn estimate(model: &Model, size_path: &SizePath) -> String {
     }
 }
 
+/// The false discovery rate that was asked for.
+pub fn asked_fdr(model: &Model) -> Option<f64> {
+    match &model.recipe {
+        Provenance::Fit(Recipe { method: MethodParams::Stabilized(params), .. }) => params.fdr,
+        _ => None,
+    }
+}
+
 /// Which size a fit selected and why, and what a smaller model would cost.
 pub fn selected(model: &Model, path: &str) -> Option<String> {
     let size_path = model.size_path.as_ref()?;
@@ -66,7 +74,14 @@ pub fn selected(model: &Model, path: &str) -> Option<String> {
     let counted =
         |size: usize, step: &SizePoint| format!("{} ({})", features(size as u64), named_value(headline, step));
     let sized = |step: &SizePoint| counted(step.size, step);
-    let first = format!("selected {}: {}", counted(kept, chosen), reason(size_path, asked, sized));
+    let first = match asked_fdr(model) {
+        // Not a size of the path, as a rule.
+        Some(fdr) => {
+            let estimate = estimate(model, size_path);
+            format!("selected {}: those that are confirmed (q ≤ {fdr}); {estimate}", features(kept as u64))
+        }
+        None => format!("selected {}: {}", counted(kept, chosen), reason(size_path, asked, sized)),
+    };
     let resize = |size: usize| format!("`tamis resize {} --k {size} -o SMALLER`", shell_word(path));
     let second = match smaller {
         Some(step) => format!("smaller: {}: {}", sized(step), resize(step.size)),

@@ -103,8 +103,8 @@ pub fn hardly_worse(chosen: SizeScore, slack: Slack, below: &[SizeScore]) -> Opt
 ///
 /// # Panics
 /// If there is no size.
-pub fn smallest_near_least(losses: &[f64], above: impl Fn(usize, usize) -> Estimate) -> usize {
-    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).expect("there is a size");
+pub fn smallest_near_least(losses: &[Estimate], above: impl Fn(usize, usize) -> Estimate) -> usize {
+    let best = least(losses);
     let is_near = |&size: &usize| {
         let rise = above(size, best);
         rise.mean <= N_SE_OF_DIFFERENCE * rise.standard_error
@@ -176,7 +176,8 @@ mod tests {
     fn at_the_end_of_a_path_rows_are_compared_one_by_one() {
         let chosen = |rows: &[[f64; 4]]| {
             let above = |a: usize, b: usize| Estimate::of(rows[a].iter().zip(&rows[b]).map(|(a, b)| (1.0, a - b)));
-            let losses: Vec<f64> = rows.iter().map(|rows| rows.iter().sum::<f64>() / 4.0).collect();
+            let losses: Vec<Estimate> =
+                rows.iter().map(|rows| Estimate::of(rows.iter().map(|&loss| (1.0, loss)))).collect();
             smallest_near_least(&losses, above)
         };
         let best = [1.0, 5.0, 2.0, 8.0];

@@ -9,7 +9,7 @@ use super::stage::{ClassCoding, PathMeans};
 use crate::data::FeatureId;
 use crate::loss::argmax;
 use crate::model::{Cut, FeatureTests, LARGEST_FDR, Model, Output, Resize, SizePath, SizePoint, TrainingSummary};
-use crate::select::{SizeScore, hardly_worse, slack, smallest_near_least, smallest_on_path};
+use crate::select::{Estimate, SizeScore, hardly_worse, slack, smallest_near_least, smallest_on_path};
 use crate::trainer::{BufferedRows, ScaledWeight, TrainError, TrainingData, output};
 
 /// The model keeps the weights of sizes up to this multiple of the chosen size, so that `tamis resize` needs no data.
@@ -37,7 +37,7 @@ pub(super) fn select(ensembles: &CrossFit, k: Option<usize>) -> &SizeStep {
     let below = ensembles.between.iter().filter(|size| (next + 1..step.active.len()).contains(&size.active.len()));
     if chosen == last {
         let sizes: Vec<&SizeStep> = std::iter::once(step).chain(below).collect();
-        let losses: Vec<f64> = sizes.iter().map(|size| size.holdout.loss).collect();
+        let losses: Vec<Estimate> = sizes.iter().map(|size| size.holdout.size_score().loss).collect();
         return sizes[smallest_near_least(&losses, |a, b| sizes[a].holdout.loss_above(&sizes[b].holdout))];
     }
     let below: Vec<&SizeStep> = below.collect();

@@ -76,11 +76,20 @@ struct Scorer<'a> {
     loss: AnyLoss,
 }
 
+/// A feature that is cut.
+#[derive(Default)]
+struct CutFeature {
+    /// Its position in the active set.
+    position: Option<usize>,
+    /// Its entries: row and value.
+    entries: Vec<(usize, f64)>,
+}
+
 /// A fold ensemble that loses features one by one, and the margins of its held-out rows.
 struct CutFold<'a> {
     means: &'a [PathMeans],
-    /// The features in the order of their cuts, by position, and their entries: row and value.
-    cuts: Vec<(Option<usize>, Vec<(usize, f64)>)>,
+    /// The features in the order of their cuts.
+    cuts: Vec<CutFeature>,
     targets: Vec<(f64, f64)>,
     /// The margins before calibration, for each output.
     margins: Vec<Vec<f64>>,
@@ -99,12 +108,12 @@ impl<'a> CutFold<'a> {
             if let Some(position) = position {
                 cut_of[position] = Some(fold.cuts.len());
             }
-            fold.cuts.push((position, Vec::new()));
+            fold.cuts.push(CutFeature { position, entries: Vec::new() });
         }
         for (example, _) in rows.iter().filter(|&(_, row_hash)| splitmix64(row_hash ^ 5) <= limit) {
             for (position, value) in example.row.iter() {
                 if let Some(cut) = cut_of[position as usize] {
-                    fold.cuts[cut].1.push((fold.targets.len(), value));
+                    fold.cuts[cut].entries.push((fold.targets.len(), value));
                 }
             }
             fold.targets.push((example.target, example.weight));
@@ -126,7 +135,7 @@ impl<'a> CutFold<'a> {
 
     /// Makes a cut. Only rows that have the feature get another score.
     fn cut(&mut self, number: usize, scorer: Scorer<'_>) {
-        let (Some(position), entries) = std::mem::take(&mut self.cuts[number]) else { return };
+        let CutFeature { position: Some(position), entries } = std::mem::take(&mut self.cuts[number]) else { return };
         let weights: Vec<f64> = self.means.iter().map(|means| means.weights[position]).collect();
         if weights.iter().all(|&weight| weight == 0.0) {
             return;
@@ -149,7 +158,7 @@ mod tests {
     fn margins_after_each_cut_are_those_of_the_features_that_are_left() {
         let mut rows = HashedRows::default();
         for row in 0..40u64 {
-            let ids: Vec<u32> = (0..7).filter(|&id| splitmix64(row * 31 + u64::from(id)) % 3 > 0).collect();
+            let ids: Vec<u32> = (0..7).filter(|&id| !splitmix64(row * 31 + u64::from(id)).is_multiple_of(3)).collect();
             let values: Vec<f64> = ids.iter().map(|&id| (f64::from(id) + row as f64 / 7.0).sin()).collect();
             rows.push(Example { row: Row { ids: &ids, values: &values }, target: 1.0, weight: 1.0 }, row);
         }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::cross_fit::{CrossFit, FoldedEnsemble};
 use super::cut_sizes::cut_scores;
 use super::ensemble::SizeStep;
-use super::refinement::{FoldWeights, RefinementRows, Refit, has_memory};
+use super::refinement::{FoldWeights, RefinementRows, Refit, Refitted, has_memory};
 use super::sizes::sizes_between;
 use super::stage::PathMeans;
 use crate::trainer::TrainingData;
@@ -43,11 +43,11 @@ pub(super) fn intermediate_sizes(
         let folds: Vec<Vec<PathMeans>> = ensembles.folds.iter().zip(&weights.means).map(fold).collect();
         let may_refine = rows.are_enough_for(size) && !has_memory(data);
         let ridge = may_refine.then_some(weights.ridge.unwrap_or(RIDGE));
-        let (outputs, folds, holdout) = refit.with_ridge(&main, &folds, ridge);
+        let Refitted { main, folds, holdout } = refit.with_ridge(&main, &folds, ridge);
         let step = SizeStep {
             active: positions.iter().map(|&position| step.active[position as usize]).collect(),
             gravity: step.gravity,
-            outputs: outputs.iter().map(|means| restricted(means, &positions)).collect(),
+            outputs: main.iter().map(|means| restricted(means, &positions)).collect(),
             holdout,
             before_refinement: None,
             cuts: Vec::new(),

@@ -88,6 +88,13 @@ fn are_finite(outputs: &[PathMeans]) -> bool {
     outputs.iter().all(|means| means.bias.is_finite() && means.weights.iter().all(|weight| weight.is_finite()))
 }
 
+/// Weights after a refinement, or as they were, and their held-out score.
+pub(super) struct Refitted {
+    pub(super) main: Vec<PathMeans>,
+    pub(super) folds: Vec<Vec<PathMeans>>,
+    pub(super) holdout: HoldoutScore,
+}
+
 /// Weights of a size that may be fitted anew.
 pub(super) struct Refit<'a> {
     pub(super) data: &'a TrainingData,
@@ -113,12 +120,7 @@ impl<'a> Refit<'a> {
 
     /// The weights of the main ensemble and of the fold ensembles after one refinement with a given ridge, and their
     /// held-out score; without refinement if there is no ridge, or if the loss does not fall.
-    pub(super) fn with_ridge(
-        &self,
-        main: &[PathMeans],
-        folds: &[Vec<PathMeans>],
-        ridge: Option<f64>,
-    ) -> (Vec<PathMeans>, Vec<Vec<PathMeans>>, HoldoutScore) {
+    pub(super) fn with_ridge(&self, main: &[PathMeans], folds: &[Vec<PathMeans>], ridge: Option<f64>) -> Refitted {
         let (main, folds) = (self.main(main), self.folds(folds));
         let before: Vec<Changes> = folds.iter().map(Member::no_change).collect();
         let score = holdout_score(self.ensembles, &folds, &before);
@@ -129,11 +131,12 @@ impl<'a> Refit<'a> {
             if refined.loss < score.loss {
                 let moved = main.moved(&main.changes_to(ridge, &main.no_change(), CLOSE));
                 if are_finite(&moved) {
-                    return (moved, moved_by(&folds, &after), refined);
+                    return Refitted { main: moved, folds: moved_by(&folds, &after), holdout: refined };
                 }
             }
         }
-        (main.outputs, folds.into_iter().map(|fold| fold.outputs).collect(), score)
+        let folds = folds.into_iter().map(|fold| fold.outputs).collect();
+        Refitted { main: main.outputs, folds, holdout: score }
     }
 }
 

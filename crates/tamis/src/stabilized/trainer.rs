@@ -182,8 +182,8 @@ impl Trainer for StabilizedTrainer {
 
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
         self.check_finite(session.data)?;
-        let size = select(&self.ensembles, session.data.recipe.k).active.len();
-        self.tests = Some(test_features(session.data, &self.ensembles, rows, size)?);
+        let features = &select(&self.ensembles, session.data.recipe.k).active;
+        self.tests = Some(test_features(session.data, &self.ensembles, rows, features)?);
         if params_of(&session.data.recipe).fdr.is_some() {
             self.base_scores = base_scores(&self.ensembles.codings, rows)?;
         }

@@ -15,7 +15,7 @@ pub(super) struct Group {
     pub(super) others: Vec<FeatureId>,
 }
 
-/// Groups of features, given from the most to the least evidence, and the columns that do not represent themselves.
+/// Groups of features, given from the first to the last that may represent others, and the columns that do not represent themselves.
 pub(super) fn groups(gathered: &Gathered, features: &[FeatureId]) -> (Vec<Group>, Vec<Determined>) {
     let columns = gathered.columns_of(features);
     let (correlations, rows) = correlations(gathered, &columns);

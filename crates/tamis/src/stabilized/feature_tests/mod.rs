@@ -31,9 +31,9 @@
 //! | ε | `score.rs` | 0.002 of the rows | columns of one-hot codes |
 //! | step 2 | `select/false_discovery.rs` | q ≤ 0.3, 200 features | without it, 0.4 instead of 0.1 false on isolet |
 //!
-//! Columns that determine each other cannot be told apart. They are tested without those of least evidence (`groups.rs`):
-//! margins are written in the others, so that it does not matter which of the equal ways of writing a one-hot code an
-//! ensemble has learned. A column that is left out is named with each of those that determine it.
+//! Columns that determine each other cannot be told apart. Some of them are left out, first those that the model does not use,
+//! then those of least evidence (`groups.rs`): margins are written in the others, so that it does not matter which of the
+//! equal ways of writing a one-hot code an ensemble has learned. A column that is left out is named with each of those that determine it.
 //!
 //! Departures from the textbook: φ is a ratio of sums, not the mean of r²/w, which a few rows that are wrong with great
 //! confidence would dominate. The variance is the larger of two, because a rare feature has almost no robust variance
@@ -71,20 +71,22 @@ const MOST_OF_MODEL: usize = 1024;
 /// A feature that fewer rows contain is not confirmed: its score is far from normal.
 const FEWEST_ROWS_WITH: f64 = 10.0;
 
-/// The tests of the features of a finished training, whose model has `size` features.
+/// The tests of the features of a finished training; `model` are those of its model, ascending.
 pub(super) fn test_features(
     data: &TrainingData,
     ensembles: &CrossFit,
     rows: &mut BufferedRows,
-    size: usize,
+    model: &[FeatureId],
 ) -> Result<FeatureTests, TrainError> {
     let entered = ensembles.entered;
     let none = FeatureTests { entered, rows: rows.rows, tests: Vec::new() };
     if rows.rows < FeatureTests::FEWEST_ROWS || ensembles.nuisance.folds.is_empty() {
         return Ok(none);
     }
-    let step = tested_step(&ensembles.steps, size);
-    let candidates = strongest(&step.active, &largest_evidence(step), MOST_OF_MODEL);
+    let step = tested_step(&ensembles.steps, model.len());
+    let mut candidates = strongest(&step.active, &largest_evidence(step), MOST_OF_MODEL);
+    // Of columns that determine each other, the model's own are tested.
+    candidates.sort_by_key(|id| model.binary_search(id).is_err());
     let mut gathered = gather(ensembles, rows, &candidates)?;
     let (groups, determined) = ensembles.threads.install(|| groups(&gathered, &candidates));
     let representatives: Vec<FeatureId> = groups.iter().map(|group| group.representative).collect();
