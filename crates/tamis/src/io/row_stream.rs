@@ -295,7 +295,9 @@ impl Shared {
         let job = input.next();
         let number = input.number;
         input.number += u64::from(job.is_some());
-        if let Some(columns) = input.columns() {
+        if self.columns.get().is_none()
+            && let Some(columns) = input.columns()
+        {
             self.columns.get_or_init(|| (columns, input.notes.clone()));
         }
         drop(input);
