@@ -143,9 +143,13 @@ fn unpacked<'py>(rows: &KeyedRows, py: Python<'py>) -> PyResult<Unpacked<'py>> {
         Keys::Index(indices) => {
             (PyArray1::from_iter(py, indices.iter().map(|&index| i64::from(index))).into_any(), None)
         }
-        Keys::Name { text, ends } => {
-            let ends = PyArray1::from_iter(py, ends.iter().map(|&end| end as i64));
-            (PyBytes::new(py, text.as_bytes()).into_any(), Some(ends))
+        Keys::Name(names) => {
+            let (mut text, mut ends) = (String::new(), Vec::with_capacity(names.len()));
+            for name in names.iter() {
+                text.push_str(name);
+                ends.push(text.len() as i64);
+            }
+            (PyBytes::new(py, text.as_bytes()).into_any(), Some(PyArray1::from_vec(py, ends)))
         }
     };
     Ok((

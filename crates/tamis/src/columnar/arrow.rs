@@ -70,11 +70,12 @@ impl Table {
             KeyKind::Name => RawRows::by_name(),
         };
         let mut block = Block { rows, refused: Vec::new(), first_row: self.next_row };
+        let stored = self.store_names(&mut block.rows);
         let mut entries = 0;
         while chunk.done < chunk.rows && entries < BLOCK_ENTRIES {
             let line = (self.next_row - block.first_row) as u32;
             let mark = block.rows.mark();
-            match self.row(&mut chunk, line, &mut block.rows) {
+            match self.row(&mut chunk, line, &stored, &mut block.rows) {
                 Ok(Some(features)) => entries += features,
                 Ok(None) => {
                     block.rows.rollback(mark);
@@ -144,10 +145,16 @@ impl Table {
     }
 
     /// Adds a row and returns the number of its features; `None` if the row is skipped.
-    fn row(&self, chunk: &mut Chunk, line: u32, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
+    fn row(
+        &self,
+        chunk: &mut Chunk,
+        line: u32,
+        stored: &[Option<u32>],
+        rows: &mut RawRows,
+    ) -> Result<Option<usize>, CellError> {
         let Some(label) = self.label(chunk)? else { return Ok(None) };
         let Some(weight) = self.weight(chunk)? else { return Ok(None) };
-        let Some(dense) = self.dense(chunk, rows)? else { return Ok(None) };
+        let Some(dense) = self.dense(chunk, stored, rows)? else { return Ok(None) };
         let Some(listed) = self.lists(chunk, rows)? else { return Ok(None) };
         let Some(sparse) = self.sparse(chunk, rows)? else { return Ok(None) };
         rows.end_row(label, weight, line);
@@ -183,9 +190,23 @@ impl Table {
         }
     }
 
-    fn dense(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
-        for ((place, role), cells) in self.layout.features.iter().zip(&chunk.features) {
-            match role.push(&place.name, cells.at(chunk.done), &self.missing, rows) {
+    /// Stores the names of the columns of numbers, and returns their numbers by column.
+    fn store_names(&self, rows: &mut RawRows) -> Vec<Option<u32>> {
+        let number =
+            |(place, role): &(Place, Role)| matches!(role, Role::Numeric(_)).then(|| rows.store_name(&place.name));
+        self.layout.features.iter().map(number).collect()
+    }
+
+    fn dense(&self, chunk: &Chunk, stored: &[Option<u32>], rows: &mut RawRows) -> Result<Option<usize>, CellError> {
+        for (((place, role), cells), stored) in self.layout.features.iter().zip(&chunk.features).zip(stored) {
+            let cell = cells.at(chunk.done);
+            if let (Some(name), Cell::Number(value)) = (*stored, cell)
+                && value.is_finite()
+            {
+                rows.push_stored(name, value);
+                continue;
+            }
+            match role.push(&place.name, cell, &self.missing, rows) {
                 Ok(Pushed::Yes) => {}
                 Ok(Pushed::SkipRow) => return Ok(None),
                 Err(problem) => return cell_error(place, problem),

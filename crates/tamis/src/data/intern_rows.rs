@@ -36,19 +36,28 @@ impl RawRows {
     /// New features of a row get ids in a fixed order, numbers first, and rows are in a fixed order, too. So neither the order of
     /// the features in the input matters, nor whether the format gives numbers or names.
     fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
+        let Keys::Name(names) = &self.keys else { unreachable!("numbers are interned as such") };
         let mut builder = RowBuilder::default();
         let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();
-        let mut fresh: Vec<(String, f64)> = Vec::new();
+        // The place and the id of each stored name that the vocabulary has.
+        let mut known: Vec<Option<(u64, FeatureId)>> = vec![None; names.stored()];
+        let mut fresh: Vec<(usize, f64)> = Vec::new();
         for i in 0..self.labels.len() {
-            for (key, value) in self.entries(i) {
-                match vocabulary.get(key) {
-                    Some(_) => builder.entries.push(entry(vocabulary, key, value)),
-                    None => fresh.push((key_text(key), value)),
+            for at in self.offsets[i]..self.offsets[i + 1] {
+                let (number, value) = (names.number(at), self.values[at]);
+                if known[number].is_none() {
+                    let key = FeatureKey::from_name(names.name(number));
+                    known[number] = vocabulary.get(key).map(|_| interned(vocabulary, key));
+                }
+                match known[number] {
+                    Some((place, id)) => builder.entries.push((place, id, value)),
+                    None => fresh.push((number, value)),
                 }
             }
-            fresh.sort_by(|a, b| place_of(&a.0).cmp(&place_of(&b.0)));
-            for (name, value) in fresh.drain(..) {
-                builder.entries.push(entry(vocabulary, FeatureKey::from_name(&name), value));
+            fresh.sort_by(|a, b| place_of(names.name(a.0)).cmp(&place_of(names.name(b.0))));
+            for (number, value) in fresh.drain(..) {
+                let (place, id) = interned(vocabulary, FeatureKey::from_name(names.name(number)));
+                builder.entries.push((place, id, value));
             }
             builder.finish(self.weights[i], adds).map_err(|id| (i, vocabulary.name(id)))?;
         }
@@ -67,14 +76,14 @@ impl RawRows {
     }
 }
 
-/// An entry of a row, with its place: numbers in ascending order as in svmlight rows, then names by id. So rows are
+/// The place of a feature in a row, and its id: numbers in ascending order as in svmlight rows, then names by id. So rows are
 /// summed in the same order, and give the same bits, whatever their format.
-fn entry(vocabulary: &mut Vocabulary, key: FeatureKey<'_>, value: f64) -> (u64, FeatureId, f64) {
+fn interned(vocabulary: &mut Vocabulary, key: FeatureKey<'_>) -> (u64, FeatureId) {
     let id = vocabulary.intern(key);
     match key {
-        FeatureKey::Index(index) if vocabulary.hash_bits().is_none() => (u64::from(index), id, value),
-        FeatureKey::Name(_) if vocabulary.hash_bits().is_none() => ((1 << 32) + u64::from(id), id, value),
-        _ => (u64::from(id), id, value),
+        FeatureKey::Index(index) if vocabulary.hash_bits().is_none() => (u64::from(index), id),
+        FeatureKey::Name(_) if vocabulary.hash_bits().is_none() => ((1 << 32) + u64::from(id), id),
+        _ => (u64::from(id), id),
     }
 }
 
@@ -83,13 +92,6 @@ fn place_of(name: &str) -> (bool, u32, &str) {
     match FeatureKey::from_name(name) {
         FeatureKey::Index(index) => (false, index, ""),
         FeatureKey::Name(name) => (true, 0, name),
-    }
-}
-
-fn key_text(key: FeatureKey<'_>) -> String {
-    match key {
-        FeatureKey::Index(index) => index.to_string(),
-        FeatureKey::Name(name) => name.to_string(),
     }
 }
 

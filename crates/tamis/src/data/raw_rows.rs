@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::names::{Names, NamesMark};
 use super::{FeatureKey, Label};
 
 /// A feature occurs twice in a row.
@@ -19,13 +20,8 @@ pub struct DuplicateFeature {
 pub enum Keys {
     /// Numbers, ascending within a row.
     Index(Vec<u32>),
-    /// Names: all bytes in one string, and where each ends. Any order within a row.
-    Name {
-        /// The names, one after the other.
-        text: String,
-        /// The end of each.
-        ends: Vec<usize>,
-    },
+    /// Names, in any order within a row.
+    Name(Names),
 }
 
 /// Rows of one block, or of one columnar batch.
@@ -64,7 +60,7 @@ pub struct RawParts<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Savepoint {
     entries: usize,
-    text: usize,
+    names: NamesMark,
 }
 
 impl RawRows {
@@ -87,7 +83,17 @@ impl RawRows {
 
     /// No rows, features by name.
     pub fn by_name() -> Self {
-        Self::with_keys(Keys::Name { text: String::new(), ends: Vec::new() })
+        Self::with_keys(Keys::Name(Names::default()))
+    }
+
+    /// No rows, features by name, with room for `entries` entries.
+    pub fn by_name_for(entries: usize) -> Self {
+        let mut rows = Self::by_name();
+        if let Keys::Name(names) = &mut rows.keys {
+            names.reserve(entries);
+        }
+        rows.values.reserve(entries);
+        rows
     }
 
     fn with_keys(keys: Keys) -> Self {
@@ -116,16 +122,16 @@ impl RawRows {
 
     /// Whether features have names; otherwise they have numbers.
     pub fn has_names(&self) -> bool {
-        matches!(self.keys, Keys::Name { .. })
+        matches!(self.keys, Keys::Name(_))
     }
 
     /// Where the next row begins.
     pub fn mark(&self) -> Savepoint {
-        let text = match &self.keys {
-            Keys::Index(_) => 0,
-            Keys::Name { text, .. } => text.len(),
+        let names = match &self.keys {
+            Keys::Index(_) => NamesMark::default(),
+            Keys::Name(names) => names.mark(),
         };
-        Savepoint { entries: self.values.len(), text }
+        Savepoint { entries: self.values.len(), names }
     }
 
     /// Removes an incomplete row.
@@ -133,10 +139,7 @@ impl RawRows {
         self.values.truncate(mark.entries);
         match &mut self.keys {
             Keys::Index(indices) => indices.truncate(mark.entries),
-            Keys::Name { text, ends } => {
-                text.truncate(mark.text);
-                ends.truncate(mark.entries);
-            }
+            Keys::Name(names) => names.rollback(mark.entries, mark.names),
         }
     }
 
@@ -167,10 +170,32 @@ impl RawRows {
     /// # Panics
     /// If features have numbers.
     pub fn push_name(&mut self, parts: &[&str], value: f64) {
-        let Keys::Name { text, ends } = &mut self.keys else { panic!("features of this block go by number") };
+        let Keys::Name(names) = &mut self.keys else { panic!("features of this block go by number") };
         if value != 0.0 {
-            parts.iter().for_each(|part| text.push_str(part));
-            ends.push(text.len());
+            let number = names.store(parts);
+            names.push(number);
+            self.values.push(value);
+        }
+    }
+
+    /// Stores a name that many rows have, and returns its number for [`RawRows::push_stored`].
+    ///
+    /// # Panics
+    /// If features have numbers.
+    pub fn store_name(&mut self, name: &str) -> u32 {
+        let Keys::Name(names) = &mut self.keys else { panic!("features of this block go by number") };
+        names.store(&[name])
+    }
+
+    /// Adds a feature whose name is stored. A zero is dropped.
+    ///
+    /// # Panics
+    /// If features have numbers.
+    #[inline]
+    pub fn push_stored(&mut self, number: u32, value: f64) {
+        let Keys::Name(names) = &mut self.keys else { panic!("features of this block go by number") };
+        if value != 0.0 {
+            names.push(number);
             self.values.push(value);
         }
     }
@@ -194,11 +219,7 @@ impl RawRows {
         self.offsets.push(cut);
         let keys = match &mut self.keys {
             Keys::Index(indices) => Keys::Index(indices.split_off(cut)),
-            Keys::Name { text, ends } => {
-                let start = if cut == 0 { 0 } else { ends[cut - 1] };
-                let ends = ends.split_off(cut).into_iter().map(|end| end - start).collect();
-                Keys::Name { text: text.split_off(start), ends }
-            }
+            Keys::Name(names) => Keys::Name(names.split_off(cut)),
         };
         RawRows {
             offsets,
@@ -221,11 +242,7 @@ impl RawRows {
         let (entries, before) = (self.values.len(), self.len());
         match (&mut self.keys, rows.keys) {
             (Keys::Index(to), Keys::Index(from)) => to.extend(from),
-            (Keys::Name { text, ends }, Keys::Name { text: more, ends: from }) => {
-                let length = text.len();
-                text.push_str(&more);
-                ends.extend(from.into_iter().map(|end| end + length));
-            }
+            (Keys::Name(to), Keys::Name(from)) => to.extend(&from, 0..from.len()),
             _ => panic!("features of this block go by another kind of key"),
         }
         if !self.tags.is_empty() || !rows.tags.is_empty() {
@@ -243,23 +260,16 @@ impl RawRows {
 
     /// The selected rows in their order, with lines, labels, weights and tags.
     pub fn keep(&self, wanted: impl Fn(usize) -> bool) -> RawRows {
-        let keys = match &self.keys {
-            Keys::Index(_) => Keys::Index(Vec::new()),
-            Keys::Name { .. } => Keys::Name { text: String::new(), ends: Vec::new() },
+        let (keys, mut numbers) = match &self.keys {
+            Keys::Index(_) => (Keys::Index(Vec::new()), Vec::new()),
+            Keys::Name(names) => (Keys::Name(Names::default()), vec![None; names.stored()]),
         };
         let mut kept = RawRows { adds_duplicates: self.adds_duplicates, ..Self::with_keys(keys) };
         for row in (0..self.len()).filter(|&row| wanted(row)) {
             let span = self.offsets[row]..self.offsets[row + 1];
             match (&mut kept.keys, &self.keys) {
                 (Keys::Index(to), Keys::Index(from)) => to.extend_from_slice(&from[span.clone()]),
-                (Keys::Name { text: to, ends }, Keys::Name { text: from, ends: old }) => {
-                    let mut start = if span.start == 0 { 0 } else { old[span.start - 1] };
-                    for &end in &old[span.clone()] {
-                        to.push_str(&from[start..end]);
-                        ends.push(to.len());
-                        start = end;
-                    }
-                }
+                (Keys::Name(to), Keys::Name(from)) => to.extend_with(from, span.clone(), &mut numbers),
                 _ => unreachable!("made of the same kind"),
             }
             kept.values.extend_from_slice(&self.values[span]);
@@ -302,10 +312,7 @@ impl RawRows {
     fn key(&self, at: usize) -> FeatureKey<'_> {
         match &self.keys {
             Keys::Index(indices) => FeatureKey::Index(indices[at]),
-            Keys::Name { text, ends } => {
-                let start = if at == 0 { 0 } else { ends[at - 1] };
-                FeatureKey::from_name(&text[start..ends[at]])
-            }
+            Keys::Name(names) => FeatureKey::from_name(names.name(names.number(at))),
         }
     }
 
@@ -365,6 +372,40 @@ pub(super) mod tests {
             first.append(second, at as u32);
             assert_eq!(first, whole);
         }
+    }
+
+    #[test]
+    fn a_name_that_is_stored_once_is_that_of_all_its_entries() {
+        let mut stored = RawRows::by_name_for(4);
+        let numbers = ["a", "bc"].map(|name| stored.store_name(name));
+        let rows = [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]];
+        for (line, values) in rows.iter().enumerate() {
+            numbers.iter().zip(values).for_each(|(&number, &value)| stored.push_stored(number, value));
+            stored.push_name(&["own", "=", "x"], 5.0);
+            let mark = stored.mark();
+            stored.push_name(&["gone"], 6.0);
+            stored.push_stored(numbers[0], 7.0);
+            stored.rollback(mark);
+            stored.end_row(Label::Number(1.0), 1.0, line as u32);
+        }
+        let plain = named(&[
+            &[("a", 1.0), ("bc", 2.0), ("own=x", 5.0)],
+            &[("bc", 3.0), ("own=x", 5.0)],
+            &[("a", 4.0), ("own=x", 5.0)],
+        ]);
+        assert_eq!(stored, plain);
+        assert_eq!(stored.keep(|row| row > 0), plain.keep(|row| row > 0));
+        for at in 0..=3 {
+            let [mut one, mut other] = [stored.clone(), plain.clone()];
+            assert_eq!(one.split_off(at), other.split_off(at));
+            assert_eq!(one, other);
+        }
+        let [one, other] = [stored, plain].map(|rows| {
+            let hashes: Vec<u64> = rows.row_hashes().collect();
+            let mut vocabulary = crate::data::Vocabulary::new(None);
+            (hashes, rows.intern(&mut vocabulary).unwrap().0)
+        });
+        assert_eq!(one, other);
     }
 
     #[test]

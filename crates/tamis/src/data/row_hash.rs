@@ -1,5 +1,6 @@
 //! Hashes of what a row contains: the same in every format and for every order of its entries.
 
+use super::raw_rows::Keys;
 use super::{FeatureKey, Label, RawRows, hash_name};
 use crate::rng::splitmix64;
 
@@ -22,20 +23,39 @@ pub(crate) fn content_hash(entries: impl Iterator<Item = (u64, f64)>) -> u64 {
 }
 
 impl RawRows {
-    /// A hash of the entries of row `i`: rows that differ in their labels only have the same.
-    pub fn features_hash(&self, i: usize) -> u64 {
-        content_hash(self.entries(i).map(|(key, value)| (key_hash(key), value)))
+    /// A hash of the entries of each row: rows that differ in their labels only have the same.
+    pub fn features_hashes(&self) -> impl Iterator<Item = u64> {
+        self.sums_of_entries().map(splitmix64)
     }
 
-    /// A hash of the label, the weight and all entries of row `i`.
-    pub fn row_hash(&self, i: usize) -> u64 {
-        let label = match &self.labels[i] {
+    /// A hash of the label, the weight and all entries of each row.
+    pub fn row_hashes(&self) -> impl Iterator<Item = u64> {
+        let label = |label: &Label| match label {
             Label::Number(number) => splitmix64((number + 0.0).to_bits()),
             Label::Text(text) => hash_name(text),
             Label::Absent => 1,
         };
-        let entries = sum_of_entries(self.entries(i).map(|(key, value)| (key_hash(key), value)));
-        splitmix64(splitmix64(entries ^ label) ^ splitmix64(self.weight(i).to_bits()))
+        let row = move |(i, entries): (usize, u64)| {
+            splitmix64(splitmix64(entries ^ label(&self.labels[i])) ^ splitmix64(self.weight(i).to_bits()))
+        };
+        self.sums_of_entries().enumerate().map(row)
+    }
+
+    /// The sum over the entries of each row. A name that is stored once is hashed once.
+    fn sums_of_entries(&self) -> impl Iterator<Item = u64> {
+        let names: Vec<u64> = match &self.keys {
+            Keys::Index(_) => Vec::new(),
+            Keys::Name(names) => {
+                (0..names.stored()).map(|number| key_hash(FeatureKey::from_name(names.name(number)))).collect()
+            }
+        };
+        (0..self.len()).map(move |i| {
+            let entries = (self.offsets[i]..self.offsets[i + 1]).map(|at| match &self.keys {
+                Keys::Index(indices) => (key_hash(FeatureKey::Index(indices[at])), self.values[at]),
+                Keys::Name(stored) => (names[stored.number(at)], self.values[at]),
+            });
+            sum_of_entries(entries)
+        })
     }
 }
 
@@ -47,7 +67,7 @@ mod tests {
         let mut rows = RawRows::by_name();
         entries.iter().for_each(|(name, value)| rows.push_name(&[name], *value));
         rows.end_row(Label::Number(label), weight, 0);
-        rows.row_hash(0)
+        rows.row_hashes().next().unwrap()
     }
 
     #[test]
@@ -56,7 +76,7 @@ mod tests {
         numbered.push_index(3, 0.5);
         numbered.push_index(17, 2.0);
         numbered.end_row(Label::Number(1.0), 1.0, 9);
-        let one = numbered.row_hash(0);
+        let one = numbered.row_hashes().next().unwrap();
         assert_eq!(by_name(&[("17", 2.0), ("3", 0.5)], 1.0, 1.0), one);
         let others = [
             by_name(&[("17", 2.5), ("3", 0.5)], 1.0, 1.0),

@@ -46,7 +46,7 @@ impl KeyedRows {
 
     /// Rows that are identified by their content.
     pub fn by_content(rows: RawRows) -> Self {
-        let identities = (0..rows.len()).map(|row| rows.features_hash(row)).collect();
+        let identities = rows.features_hashes().collect();
         KeyedRows { rows, identities }
     }
 
@@ -94,7 +94,7 @@ impl KeyedRows {
     fn order(&self) -> Vec<usize> {
         let label = |row: usize| LabelKey::from(&self.rows.labels[row]);
         let mut order: Vec<(u64, u64, usize)> =
-            (0..self.len()).map(|row| (self.identities[row], self.rows.features_hash(row), row)).collect();
+            (0..).zip(self.rows.features_hashes()).map(|(row, content)| (self.identities[row], content, row)).collect();
         order.sort_by(|one, other| {
             let rows = (one.2, other.2);
             let by_label = || label(rows.0).cmp(&label(rows.1));

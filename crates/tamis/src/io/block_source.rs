@@ -238,7 +238,10 @@ impl Input {
         self.remember(columns.known());
         let table = Table { columns, delimiter: head.delimiter, needs_target: options.needs_target };
         let parser: TextParser = Arc::new(move |bytes, errors| {
-            let mut rows = RawRows::by_name();
+            // A cell has at least two bytes, with its delimiter.
+            let records = memchr::memchr_iter(b'\n', bytes).count() + 1;
+            let cells = records.saturating_mul(table.columns.names.len()).min(bytes.len() / 2 + 1);
+            let mut rows = RawRows::by_name_for(cells);
             let lines = table.parse(bytes, &mut rows, errors);
             (rows, lines)
         });

@@ -56,8 +56,7 @@ impl IncrementalMoments {
     pub fn observe(&mut self, rows: RawRows, place: impl Fn(usize) -> String) -> Result<(), MomentsError> {
         let duplicate = |(row, name)| DuplicateFeature { place: place(row), name };
         self.identity.observe(&rows);
-        let hashes: Option<Vec<u64>> =
-            self.options.folds_by_content.then(|| (0..rows.len()).map(|row| rows.features_hash(row)).collect());
+        let hashes: Option<Vec<u64>> = self.options.folds_by_content.then(|| rows.features_hashes().collect());
         let (batch, labels) = rows.intern(&mut self.vocabulary).map_err(duplicate)?;
         let target = |(row, label)| self.targets.encode(label, || place(row));
         let targets = labels.iter().enumerate().map(target).collect::<Result<Vec<f64>, _>>()?;

@@ -36,8 +36,7 @@ impl RowIdentity {
 
     /// Adds the rows of a block, in order. Only for an identity that began as [`RowIdentity::empty`].
     pub(super) fn observe(&mut self, rows: &RawRows) {
-        for row in 0..rows.len() {
-            let hash = rows.row_hash(row);
+        for hash in rows.row_hashes() {
             let part = &mut self.parts[0];
             (part.0, part.1) = (part.0 + 1, splitmix64(part.1 ^ hash));
             if hash < self.limit {

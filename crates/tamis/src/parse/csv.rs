@@ -116,6 +116,7 @@ impl Table {
     /// Parses a block of whole records. Returns the number of lines.
     pub fn parse(&self, block: &[u8], rows: &mut RawRows, errors: &mut Vec<ParseError>) -> u32 {
         let mut records = Records::new(block, self.delimiter);
+        let stored = self.store_names(rows);
         let (mut line, mut counted) = (0, 0);
         while let Some(record) = records.next() {
             let first = record.start + blank_lines(&block[record.start..record.end]);
@@ -124,7 +125,8 @@ impl Table {
             let mark = rows.mark();
             // Blocks end outside quotes, but for the end of the file.
             let open = (record.end == block.len()).then(|| open_quote(&block[first..], self.delimiter)).flatten();
-            let row = open.map_or_else(|| self.row(&record, line, rows), |field| Err((field, LineError::OpenQuote)));
+            let row =
+                open.map_or_else(|| self.row(&record, line, &stored, rows), |field| Err((field, LineError::OpenQuote)));
             match row {
                 Ok(Outcome::Kept) => {}
                 Ok(Outcome::Blank) => {}
@@ -142,7 +144,23 @@ impl Table {
         line + count_lines(&block[counted..]) + u32::from(!block.is_empty() && !block.ends_with(b"\n"))
     }
 
-    fn row(&self, record: &Record<'_>, line: u32, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
+    /// Stores the names of the columns of plain numbers, and returns their numbers by column.
+    fn store_names(&self, rows: &mut RawRows) -> Vec<Option<u32>> {
+        let Schema { names, roles, missing, .. } = &self.columns;
+        let number = |(name, role): (&String, &Role)| match role {
+            Role::Numeric(rule) if rule.form.is_plain() && missing.markers.is_empty() => Some(rows.store_name(name)),
+            _ => None,
+        };
+        names.iter().zip(roles).map(number).collect()
+    }
+
+    fn row(
+        &self,
+        record: &Record<'_>,
+        line: u32,
+        stored: &[Option<u32>],
+        rows: &mut RawRows,
+    ) -> Result<Outcome, (usize, LineError)> {
         let expected = self.columns.names.len();
         if expected > 1 && matches!(record.fields[..], [blank] if blank.trim_ascii().is_empty()) {
             return Ok(Outcome::Blank);
@@ -153,17 +171,16 @@ impl Table {
         }
         let (mut label, mut weight) = (Label::Absent, 1.0);
         for (at, field) in record.fields.iter().enumerate() {
+            // The usual cell: a plain number in a column of plain numbers.
+            if let Some(name) = stored[at]
+                && let Some(value) = number::whole(field.trim_ascii()).filter(|value| value.is_finite())
+            {
+                rows.push_stored(name, value);
+                continue;
+            }
             let (name, role) = (&self.columns.names[at], &self.columns.roles[at]);
-            match role {
-                Role::Ignored => continue,
-                // The usual cell: a plain number in a column of plain numbers.
-                Role::Numeric(rule) if rule.form.is_plain() && self.columns.missing.markers.is_empty() => {
-                    if let Some(value) = number::whole(field.trim_ascii()).filter(|value| value.is_finite()) {
-                        rows.push_name(&[name], value);
-                        continue;
-                    }
-                }
-                _ => {}
+            if matches!(role, Role::Ignored) {
+                continue;
             }
             let text = std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim();
             match role {

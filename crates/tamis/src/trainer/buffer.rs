@@ -180,7 +180,7 @@ impl BufferedRows {
     ) -> Result<Option<Block>, TrainError> {
         let prints = fingerprints(&block.rows, self.fingerprint);
         let first = block.rows.len().min(FIRST_ROWS.saturating_sub(self.first_rows.0) as usize);
-        let hashes: Vec<u64> = (0..first).map(|row| block.rows.row_hash(row)).collect();
+        let hashes: Vec<u64> = block.rows.row_hashes().take(first).collect();
         let mut declared = declared;
         let may_end_here = self.rows + block.rows.len() as u64 > self.plan.rows.min(self.plan.max_rows);
         let mut copy = may_end_here.then(|| block.rows.clone());
