@@ -18,8 +18,8 @@ from conftest import Tamis  # noqa: E402
 from test_false_discoveries import confirmed, dense, plant, real, solved, text  # noqa: E402
 
 SIZES = [(200, 50), (200, 1000), (1000, 50), (1000, 1000), (5000, 1000)]
-REAL = ["sms_spam", "spambase", "madelon_train", "a9a_train", "krvskp", "secom_clean314", "w8a_train", "mnist5k_4v9"]
-REAL += ["blogfeedback_train"]
+REAL = ["sms_spam", "spambase", "madelon_train", "a9a_train", "krvskp", "secom_clean314", "w8a_train", "mnist5k_4v9",
+        "blogfeedback_train"]
 KINDS = ("plain", "autoregressive", "block", "heavy")
 MOST_ROWS = 6000
 

@@ -212,8 +212,8 @@ pub fn reduce(blocks: &[&Block], times: usize) -> PathMeans {
 /// them: the truncation threshold, which is the gravity of the next stage.
 pub fn top_by_evidence(outputs: &[PathMeans], size: usize) -> (Vec<u32>, f64) {
     let features = outputs.first().map_or(0, |means| means.evidence.len());
-    let strength = |position: usize| outputs.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max);
-    let mut ranked: Vec<(f64, u32)> = (0..features).map(|position| (strength(position), position as u32)).collect();
+    let mut ranked: Vec<(f64, u32)> =
+        (0..features).map(|position| (largest_evidence(outputs, position), position as u32)).collect();
     let size = size.min(features);
     if size == 0 {
         return (Vec::new(), 0.0);
@@ -236,7 +236,7 @@ pub fn first_in_order(active: &[FeatureId], order: &[FeatureId], means: &[PathMe
     }
     let mut kept: Vec<usize> = in_order(active, order, means).into_iter().take(size).collect();
     kept.sort_unstable();
-    let least = kept.iter().map(|&position| strength(means, position)).fold(f64::INFINITY, f64::min);
+    let least = kept.iter().map(|&position| largest_evidence(means, position)).fold(f64::INFINITY, f64::min);
     (kept.into_iter().map(|position| position as u32).collect(), if least.is_finite() { least } else { 0.0 })
 }
 
@@ -247,13 +247,14 @@ pub fn in_order(active: &[FeatureId], order: &[FeatureId], means: &[PathMeans]) 
     positions.iter().for_each(|&position| has_entered[position] = true);
     let entered = positions.len();
     positions.extend((0..active.len()).filter(|&position| !has_entered[position]));
-    positions[entered..].sort_by(|&a, &b| strength(means, b).total_cmp(&strength(means, a)).then(a.cmp(&b)));
+    let evidence = |&position: &usize| largest_evidence(means, position);
+    positions[entered..].sort_by(|a, b| evidence(b).total_cmp(&evidence(a)).then(a.cmp(b)));
     positions
 }
 
-/// The largest evidence of a feature in any output.
-fn strength(means: &[PathMeans], position: usize) -> f64 {
-    means.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max)
+/// |ū| of a feature, the largest over the outputs.
+pub fn largest_evidence(outputs: &[PathMeans], position: usize) -> f64 {
+    outputs.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -55,17 +55,16 @@ impl StabilizedTrainer {
         let weights = refine(session.data, ensembles, &sample, &mut step);
         ensembles.record(&step, &weights.means);
         let next = ensembles.next_size();
+        let mut between = Vec::new();
         if step.active.len() <= LARGEST {
             if ensembles.main.order.is_empty() && !has_memory(session.data) {
                 set_orders(session.data, ensembles, rows)?;
             }
-            let between = intermediate_sizes(session.data, ensembles, &sample, &step, &weights, next);
-            step.cuts =
-                cut_scores(ensembles, &step, &weights.means, between.first().map_or(next, |size| size.active.len()));
-            ensembles.between.extend(between);
-        } else {
-            step.cuts = cut_scores(ensembles, &step, &weights.means, next);
+            between = intermediate_sizes(session.data, ensembles, &sample, &step, &weights, next);
         }
+        let next = between.first().map_or(next, |size| size.active.len());
+        step.cuts = cut_scores(ensembles, &step, &weights.means, next);
+        ensembles.between.extend(between);
         ensembles.end_stage(step);
         let step = ensembles.steps.last().expect("just added");
         let unit = session.data.targets.loss_unit();

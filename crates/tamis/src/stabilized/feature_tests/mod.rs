@@ -59,6 +59,7 @@ use self::groups::{Group, groups};
 use self::nuisance::strongest;
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
+use super::stage::largest_evidence;
 use crate::data::FeatureId;
 use crate::model::{FeatureTest, FeatureTests};
 use crate::select::{q_values, two_sided_p_value, two_steps};
@@ -84,7 +85,8 @@ pub(super) fn test_features(
         return Ok(none);
     }
     let step = tested_step(&ensembles.steps, model.len());
-    let mut candidates = strongest(&step.active, &largest_evidence(step), MOST_OF_MODEL);
+    let evidence: Vec<f64> = (0..step.active.len()).map(|position| largest_evidence(&step.outputs, position)).collect();
+    let mut candidates = strongest(&step.active, &evidence, MOST_OF_MODEL);
     // Of columns that determine each other, the model's own are tested.
     candidates.sort_by_key(|id| model.binary_search(id).is_err());
     let mut gathered = gather(ensembles, rows, &candidates)?;
@@ -126,12 +128,6 @@ pub(super) fn test_features(
 fn tested_step(steps: &[SizeStep], size: usize) -> &SizeStep {
     let is_small = |step: &&SizeStep| step.active.len() <= MOST_TESTED.max(size);
     steps.iter().find(is_small).unwrap_or(&steps[steps.len() - 1])
-}
-
-/// |ū| of each feature, the largest over the outputs.
-fn largest_evidence(step: &SizeStep) -> Vec<f64> {
-    let largest = |position: usize| step.outputs.iter().map(|means| means.evidence[position].abs()).fold(0.0, f64::max);
-    (0..step.active.len()).map(largest).collect()
 }
 
 /// The z-scores of columns after both steps.
