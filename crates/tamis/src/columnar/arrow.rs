@@ -1,5 +1,7 @@
 //! Turns record batches into rows.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 
 use super::arrow_chunk::Chunk;
@@ -11,7 +13,7 @@ use super::limits::ColumnarLimits;
 use super::list_columns::push_list;
 use super::schema::{KeyKind, Layout, Place};
 use super::sparse_columns::Read;
-use crate::data::{Label, RawRows};
+use crate::data::{ColumnNames, Label, RawRows};
 use crate::parse::column::{self, Cell, MissingCells, Pushed, Role};
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
 use crate::parse::survey::{CellPlace, Survey};
@@ -28,6 +30,9 @@ pub(super) struct Table {
     target: Role,
     needs_target: bool,
     limits: ColumnarLimits,
+    /// The names of the columns of numbers, and their numbers by feature.
+    plain: Arc<ColumnNames>,
+    plain_numbers: Vec<Option<u32>>,
     batches: Batches,
     /// The current batch and the number of its rows that have been decoded.
     rest: Option<(RecordBatch, usize)>,
@@ -51,8 +56,24 @@ impl Table {
             columns.map_or(MissingCells { rule: options.missing, markers: Vec::new() }, |c| c.missing.clone());
         let target = columns.and_then(|columns| columns.roles.iter().find(|role| matches!(role, Role::Target(_))));
         let target = target.cloned().unwrap_or(Role::Ignored);
-        let needs_target = options.needs_target;
-        Table { kind, layout, missing, target, needs_target, limits, batches, rest: None, chunk: None, next_row: 0 }
+        let is_number = |(_, role): &&(Place, Role)| matches!(role, Role::Numeric(_));
+        let plain = ColumnNames::new(layout.features.iter().filter(is_number).map(|(place, _)| place.name.as_str()));
+        let mut numbers = 0..;
+        let plain_numbers = layout.features.iter().map(|feature| is_number(&feature).then(|| numbers.next()).flatten());
+        Table {
+            kind,
+            plain,
+            plain_numbers: plain_numbers.collect(),
+            layout,
+            missing,
+            target,
+            needs_target: options.needs_target,
+            limits,
+            batches,
+            rest: None,
+            chunk: None,
+            next_row: 0,
+        }
     }
 
     pub fn kind(&self) -> ColumnarKind {
@@ -67,15 +88,14 @@ impl Table {
         let Some(mut chunk) = self.chunk()? else { return Ok(None) };
         let rows = match self.layout.keys() {
             KeyKind::Index => RawRows::by_index(),
-            KeyKind::Name => RawRows::by_name(),
+            KeyKind::Name => RawRows::of_columns(self.plain.clone(), 0),
         };
         let mut block = Block { rows, refused: Vec::new(), first_row: self.next_row };
-        let stored = self.store_names(&mut block.rows);
         let mut entries = 0;
         while chunk.done < chunk.rows && entries < BLOCK_ENTRIES {
             let line = (self.next_row - block.first_row) as u32;
             let mark = block.rows.mark();
-            match self.row(&mut chunk, line, &stored, &mut block.rows) {
+            match self.row(&mut chunk, line, &mut block.rows) {
                 Ok(Some(features)) => entries += features,
                 Ok(None) => {
                     block.rows.rollback(mark);
@@ -145,16 +165,10 @@ impl Table {
     }
 
     /// Adds a row and returns the number of its features; `None` if the row is skipped.
-    fn row(
-        &self,
-        chunk: &mut Chunk,
-        line: u32,
-        stored: &[Option<u32>],
-        rows: &mut RawRows,
-    ) -> Result<Option<usize>, CellError> {
+    fn row(&self, chunk: &mut Chunk, line: u32, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
         let Some(label) = self.label(chunk)? else { return Ok(None) };
         let Some(weight) = self.weight(chunk)? else { return Ok(None) };
-        let Some(dense) = self.dense(chunk, stored, rows)? else { return Ok(None) };
+        let Some(dense) = self.dense(chunk, rows)? else { return Ok(None) };
         let Some(listed) = self.lists(chunk, rows)? else { return Ok(None) };
         let Some(sparse) = self.sparse(chunk, rows)? else { return Ok(None) };
         rows.end_row(label, weight, line);
@@ -190,20 +204,14 @@ impl Table {
         }
     }
 
-    /// Stores the names of the columns of numbers, and returns their numbers by column.
-    fn store_names(&self, rows: &mut RawRows) -> Vec<Option<u32>> {
-        let number =
-            |(place, role): &(Place, Role)| matches!(role, Role::Numeric(_)).then(|| rows.store_name(&place.name));
-        self.layout.features.iter().map(number).collect()
-    }
-
-    fn dense(&self, chunk: &Chunk, stored: &[Option<u32>], rows: &mut RawRows) -> Result<Option<usize>, CellError> {
-        for (((place, role), cells), stored) in self.layout.features.iter().zip(&chunk.features).zip(stored) {
+    fn dense(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
+        let features = self.layout.features.iter().zip(&chunk.features).zip(&self.plain_numbers);
+        for (((place, role), cells), number) in features {
             let cell = cells.at(chunk.done);
-            if let (Some(name), Cell::Number(value)) = (*stored, cell)
+            if let (Some(number), Cell::Number(value)) = (number, cell)
                 && value.is_finite()
             {
-                rows.push_stored(name, value);
+                rows.push_column(*number, value);
                 continue;
             }
             match role.push(&place.name, cell, &self.missing, rows) {

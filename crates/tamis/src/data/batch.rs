@@ -100,6 +100,15 @@ impl Batch {
         self.ids.len() * 12 + self.targets.len() * 24
     }
 
+    /// Makes room for rows and entries.
+    pub fn reserve(&mut self, rows: usize, entries: usize) {
+        self.offsets.reserve(rows);
+        self.ids.reserve(entries);
+        self.values.reserve(entries);
+        self.targets.reserve(rows);
+        self.weights.reserve(rows);
+    }
+
     /// Adds a row at the end. Explicit zeros are dropped: absent and zero are the same.
     pub fn push(&mut self, example: Example<'_>) {
         if example.row.values.contains(&0.0) {
@@ -139,6 +148,54 @@ impl Batch {
     pub fn push_mapped(&mut self, example: Example<'_>, map: impl Fn(FeatureId, f64) -> f64) {
         self.ids.extend_from_slice(example.row.ids);
         self.values.extend(example.row.iter().map(|(id, value)| map(id, value)));
+        self.offsets.push(self.ids.len());
+        self.targets.push(example.target);
+        self.weights.push(example.weight);
+    }
+
+    /// Adds the entries of a row that are kept, their values mapped. Each entry is written, and overwritten by the next one if
+    /// it is not kept: a branch here could not be predicted.
+    pub fn push_some(
+        &mut self,
+        example: Example<'_>,
+        keep: impl Fn(FeatureId) -> bool,
+        map: impl Fn(FeatureId, f64) -> f64,
+    ) {
+        let start = self.ids.len();
+        self.ids.resize(start + example.row.len(), 0);
+        self.values.resize(start + example.row.len(), 0.0);
+        let mut end = start;
+        for (id, value) in example.row.iter() {
+            (self.ids[end], self.values[end]) = (id, value);
+            end += usize::from(keep(id));
+        }
+        self.ids.truncate(end);
+        self.values.truncate(end);
+        self.ids[start..].iter().zip(&mut self.values[start..]).for_each(|(&id, value)| *value = map(id, *value));
+        self.offsets.push(end);
+        self.targets.push(example.target);
+        self.weights.push(example.weight);
+    }
+
+    /// Adds a row in which some values are smaller by a number: id, place in the row and number. An entry without a place is
+    /// added at the end.
+    pub(super) fn push_shifted(
+        &mut self,
+        example: Example<'_>,
+        shifts: impl Iterator<Item = (FeatureId, Option<usize>, f64)>,
+    ) {
+        let start = self.ids.len();
+        self.ids.extend_from_slice(example.row.ids);
+        self.values.extend_from_slice(example.row.values);
+        for (id, place, shift) in shifts {
+            match place {
+                Some(place) => self.values[start + place] -= shift,
+                None => {
+                    self.ids.push(id);
+                    self.values.push(-shift);
+                }
+            }
+        }
         self.offsets.push(self.ids.len());
         self.targets.push(example.target);
         self.weights.push(example.weight);

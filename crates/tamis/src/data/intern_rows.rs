@@ -38,18 +38,31 @@ impl RawRows {
     fn intern_names(self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         let Keys::Name(names) = &self.keys else { unreachable!("numbers are interned as such") };
         let mut builder = RowBuilder::default();
+        builder.batch.reserve(self.labels.len(), self.values.len());
         let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();
-        // The place and the id of each stored name that the vocabulary has.
-        let mut known: Vec<Option<(u64, FeatureId)>> = vec![None; names.stored()];
+        let mut columns = std::mem::take(&mut vocabulary.columns).of(names.columns());
+        // The place and the id of each other name that the vocabulary has.
+        let shared = names.columns().len();
+        let mut known: Vec<Option<(u64, FeatureId)>> = vec![None; names.stored() - shared];
         let mut fresh: Vec<(usize, f64)> = Vec::new();
         for i in 0..self.labels.len() {
-            for at in self.offsets[i]..self.offsets[i + 1] {
-                let (number, value) = (names.number(at), self.values[at]);
-                if known[number].is_none() {
+            let entries = self.offsets[i]..self.offsets[i + 1];
+            let (numbers, values) = (names.numbers(entries.clone()), &self.values[entries]);
+            if columns.push_row(numbers, values, self.weights[i], &mut builder.batch) {
+                continue;
+            }
+            for (number, &value) in numbers.iter().map(|&number| number as usize).zip(values) {
+                let mut found = if number < shared { columns.get(number) } else { known[number - shared] };
+                if found.is_none() {
                     let key = FeatureKey::from_name(names.name(number));
-                    known[number] = vocabulary.get(key).map(|_| interned(vocabulary, key));
+                    found = vocabulary.get(key).map(|_| interned(vocabulary, key));
+                    match found {
+                        Some((place, id)) if number < shared => columns.set(number, place, id),
+                        Some(_) => known[number - shared] = found,
+                        None => {}
+                    }
                 }
-                match known[number] {
+                match found {
                     Some((place, id)) => builder.entries.push((place, id, value)),
                     None => fresh.push((number, value)),
                 }
@@ -61,15 +74,28 @@ impl RawRows {
             }
             builder.finish(self.weights[i], adds).map_err(|id| (i, vocabulary.name(id)))?;
         }
+        vocabulary.columns = columns;
         Ok((builder.batch, self.labels))
     }
 
     /// The rows with the features a vocabulary knows; others are left out.
     pub fn lookup(&self, vocabulary: &Vocabulary) -> Batch {
         let mut builder = RowBuilder::default();
+        let name_count = if let Keys::Name(names) = &self.keys { names.stored() } else { 0 };
+        // The id of each name, once it was looked up.
+        let mut looked_up: Vec<Option<Option<FeatureId>>> = vec![None; name_count];
         for i in 0..self.labels.len() {
-            let known = |(key, value)| vocabulary.get(key).map(|id| (u64::from(id), id, value));
-            builder.entries.extend(self.entries(i).filter_map(known));
+            for at in self.offsets[i]..self.offsets[i + 1] {
+                let id = match &self.keys {
+                    Keys::Index(indices) => vocabulary.get(FeatureKey::Index(indices[at])),
+                    Keys::Name(names) => {
+                        let number = names.number(at);
+                        let look_up = || vocabulary.get(FeatureKey::from_name(names.name(number)));
+                        *looked_up[number].get_or_insert_with(look_up)
+                    }
+                };
+                builder.entries.extend(id.map(|id| (u64::from(id), id, self.values[at])));
+            }
             builder.finish(self.weights[i], true).expect("sums are allowed");
         }
         builder.batch
@@ -97,6 +123,7 @@ fn place_of(name: &str) -> (bool, u32, &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ColumnNames;
     use super::super::raw_rows::tests::named;
     use super::*;
 
@@ -117,6 +144,68 @@ mod tests {
         right.intern_indices(&mut [9, 10, 100, 11]);
         assert!(left.export().take(4).eq(right.export()));
         assert_eq!(left.name(4), "x");
+    }
+
+    /// Rows of a table whose columns are in no order, with zeros, cells that are missing and categories.
+    fn table_rows(columns: &std::sync::Arc<ColumnNames>, first: u32, rows: u32) -> [RawRows; 2] {
+        let names = ["x9", "4", "x10", "b", "17"];
+        let [mut shared, mut plain] = [RawRows::of_columns(columns.clone(), 0), RawRows::by_name()];
+        for row in first..first + rows {
+            for number in (0..5).filter(|number| (row + number) % 7 != 0 && (row % 5 != 4 || *number == 2)) {
+                let value = f64::from((row * 3 + number) % 4) - 1.0;
+                shared.push_column(number, value);
+                plain.push_name(&[names[number as usize]], value);
+            }
+            for rows in [&mut shared, &mut plain] {
+                if row % 3 == 0 {
+                    rows.push_name(&["town=", &(row % 4).to_string()], 1.0);
+                }
+                rows.end_row(Label::Absent, f64::from(row), 0);
+            }
+        }
+        [shared, plain]
+    }
+
+    #[test]
+    fn columns_get_the_ids_of_their_names_in_every_block() {
+        let columns = ColumnNames::new(["x9", "4", "x10", "b", "17"].into_iter());
+        let mut vocabularies = [Vocabulary::new(None), Vocabulary::new(None)];
+        for block in 0..12 {
+            let batches: Vec<Batch> = table_rows(&columns, 10 * block, 10)
+                .into_iter()
+                .zip(&mut vocabularies)
+                .map(|(rows, vocabulary)| rows.intern(vocabulary).unwrap().0)
+                .collect();
+            assert_eq!(batches[0], batches[1], "block {block}");
+            let [shared, plain] = table_rows(&columns, 10 * block, 10).map(|rows| rows.lookup(&vocabularies[0]));
+            assert_eq!(shared, plain);
+            if block == 6 {
+                vocabularies.iter_mut().for_each(|vocabulary| vocabulary.free(2));
+            }
+        }
+        let [left, right] = vocabularies;
+        assert!(left.export().eq(right.export()));
+    }
+
+    #[test]
+    fn columns_that_share_a_bucket_or_a_name_add_up() {
+        let columns = ColumnNames::new(["a", "a", "b"].into_iter());
+        let rows = || {
+            let mut rows = RawRows::of_columns(columns.clone(), 0);
+            (0..3).for_each(|number| rows.push_column(number, 1.0));
+            rows.end_row(Label::Absent, 1.0, 0);
+            rows
+        };
+        let mut hashed = Vocabulary::new(Some(1));
+        for _ in 0..2 {
+            let (batch, _) = rows().intern(&mut hashed).unwrap();
+            assert_eq!(batch.row(0).values.iter().sum::<f64>(), 3.0);
+            assert!(batch.row(0).len() <= 2);
+        }
+        let mut plain = Vocabulary::new(None);
+        for _ in 0..2 {
+            assert_eq!(rows().intern(&mut plain).unwrap_err(), (0, "a".to_string()));
+        }
     }
 
     #[test]

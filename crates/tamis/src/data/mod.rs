@@ -8,6 +8,7 @@ mod batch;
 #[cfg(test)]
 #[path = "../../tests/colliding_names/mod.rs"]
 mod colliding_names;
+mod column_ids;
 mod column_moments;
 pub mod f64_codec;
 mod feature_key;
@@ -45,7 +46,7 @@ pub use feature_key::{FeatureKey, hash_name};
 pub use label::Label;
 pub use label_stats::{ClassLabels, LabelCode, LabelKey, LabelStats};
 pub use lock_file::LockFile;
-pub use names::Names;
+pub use names::{ColumnNames, Names};
 pub(crate) use prefetch::prefetch;
 pub use raw_rows::{DuplicateFeature, Keys, RawParts, RawRows, Savepoint};
 pub use row::{Example, FeatureId, Row};

@@ -1,9 +1,43 @@
-//! The names of the features of parsed rows: a name that many entries have is stored once.
+//! The names of the features of parsed rows. Those of the columns of a table are shared by all of its blocks; a name that
+//! many entries of a block have is stored once.
+
+use std::sync::Arc;
+
+use super::FeatureKey;
+use super::row_hash::key_hash;
+
+/// The names of columns of a table, made once for all blocks.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnNames {
+    names: Vec<Box<str>>,
+    hashes: Vec<u64>,
+}
+
+impl ColumnNames {
+    /// Numbers for names: 0, 1, 2 and so on.
+    pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Arc<Self> {
+        let names: Vec<Box<str>> = names.map(Into::into).collect();
+        let hashes = names.iter().map(|name| key_hash(FeatureKey::from_name(name))).collect();
+        Arc::new(ColumnNames { names, hashes })
+    }
+
+    /// The number of names.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are no names.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
 
 /// The name of each entry.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// All names, one after the other, and where each ends.
+    /// The names with the first numbers.
+    columns: Arc<ColumnNames>,
+    /// All other names, one after the other, and where each ends.
     text: String,
     ends: Vec<usize>,
     /// The number of the name of each entry.
@@ -18,6 +52,16 @@ pub(super) struct NamesMark {
 }
 
 impl Names {
+    /// No entries; the names of columns have the first numbers.
+    pub(super) fn with_columns(columns: Arc<ColumnNames>) -> Self {
+        Names { columns, ..Self::default() }
+    }
+
+    /// The names of columns, which have the first numbers.
+    pub(super) fn columns(&self) -> &Arc<ColumnNames> {
+        &self.columns
+    }
+
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -30,7 +74,7 @@ impl Names {
 
     /// The number of stored names. Some may have no entry.
     pub fn stored(&self) -> usize {
-        self.ends.len()
+        self.columns.len() + self.ends.len()
     }
 
     /// The number of the name of an entry.
@@ -39,11 +83,27 @@ impl Names {
         self.entries[entry] as usize
     }
 
+    /// The numbers of the names of some entries.
+    #[inline]
+    pub(super) fn numbers(&self, entries: std::ops::Range<usize>) -> &[u32] {
+        &self.entries[entries]
+    }
+
     /// A stored name.
     #[inline]
     pub fn name(&self, number: usize) -> &str {
-        let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        &self.text[start..self.ends[number]]
+        if let Some(name) = self.columns.names.get(number) {
+            return name;
+        }
+        let own = number - self.columns.len();
+        let start = if own == 0 { 0 } else { self.ends[own - 1] };
+        &self.text[start..self.ends[own]]
+    }
+
+    /// A hash of each stored name.
+    pub(super) fn hashes(&self) -> Vec<u64> {
+        let own = (self.columns.len()..self.stored()).map(|number| key_hash(FeatureKey::from_name(self.name(number))));
+        self.columns.hashes.iter().copied().chain(own).collect()
     }
 
     /// The name of each entry.
@@ -61,7 +121,7 @@ impl Names {
     pub(super) fn store(&mut self, parts: &[&str]) -> u32 {
         parts.iter().for_each(|part| self.text.push_str(part));
         self.ends.push(self.text.len());
-        self.ends.len() as u32 - 1
+        self.stored() as u32 - 1
     }
 
     /// Adds an entry with a stored name.
@@ -83,7 +143,7 @@ impl Names {
 
     /// Splits off the entries from number `at` on, with their names.
     pub(super) fn split_off(&mut self, at: usize) -> Names {
-        let mut rest = Names::default();
+        let mut rest = Names::with_columns(self.columns.clone());
         rest.extend(self, at..self.len());
         self.entries.truncate(at);
         rest
@@ -91,8 +151,17 @@ impl Names {
 
     /// Adds some entries of others, and the names of these.
     pub(super) fn extend(&mut self, others: &Names, entries: std::ops::Range<usize>) {
-        let mut numbers = vec![None; others.stored()];
+        let mut numbers = self.numbers_of(others);
         self.extend_with(others, entries, &mut numbers);
+    }
+
+    /// For each name of others, its number here if it is known: shared names have the same numbers.
+    pub(super) fn numbers_of(&self, others: &Names) -> Vec<Option<u32>> {
+        let mut numbers = vec![None; others.stored()];
+        if Arc::ptr_eq(&self.columns, &others.columns) {
+            numbers.iter_mut().zip(0..self.columns.len() as u32).for_each(|(number, shared)| *number = Some(shared));
+        }
+        numbers
     }
 
     /// Adds some entries of others; `numbers` are the numbers here of the names there that are stored already.

@@ -1,8 +1,10 @@
 //! Parsed rows before interning: features by number or name, labels as written. `intern_rows.rs` gives them ids.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
-use super::names::{Names, NamesMark};
+use super::names::{ColumnNames, Names, NamesMark};
 use super::{FeatureKey, Label};
 
 /// A feature occurs twice in a row.
@@ -86,12 +88,11 @@ impl RawRows {
         Self::with_keys(Keys::Name(Names::default()))
     }
 
-    /// No rows, features by name, with room for `entries` entries.
-    pub fn by_name_for(entries: usize) -> Self {
-        let mut rows = Self::by_name();
-        if let Keys::Name(names) = &mut rows.keys {
-            names.reserve(entries);
-        }
+    /// No rows, features by name, with room for `entries` entries. The names of columns have the first numbers.
+    pub fn of_columns(columns: Arc<ColumnNames>, entries: usize) -> Self {
+        let mut names = Names::with_columns(columns);
+        names.reserve(entries);
+        let mut rows = Self::with_keys(Keys::Name(names));
         rows.values.reserve(entries);
         rows
     }
@@ -123,6 +124,14 @@ impl RawRows {
     /// Whether features have names; otherwise they have numbers.
     pub fn has_names(&self) -> bool {
         matches!(self.keys, Keys::Name(_))
+    }
+
+    /// The number of different features, at most.
+    pub fn most_features(&self) -> usize {
+        match &self.keys {
+            Keys::Index(indices) => indices.len(),
+            Keys::Name(names) => names.stored().min(names.len()),
+        }
     }
 
     /// Where the next row begins.
@@ -178,21 +187,12 @@ impl RawRows {
         }
     }
 
-    /// Stores a name that many rows have, and returns its number for [`RawRows::push_stored`].
-    ///
-    /// # Panics
-    /// If features have numbers.
-    pub fn store_name(&mut self, name: &str) -> u32 {
-        let Keys::Name(names) = &mut self.keys else { panic!("features of this block go by number") };
-        names.store(&[name])
-    }
-
-    /// Adds a feature whose name is stored. A zero is dropped.
+    /// Adds a feature with the name of a column. A zero is dropped.
     ///
     /// # Panics
     /// If features have numbers.
     #[inline]
-    pub fn push_stored(&mut self, number: u32, value: f64) {
+    pub fn push_column(&mut self, number: u32, value: f64) {
         let Keys::Name(names) = &mut self.keys else { panic!("features of this block go by number") };
         if value != 0.0 {
             names.push(number);
@@ -262,7 +262,11 @@ impl RawRows {
     pub fn keep(&self, wanted: impl Fn(usize) -> bool) -> RawRows {
         let (keys, mut numbers) = match &self.keys {
             Keys::Index(_) => (Keys::Index(Vec::new()), Vec::new()),
-            Keys::Name(names) => (Keys::Name(Names::default()), vec![None; names.stored()]),
+            Keys::Name(names) => {
+                let kept = Names::with_columns(names.columns().clone());
+                let numbers = kept.numbers_of(names);
+                (Keys::Name(kept), numbers)
+            }
         };
         let mut kept = RawRows { adds_duplicates: self.adds_duplicates, ..Self::with_keys(keys) };
         for row in (0..self.len()).filter(|&row| wanted(row)) {
@@ -375,16 +379,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_name_that_is_stored_once_is_that_of_all_its_entries() {
-        let mut stored = RawRows::by_name_for(4);
-        let numbers = ["a", "bc"].map(|name| stored.store_name(name));
+    fn names_of_columns_are_those_of_all_their_entries() {
+        let mut stored = RawRows::of_columns(ColumnNames::new(["a", "bc"].into_iter()), 4);
+        let numbers = [0, 1];
         let rows = [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]];
         for (line, values) in rows.iter().enumerate() {
-            numbers.iter().zip(values).for_each(|(&number, &value)| stored.push_stored(number, value));
+            numbers.iter().zip(values).for_each(|(&number, &value)| stored.push_column(number, value));
             stored.push_name(&["own", "=", "x"], 5.0);
             let mark = stored.mark();
             stored.push_name(&["gone"], 6.0);
-            stored.push_stored(numbers[0], 7.0);
+            stored.push_column(numbers[0], 7.0);
             stored.rollback(mark);
             stored.end_row(Label::Number(1.0), 1.0, line as u32);
         }
@@ -400,6 +404,11 @@ pub(super) mod tests {
             assert_eq!(one.split_off(at), other.split_off(at));
             assert_eq!(one, other);
         }
+        let mut joined = stored.clone();
+        joined.append(stored.clone(), 3);
+        let mut by_name = plain.clone();
+        by_name.append(stored.clone(), 3);
+        assert_eq!(joined, by_name, "whether names are shared or not");
         let [one, other] = [stored, plain].map(|rows| {
             let hashes: Vec<u64> = rows.row_hashes().collect();
             let mut vocabulary = crate::data::Vocabulary::new(None);

@@ -17,7 +17,9 @@ impl RowBuilder {
     /// Ends the row. The values of a repeated id are summed, or it is an error with that id.
     pub(super) fn finish(&mut self, weight: f64, adds: bool) -> Result<(), FeatureId> {
         // By place, then by value: a sum of duplicates has the same bits whatever order they came in.
-        self.entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.2.total_cmp(&b.2)));
+        if !self.entries.is_sorted_by(|a, b| a.0 < b.0) {
+            self.entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.2.total_cmp(&b.2)));
+        }
         self.ids.clear();
         self.values.clear();
         for (_, id, value) in self.entries.drain(..) {

@@ -45,9 +45,7 @@ impl RawRows {
     fn sums_of_entries(&self) -> impl Iterator<Item = u64> {
         let names: Vec<u64> = match &self.keys {
             Keys::Index(_) => Vec::new(),
-            Keys::Name(names) => {
-                (0..names.stored()).map(|number| key_hash(FeatureKey::from_name(names.name(number)))).collect()
-            }
+            Keys::Name(names) => names.hashes(),
         };
         (0..self.len()).map(move |i| {
             let entries = (self.offsets[i]..self.offsets[i + 1]).map(|at| match &self.keys {

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, ColumnScaler, Example, FeatureId, Row};
+use super::{Batch, ColumnScaler, Example, FeatureId, Row, ScaleKind};
 
 /// The factor by which the values of a row are multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ impl RowScale {
     }
 }
 
+/// Rows in which at most this many columns are centred, and not scaled, are copied as they are but for these.
+const FEW: usize = 4;
+
 /// A value after scaling, with the factor of its row and the divisor of its column.
 #[inline]
 pub fn scaled(value: f64, factor: f64, divisor: f64) -> f64 {
@@ -69,13 +72,35 @@ impl RowScaler<'_> {
     #[inline]
     pub fn push(&self, example: Example<'_>, batch: &mut Batch) {
         if !self.columns.centred().is_empty() {
-            return batch.push_entries(example, self.entries(example.row));
+            if !self.push_shifted(example, batch) {
+                batch.push_entries(example, self.entries(example.row));
+            }
+            return;
         }
         match (self.columns.is_active(), self.rows.factor(example.row.len())) {
             (false, 1.0) => batch.push_mapped(example, |_, value| value),
             (false, factor) => batch.push_mapped(example, |_, value| value * factor),
             (true, factor) => batch.push_mapped(example, |id, value| scaled(value, factor, self.columns.divisor(id))),
         }
+    }
+
+    /// Adds a row of which only few values are changed, and none becomes zero; returns whether it is such a row.
+    #[inline]
+    fn push_shifted(&self, example: Example<'_>, batch: &mut Batch) -> bool {
+        let (row, centred) = (example.row, self.columns.centred());
+        if centred.len() > FEW || self.columns.kind() != ScaleKind::None || self.rows.factor(row.len()) != 1.0 {
+            return false;
+        }
+        let mut places = [None; FEW];
+        for (place, &id) in places.iter_mut().zip(centred) {
+            *place = row.ids.iter().position(|&other| other == id);
+            if place.is_some_and(|place| row.values[place] == self.columns.centre(id)) {
+                return false;
+            }
+        }
+        let shifts = centred.iter().zip(places).map(|(&id, place)| (id, place, self.columns.centre(id)));
+        batch.push_shifted(example, shifts);
+        true
     }
 
     /// The scaled entries of a row: its own, then those of centred columns that are zero in it.
@@ -129,6 +154,31 @@ mod tests {
         assert_eq!((scaler.squared_norm(row, true), scaler.is_identity()), (2.0, false));
         let none = ColumnScaler::new(ScaleKind::None);
         assert!(RowScaler { rows: RowScale::None, columns: &none }.is_identity());
+    }
+
+    #[test]
+    fn rows_with_few_centred_columns_are_copied_and_shifted() {
+        let mut columns = ColumnScaler::new(ScaleKind::Auto);
+        for value in [1.0, 1.25, 1.0, 1.25] {
+            columns.observe(Row { ids: &[0, 1, 2], values: &[value, 2.0 - value, 0.5] });
+        }
+        columns.finish();
+        assert_eq!((columns.kind(), columns.centred()), (ScaleKind::None, &[0, 1][..]));
+        let scaler = RowScaler { rows: RowScale::None, columns: &columns };
+        let rows: [(&[u32], &[f64]); 5] = [
+            (&[0, 1, 2], &[1.0, 0.75, 0.5]),
+            (&[2, 0], &[0.5, 1.25]),
+            (&[2], &[3.0]),
+            (&[0, 1], &[1.125, 1.0]),
+            (&[], &[]),
+        ];
+        for (ids, values) in rows {
+            let row = Row { ids, values };
+            let mut batch = Batch::new();
+            scaler.push(Example { row, target: 1.0, weight: 2.0 }, &mut batch);
+            assert_eq!(batch.row(0).iter().collect::<Vec<_>>(), scaler.entries(row).collect::<Vec<_>>());
+            assert_eq!((batch.example(0).target, batch.example(0).weight), (1.0, 2.0));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! feature, so a model learned from one format can read another. With hashing (`--hash-bits`), a name is first mapped
 //! to a bucket; the first name seen in each bucket is kept, so selected features still have names.
 
+use super::column_ids::ColumnIds;
 use super::{FeatureId, FeatureKey, SparseIndexMap, TextMap, hash_name};
 
 /// The key of each id, in 8 bytes. Names are stored in a separate table.
@@ -41,6 +42,8 @@ pub struct Vocabulary {
     vacant: Vec<u32>,
     name_bytes: usize,
     hash_bits: Option<u32>,
+    /// The ids of the columns of a table, while none of them is freed.
+    pub(super) columns: ColumnIds,
 }
 
 impl Vocabulary {
@@ -76,6 +79,7 @@ impl Vocabulary {
             + self.entries.capacity() * std::mem::size_of::<Entry>()
             + self.texts.capacity() * std::mem::size_of::<Text>()
             + 2 * self.name_bytes
+            + self.columns.bytes()
     }
 
     /// The id of a feature, if it is known.
@@ -173,6 +177,7 @@ impl Vocabulary {
 
     /// Removes a feature; its id can be reused.
     pub fn free(&mut self, id: FeatureId) {
+        self.columns = ColumnIds::default();
         match std::mem::replace(&mut self.entries[id as usize], Entry::Free) {
             Entry::Index(index) => self.by_index.remove(index),
             Entry::Text(place) => self.release_text(place),

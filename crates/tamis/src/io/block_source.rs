@@ -236,15 +236,8 @@ impl Input {
         let columns = Schema::resolve(head.names, &known, &options);
         let columns = columns.map_err(|error| ReadError::Schema { file: source.name.clone(), source: error })?;
         self.remember(columns.known());
-        let table = Table { columns, delimiter: head.delimiter, needs_target: options.needs_target };
-        let parser: TextParser = Arc::new(move |bytes, errors| {
-            // A cell has at least two bytes, with its delimiter.
-            let records = memchr::memchr_iter(b'\n', bytes).count() + 1;
-            let cells = records.saturating_mul(table.columns.names.len()).min(bytes.len() / 2 + 1);
-            let mut rows = RawRows::by_name_for(cells);
-            let lines = table.parse(bytes, &mut rows, errors);
-            (rows, lines)
-        });
+        let table = Table::new(columns, head.delimiter, options.needs_target);
+        let parser: TextParser = Arc::new(move |bytes, errors| table.parse(bytes, errors));
         Ok(OpenFile::Text { ahead: head.ahead, parser })
     }
 

@@ -4,11 +4,9 @@ use std::io::{self, Read};
 
 use super::decompress::{read_once, read_up_to};
 
-/// Bytes of a block. Small enough that its rows are learned before they leave the cache.
+/// Bytes of a block, and of one of a table. Small enough that its rows are learned before they leave the cache.
 const BLOCK: usize = 1 << 16;
-/// Bytes of a block of a table. The types of the columns are inferred from the first block, so its size is fixed and
-/// does not depend on threads or memory.
-const TABLE_BLOCK: usize = 1 << 20;
+const TABLE_BLOCK: usize = 1 << 17;
 
 /// Cuts at line ends; in tables only at those outside quotes. Every byte is examined once, so that a long line costs
 /// no more than many short ones.

@@ -318,6 +318,14 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(self.model(data, outputs))
     }
 
+    /// Whether idle features may be freed, or memory measured, among rows with at most so many new features.
+    pub(super) fn may_sweep(&self, session: &Session<'_>, new: usize) -> bool {
+        let frees = !session.data.scale.is_active() && session.data.vocabulary.len() + new >= self.next_sweep;
+        let measures =
+            session.options.max_memory.is_some() && session.data.vocabulary.span() + new >= self.next_measure;
+        frees || measures
+    }
+
     /// Frees idle features if that changes nothing: a scaled column would lose its largest value.
     pub(super) fn free_idle_features(&mut self, session: &mut Session<'_>) -> Result<(), TrainError> {
         if session.data.vocabulary.len() < self.next_sweep || session.data.scale.is_active() {

@@ -12,12 +12,14 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     pub(crate) fn learn_block(&mut self, session: &mut Session<'_>, mut block: Block) -> Result<(), TrainError> {
         while !block.rows.is_empty() {
             let now = (SWEEP_EVERY - self.stream.rows % SWEEP_EVERY) as usize;
-            let later = block.split_off(now.min(block.rows.len()));
+            let is_cut = now < block.rows.len() && self.may_sweep(session, block.rows.most_features());
+            let later = is_cut.then(|| block.split_off(now));
             self.learn_piece(session, block)?;
             if self.stream.is_at_sweep() {
                 self.free_idle_features(session)?;
                 self.check_memory(session)?;
             }
+            let Some(later) = later else { break };
             block = later;
         }
         Ok(())
@@ -42,7 +44,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         stream.fingerprint = prints.last().copied().unwrap_or(stream.fingerprint);
         stream.rows += length;
         if passed < length {
-            let block = block.split_off(passed as usize);
+            let block = if passed > 0 { block.split_off(passed as usize) } else { block };
             self.learn_rows(session, block, &prints[passed as usize..])?;
         }
         Ok(())

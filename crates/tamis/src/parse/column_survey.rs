@@ -30,8 +30,6 @@ pub(super) struct ColumnSurvey {
     pub(super) empty: u64,
     /// Whether the file says that the column holds dates.
     pub(super) is_date: bool,
-    /// Whether the text of numbers is kept, too.
-    pub(super) keeps_text: bool,
     /// A hash of all cells in their order.
     cells: u64,
 }
@@ -39,15 +37,7 @@ pub(super) struct ColumnSurvey {
 impl ColumnSurvey {
     pub(super) fn new(name: &str) -> Self {
         let name = name.to_string();
-        ColumnSurvey {
-            name,
-            numbers: Vec::new(),
-            texts: TextMap::default(),
-            empty: 0,
-            is_date: false,
-            keeps_text: false,
-            cells: 0,
-        }
+        ColumnSurvey { name, numbers: Vec::new(), texts: TextMap::default(), empty: 0, is_date: false, cells: 0 }
     }
 
     pub(super) fn number(&mut self, value: f64) {

@@ -3,72 +3,24 @@
 //! A numeric column is a feature with the name of the column; categories are features `column=value` of value 1. The
 //! kinds of the columns come from a survey of the first rows, and models store them.
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
+use std::sync::Arc;
 
 use super::column::{self, Cell, Pushed, Role};
+use super::records::{Record, Records};
 use super::schema::Schema;
 use super::survey::{CellPlace, Survey};
 use super::{LineError, Missing, ParseError, number};
-use crate::data::{Label, RawRows};
+use crate::data::{ColumnNames, Label, RawRows};
 
 /// The schema and syntax of a table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The columns and their roles.
-    pub columns: Schema,
-    /// The byte between fields.
-    pub delimiter: u8,
-    /// Whether every row must have a label.
-    pub needs_target: bool,
-}
-
-/// Reads records one after the other from a block.
-struct Records<'a> {
-    reader: Reader,
-    block: &'a [u8],
-    at: usize,
-    fields: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-/// One record: its fields and where its bytes lie.
-struct Record<'a> {
-    fields: Vec<&'a [u8]>,
-    start: usize,
-    end: usize,
-}
-
-impl<'a> Records<'a> {
-    fn new(block: &'a [u8], delimiter: u8) -> Self {
-        // Only \n ends a record: blocks are cut there, and lines are counted there. A \r before it is trimmed as a
-        // blank.
-        let reader = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
-        Records { reader, block, at: 0, fields: vec![0; 1024], ends: vec![0; 64] }
-    }
-
-    /// The next record, blank lines skipped.
-    fn next(&mut self) -> Option<Record<'_>> {
-        let start = self.at;
-        let (mut written, mut ended) = (0, 0);
-        loop {
-            let input = &self.block[self.at..];
-            let (result, read, wrote, ends) =
-                self.reader.read_record(input, &mut self.fields[written..], &mut self.ends[ended..]);
-            self.at += read;
-            written += wrote;
-            ended += ends;
-            match result {
-                ReadRecordResult::Record => break,
-                ReadRecordResult::End => return None,
-                ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => self.fields.resize(2 * self.fields.len(), 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
-            }
-        }
-        let starts = std::iter::once(0).chain(self.ends[..ended].iter().copied());
-        let fields = starts.zip(&self.ends[..ended]).map(|(from, &to)| &self.fields[from..to]).collect();
-        Some(Record { fields, start, end: self.at })
-    }
+    columns: Schema,
+    delimiter: u8,
+    needs_target: bool,
+    /// The names of the columns of plain numbers, and their numbers by column.
+    plain: Arc<ColumnNames>,
+    plain_numbers: Vec<Option<u32>>,
 }
 
 /// The fields of the first record as text, and the bytes they take: a table's header.
@@ -76,8 +28,8 @@ pub fn header(block: &[u8], delimiter: u8) -> Result<(Vec<String>, usize), LineE
     let block_start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut records = Records::new(&block[block_start..], delimiter);
     let Some(record) = records.next() else { return Ok((Vec::new(), block.len())) };
-    let text = |field: &&[u8]| std::str::from_utf8(field).map(|text| text.trim().to_string());
-    let names: Result<Vec<_>, _> = record.fields.iter().map(text).collect();
+    let text = |field| std::str::from_utf8(field).map(|text| text.trim().to_string());
+    let names: Result<Vec<_>, _> = record.cells().map(|(field, _)| text(field)).collect();
     Ok((names.map_err(|_| LineError::NotUtf8)?, block_start + record.end))
 }
 
@@ -85,20 +37,17 @@ pub fn header(block: &[u8], delimiter: u8) -> Result<(Vec<String>, usize), LineE
 /// byte. Records with a wrong number of fields are not counted.
 pub fn survey(block: &[u8], delimiter: u8, columns: usize, file: &str, first_line: u64, survey: &mut Survey) {
     let mut records = Records::new(block, delimiter);
-    let (mut line, mut counted) = (first_line, 0);
     while !survey.is_full()
         && let Some(record) = records.next()
     {
-        let first = record.start + blank_lines(&block[record.start..record.end]);
-        line += u64::from(count_lines(&block[counted..first]));
-        counted = first;
-        if record.fields.len() != columns {
+        if record.count() != columns {
             continue;
         }
         survey.count_row();
-        for (at, field) in record.fields.iter().enumerate() {
-            let column = || field_offset(&block[first..record.end], delimiter, at) as u32 + 1;
-            survey.observe_bytes(at, field, || CellPlace { file: file.into(), line, column: column() });
+        let line = first_line + u64::from(record.line);
+        for (at, (field, short)) in record.cells().enumerate() {
+            let column = || field_offset(&block[record.start..record.end], delimiter, at) as u32 + 1;
+            survey.observe_bytes(at, field, short, || CellPlace { file: file.into(), line, column: column() });
         }
     }
 }
@@ -113,69 +62,83 @@ enum Outcome {
 }
 
 impl Table {
-    /// Parses a block of whole records. Returns the number of lines.
-    pub fn parse(&self, block: &[u8], rows: &mut RawRows, errors: &mut Vec<ParseError>) -> u32 {
+    /// A table with these columns, the byte between its fields, and whether every row must have a label.
+    pub fn new(columns: Schema, delimiter: u8, needs_target: bool) -> Self {
+        let is_plain = |role: &Role| match role {
+            Role::Numeric(rule) => rule.form.is_plain() && columns.missing.markers.is_empty(),
+            _ => false,
+        };
+        let names = columns.names.iter().zip(&columns.roles).filter(|(_, role)| is_plain(role));
+        let plain = ColumnNames::new(names.map(|(name, _)| name.as_str()));
+        let mut numbers = 0..;
+        let plain_numbers = columns.roles.iter().map(|role| is_plain(role).then(|| numbers.next()).flatten()).collect();
+        Table { columns, delimiter, needs_target, plain, plain_numbers }
+    }
+
+    /// Parses a block of whole records; returns the rows and the number of lines.
+    pub fn parse(&self, block: &[u8], errors: &mut Vec<ParseError>) -> (RawRows, u32) {
+        let lines = count_lines(block) + u32::from(!block.is_empty() && !block.ends_with(b"\n"));
+        // A cell has at least two bytes, with its delimiter.
+        let cells = (lines as usize).saturating_mul(self.columns.names.len()).min(block.len() / 2 + 1);
+        let mut rows = RawRows::of_columns(self.plain.clone(), cells);
         let mut records = Records::new(block, self.delimiter);
-        let stored = self.store_names(rows);
-        let (mut line, mut counted) = (0, 0);
+        let has_quotes = records.has_quotes();
         while let Some(record) = records.next() {
-            let first = record.start + blank_lines(&block[record.start..record.end]);
-            line += count_lines(&block[counted..first]);
-            counted = first;
             let mark = rows.mark();
             // Blocks end outside quotes, but for the end of the file.
-            let open = (record.end == block.len()).then(|| open_quote(&block[first..], self.delimiter)).flatten();
-            let row =
-                open.map_or_else(|| self.row(&record, line, &stored, rows), |field| Err((field, LineError::OpenQuote)));
+            let may_be_open = has_quotes && record.end == block.len();
+            let bytes = &block[record.start..record.end];
+            let row = match may_be_open.then(|| open_quote(bytes, self.delimiter)).flatten() {
+                Some(field) => Err((field, LineError::OpenQuote)),
+                None => self.row(&record, &mut rows),
+            };
             match row {
                 Ok(Outcome::Kept) => {}
                 Ok(Outcome::Blank) => {}
                 Ok(Outcome::LeftOut) => {
                     rows.rollback(mark);
-                    rows.left_out.push(line);
+                    rows.left_out.push(record.line);
                 }
                 Err((field, problem)) => {
                     rows.rollback(mark);
-                    let column = field_offset(&block[first..record.end], self.delimiter, field) as u32 + 1;
-                    errors.push(ParseError { line, column, problem });
+                    let column = field_offset(bytes, self.delimiter, field) as u32 + 1;
+                    errors.push(ParseError { line: record.line, column, problem });
                 }
             }
         }
-        line + count_lines(&block[counted..]) + u32::from(!block.is_empty() && !block.ends_with(b"\n"))
+        (rows, lines)
     }
 
-    /// Stores the names of the columns of plain numbers, and returns their numbers by column.
-    fn store_names(&self, rows: &mut RawRows) -> Vec<Option<u32>> {
-        let Schema { names, roles, missing, .. } = &self.columns;
-        let number = |(name, role): (&String, &Role)| match role {
-            Role::Numeric(rule) if rule.form.is_plain() && missing.markers.is_empty() => Some(rows.store_name(name)),
-            _ => None,
-        };
-        names.iter().zip(roles).map(number).collect()
-    }
-
-    fn row(
-        &self,
-        record: &Record<'_>,
-        line: u32,
-        stored: &[Option<u32>],
-        rows: &mut RawRows,
-    ) -> Result<Outcome, (usize, LineError)> {
+    fn row(&self, record: &Record<'_>, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
         let expected = self.columns.names.len();
-        if expected > 1 && matches!(record.fields[..], [blank] if blank.trim_ascii().is_empty()) {
+        if expected > 1 && record.is_blank() {
             return Ok(Outcome::Blank);
         }
-        if record.fields.len() != expected {
-            let found = record.fields.len();
-            return Err((found.min(expected).saturating_sub(1), LineError::Ragged { expected, found }));
+        let outcome = self.cells(record, rows);
+        // Cells are read before all are counted, but a wrong number of them explains all other errors.
+        if !matches!(outcome, Ok(Outcome::Kept)) {
+            let found = record.count();
+            if found != expected {
+                return Err((found.min(expected).saturating_sub(1), LineError::Ragged { expected, found }));
+            }
         }
-        let (mut label, mut weight) = (Label::Absent, 1.0);
-        for (at, field) in record.fields.iter().enumerate() {
+        outcome
+    }
+
+    /// Reads the cells of a record; the outcome is `Blank` if there are too few or too many.
+    fn cells(&self, record: &Record<'_>, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
+        let (mut label, mut weight, mut tag) = (Label::Absent, 1.0, None);
+        let mut cells = record.cells();
+        for (at, plain) in self.plain_numbers.iter().enumerate() {
+            let Some((field, short)) = cells.next() else { return Ok(Outcome::Blank) };
+            if self.columns.id == Some(at) {
+                tag = Some(std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim().into());
+            }
             // The usual cell: a plain number in a column of plain numbers.
-            if let Some(name) = stored[at]
-                && let Some(value) = number::whole(field.trim_ascii()).filter(|value| value.is_finite())
+            if let Some(number) = plain
+                && let Some(value) = short.or_else(|| plain_number(field))
             {
-                rows.push_stored(name, value);
+                rows.push_column(*number, value);
                 continue;
             }
             let (name, role) = (&self.columns.names[at], &self.columns.roles[at]);
@@ -201,22 +164,23 @@ impl Table {
                 },
             }
         }
-        if let Some(at) = self.columns.id {
-            let text = std::str::from_utf8(record.fields[at]).map_err(|_| (at, LineError::NotUtf8))?;
-            rows.tags.push(text.trim().into());
+        if cells.next().is_some() {
+            return Ok(Outcome::Blank);
         }
-        rows.end_row(label, weight, line);
+        rows.tags.extend(tag);
+        rows.end_row(label, weight, record.line);
         Ok(Outcome::Kept)
     }
 }
 
-fn count_lines(bytes: &[u8]) -> u32 {
-    memchr::memchr_iter(b'\n', bytes).count() as u32
+/// A finite number that fills a cell, blanks aside.
+#[inline]
+fn plain_number(field: &[u8]) -> Option<f64> {
+    number::whole(field.trim_ascii()).filter(|value| value.is_finite())
 }
 
-/// Bytes of blank lines (and of the last record's end) before a record.
-fn blank_lines(record: &[u8]) -> usize {
-    record.iter().position(|byte| !matches!(byte, b'\n' | b'\r')).unwrap_or(0)
+fn count_lines(bytes: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', bytes).count() as u32
 }
 
 /// The field of a record that a quotation mark opens and none closes. A mark within a field opens nothing.
@@ -261,13 +225,13 @@ mod tests {
         survey(body, b',', names.len(), "f.csv", 2, &mut seen);
         let (known, _) = seen.decide(&options, b',').unwrap();
         let columns = Schema::resolve(names, &known, &options).unwrap();
-        (Table { columns, delimiter: b',', needs_target: true }, body)
+        (Table::new(columns, b',', true), body)
     }
 
     fn parse(text: &str, missing: Missing) -> (RawRows, Vec<ParseError>) {
         let (table, body) = table(text, missing);
-        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
-        table.parse(body, &mut rows, &mut errors);
+        let mut errors = Vec::new();
+        let (rows, _) = table.parse(body, &mut errors);
         (rows, errors)
     }
 
@@ -335,8 +299,8 @@ mod tests {
     #[test]
     fn text_in_a_numeric_column_is_told() {
         let (table, _) = table("a,y\n1,0\n", Missing::Error);
-        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
-        table.parse(b"1,0\nred,1\n", &mut rows, &mut errors);
+        let mut errors = Vec::new();
+        table.parse(b"1,0\nred,1\n", &mut errors);
         assert_eq!(
             errors[0].problem.to_string(),
             "column \"a\": \"red\" is not a number; use `na = red` if it means a missing value, or `categorical = a` if the \

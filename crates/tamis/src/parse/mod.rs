@@ -23,6 +23,7 @@ mod column_survey;
 mod line_error;
 mod missing_cells;
 mod model_schema;
+mod records;
 mod swar;
 mod words;
 

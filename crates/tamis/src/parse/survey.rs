@@ -19,6 +19,8 @@ use crate::param::{Message, names};
 const MOST_ROWS: u64 = 20_000;
 const FEWEST_ROWS: u64 = 256;
 const MOST_CELLS: u64 = 1 << 20;
+/// Rows whose numbers are added to the columns at once.
+const PENDING_ROWS: usize = 16;
 /// Bytes of the texts of a survey: they are kept in memory.
 const MOST_BYTES: u64 = 1 << 28;
 
@@ -50,9 +52,13 @@ pub struct Survey {
     /// Bytes of the texts.
     bytes: u64,
     columns: Vec<ColumnSurvey>,
+    /// Whether the text of numbers is kept, too, by column.
+    keeps_text: Vec<bool>,
     at: TextMap<String, usize>,
     /// The columns of the table that is being read.
     current: Vec<usize>,
+    /// Numbers of the last rows of that table, row by row; NaN where there is none.
+    pending: Vec<f64>,
 }
 
 /// What the user should know about a column.
@@ -75,15 +81,21 @@ impl fmt::Display for ColumnNote {
 impl Survey {
     /// Begins a table with these columns.
     pub fn begin(&mut self, names: &[String]) {
-        let Survey { columns, at, current, .. } = self;
-        current.clear();
+        self.settle();
+        self.current.clear();
         for name in names {
-            let index = *at.entry(name.clone()).or_insert_with(|| {
-                columns.push(ColumnSurvey::new(name));
-                columns.len() - 1
-            });
-            current.push(index);
+            let index = self.index_of(name);
+            self.current.push(index);
         }
+    }
+
+    fn index_of(&mut self, name: &str) -> usize {
+        let Survey { columns, at, keeps_text, .. } = self;
+        *at.entry(name.to_string()).or_insert_with(|| {
+            columns.push(ColumnSurvey::new(name));
+            keeps_text.push(false);
+            columns.len() - 1
+        })
     }
 
     /// Whether enough rows were seen.
@@ -97,20 +109,50 @@ impl Survey {
         self.rows == 0
     }
 
-    /// Counts a row.
+    /// Counts a row, which begins.
     pub fn count_row(&mut self) {
         self.rows += 1;
+        if self.pending.len() >= PENDING_ROWS * self.current.len() {
+            self.settle();
+        }
+        self.pending.resize(self.pending.len() + self.current.len(), f64::NAN);
     }
 
-    /// Observes the bytes of a text cell of column `at` of the current table.
-    pub fn observe_bytes(&mut self, at: usize, field: &[u8], place: impl FnOnce() -> CellPlace) {
-        let Some(column) = self.current.get(at).map(|&index| &mut self.columns[index]) else { return };
+    /// Adds a number to column `at` of the current table. In a wide table, every column of a row is elsewhere in memory: the
+    /// numbers of a few rows are added to a column at once.
+    fn number(&mut self, at: usize, value: f64) {
+        let row = self.pending.len().saturating_sub(self.current.len());
+        match self.pending.get_mut(row + at) {
+            Some(place) => *place = value,
+            None => self.columns[self.current[at]].number(value),
+        }
+    }
+
+    /// Adds the pending numbers to their columns.
+    fn settle(&mut self) {
+        (0..self.current.len()).for_each(|at| self.settle_column(at));
+        self.pending.clear();
+    }
+
+    /// Adds the pending numbers of column `at`, before a cell that is none.
+    fn settle_column(&mut self, at: usize) {
+        let column = &mut self.columns[self.current[at]];
+        for value in self.pending.iter_mut().skip(at).step_by(self.current.len().max(1)).filter(|value| !value.is_nan())
+        {
+            column.number(std::mem::replace(value, f64::NAN));
+        }
+    }
+
+    /// Observes the bytes of a text cell of column `at` of the current table, and the number that they are if it is known.
+    pub fn observe_bytes(&mut self, at: usize, field: &[u8], number: Option<f64>, place: impl FnOnce() -> CellPlace) {
+        let Some(&index) = self.current.get(at) else { return };
         let field = field.trim_ascii();
-        match number::whole(field) {
-            Some(value) if value.is_finite() && !is_code(field) && !column.keeps_text => column.number(value),
+        match number.or_else(|| number::whole(field)) {
+            Some(value) if value.is_finite() && !is_code(field) && !self.keeps_text[index] => self.number(at, value),
             _ => {
                 self.bytes += field.len() as u64;
-                column.text(&String::from_utf8_lossy(field), place);
+                self.settle_column(at);
+                self.columns[index].text(&String::from_utf8_lossy(field), place);
             }
         }
     }
@@ -118,21 +160,21 @@ impl Survey {
     /// Observes a cell of column `at` of the current table.
     pub fn observe(&mut self, at: usize, cell: Cell<'_>, place: impl FnOnce() -> CellPlace) {
         match cell {
-            Cell::Text(text) => self.observe_bytes(at, text.as_bytes(), place),
-            Cell::Number(value) if value.is_finite() => self.columns[self.current[at]].number(value),
-            Cell::Number(_) | Cell::Missing => self.columns[self.current[at]].empty(),
+            Cell::Text(text) => self.observe_bytes(at, text.as_bytes(), None, place),
+            Cell::Number(value) if value.is_finite() => self.number(at, value),
+            Cell::Number(_) | Cell::Missing => {
+                self.settle_column(at);
+                self.columns[self.current[at]].empty();
+            }
         }
     }
 
     /// Observes a cell of a column by its name: of a table whose rows name their columns.
     pub fn observe_named(&mut self, name: &str, cell: Cell<'_>, place: impl FnOnce() -> CellPlace) {
-        let Survey { columns, at, current, .. } = self;
-        let index = *at.entry(name.to_string()).or_insert_with(|| {
-            columns.push(ColumnSurvey::new(name));
-            columns.len() - 1
-        });
-        current.clear();
-        current.push(index);
+        self.settle();
+        let index = self.index_of(name);
+        self.current.clear();
+        self.current.push(index);
         self.observe(0, cell, place);
     }
 
@@ -150,13 +192,18 @@ impl Survey {
     pub fn keep_text_of(&mut self, names: &[String]) {
         for name in names {
             if let Some(&index) = self.at.get(name) {
-                self.columns[index].keeps_text = true;
+                self.keeps_text[index] = true;
             }
         }
     }
 
     /// Decides how each column is read, and what to say about it.
-    pub fn decide(self, options: &SchemaOptions, delimiter: u8) -> Result<(ModelSchema, Vec<ColumnNote>), SchemaError> {
+    pub fn decide(
+        mut self,
+        options: &SchemaOptions,
+        delimiter: u8,
+    ) -> Result<(ModelSchema, Vec<ColumnNote>), SchemaError> {
+        self.settle();
         let columns: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
         let target = find_target(&columns, options)?;
         let weight = options.weight.clone();

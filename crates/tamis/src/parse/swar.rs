@@ -57,6 +57,25 @@ pub fn decimal(text: &[u8], at: usize, count: &mut Count) -> Option<(f64, usize)
     Some((f64::from(first * unit + behind) / f64::from(unit), end))
 }
 
+/// The shapes of the numbers read so far, one for each of the two forms.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shapes {
+    whole: Count,
+    decimals: Count,
+}
+
+/// A number like `-0.25` or `17` at `at`, and where it ends.
+#[inline(always)]
+pub fn number(text: &[u8], at: usize, shapes: &mut Shapes) -> Option<(f64, usize)> {
+    let is_negative = text.get(at) == Some(&b'-');
+    let at = at + usize::from(is_negative);
+    let (size, end) = match decimal(text, at, &mut shapes.decimals) {
+        Some(found) => found,
+        None => natural(text, at, &mut shapes.whole).map(|(value, end)| (f64::from(value), end))?,
+    };
+    Some((if is_negative { -size } else { size }, end))
+}
+
 /// Eight digits, the first in the lowest byte, as a number: neighbours are joined in pairs, these in fours, then all.
 #[inline(always)]
 fn join(digits: u64) -> u32 {
@@ -91,6 +110,21 @@ mod tests {
         }
         for text in ["-0.5     ", "10.5     ", ".5       ", "0.       ", "1e5      ", "0.12345678 "] {
             assert_eq!(decimal(text.as_bytes(), 0, &mut Count::default()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_a_sign_and_one_of_two_forms() {
+        for (text, expected) in [
+            ("7,12345678", Some((7.0, 1))),
+            ("-0.25,12345678", Some((-0.25, 5))),
+            ("-17;12345678", Some((-17.0, 3))),
+            ("12.5,12345678", Some((12.0, 2))),
+            ("-,12345678", None),
+            ("x,12345678", None),
+            ("7", None),
+        ] {
+            assert_eq!(super::number(text.as_bytes(), 0, &mut Shapes::default()), expected, "{text}");
         }
     }
 

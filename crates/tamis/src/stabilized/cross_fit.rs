@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::ensemble::{Ensemble, SizeStep};
 use super::feature_tests::Nuisance;
 use super::holdout::evaluate;
-use super::row_transform::RowTransform;
+use super::row_transform::{FeatureSet, RowTransform};
 use super::stage::{ClassCoding, PathMeans, first_in_order};
 use super::subsamples::HashedRows;
 use crate::data::{Example, FeatureId, Row, State, StateError, fold_of_hash};
@@ -148,6 +148,8 @@ pub(super) struct CrossFit {
     pub(super) sample: HashedRows,
     /// The hash of each row, by row number.
     pub(super) row_hashes: Vec<u64>,
+    /// The features that any of the ensembles has in this stage, when its rows are learned.
+    pub(super) in_use: Option<FeatureSet>,
     /// Buffers for scaled rows.
     pub(super) scaled: Vec<HashedRows>,
 }
@@ -189,12 +191,18 @@ impl CrossFit {
             self.all().for_each(|member| member.ensemble.visit(rows.len() as u64));
             return self.main.ensemble.stage_is_over();
         }
-        let CrossFit { main, folds, scaled, .. } = self;
+        let CrossFit { main, folds, scaled, in_use, .. } = self;
+        // Most entries are of features that no ensemble has any more. They are left out before each of these looks for its own.
+        let in_use = in_use.get_or_insert_with(|| {
+            let active = std::iter::once(&*main).chain(&*folds).flat_map(|member| member.ensemble.active());
+            FeatureSet::new(active.copied(), main.transform.span())
+        });
         scaled.resize(rows.len().div_ceil(PIECE), HashedRows::default());
         self.threads.install(|| {
             scaled.par_iter_mut().zip(rows.par_chunks(PIECE)).for_each(|(scaled, rows)| {
                 scaled.clear();
-                rows.iter().for_each(|&(example, row_hash)| main.transform.scale(example, row_hash, scaled));
+                let scale = |&(example, hash)| main.transform.scale_some(example, hash, in_use, scaled);
+                rows.iter().for_each(scale);
             });
             let rows = &scaled[..];
             rayon::join(|| main.learn(rows), || folds.par_iter_mut().for_each(|fold| fold.learn(rows)))
@@ -232,6 +240,7 @@ impl CrossFit {
             }
         }
         self.steps.push(step);
+        self.in_use = None;
         if !self.is_over() {
             self.begin();
         }

@@ -8,6 +8,23 @@ use crate::recipe::Recipe;
 
 const NONE: u32 = u32::MAX;
 
+/// A set of features, one bit each: small enough for a cache that the tables of positions do not fit.
+#[derive(Clone, Debug)]
+pub(super) struct FeatureSet(Vec<u64>);
+
+impl FeatureSet {
+    pub(super) fn new(features: impl Iterator<Item = FeatureId>, span: usize) -> Self {
+        let mut bits = vec![0; span.div_ceil(64)];
+        features.for_each(|id| bits[id as usize / 64] |= 1 << (id % 64));
+        FeatureSet(bits)
+    }
+
+    #[inline]
+    fn contains(&self, id: FeatureId) -> bool {
+        self.0[id as usize / 64] >> (id % 64) & 1 != 0
+    }
+}
+
 /// Prepares rows for the paths. Copies share the statistics of the columns.
 #[derive(Clone)]
 pub(super) struct RowTransform {
@@ -104,6 +121,14 @@ impl RowTransform {
     pub(super) fn scale(&self, example: Example<'_>, row_hash: u64, rows: &mut HashedRows) {
         let factor = self.row_scale.factor(example.row.len());
         rows.batch.push_mapped(example, |id, value| scaled(value, factor, self.columns[id as usize].0));
+        rows.row_hashes.push(row_hash);
+    }
+
+    /// Adds a row with its values scaled, over the features of a set.
+    pub(super) fn scale_some(&self, example: Example<'_>, row_hash: u64, set: &FeatureSet, rows: &mut HashedRows) {
+        let factor = self.row_scale.factor(example.row.len());
+        let map = |id: FeatureId, value| scaled(value, factor, self.columns[id as usize].0);
+        rows.batch.push_some(example, |id| set.contains(id), map);
         rows.row_hashes.push(row_hash);
     }
 

@@ -92,6 +92,7 @@ pub(super) fn set_up(
         max_bytes: 0,
         sample: HashedRows::default(),
         row_hashes: survey.contents,
+        in_use: None,
         scaled: Vec::new(),
     };
     let is_keyed = data.narrowed.as_ref().is_some_and(|narrowed| narrowed.keyed);

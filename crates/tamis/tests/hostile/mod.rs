@@ -92,9 +92,7 @@ pub fn csv(bytes: &[u8]) {
         survey(&bytes[start..], b',', names.len(), "fuzz", 2, &mut seen);
         let Ok((known, _)) = seen.decide(&options, b',') else { return };
         let Ok(columns) = Schema::resolve(names.clone(), &known, &options) else { return };
-        let table = Table { columns, delimiter: b',', needs_target: false };
-        let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
-        let lines = table.parse(&bytes[start..], &mut rows, &mut errors);
+        let (rows, lines) = Table::new(columns, b',', false).parse(&bytes[start..], &mut Vec::new());
         rows_are_sound(rows, lines);
     }
 }
