@@ -1,7 +1,7 @@
 //! The orders of the features at small sizes: the fast versions against the literal ones.
 
 use tamis::rng::{RngStream, generator, uniform_below};
-use tamis::stabilized::{RegressionMoments, eliminations, entries};
+use tamis::stabilized::{RegressionMoments, eliminations, entries, selections};
 use tamis_testkit::naive::backward_elimination;
 use tamis_testkit::naive::entry_order::{self, standardised};
 
@@ -60,6 +60,22 @@ fn backward_elimination_equals_the_literal_one() {
         let fast = eliminations(&moments(&rows, &targets));
         let slow = backward_elimination::eliminations(&rows, &targets);
         assert_eq!(fast.len(), COLUMNS);
+        for (step, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
+            assert_eq!(fast.0, slow.0, "seed {seed}, step {step}");
+            assert!((fast.1 - slow.1).abs() < 1e-9, "seed {seed}, step {step}: {} and {}", fast.1, slow.1);
+        }
+    }
+}
+
+#[test]
+fn forward_selection_equals_the_literal_one() {
+    for seed in 0..6 {
+        let (rows, targets) = rows(60 + 10 * seed as usize, seed);
+        let others: Vec<f64> = rows.iter().zip(&targets).map(|(row, target)| row[2] - 0.5 * target).collect();
+        let targets = [targets, others];
+        let fast = selections(&moments(&rows, &targets), COLUMNS);
+        let slow = backward_elimination::selections(&rows, &targets);
+        assert_eq!(fast.len(), COLUMNS - 1, "the constant column is not selected");
         for (step, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
             assert_eq!(fast.0, slow.0, "seed {seed}, step {step}");
             assert!((fast.1 - slow.1).abs() < 1e-9, "seed {seed}, step {step}: {} and {}", fast.1, slow.1);

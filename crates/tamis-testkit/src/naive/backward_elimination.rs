@@ -1,18 +1,37 @@
-//! Backward elimination, literally: at each step, a ridge regression on the rows without each of the columns left.
+//! Backward elimination and forward selection, literally: at each step, a ridge regression on the rows without each of the
+//! columns left, or with each of the others.
 
 use super::entry_order::standardised;
 use super::linear_system::solve;
 
 /// ρ, as the head of `stabilized/backward_elimination.rs` states it.
-const RIDGE: f64 = 0.03;
+const RIDGE: f64 = 0.1;
 
-/// The columns as they are eliminated, each with the rise of the penalised mean squared loss over all targets.
-pub fn eliminations(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> Vec<(usize, f64)> {
+/// The least penalised mean squared loss over all targets on some of the columns.
+fn loss_on<'a>(rows: &[Vec<f64>], targets: &'a [Vec<f64>]) -> impl Fn(&[usize]) -> f64 + 'a {
     let columns: Vec<Vec<f64>> =
         (0..rows[0].len()).map(|j| standardised(rows.iter().map(|row| row[j]).collect())).collect();
     let targets: Vec<Vec<f64>> = targets.iter().cloned().map(standardised).collect();
-    let loss = |left: &[usize]| targets.iter().map(|target| least_loss(&columns, left, target)).sum::<f64>();
-    let mut left: Vec<usize> = (0..columns.len()).collect();
+    move |some| targets.iter().map(|target| least_loss(&columns, some, target)).sum::<f64>()
+}
+
+/// The columns but the last one as they are selected, each with the fall of the loss.
+pub fn selections(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> Vec<(usize, f64)> {
+    let loss = loss_on(rows, targets);
+    let mut selected: Vec<(usize, f64)> = Vec::new();
+    while selected.len() + 1 < rows[0].len() {
+        let before: Vec<usize> = selected.iter().map(|&(column, _)| column).collect();
+        let with = |column: usize| (column, loss(&before) - loss(&[&before[..], &[column]].concat()));
+        let falls = (0..rows[0].len()).filter(|column| !before.contains(column)).map(with);
+        selected.push(falls.max_by(|a, b| a.1.total_cmp(&b.1)).expect("columns are left"));
+    }
+    selected
+}
+
+/// The columns as they are eliminated, each with the rise of the loss.
+pub fn eliminations(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> Vec<(usize, f64)> {
+    let loss = loss_on(rows, targets);
+    let mut left: Vec<usize> = (0..rows[0].len()).collect();
     let mut eliminated = Vec::new();
     while !left.is_empty() {
         let before = loss(&left);

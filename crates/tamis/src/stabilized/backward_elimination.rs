@@ -10,7 +10,7 @@
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | ρ | [`RIDGE`] | 0.03 | 0.001 and 0.03 find as many true features; the larger one predicts better with few rows |
+//! | ρ | [`RIDGE`] | 0.1 | 0.03, 0.1 and 0.3 find as many true features; 0.1 predicts best with few rows |
 //!
 //! Departures: the squared loss for classes, too.
 //!
@@ -20,7 +20,7 @@ use super::regression_moments::RegressionMoments;
 use crate::linear_algebra::{axpy, inverse, inverse_factor, times};
 
 /// ρ.
-const RIDGE: f64 = 0.03;
+pub(super) const RIDGE: f64 = 0.1;
 /// Rises that differ by a smaller share are the same.
 const SAME: f64 = 1e-6;
 
@@ -84,8 +84,8 @@ mod tests {
         let moments = RegressionMoments { columns, targets, target_squares: vec![1.0] };
         assert_eq!(elimination_order(&moments)[2], 2);
         let weights = ridge_weights(&moments.restricted_to(&[0, 1]));
-        assert!((weights[0][0] - half / 1.03).abs() < 1e-12);
-        assert!(moments.restricted_to(&[0, 1]).loss(&weights) < 1e-3);
+        assert!((weights[0][0] - half / 1.1).abs() < 1e-12);
+        assert!(moments.restricted_to(&[0, 1]).loss(&weights) < 1e-2);
     }
 
     #[test]

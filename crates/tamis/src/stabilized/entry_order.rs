@@ -60,7 +60,7 @@ pub fn entries(moments: &RegressionMoments) -> Vec<Entry> {
 }
 
 /// The columns that are not equal to an earlier one up to sign and scale.
-fn originals(moments: &RegressionMoments) -> Vec<usize> {
+pub(super) fn originals(moments: &RegressionMoments) -> Vec<usize> {
     let size = moments.size();
     let mut originals: Vec<usize> = Vec::new();
     for column in 0..size {

@@ -7,24 +7,20 @@
 //!
 //! - that of entry into an elastic-net path (`entry_order.rs`). It is the more stable one, because features that go
 //!   together enter together.
-//! - that of backward elimination (`backward_elimination.rs`). It drops what other features already say, and so finds
-//!   few true features among correlated ones. Where many sets of features predict alike, chance chooses among them.
+//! - a sparse one: the features that forward selection takes first (`forward_selection.rs`), in the order in which backward
+//!   elimination misses them (`backward_elimination.rs`). It leaves out what other features already say, and so finds few
+//!   true features among correlated ones. Where many sets of features predict alike, chance chooses among them.
 //!
-//! Held-out rows decide. Ridge regressions on the first features of each order, fitted without a fold, predict that fold.
-//! Backward elimination is taken if its best size k* is small, and there predicts better than the first k* features to
-//! enter, and not worse than any number of these: then few features say all that there is to say. It is followed as long
-//! as it predicts no worse than the order of entry; then the features follow in that order, and those that do not enter
-//! by evidence.
+//! Elimination starts from twice as many features as forward selection needs for its least held-out loss. Held-out rows
+//! decide whether the sparse order is taken (`order_choice.rs`). After its features follow those that enter, and those that
+//! do not enter by evidence.
 //!
 //! | symbol | where | default | from |
 //! |---|---|---|---|
-//! | k* | [`LARGEST_SPARSE`], [`FEATURES_EACH`] | at most 64, and a fifth of the features | with most features, both orders predict alike, and chance would choose |
-//! | gain in held-out loss at k* | [`MIN_GAIN`], [`MIN_RATIO`] | 3 %, and 1.5 standard errors over the folds | |
-//! | loss against the best size of the other order | [`MAX_LOSS`] | 1 % | |
+//! | features of the elimination | [`START`] | twice those of the least loss | 1.5 and 3 find as many true features; all candidates are too many for few rows |
 //!
-//! The numbers separate planted sparse data from real data, where elimination is seldom taken (2 of 64 fits): see
-//! `docs/why-this-size.md`. Compared and not taken: forward selection (taken more often on small real data) and the mean
-//! rank over subsamples (less stable).
+//! Compared and not taken: elimination from all candidates, or from those with the most evidence; exchanging features one by
+//! one; an adaptive lasso; the mean rank over subsamples (`docs/why-this-size.md`).
 //!
 //! Cost: one pass over the rows, or a sample of at most 2²² entries and 2³¹ products; then the cube of the candidates.
 
@@ -33,29 +29,22 @@ use rayon::prelude::*;
 use super::backward_elimination::{elimination_order, ridge_weights};
 use super::cross_fit::{CrossFit, FOLDS, FoldedEnsemble};
 use super::entry_order::{MOST_ENTERED, entry_order};
+use super::forward_selection::selection_order;
+use super::order_choice::{FoldOrder, best_size, compared_sizes, sparse_size};
 use super::regression_moments::{CrossProducts, RegressionMoments};
 use super::setup::hash_limit;
-use super::sizes::sizes_between;
 use super::stage::top_by_evidence;
 use super::subsamples::HashedRows;
 use crate::data::{Batch, FeatureId, fold_of_hash};
 use crate::rng::splitmix64;
-use crate::select::Estimate;
 use crate::trainer::{BufferedRows, TrainError, TrainingData};
 
 /// The largest size whose features have an order.
 pub(super) const LARGEST: usize = 512;
 /// The features with the most evidence that may have a place in it.
 const CANDIDATES: usize = 256;
-/// The largest k*.
-const LARGEST_SPARSE: usize = 64;
-/// Features for each of the k*, at least.
-const FEATURES_EACH: usize = 5;
-/// The gain at k* as a share of the loss, and as a multiple of its standard error.
-const MIN_GAIN: f64 = 0.03;
-const MIN_RATIO: f64 = 1.5;
-/// The share by which the loss at k* may exceed that of the best size in order of entry.
-const MAX_LOSS: f64 = 0.01;
+/// Features that elimination starts from, for each that forward selection needs.
+const START: usize = 2;
 /// Entries of the rows, and products of them, at most.
 const MAX_ENTRIES: u64 = 1 << 22;
 const MAX_PRODUCTS: u64 = 1 << 31;
@@ -74,21 +63,25 @@ pub(super) fn set_orders(
     columns.dedup();
     let folds = gather(ensembles, rows, &columns)?;
     let codings = &ensembles.codings;
+    let sizes = compared_sizes(MOST_ENTERED);
+    let place = |id: &FeatureId| columns.binary_search(id).expect("candidates are gathered");
     let orders: Vec<Orders> = ensembles.threads.install(|| {
         let products: Vec<CrossProducts> =
             folds.par_iter().map(|rows| CrossProducts::of(rows, columns.len(), codings)).collect();
-        let orders = |(number, candidates): (usize, &Vec<FeatureId>)| {
-            let place = |id: &FeatureId| columns.binary_search(id).expect("candidates are gathered");
-            let places: Vec<usize> = candidates.iter().map(place).collect();
-            Orders::new(&products, number.checked_sub(1), &places)
-        };
-        candidates.par_iter().enumerate().map(orders).collect()
+        let places: Vec<Vec<usize>> = candidates.iter().map(|ids| ids.iter().map(place).collect()).collect();
+        let all = candidates.par_iter().zip(&places).enumerate();
+        let views: Vec<View<'_>> =
+            all.map(|(number, (ids, places))| View::new(&products, number.checked_sub(1), ids, places)).collect();
+        let forward: Vec<Vec<usize>> =
+            views.par_iter().map(|view| selection_order(&view.moments, MOST_ENTERED)).collect();
+        let start = START * best_forward_size(&views[1..], &forward[1..], &sizes);
+        views.par_iter().zip(forward).map(|(view, forward)| Orders::new(view, forward, start, &sizes)).collect()
     });
-    let sparse = sparse_size(&orders[1..], ensembles.entered);
+    let (sparse, entry): (Vec<FoldOrder>, Vec<FoldOrder>) =
+        orders[1..].iter().map(|orders| (orders.sparse.clone(), orders.entry.clone())).unzip();
+    let first = sparse_size(&sparse, &entry, &sizes, ensembles.entered).unwrap_or(0);
     let all = std::iter::once(&mut ensembles.main).chain(&mut ensembles.folds);
-    for ((member, orders), candidates) in all.zip(orders).zip(&candidates) {
-        member.order = orders.merged(sparse).into_iter().map(|position| candidates[position]).collect();
-    }
+    all.zip(orders).for_each(|(member, orders)| member.order = orders.merged(first));
     Ok(())
 }
 
@@ -122,128 +115,93 @@ fn gather(ensembles: &CrossFit, rows: &mut BufferedRows, columns: &[FeatureId]) 
     Ok(folds.into_iter().map(|fold| fold.batch).collect())
 }
 
-/// Both orders of the candidates of an ensemble, by position, and their losses on its held-out rows.
-struct Orders {
-    entry: Vec<usize>,
-    elimination: Vec<usize>,
-    entry_losses: Vec<f64>,
-    elimination_losses: Vec<f64>,
+/// The candidates of an ensemble that learns from all folds but one, which is held out, and what their orders depend on.
+struct View<'a> {
+    candidates: &'a [FeatureId],
+    moments: RegressionMoments,
+    held_out: Option<RegressionMoments>,
 }
 
-/// The sizes at which the orders are compared, ascending.
-fn compared_sizes() -> Vec<usize> {
-    let mut sizes = sizes_between(MOST_ENTERED + 1, 0);
-    sizes.reverse();
-    sizes
-}
-
-impl Orders {
-    /// The orders of an ensemble that learns from all folds but one, which is held out.
-    fn new(folds: &[CrossProducts], held_out: Option<usize>, places: &[usize]) -> Self {
+impl<'a> View<'a> {
+    fn new(folds: &[CrossProducts], held_out: Option<usize>, candidates: &'a [FeatureId], places: &[usize]) -> Self {
         let own = folds.iter().enumerate().filter(|&(fold, _)| Some(fold) != held_out).map(|(_, products)| products);
         let total = CrossProducts::total(own);
         let standardisation = total.standardisation();
-        let moments = total.moments(&standardisation, places);
-        let held_out = held_out.map(|fold| folds[fold].moments(&standardisation, places));
-        let losses = |order: &[usize]| held_out.as_ref().map_or(Vec::new(), |test| losses(&moments, test, order));
-        let (entry, elimination) = (entry_order(&moments), elimination_order(&moments));
-        let (entry_losses, elimination_losses) = (losses(&entry), losses(&elimination));
-        Orders { entry, elimination, entry_losses, elimination_losses }
+        View {
+            candidates,
+            moments: total.moments(&standardisation, places),
+            held_out: held_out.map(|fold| folds[fold].moments(&standardisation, places)),
+        }
     }
 
-    /// One order: the first features of the elimination, then those that enter.
-    fn merged(&self, sparse: Option<usize>) -> Vec<usize> {
-        let first = &self.elimination[..sparse.unwrap_or(0).min(self.elimination.len())];
-        first.iter().chain(self.entry.iter().filter(|position| !first.contains(position))).copied().collect()
+    /// An order of the candidates by position, and its held-out losses: those of ridge regressions on its first columns.
+    fn order(&self, positions: &[usize], sizes: &[usize]) -> FoldOrder {
+        let loss = |test: &RegressionMoments, size: usize| {
+            let first = &positions[..size.min(positions.len())];
+            test.restricted_to(first).loss(&ridge_weights(&self.moments.restricted_to(first)))
+        };
+        let losses = self.held_out.iter().flat_map(|test| sizes.iter().map(move |&size| loss(test, size))).collect();
+        FoldOrder { features: positions.iter().map(|&position| self.candidates[position]).collect(), losses }
     }
 }
 
-/// The held-out loss of ridge regressions on the first columns of an order.
-fn losses(train: &RegressionMoments, test: &RegressionMoments, order: &[usize]) -> Vec<f64> {
-    let loss = |size: usize| {
-        let first = &order[..size.min(order.len())];
-        test.restricted_to(first).loss(&ridge_weights(&train.restricted_to(first)))
-    };
-    compared_sizes().into_iter().map(loss).collect()
+/// The size at which the first features of forward selection have the least held-out loss.
+fn best_forward_size(views: &[View<'_>], forward: &[Vec<usize>], sizes: &[usize]) -> usize {
+    let folds: Vec<FoldOrder> =
+        views.par_iter().zip(forward).map(|(view, positions)| view.order(positions, sizes)).collect();
+    best_size(&folds).map_or(0, |(place, _)| sizes[place])
 }
 
-/// The number of features that are taken from backward elimination, if any; `entered` is the number of features of the training.
-fn sparse_size(folds: &[Orders], entered: usize) -> Option<usize> {
-    let sizes = compared_sizes();
-    let mean = |losses: &dyn Fn(&Orders) -> f64| Estimate::over_folds(folds.iter().map(|fold| (1.0, losses(fold))));
-    let best = |losses: &dyn Fn(&Orders, usize) -> f64| {
-        let means = (0..sizes.len()).map(|place| mean(&|fold| losses(fold, place)).mean);
-        means.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
-    };
-    let (_, entry) = best(&|fold, place| fold.entry_losses[place])?;
-    let (place, elimination) = best(&|fold, place| fold.elimination_losses[place])?;
-    let gain = mean(&|fold| fold.entry_losses[place] - fold.elimination_losses[place]);
-    let is_taken = gain.mean > 0.0
-        && sizes[place] <= LARGEST_SPARSE.min(entered / FEATURES_EACH)
-        && gain.mean >= MIN_GAIN * (elimination + gain.mean)
-        && gain.mean >= MIN_RATIO * gain.standard_error
-        && elimination <= (1.0 + MAX_LOSS) * entry;
-    // Beyond its best size, as long as it predicts no worse than the other order.
-    let is_worse = |place: &usize| mean(&|fold| fold.elimination_losses[*place] - fold.entry_losses[*place]).mean > 0.0;
-    let end = (place..sizes.len()).find(is_worse).unwrap_or(sizes.len());
-    (is_taken && end > place).then(|| sizes[end - 1].min(LARGEST_SPARSE))
+/// Both orders of the candidates of an ensemble.
+struct Orders {
+    entry: FoldOrder,
+    sparse: FoldOrder,
+}
+
+impl Orders {
+    /// `forward` is the order of forward selection; the first `start` of it are ordered by elimination.
+    fn new(view: &View<'_>, forward: Vec<usize>, start: usize, sizes: &[usize]) -> Self {
+        let (first, rest) = forward.split_at(start.min(forward.len()));
+        let eliminated = elimination_order(&view.moments.restricted_to(first));
+        let sparse: Vec<usize> = eliminated.iter().map(|&place| first[place]).chain(rest.iter().copied()).collect();
+        Orders { entry: view.order(&entry_order(&view.moments), sizes), sparse: view.order(&sparse, sizes) }
+    }
+
+    /// One order: the first features of the sparse one, then those that enter.
+    fn merged(&self, sparse: usize) -> Vec<FeatureId> {
+        let first = &self.sparse.features[..sparse.min(self.sparse.features.len())];
+        let others = self.entry.features.iter().filter(|id| !first.contains(id));
+        first.iter().chain(others).copied().collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn orders(entry: &[f64], elimination: &[f64]) -> Orders {
-        let pad = |losses: &[f64]| {
-            let last = *losses.last().unwrap_or(&0.0);
-            compared_sizes().iter().enumerate().map(|(place, _)| *losses.get(place).unwrap_or(&last)).collect()
-        };
-        Orders {
-            entry: vec![4, 2, 0],
-            elimination: vec![3, 0, 1, 2, 4],
-            entry_losses: pad(entry),
-            elimination_losses: pad(elimination),
-        }
+    #[test]
+    fn features_that_enter_follow_those_of_the_sparse_order() {
+        let order = |features: &[FeatureId]| FoldOrder { features: features.to_vec(), losses: Vec::new() };
+        let orders = Orders { entry: order(&[4, 2, 0]), sparse: order(&[3, 0, 1, 2, 4]) };
+        assert_eq!(orders.merged(0), [4, 2, 0]);
+        assert_eq!(orders.merged(2), [3, 0, 4, 2]);
+        assert_eq!(orders.merged(9), [3, 0, 1, 2, 4]);
     }
 
     #[test]
-    fn elimination_is_taken_where_few_features_predict_better() {
-        let folds = |entry: &[f64], elimination: &[f64]| {
-            [0.0, 0.01, -0.01].map(|shift: f64| {
-                let shifted = |losses: &[f64]| losses.iter().map(|loss| loss + shift).collect::<Vec<_>>();
-                orders(&shifted(entry), &shifted(elimination))
-            })
-        };
-        assert_eq!(sparse_size(&folds(&[0.9, 0.8, 0.7, 0.6], &[0.9, 0.7, 0.5, 0.65]), 1000), Some(3));
-        assert_eq!(
-            sparse_size(&folds(&[0.9, 0.8, 0.7, 0.4], &[0.9, 0.7, 0.5, 0.65]), 1000),
-            None,
-            "more features predict better"
-        );
-        assert_eq!(
-            sparse_size(&folds(&[0.9, 0.7, 0.51, 0.6], &[0.9, 0.7, 0.5, 0.65]), 1000),
-            None,
-            "no gain worth a change"
-        );
-        let falling: Vec<f64> = (0..compared_sizes().len()).map(|place| 1.0 / (2.0 + place as f64)).collect();
-        let slower: Vec<f64> = falling.iter().map(|loss| 1.2 * loss).collect();
-        assert_eq!(sparse_size(&folds(&slower, &falling), 1000), None, "many features are needed");
-        let noisy =
-            [orders(&[0.9, 0.9], &[0.9, 0.5]), orders(&[0.9, 0.6], &[0.9, 0.8]), orders(&[0.9, 0.7], &[0.9, 0.7])];
-        assert_eq!(sparse_size(&noisy, 1000), None, "the folds do not agree");
-        assert_eq!(sparse_size(&[], 1000), None);
-        assert_eq!(
-            sparse_size(&folds(&[0.9, 0.8, 0.7, 0.6], &[0.9, 0.7, 0.5, 0.65]), 14),
-            None,
-            "three of fourteen are not few"
-        );
-    }
-
-    #[test]
-    fn features_that_enter_follow_those_of_the_elimination() {
-        let orders = orders(&[], &[]);
-        assert_eq!(orders.merged(None), [4, 2, 0]);
-        assert_eq!(orders.merged(Some(2)), [3, 0, 4, 2]);
-        assert_eq!(orders.merged(Some(9)), [3, 0, 1, 2, 4]);
+    fn the_first_features_of_forward_selection_are_ordered_by_elimination() {
+        // The target is the sum of columns 0 and 1; column 2 is their mean with noise, and forward selection takes it first.
+        let columns = vec![1.0, 0.0, 0.65, 0.0, 1.0, 0.65, 0.65, 0.65, 1.0];
+        let half = 0.5_f64.sqrt();
+        let targets = vec![vec![half, half, 1.3 * half]];
+        let moments = RegressionMoments { columns, targets, target_squares: vec![1.0] };
+        let view = View { candidates: &[5, 7, 9], held_out: Some(moments.clone()), moments };
+        let forward = selection_order(&view.moments, 9);
+        assert_eq!(forward[0], 2);
+        let orders = Orders::new(&view, forward.clone(), 3, &[1, 2, 3]);
+        assert_eq!(orders.sparse.features[2], 9);
+        let losses = &orders.sparse.losses;
+        assert!(losses[1] < losses[0] && losses[1] < orders.entry.losses[1], "{losses:?}");
+        assert_eq!(Orders::new(&view, forward, 0, &[]).sparse.features[0], 9, "not if none are eliminated");
     }
 }
