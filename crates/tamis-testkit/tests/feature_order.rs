@@ -24,6 +24,20 @@ fn rows(count: usize, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>) {
     (rows, targets)
 }
 
+fn rows_with_two_targets(seed: u64) -> (Vec<Vec<f64>>, [Vec<f64>; 2]) {
+    let (rows, targets) = rows(60 + 10 * seed as usize, seed);
+    let others = rows.iter().zip(&targets).map(|(row, target)| row[2] - 0.5 * target).collect();
+    (rows, [targets, others])
+}
+
+/// Step by step, the same columns with the same changes of the loss.
+fn assert_same_steps(fast: &[(usize, f64)], slow: &[(usize, f64)], seed: u64) {
+    for (step, (fast, slow)) in fast.iter().zip(slow).enumerate() {
+        assert_eq!(fast.0, slow.0, "seed {seed}, step {step}");
+        assert!((fast.1 - slow.1).abs() < 1e-9, "seed {seed}, step {step}: {} and {}", fast.1, slow.1);
+    }
+}
+
 fn moments(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> RegressionMoments {
     let column = |j: usize| standardised(rows.iter().map(|row| row[j]).collect());
     let columns: Vec<Vec<f64>> = (0..COLUMNS).map(column).collect();
@@ -54,32 +68,22 @@ fn the_entry_into_the_path_equals_the_literal_one() {
 #[test]
 fn backward_elimination_equals_the_literal_one() {
     for seed in 0..6 {
-        let (rows, targets) = rows(60 + 10 * seed as usize, seed);
-        let others: Vec<f64> = rows.iter().zip(&targets).map(|(row, target)| row[2] - 0.5 * target).collect();
-        let targets = [targets, others];
+        let (rows, targets) = rows_with_two_targets(seed);
         let fast = eliminations(&moments(&rows, &targets));
         let slow = backward_elimination::eliminations(&rows, &targets);
         assert_eq!(fast.len(), COLUMNS);
-        for (step, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
-            assert_eq!(fast.0, slow.0, "seed {seed}, step {step}");
-            assert!((fast.1 - slow.1).abs() < 1e-9, "seed {seed}, step {step}: {} and {}", fast.1, slow.1);
-        }
+        assert_same_steps(&fast, &slow, seed);
     }
 }
 
 #[test]
 fn forward_selection_equals_the_literal_one() {
     for seed in 0..6 {
-        let (rows, targets) = rows(60 + 10 * seed as usize, seed);
-        let others: Vec<f64> = rows.iter().zip(&targets).map(|(row, target)| row[2] - 0.5 * target).collect();
-        let targets = [targets, others];
+        let (rows, targets) = rows_with_two_targets(seed);
         let fast = selections(&moments(&rows, &targets), COLUMNS);
         let slow = backward_elimination::selections(&rows, &targets);
         assert_eq!(fast.len(), COLUMNS - 1, "the constant column is not selected");
-        for (step, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
-            assert_eq!(fast.0, slow.0, "seed {seed}, step {step}");
-            assert!((fast.1 - slow.1).abs() < 1e-9, "seed {seed}, step {step}: {} and {}", fast.1, slow.1);
-        }
+        assert_same_steps(&fast, &slow, seed);
     }
 }
 

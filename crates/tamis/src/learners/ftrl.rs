@@ -73,10 +73,6 @@ impl ToF64s for Cell {
 impl Cell {
     #[inline]
     fn weight(&self, params: &Params) -> f64 {
-        // Most weights are zero, which is found without a division.
-        if self.z.abs() <= params.l1 {
-            return 0.0;
-        }
         // With β = λ₂ = 0 an untouched cell would be 0/0.
         let divisor = (params.beta + self.root) * params.inverse_alpha + params.l2;
         -soft_threshold(self.z, params.l1) / divisor.max(f64::MIN_POSITIVE)

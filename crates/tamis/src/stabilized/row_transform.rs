@@ -185,3 +185,31 @@ impl RowTransform {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_features_contains_its_own() {
+        let set = FeatureSet::new([0, 63, 64, 99].into_iter(), 100);
+        assert_eq!((0..100).filter(|&id| set.contains(id)).collect::<Vec<_>>(), [0, 63, 64, 99]);
+    }
+
+    #[test]
+    fn a_row_over_some_features_is_that_row_without_the_others() {
+        let transform = RowTransform::of_columns(RowScale::SqrtCount, vec![(2.0, 0.0); 9].into());
+        let row = Row { ids: &[7, 1, 4, 8], values: &[3.0, 4.0, 5.0, 6.0] };
+        let (example, mut some, mut all) =
+            (Example { row, target: 1.0, weight: 2.0 }, HashedRows::default(), HashedRows::default());
+        transform.scale_some(example, 5, &FeatureSet::new([1, 8].into_iter(), 9), &mut some);
+        transform.scale(example, 5, &mut all);
+        let kept: Vec<_> = all.batch.row(0).iter().filter(|(id, _)| [1, 8].contains(id)).collect();
+        assert_eq!(
+            some.batch.row(0).iter().collect::<Vec<_>>(),
+            kept,
+            "the factor of a row is that of all its entries"
+        );
+        assert_eq!((some.batch.example(0).weight, &some.row_hashes), (2.0, &all.row_hashes));
+    }
+}
