@@ -56,14 +56,13 @@ impl Table {
             columns.map_or(MissingCells { rule: options.missing, markers: Vec::new() }, |c| c.missing.clone());
         let target = columns.and_then(|columns| columns.roles.iter().find(|role| matches!(role, Role::Target(_))));
         let target = target.cloned().unwrap_or(Role::Ignored);
-        let is_number = |(_, role): &&(Place, Role)| matches!(role, Role::Numeric(_));
-        let plain = ColumnNames::new(layout.features.iter().filter(is_number).map(|(place, _)| place.name.as_str()));
-        let mut numbers = 0..;
-        let plain_numbers = layout.features.iter().map(|feature| is_number(&feature).then(|| numbers.next()).flatten());
+        let features = layout.features.iter();
+        let names = features.map(|(place, role)| matches!(role, Role::Numeric(_)).then_some(place.name.as_str()));
+        let (plain, plain_numbers) = ColumnNames::numbered(names);
         Table {
             kind,
             plain,
-            plain_numbers: plain_numbers.collect(),
+            plain_numbers,
             layout,
             missing,
             target,

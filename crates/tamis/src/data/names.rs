@@ -21,6 +21,16 @@ impl ColumnNames {
         Arc::new(ColumnNames { names, hashes })
     }
 
+    /// The names of some columns of a table, and the numbers of these names by column.
+    pub fn numbered<'a>(columns: impl Iterator<Item = Option<&'a str>>) -> (Arc<Self>, Vec<Option<u32>>) {
+        let (mut names, mut numbers) = (Vec::new(), Vec::new());
+        for column in columns {
+            numbers.push(column.map(|_| names.len() as u32));
+            names.extend(column);
+        }
+        (Self::new(names.into_iter()), numbers)
+    }
+
     /// The number of names.
     pub fn len(&self) -> usize {
         self.names.len()

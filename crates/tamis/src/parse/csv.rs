@@ -68,10 +68,9 @@ impl Table {
             Role::Numeric(rule) => rule.form.is_plain() && columns.missing.markers.is_empty(),
             _ => false,
         };
-        let names = columns.names.iter().zip(&columns.roles).filter(|(_, role)| is_plain(role));
-        let plain = ColumnNames::new(names.map(|(name, _)| name.as_str()));
-        let mut numbers = 0..;
-        let plain_numbers = columns.roles.iter().map(|role| is_plain(role).then(|| numbers.next()).flatten()).collect();
+        let names =
+            columns.names.iter().zip(&columns.roles).map(|(name, role)| is_plain(role).then_some(name.as_str()));
+        let (plain, plain_numbers) = ColumnNames::numbered(names);
         Table { columns, delimiter, needs_target, plain, plain_numbers }
     }
 
@@ -248,6 +247,19 @@ mod tests {
         assert_eq!(features(&rows, 0), ["Name(\"age\") 30", "Name(\"town=St. John's, NL\") 1"]);
         assert_eq!(features(&rows, 1), ["Name(\"town=a \\\"b\\\"\\nc\") 1"], "a zero is absent");
         assert_eq!(rows.lines, [0, 2]);
+    }
+
+    #[test]
+    fn a_line_of_delimiters_is_a_row_and_an_empty_one_is_none() {
+        let (names, end) = header(b"a\tb\ty\n", b'\t').unwrap();
+        let options = SchemaOptions { needs_target: true, ..Default::default() };
+        let mut seen = Survey::default();
+        seen.begin(&names);
+        survey(b"1\t2\t0\n", b'\t', names.len(), "f.tsv", 2, &mut seen);
+        let columns = Schema::resolve(names, &seen.decide(&options, b'\t').unwrap().0, &options).unwrap();
+        let mut errors = Vec::new();
+        let (rows, lines) = Table::new(columns, b'\t', false).parse(b"\t\t\n \n3\t4\t1\n", &mut errors);
+        assert_eq!((end, rows.len(), rows.lines.clone(), lines, errors.len()), (6, 2, vec![0, 2], 3, 0));
     }
 
     #[test]

@@ -56,7 +56,10 @@ impl<'a> Record<'a> {
     /// Whether there is one cell, and nothing in it.
     pub(super) fn is_blank(&self) -> bool {
         match self.fields {
-            Fields::Plain { block, start, end, .. } => block[start..end].trim_ascii().is_empty(),
+            // A delimiter may be a blank, too.
+            Fields::Plain { block, start, end, delimiter } => {
+                block[start..end].trim_ascii().is_empty() && !block[start..end].contains(&delimiter)
+            }
             Fields::Quoted { text, ends } => ends.len() == 1 && text.trim_ascii().is_empty(),
         }
     }
@@ -212,9 +215,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cutting_finds_the_records_of_the_reader(text in "[a1,;.\r\n -]{0,40}") {
-            let reader = |has_quotes| all(Records::with_reader(text.as_bytes(), b',', has_quotes));
-            prop_assert_eq!(reader(false), reader(true));
+        fn cutting_finds_the_records_of_the_reader(text in "[a1,;.\t\r\n -]{0,40}") {
+            for delimiter in [b',', b'\t', b';', b' '] {
+                let reader = |has_quotes| all(Records::with_reader(text.as_bytes(), delimiter, has_quotes));
+                prop_assert_eq!(reader(false), reader(true));
+            }
         }
     }
 }
