@@ -2,8 +2,8 @@
 
 use tamis::rng::{RngStream, generator, uniform_below};
 use tamis::stabilized::{RegressionMoments, eliminations, entries, selections};
-use tamis_testkit::naive::backward_elimination;
 use tamis_testkit::naive::entry_order::{self, standardised};
+use tamis_testkit::naive::stepwise;
 
 const COLUMNS: usize = 12;
 
@@ -70,7 +70,7 @@ fn backward_elimination_equals_the_literal_one() {
     for seed in 0..6 {
         let (rows, targets) = rows_with_two_targets(seed);
         let fast = eliminations(&moments(&rows, &targets));
-        let slow = backward_elimination::eliminations(&rows, &targets);
+        let slow = stepwise::eliminations(&rows, &targets);
         assert_eq!(fast.len(), COLUMNS);
         assert_same_steps(&fast, &slow, seed);
     }
@@ -81,7 +81,7 @@ fn forward_selection_equals_the_literal_one() {
     for seed in 0..6 {
         let (rows, targets) = rows_with_two_targets(seed);
         let fast = selections(&moments(&rows, &targets), COLUMNS);
-        let slow = backward_elimination::selections(&rows, &targets);
+        let slow = stepwise::selections(&rows, &targets);
         assert_eq!(fast.len(), COLUMNS - 1, "the constant column is not selected");
         assert_same_steps(&fast, &slow, seed);
     }

@@ -3,7 +3,6 @@
 //! They are written from the formulas of the papers and share only the losses with the fast learners, so that an error
 //! in an optimisation cannot be in both. They are slow on purpose: O(p) for each step, or worse.
 
-pub mod backward_elimination;
 pub mod distributed;
 pub mod entry_order;
 mod fobos;
@@ -24,6 +23,7 @@ mod sgd;
 mod single_stage;
 mod sofs;
 pub mod stabilized;
+pub mod stepwise;
 mod truncated_gradient;
 mod tsgd;
 mod two_stage;

@@ -30,9 +30,10 @@ pub(super) struct Table {
     target: Role,
     needs_target: bool,
     limits: ColumnarLimits,
-    /// The names of the columns of numbers, and their numbers by feature.
-    plain: Arc<ColumnNames>,
-    plain_numbers: Vec<Option<u32>>,
+    /// The names of the columns of numbers.
+    numeric_names: Arc<ColumnNames>,
+    /// By feature of the layout: the place of its name among these.
+    name_places: Vec<Option<u32>>,
     batches: Batches,
     /// The current batch and the number of its rows that have been decoded.
     rest: Option<(RecordBatch, usize)>,
@@ -58,11 +59,11 @@ impl Table {
         let target = target.cloned().unwrap_or(Role::Ignored);
         let features = layout.features.iter();
         let names = features.map(|(place, role)| matches!(role, Role::Numeric(_)).then_some(place.name.as_str()));
-        let (plain, plain_numbers) = ColumnNames::numbered(names);
+        let (numeric_names, name_places) = ColumnNames::of_some(names);
         Table {
             kind,
-            plain,
-            plain_numbers,
+            numeric_names,
+            name_places,
             layout,
             missing,
             target,
@@ -87,7 +88,7 @@ impl Table {
         let Some(mut chunk) = self.chunk()? else { return Ok(None) };
         let rows = match self.layout.keys() {
             KeyKind::Index => RawRows::by_index(),
-            KeyKind::Name => RawRows::of_columns(self.plain.clone(), 0),
+            KeyKind::Name => RawRows::of_columns(self.numeric_names.clone(), 0),
         };
         let mut block = Block { rows, refused: Vec::new(), first_row: self.next_row };
         let mut entries = 0;
@@ -204,13 +205,13 @@ impl Table {
     }
 
     fn dense(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
-        let features = self.layout.features.iter().zip(&chunk.features).zip(&self.plain_numbers);
-        for (((place, role), cells), number) in features {
+        let features = self.layout.features.iter().zip(&chunk.features).zip(&self.name_places);
+        for (((place, role), cells), name) in features {
             let cell = cells.at(chunk.done);
-            if let (Some(number), Cell::Number(value)) = (number, cell)
+            if let (Some(name), Cell::Number(value)) = (name, cell)
                 && value.is_finite()
             {
-                rows.push_column(*number, value);
+                rows.push_column(*name, value);
                 continue;
             }
             match role.push(&place.name, cell, &self.missing, rows) {

@@ -119,6 +119,12 @@ impl Batch {
             self.ids.extend_from_slice(example.row.ids);
             self.values.extend_from_slice(example.row.values);
         }
+        self.end_row(example);
+    }
+
+    /// Ends a row whose entries are there, with the target and the weight of an example.
+    #[inline]
+    fn end_row(&mut self, example: Example<'_>) {
         self.offsets.push(self.ids.len());
         self.targets.push(example.target);
         self.weights.push(example.weight);
@@ -148,9 +154,7 @@ impl Batch {
     pub fn push_mapped(&mut self, example: Example<'_>, map: impl Fn(FeatureId, f64) -> f64) {
         self.ids.extend_from_slice(example.row.ids);
         self.values.extend(example.row.iter().map(|(id, value)| map(id, value)));
-        self.offsets.push(self.ids.len());
-        self.targets.push(example.target);
-        self.weights.push(example.weight);
+        self.end_row(example);
     }
 
     /// Adds the entries of a row that are kept, their values mapped. Each entry is written, and overwritten by the next one if
@@ -172,9 +176,7 @@ impl Batch {
         self.ids.truncate(end);
         self.values.truncate(end);
         self.ids[start..].iter().zip(&mut self.values[start..]).for_each(|(&id, value)| *value = map(id, *value));
-        self.offsets.push(end);
-        self.targets.push(example.target);
-        self.weights.push(example.weight);
+        self.end_row(example);
     }
 
     /// Adds a row in which some values are smaller by a number: id, place in the row and number. An entry without a place is
@@ -196,9 +198,7 @@ impl Batch {
                 }
             }
         }
-        self.offsets.push(self.ids.len());
-        self.targets.push(example.target);
-        self.weights.push(example.weight);
+        self.end_row(example);
     }
 
     /// Adds a row with other entries.
@@ -207,9 +207,7 @@ impl Batch {
             self.ids.push(id);
             self.values.push(value);
         }
-        self.offsets.push(self.ids.len());
-        self.targets.push(example.target);
-        self.weights.push(example.weight);
+        self.end_row(example);
     }
 
     /// Removes all rows but keeps the memory.

@@ -1,37 +1,47 @@
-//! The ids of the columns of a table, kept from block to block.
+//! The ids of the names of parsed rows. Those of the columns of a table are kept from block to block.
 //!
 //! Rows have their entries by place: numbers ascending, then names by id. The columns of a table have another order, but
 //! the same one in every row. So it is sorted once, when all columns have ids, and not for every row.
 
 use std::sync::Arc;
 
-use super::{Batch, ColumnNames, Example, FeatureId, Row};
+use super::{Batch, ColumnNames, Example, FeatureId, Names, Row};
 
-/// Rows with fewer columns are sorted by themselves: one in this many.
+/// Rows with fewer than one in this many of the columns are sorted by themselves.
 const DENSE: usize = 4;
 
-/// What the vocabulary knows of the names of columns.
+/// What the vocabulary knows of the names of a block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ColumnIds {
-    names: Arc<ColumnNames>,
-    /// The place in a row and the id of each name that the vocabulary has.
+    columns: Arc<ColumnNames>,
+    /// The place in a row and the id of each name that the vocabulary has: first the columns, then the other names.
     known: Vec<Option<(u64, FeatureId)>>,
+    /// Columns that it does not have.
     unknown: usize,
-    /// The numbers of the names by their place, and their ids. Empty until all are known, and if two share a place.
+    /// The numbers of the columns by their place, and their ids. Empty until all are known, and if two share a place.
     order: Vec<u32>,
     ids: Vec<FeatureId>,
-    /// The value of each name in the current row; zeros between rows.
+    /// The value of each column in the current row; zeros between rows.
     values: Vec<f64>,
 }
 
 impl ColumnIds {
-    /// These ids if they are of the same names, or else those of others, of which none is known yet.
-    pub(super) fn of(self, names: &Arc<ColumnNames>) -> Self {
-        if Arc::ptr_eq(&self.names, names) {
-            return self;
-        }
-        let columns = names.len();
-        ColumnIds { names: names.clone(), known: vec![None; columns], unknown: columns, ..Self::default() }
+    /// For the names of a block. Those of the columns are kept if they are of the same table.
+    pub(super) fn of(self, names: &Names) -> Self {
+        let columns = names.columns();
+        let mut ids = if Arc::ptr_eq(&self.columns, columns) {
+            self
+        } else {
+            ColumnIds { columns: columns.clone(), unknown: columns.len(), ..Self::default() }
+        };
+        ids.known.resize(names.stored(), None);
+        ids
+    }
+
+    /// The ids of the columns alone.
+    pub(super) fn of_columns(mut self) -> Self {
+        self.known.truncate(self.columns.len());
+        self
     }
 
     /// The place in a row and the id of a name.
@@ -42,16 +52,19 @@ impl ColumnIds {
 
     /// Remembers the place and the id of a name that was not known.
     pub(super) fn set(&mut self, number: usize, place: u64, id: FeatureId) {
-        self.unknown -= usize::from(self.known[number].is_none());
         self.known[number] = Some((place, id));
-        if self.unknown == 0 {
-            self.sort();
+        if number < self.columns.len() {
+            self.unknown -= 1;
+            if self.unknown == 0 {
+                self.sort();
+            }
         }
     }
 
     fn sort(&mut self) {
+        let numbered = |(number, known): (u32, &Option<(u64, FeatureId)>)| known.map(|(place, id)| (place, number, id));
         let mut sorted: Vec<(u64, u32, FeatureId)> =
-            (0..).zip(&self.known).filter_map(|(number, known)| known.map(|(place, id)| (place, number, id))).collect();
+            (0..).zip(&self.known).take(self.columns.len()).filter_map(numbered).collect();
         sorted.sort_unstable();
         if sorted.is_sorted_by(|a, b| a.0 < b.0) {
             (self.order, self.ids) = sorted.into_iter().map(|(_, number, id)| (number, id)).unzip();
@@ -82,6 +95,6 @@ impl ColumnIds {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.known.capacity() * 24 + self.order.capacity() * 8 + self.values.capacity() * 8
+        self.known.len() * 24 + self.order.len() * 8 + self.values.len() * 8
     }
 }

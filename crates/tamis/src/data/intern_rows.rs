@@ -40,29 +40,23 @@ impl RawRows {
         let mut builder = RowBuilder::default();
         builder.batch.reserve(self.labels.len(), self.values.len());
         let adds = self.adds_duplicates || vocabulary.hash_bits().is_some();
-        let mut columns = std::mem::take(&mut vocabulary.columns).of(names.columns());
-        // The place and the id of each other name that the vocabulary has.
-        let shared = names.columns().len();
-        let mut known: Vec<Option<(u64, FeatureId)>> = vec![None; names.stored() - shared];
+        let mut ids = std::mem::take(&mut vocabulary.columns).of(names);
         let mut fresh: Vec<(usize, f64)> = Vec::new();
         for i in 0..self.labels.len() {
             let entries = self.offsets[i]..self.offsets[i + 1];
             let (numbers, values) = (names.numbers(entries.clone()), &self.values[entries]);
-            if columns.push_row(numbers, values, self.weights[i], &mut builder.batch) {
+            if ids.push_row(numbers, values, self.weights[i], &mut builder.batch) {
                 continue;
             }
             for (number, &value) in numbers.iter().map(|&number| number as usize).zip(values) {
-                let mut found = if number < shared { columns.get(number) } else { known[number - shared] };
-                if found.is_none() {
+                if ids.get(number).is_none() {
                     let key = FeatureKey::from_name(names.name(number));
-                    found = vocabulary.get(key).map(|_| interned(vocabulary, key));
-                    match found {
-                        Some((place, id)) if number < shared => columns.set(number, place, id),
-                        Some(_) => known[number - shared] = found,
-                        None => {}
+                    if vocabulary.get(key).is_some() {
+                        let (place, id) = interned(vocabulary, key);
+                        ids.set(number, place, id);
                     }
                 }
-                match found {
+                match ids.get(number) {
                     Some((place, id)) => builder.entries.push((place, id, value)),
                     None => fresh.push((number, value)),
                 }
@@ -74,7 +68,7 @@ impl RawRows {
             }
             builder.finish(self.weights[i], adds).map_err(|id| (i, vocabulary.name(id)))?;
         }
-        vocabulary.columns = columns;
+        vocabulary.columns = ids.of_columns();
         Ok((builder.batch, self.labels))
     }
 

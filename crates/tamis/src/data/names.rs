@@ -21,8 +21,8 @@ impl ColumnNames {
         Arc::new(ColumnNames { names, hashes })
     }
 
-    /// The names of some columns of a table, and the numbers of these names by column.
-    pub fn numbered<'a>(columns: impl Iterator<Item = Option<&'a str>>) -> (Arc<Self>, Vec<Option<u32>>) {
+    /// The names of some columns of a table, and by column the number of its name.
+    pub fn of_some<'a>(columns: impl Iterator<Item = Option<&'a str>>) -> (Arc<Self>, Vec<Option<u32>>) {
         let (mut names, mut numbers) = (Vec::new(), Vec::new());
         for column in columns {
             numbers.push(column.map(|_| names.len() as u32));

@@ -18,9 +18,10 @@ pub struct Table {
     columns: Schema,
     delimiter: u8,
     needs_target: bool,
-    /// The names of the columns of plain numbers, and their numbers by column.
-    plain: Arc<ColumnNames>,
-    plain_numbers: Vec<Option<u32>>,
+    /// The names of the columns of plain numbers.
+    numeric_names: Arc<ColumnNames>,
+    /// By column: the place of its name among these.
+    name_places: Vec<Option<u32>>,
 }
 
 /// The fields of the first record as text, and the bytes they take: a table's header.
@@ -70,8 +71,8 @@ impl Table {
         };
         let names =
             columns.names.iter().zip(&columns.roles).map(|(name, role)| is_plain(role).then_some(name.as_str()));
-        let (plain, plain_numbers) = ColumnNames::numbered(names);
-        Table { columns, delimiter, needs_target, plain, plain_numbers }
+        let (numeric_names, name_places) = ColumnNames::of_some(names);
+        Table { columns, delimiter, needs_target, numeric_names, name_places }
     }
 
     /// Parses a block of whole records; returns the rows and the number of lines.
@@ -79,7 +80,7 @@ impl Table {
         let lines = count_lines(block) + u32::from(!block.is_empty() && !block.ends_with(b"\n"));
         // A cell has at least two bytes, with its delimiter.
         let cells = (lines as usize).saturating_mul(self.columns.names.len()).min(block.len() / 2 + 1);
-        let mut rows = RawRows::of_columns(self.plain.clone(), cells);
+        let mut rows = RawRows::of_columns(self.numeric_names.clone(), cells);
         let mut records = Records::new(block, self.delimiter);
         let has_quotes = records.has_quotes();
         while let Some(record) = records.next() {
@@ -113,31 +114,33 @@ impl Table {
         if expected > 1 && record.is_blank() {
             return Ok(Outcome::Blank);
         }
-        let outcome = self.cells(record, rows);
-        // Cells are read before all are counted, but a wrong number of them explains all other errors.
-        if !matches!(outcome, Ok(Outcome::Kept)) {
-            let found = record.count();
-            if found != expected {
-                return Err((found.min(expected).saturating_sub(1), LineError::Ragged { expected, found }));
-            }
+        match self.cells(record, rows) {
+            Ok(Outcome::Kept) => Ok(Outcome::Kept),
+            // Cells are read before all are counted, but a wrong number of them explains all other errors.
+            _ if record.count() != expected => Err(self.ragged(record)),
+            outcome => outcome,
         }
-        outcome
     }
 
-    /// Reads the cells of a record; the outcome is `Blank` if there are too few or too many.
+    /// The error of a record with a wrong number of cells.
+    fn ragged(&self, record: &Record<'_>) -> (usize, LineError) {
+        let (expected, found) = (self.columns.names.len(), record.count());
+        (found.min(expected).saturating_sub(1), LineError::Ragged { expected, found })
+    }
+
     fn cells(&self, record: &Record<'_>, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
         let (mut label, mut weight, mut tag) = (Label::Absent, 1.0, None);
         let mut cells = record.cells();
-        for (at, plain) in self.plain_numbers.iter().enumerate() {
-            let Some((field, short)) = cells.next() else { return Ok(Outcome::Blank) };
+        for (at, name_place) in self.name_places.iter().enumerate() {
+            let Some((field, short)) = cells.next() else { return Err(self.ragged(record)) };
             if self.columns.id == Some(at) {
                 tag = Some(std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim().into());
             }
             // The usual cell: a plain number in a column of plain numbers.
-            if let Some(number) = plain
+            if let Some(name) = name_place
                 && let Some(value) = short.or_else(|| plain_number(field))
             {
-                rows.push_column(*number, value);
+                rows.push_column(*name, value);
                 continue;
             }
             let (name, role) = (&self.columns.names[at], &self.columns.roles[at]);
@@ -164,7 +167,7 @@ impl Table {
             }
         }
         if cells.next().is_some() {
-            return Ok(Outcome::Blank);
+            return Err(self.ragged(record));
         }
         rows.tags.extend(tag);
         rows.end_row(label, weight, record.line);

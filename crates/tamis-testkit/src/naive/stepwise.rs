@@ -1,4 +1,4 @@
-//! Backward elimination and forward selection, literally: at each step, a ridge regression on the rows without each of the
+//! Stepwise regression (backward elimination and forward selection), literally: at each step, a ridge regression on the rows without each of the
 //! columns left, or with each of the others.
 
 use super::entry_order::standardised;
@@ -15,7 +15,7 @@ fn loss_on<'a>(rows: &[Vec<f64>], targets: &'a [Vec<f64>]) -> impl Fn(&[usize]) 
     move |some| targets.iter().map(|target| least_loss(&columns, some, target)).sum::<f64>()
 }
 
-/// The columns but the last one as they are selected, each with the fall of the loss.
+/// All columns but one as they are selected, each with the fall of the loss.
 pub fn selections(rows: &[Vec<f64>], targets: &[Vec<f64>]) -> Vec<(usize, f64)> {
     let loss = loss_on(rows, targets);
     let mut selected: Vec<(usize, f64)> = Vec::new();
