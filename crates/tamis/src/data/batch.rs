@@ -201,6 +201,31 @@ impl Batch {
         self.end_row(example);
     }
 
+    /// Subtracts numbers from the entries at these places (of all entries), and adds entries to the ends of rows: row, id and
+    /// value, rows ascending.
+    pub(super) fn shift(&mut self, shifts: &[(usize, f64)], added: &[(usize, FeatureId, f64)]) {
+        shifts.iter().for_each(|&(place, shift)| self.values[place] -= shift);
+        let mut end = self.ids.len();
+        self.ids.resize(end + added.len(), 0);
+        self.values.resize(end + added.len(), 0.0);
+        let mut left = added;
+        // From the last row to the first, so that no entry is overwritten before it is moved.
+        for row in (0..self.len()).rev() {
+            let start = self.offsets[row];
+            self.offsets[row + 1] = end + left.len();
+            while let Some((&(_, id, value), before)) = left.split_last().filter(|(last, _)| last.0 == row) {
+                (self.ids[end + before.len()], self.values[end + before.len()]) = (id, value);
+                left = before;
+            }
+            if left.is_empty() {
+                break;
+            }
+            self.ids.copy_within(start..end, start + left.len());
+            self.values.copy_within(start..end, start + left.len());
+            end = start;
+        }
+    }
+
     /// Adds a row with other entries.
     pub fn push_entries(&mut self, example: Example<'_>, entries: impl Iterator<Item = (FeatureId, f64)>) {
         for (id, value) in entries {

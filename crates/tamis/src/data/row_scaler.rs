@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::batch::Parts;
 use super::{Batch, ColumnScaler, Example, FeatureId, Row, ScaleKind};
 
 /// The factor by which the values of a row are multiplied.
@@ -63,9 +64,28 @@ pub struct RowScaler<'a> {
 }
 
 impl RowScaler<'_> {
-    /// Whether rows are left as they are.
-    pub fn is_identity(&self) -> bool {
-        self.rows == RowScale::None && !self.columns.is_active()
+    /// Scales all rows of a batch where they are, if at most few columns are centred, nothing else is scaled and no value
+    /// becomes zero. Otherwise the rows are given back as they were.
+    pub fn scale_in_place(&self, mut batch: Batch) -> Result<Batch, Batch> {
+        let centred = self.columns.centred();
+        if self.rows != RowScale::None || self.columns.kind() != ScaleKind::None || centred.len() > FEW {
+            return Err(batch);
+        }
+        let (mut shifts, mut added) = (Vec::new(), Vec::new());
+        for row in (0..batch.len()).filter(|_| !centred.is_empty()) {
+            let Parts { offsets, ids, values, .. } = batch.parts();
+            let (start, end) = (offsets[row], offsets[row + 1]);
+            for &id in centred {
+                let centre = self.columns.centre(id);
+                match ids[start..end].iter().position(|&other| other == id) {
+                    Some(place) if values[start + place] == centre => return Err(batch),
+                    Some(place) => shifts.push((start + place, centre)),
+                    None => added.push((row, id, -centre)),
+                }
+            }
+        }
+        batch.shift(&shifts, &added);
+        Ok(batch)
     }
 
     /// Adds a scaled row to a batch.
@@ -151,9 +171,10 @@ mod tests {
         let mut batch = Batch::new();
         scaler.push(Example { row, target: 1.0, weight: 1.0 }, &mut batch);
         assert_eq!(batch.row(0).values, [0.5, 0.5, -0.5, 0.5]);
-        assert_eq!((scaler.squared_norm(row, true), scaler.is_identity()), (2.0, false));
+        assert_eq!(scaler.squared_norm(row, true), 2.0);
+        assert!(scaler.scale_in_place(batch.clone()).is_err(), "the rows are to be divided");
         let none = ColumnScaler::new(ScaleKind::None);
-        assert!(RowScaler { rows: RowScale::None, columns: &none }.is_identity());
+        assert_eq!(RowScaler { rows: RowScale::None, columns: &none }.scale_in_place(batch.clone()), Ok(batch));
     }
 
     #[test]
@@ -172,13 +193,47 @@ mod tests {
             (&[0, 1], &[1.125, 1.0]),
             (&[], &[]),
         ];
+        let (mut raw, mut scaled) = (Batch::new(), Batch::new());
         for (ids, values) in rows {
             let row = Row { ids, values };
             let mut batch = Batch::new();
             scaler.push(Example { row, target: 1.0, weight: 2.0 }, &mut batch);
             assert_eq!(batch.row(0).iter().collect::<Vec<_>>(), scaler.entries(row).collect::<Vec<_>>());
             assert_eq!((batch.example(0).target, batch.example(0).weight), (1.0, 2.0));
+            raw.push(Example { row, target: 1.0, weight: 2.0 });
+            scaled.push(batch.example(0));
+            // The last rows but one have a value that becomes zero.
+            let has_zero = row.iter().any(|(id, value)| id < 2 && value == columns.centre(id));
+            assert_eq!(scaler.scale_in_place(raw.clone()).is_err(), has_zero || raw.len() > 3, "{} rows", raw.len());
+            if raw.len() <= 3 {
+                assert_eq!(scaler.scale_in_place(raw.clone()), Ok(scaled.clone()));
+            }
         }
+    }
+
+    /// Rows of which any may lack any of the centred columns.
+    #[test]
+    fn rows_are_shifted_where_they_are_as_one_by_one() {
+        let mut columns = ColumnScaler::new(ScaleKind::Auto);
+        for value in [1.0, 1.25, 1.0, 1.25] {
+            columns.observe(Row { ids: &[0, 1, 2], values: &[value, 2.0 - value, 0.5] });
+        }
+        columns.finish();
+        let scaler = RowScaler { rows: RowScale::None, columns: &columns };
+        let (mut raw, mut one_by_one) = (Batch::new(), Batch::new());
+        for number in 0..64_u32 {
+            let ids: Vec<u32> = [5, 0, 7, 1, 9]
+                .into_iter()
+                .enumerate()
+                .filter(|(bit, _)| number >> bit & 1 == 1)
+                .map(|(_, id)| id)
+                .collect();
+            let values: Vec<f64> = ids.iter().map(|&id| f64::from(number + id) + 0.5).collect();
+            let example = Example { row: Row { ids: &ids, values: &values }, target: f64::from(number), weight: 1.0 };
+            raw.push(example);
+            scaler.push(example, &mut one_by_one);
+        }
+        assert_eq!(scaler.scale_in_place(raw), Ok(one_by_one));
     }
 
     #[test]
@@ -200,7 +255,6 @@ mod tests {
         assert_eq!(entries(&[1], &[2.0]), [(1, 2.0), (0, -100.0)], "absent is zero");
         assert_eq!(entries(&[3, 1, 0], &[5.0, 2.0, 99.0]), [(3, 5.0), (1, 2.0), (0, -1.0)], "ids need not ascend");
         assert_eq!(entries(&[], &[]), [(0, -100.0)]);
-        assert!(!scaler.is_identity());
         let mut batch = Batch::new();
         scaler.push(Example { row: Row { ids: &[1], values: &[2.0] }, target: 1.0, weight: 3.0 }, &mut batch);
         assert_eq!((batch.row(0).ids, batch.row(0).values), (&[1, 0][..], &[2.0, -100.0][..]));

@@ -20,6 +20,20 @@ pub trait Matrix {
     fn columns(&self) -> usize;
     /// Visits the cells of a row that may not be zero: column and value, columns ascending.
     fn visit(&self, row: usize, see: impl FnMut(usize, f64));
+    /// Appends the features and values of a row, and returns how many: the fast path for a row whose values are all finite and
+    /// not zero. Any other row, or one that is wrong, is left to [`Matrix::visit`].
+    fn append(&self, _row: usize, _features: &mut Vec<u32>, _values: &mut Vec<f64>) -> Option<usize> {
+        None
+    }
+}
+
+/// Whether all values are finite and not zero. All of them are looked at, so that many are at once.
+#[inline]
+fn are_plain<V: Copy + Into<f64>>(values: &[V]) -> bool {
+    values.iter().fold(true, |plain, &value| {
+        let value: f64 = value.into();
+        plain & value.is_finite() & (value != 0.0)
+    })
 }
 
 /// Every cell, row by row.
@@ -53,6 +67,16 @@ impl<V: Copy + Into<f64>> Matrix for Dense<'_, V> {
     fn visit(&self, row: usize, mut see: impl FnMut(usize, f64)) {
         let cells = &self.cells[row * self.columns..(row + 1) * self.columns];
         cells.iter().enumerate().for_each(|(column, &value)| see(column, value.into()));
+    }
+
+    fn append(&self, row: usize, features: &mut Vec<u32>, values: &mut Vec<f64>) -> Option<usize> {
+        let cells = &self.cells[row * self.columns..(row + 1) * self.columns];
+        if !are_plain(cells) {
+            return None;
+        }
+        features.extend(1..=self.columns as u32);
+        values.extend(cells.iter().map(|&value| value.into()));
+        Some(cells.len())
     }
 }
 
@@ -95,6 +119,20 @@ impl<I: Copy + Into<i64>, V: Copy + Into<f64>> Matrix for Csr<'_, I, V> {
             // A negative index becomes a huge one, and is reported as such.
             see(place.into() as usize, value.into());
         }
+    }
+
+    fn append(&self, row: usize, features: &mut Vec<u32>, values: &mut Vec<f64>) -> Option<usize> {
+        let [start, end] = [self.offsets[row], self.offsets[row + 1]].map(|at| at.into() as usize);
+        let (places, cells) = (&self.places[start..end], &self.values[start..end]);
+        let place = |at: usize| -> i64 { places[at].into() };
+        let ascend = (1..places.len()).fold(true, |ascend, at| ascend & (place(at - 1) < place(at)));
+        let fit = places.is_empty() || (place(0) >= 0 && place(places.len() - 1) < self.columns as i64);
+        if !(ascend && fit && are_plain(cells)) {
+            return None;
+        }
+        features.extend(places.iter().map(|&place| place.into() as u32 + 1));
+        values.extend(cells.iter().map(|&value| value.into()));
+        Some(places.len())
     }
 }
 
@@ -183,6 +221,20 @@ impl<'a, M: Matrix> MatrixRows<'a, M> {
 
     /// Puts row number `row` at the end of `rows`, as line `line`.
     fn push(&self, row: usize, line: u32, rows: &mut RawRows) -> Result<usize, ReadError> {
+        let appended = match self.names {
+            None => {
+                let (features, values) = rows.index_columns();
+                self.matrix.append(row, features, values)
+            }
+            Some(_) => None,
+        };
+        let count = appended.map_or_else(|| self.push_entries(row, rows), Ok)?;
+        rows.end_row(self.labels.of(row), self.weights.map_or(1.0, |weights| weights[row]), line);
+        Ok(count)
+    }
+
+    /// Puts the entries of a row at the end of `rows`, one by one.
+    fn push_entries(&self, row: usize, rows: &mut RawRows) -> Result<usize, ReadError> {
         let (columns, mut least, mut count, mut problem) = (self.matrix.columns(), 0, 0, None);
         self.matrix.visit(row, |column, value| {
             if column >= columns || column < least || !value.is_finite() {
@@ -202,7 +254,6 @@ impl<'a, M: Matrix> MatrixRows<'a, M> {
             };
             return Err(ReadError::Row { row: row as u64, problem });
         }
-        rows.end_row(self.labels.of(row), self.weights.map_or(1.0, |weights| weights[row]), line);
         Ok(count)
     }
 }
@@ -258,6 +309,33 @@ mod tests {
         let expected = ["yes 1 Index(2)=2", "no 1 Index(1)=0.5 Index(3)=-1"];
         assert_eq!(rows_as_text(&mut MatrixRows::new(dense, labels, None, None).unwrap()), expected);
         assert_eq!(rows_as_text(&mut MatrixRows::new(sparse, labels, None, None).unwrap()), expected);
+    }
+
+    /// A row is appended at once only if it is the one that a visit of its cells gives.
+    #[test]
+    fn rows_are_appended_at_once_as_cell_by_cell() {
+        let offsets = [0_i64, 3, 5, 5, 7, 9, 10, 11, 13];
+        let places = [0_i64, 4, 9, 2, 3, 3, 2, 0, 9, 10, -1, 1, 1];
+        let values = [1.0, -2.0, 0.5, 0.0, 4.0, 1.0, 1.0, f64::NAN, 1.0, 1.0, 1.0, 1.0, 2.0];
+        let sparse = Csr::new(&offsets, &places, &values, 10).unwrap();
+        let are_plain = [true, false, true, false, false, false, false, false];
+        for (row, is_plain) in are_plain.into_iter().enumerate() {
+            let (mut features, mut found) = (vec![7], vec![7.0]);
+            let count = sparse.append(row, &mut features, &mut found);
+            assert_eq!(count.is_some(), is_plain, "row {row}");
+            let (mut expected, mut cells) = (vec![7], vec![7.0]);
+            if is_plain {
+                sparse.visit(row, |column, value| {
+                    expected.push(column as u32 + 1);
+                    cells.push(value);
+                });
+            }
+            assert_eq!((features, found), (expected, cells), "row {row}");
+        }
+        let dense = Dense::new(&[1.0_f32, 2.0, 0.0, 3.0, f32::INFINITY, 1.0], 3, 2).unwrap();
+        let (mut features, mut found) = (Vec::new(), Vec::new());
+        assert_eq!([0, 1, 2].map(|row| dense.append(row, &mut features, &mut found)), [Some(2), None, None]);
+        assert_eq!((features, found), (vec![1, 2], vec![1.0, 2.0]));
     }
 
     #[test]

@@ -29,7 +29,9 @@
 //! eq. (3) on all weights (E15, E41).
 //!
 //! Cost: O(non-zeros) per step; absent features are not touched, their pending shrinkage is applied when they occur
-//! again. Memory: 8 bytes per weight, 8 to 24 for its timestamp, 16 for an adaptive step size.
+//! again. The states of a row's features are copied to where they are next to each other, so that roots and divisions are those
+//! of whole vectors; each number is that of the formulas, bit for bit. Memory: 8 bytes per weight, 8 to 24 for its timestamp, 16 for
+//! an adaptive step size.
 
 use super::averaging::{AveragedCell, AveragedWeights, EPOCH};
 use super::{Learner, Step};
@@ -51,6 +53,16 @@ pub struct LazySgd<S: LazyProx, R: StepSize, L: Loss = AnyLoss> {
     steps: u64,
     mean: Option<AveragedWeights>,
     signs: SignBounds,
+    row: RowCells<S::Timestamp, R::Cell>,
+}
+
+/// The states of the features of a row, next to each other, and the contribution of each to ‖x/s‖².
+#[derive(Clone, Debug, Default)]
+struct RowCells<M, C> {
+    weights: Vec<f64>,
+    marks: Vec<M>,
+    rates: Vec<C>,
+    norms: Vec<f64>,
 }
 
 /// A weight, its timestamp, and the state of its step size.
@@ -93,6 +105,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
             steps: 0,
             mean: average.then(AveragedWeights::new),
             signs: SignBounds::default(),
+            row: RowCells { weights: Vec::new(), marks: Vec::new(), rates: Vec::new(), norms: Vec::new() },
         }
     }
 
@@ -115,27 +128,61 @@ impl<S: LazyProx, R: StepSize, L: Loss> LazySgd<S, R, L> {
         self.shrink.apply_pending(cell.weight, &cell.mark, self.rate.factor(&cell.rate))
     }
 
-    /// Applies pending shrinkage to the row's weights; returns the margin and ‖x/s‖² (with the intercept's 1).
-    fn settle_row(&mut self, row: Row<'_>) -> (f64, f64) {
-        let now = self.shrink.timestamp();
-        let (mut margin, mut norm) = (self.bias, 1.0);
-        for (id, value) in row.iter() {
+    /// Copies the states of these features.
+    fn gather(&mut self, ids: &[FeatureId]) {
+        let RowCells { weights, marks, rates, norms } = &mut self.row;
+        weights.resize(ids.len(), 0.0);
+        norms.resize(ids.len(), 0.0);
+        marks.resize(ids.len(), S::Timestamp::default());
+        rates.resize(ids.len(), R::Cell::default());
+        for (((&id, weight), mark), rate) in ids.iter().zip(weights).zip(marks).zip(rates) {
+            let cell = &self.cells[id as usize];
+            (*weight, *mark, *rate) = (cell.weight, cell.mark, cell.rate);
+        }
+    }
+
+    /// Copies the states back; all pending shrinkage was applied.
+    fn scatter(&mut self, ids: &[FeatureId]) {
+        let mark = self.shrink.timestamp();
+        for ((&id, &weight), &rate) in ids.iter().zip(&self.row.weights).zip(&self.row.rates) {
             let cell = &mut self.cells[id as usize];
-            cell.weight = self.shrink.apply_pending(cell.weight, &cell.mark, self.rate.factor(&cell.rate));
-            cell.mark = now;
-            cell.weight *= self.rate.rescale_weight(&cell.rate, value);
-            norm += self.rate.observe_value(&mut cell.rate, value);
-            margin += cell.weight * value;
+            (cell.weight, cell.mark, cell.rate) = (weight, mark, rate);
+        }
+    }
+
+    /// Applies pending shrinkage to the row's weights; returns the margin and ‖x/s‖² (with the intercept's 1).
+    fn settle_row(&mut self, values: &[f64]) -> (f64, f64) {
+        let LazySgd { rate: step, shrink, row: RowCells { weights, marks, rates, norms }, .. } = self;
+        pulp::Arch::new().dispatch(|| {
+            let states = weights.iter_mut().zip(&*marks).zip(rates).zip(&mut *norms);
+            for ((((weight, mark), rate), norm), &value) in states.zip(values) {
+                let mut cell = *rate;
+                let settled = shrink.apply_pending(*weight, mark, step.factor(&cell));
+                *weight = settled * step.rescale_weight(&cell, value);
+                *norm = step.observe_value(&mut cell, value);
+                *rate = cell;
+            }
+        });
+        let (mut margin, mut norm) = (self.bias, 1.0);
+        for ((&weight, &value), &part) in weights.iter().zip(values).zip(&*norms) {
+            margin += weight * value;
+            norm += part;
         }
         (margin, norm)
     }
 
     fn descend(&mut self, row: Row<'_>, slope: f64, h: f64, norm: f64) {
-        for (id, value) in row.iter() {
-            let cell = &mut self.cells[id as usize];
-            let gradient = slope * value;
-            self.rate.observe(&mut cell.rate, gradient, norm);
-            cell.weight = self.signs.clip(id, cell.weight - h * self.rate.factor(&cell.rate) * gradient);
+        let LazySgd { rate: step, signs, row: RowCells { weights, rates, .. }, .. } = self;
+        pulp::Arch::new().dispatch(|| {
+            for ((weight, rate), &value) in weights.iter_mut().zip(rates).zip(row.values) {
+                let (gradient, mut cell) = (slope * value, *rate);
+                step.observe(&mut cell, gradient, norm);
+                *weight -= h * step.factor(&cell) * gradient;
+                *rate = cell;
+            }
+        });
+        if !signs.is_free() {
+            row.ids.iter().zip(weights).for_each(|(&id, weight)| *weight = signs.clip(id, *weight));
         }
         if self.intercept {
             self.rate.observe_value(&mut self.bias_rate, 1.0);
@@ -218,12 +265,14 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
         }
         let averaged = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
-        let (margin, norm) = self.settle_row(row);
+        self.gather(row.ids);
+        let (margin, norm) = self.settle_row(row.values);
         let slope = self.loss.slope(margin, example.target) * example.weight;
         let h = self.rate.at(self.steps + 1);
         if slope != 0.0 {
             self.descend(row, slope, h, norm);
         }
+        self.scatter(row.ids);
         self.advance(h);
         let margin = averaged.unwrap_or(margin);
         Step { margin, loss: self.loss.value(margin, example.target) * example.weight }

@@ -187,16 +187,15 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
         Ok(())
     }
 
-    /// Whether rows can be taken as one batch: they and their weights need no scaling, and no report, checkpoint or
-    /// sweep is due among them.
+    /// Whether rows can be taken as one batch: their weights need no scaling, and no report, checkpoint or sweep is due
+    /// among them.
     pub(super) fn takes_whole(&self, session: &Session<'_>, batch: &Batch) -> bool {
         let rows = self.done + (self.pending.len() + batch.len()) as u64;
         let has_weights = session.data.weight_unit != 1.0 || session.data.recipe.class_weight.is_some();
-        let is_unchanged = session.data.scaler().is_identity() && !has_weights;
-        is_unchanged && rows < self.next_report.min(self.next_save)
+        !has_weights && rows < self.next_report.min(self.next_save)
     }
 
-    /// Takes rows whose targets are encoded as one batch; `fingerprint` is that after them. At every [`Self::send`],
+    /// Takes scaled rows whose targets are encoded as one batch; `fingerprint` is that after them. At every [`Self::send`],
     /// the rows learned are those covered by the fingerprint.
     pub(super) fn take_whole(
         &mut self,

@@ -51,11 +51,14 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     }
 
     fn learn_rows(&mut self, session: &mut Session<'_>, block: Block, prints: &[u64]) -> Result<(), TrainError> {
-        let (batch, labels, place) = block.intern(&mut session.data.vocabulary)?;
+        let (mut batch, labels, place) = block.intern(&mut session.data.vocabulary)?;
         if self.takes_whole(session, &batch)
             && let Some(targets) = session.data.targets.encode_known(&labels)
         {
-            return self.take_whole(session, batch.with_targets(targets), prints[prints.len() - 1]);
+            match session.data.scaler().scale_in_place(batch) {
+                Ok(scaled) => return self.take_whole(session, scaled.with_targets(targets), prints[prints.len() - 1]),
+                Err(same) => batch = same,
+            }
         }
         for (row, example) in batch.examples().enumerate() {
             let target = session.data.targets.encode(&labels[row], || place.of(row))?;

@@ -35,6 +35,10 @@ impl<P: LineParser> LineParser for MissingPolicy<P> {
             _ => Err(error),
         }
     }
+
+    fn usual_lines(&self, block: &[u8], start: usize, first: u32, rows: &mut RawRows) -> (usize, u32) {
+        self.parser.usual_lines(block, start, first, rows)
+    }
 }
 
 fn is_nan(text: &[u8]) -> bool {

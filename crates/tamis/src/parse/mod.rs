@@ -23,6 +23,7 @@ mod column_survey;
 mod line_error;
 mod missing_cells;
 mod model_schema;
+mod plain_rows;
 mod records;
 mod swar;
 mod words;
@@ -39,12 +40,29 @@ pub trait LineParser {
     /// Parses `line` (without its end) as line number `number` of the block. Returns whether there is a row (blank
     /// lines and comments have none); an error has the offset within the line.
     fn line(&self, line: &[u8], number: u32, rows: &mut RawRows) -> Result<(), (usize, LineError)>;
+
+    /// Parses lines of the usual form from `start` on, if the parser has a faster way for them; the first has the number
+    /// `first`. Returns where the next line begins and the number of lines read; all others are left to [`LineParser::line`].
+    fn usual_lines(&self, _block: &[u8], start: usize, _first: u32, _rows: &mut RawRows) -> (usize, u32) {
+        (start, 0)
+    }
 }
 
 /// Parses a block line by line. Returns the number of lines.
 pub fn parse_lines(block: &[u8], parser: &impl LineParser, rows: &mut RawRows, errors: &mut Vec<ParseError>) -> u32 {
     let (mut start, mut number) = (0, 0);
+    // Where lines of the usual form are rare, they are looked for less and less often.
+    let (mut failures, mut next_try) = (0_u32, 0);
     while start < block.len() {
+        if number >= next_try {
+            let (end, lines) = parser.usual_lines(block, start, number, rows);
+            (start, number) = (end, number + lines);
+            failures = if lines > 0 { 0 } else { failures + 1 };
+            next_try = number + (1 << failures.min(6));
+            if start == block.len() {
+                break;
+            }
+        }
         let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |length| start + length);
         let mut line = &block[start..end];
         if let [text @ .., b'\r'] = line {

@@ -1,7 +1,8 @@
 //! svmlight / LIBSVM text: `label [qid:n] index:value … # comment`, indices ascending.
+//!
+//! Most rows have a plain form and are read by [`plain_rows`]; this is the literal version, for all others.
 
-use super::swar::{self, Count};
-use super::{LineError, LineParser, number, shown};
+use super::{LineError, LineParser, number, plain_rows, shown};
 use crate::data::{Label, RawRows};
 
 /// The parser.
@@ -22,13 +23,16 @@ impl LineParser for Svmlight {
         rows.end_row(Label::Number(label), 1.0, number);
         Ok(())
     }
+
+    fn usual_lines(&self, block: &[u8], start: usize, first: u32, rows: &mut RawRows) -> (usize, u32) {
+        plain_rows::read(block, start, self.zero_based, first, rows)
+    }
 }
 
 impl Svmlight {
     fn features(&self, line: &[u8], mut at: usize, rows: &mut RawRows) -> Result<(), (usize, LineError)> {
         let (indices, values) = rows.index_columns();
         let mut before: Option<u32> = None;
-        let mut habits = Habits::default();
         loop {
             at = skip_blanks(line, at);
             if ends(line, at) {
@@ -38,7 +42,7 @@ impl Svmlight {
                 at = query(line, at)?;
                 continue;
             }
-            let (index, value, next) = self.feature(line, at, &mut habits)?;
+            let (index, value, next) = self.feature(line, at)?;
             if let Some(before) = before.filter(|&before| index <= before) {
                 return Err((at, order_problem(index, before)));
             }
@@ -51,12 +55,8 @@ impl Svmlight {
         }
     }
 
-    #[inline(always)]
-    fn feature(&self, line: &[u8], start: usize, habits: &mut Habits) -> Result<(u32, f64, usize), (usize, LineError)> {
-        let (index, at) = match swar::natural(line, start, &mut habits.index) {
-            Some((index, end)) => (u64::from(index), end),
-            None => index(line, start),
-        };
+    fn feature(&self, line: &[u8], start: usize) -> Result<(u32, f64, usize), (usize, LineError)> {
+        let (index, at) = index(line, start);
         if at == start || line.get(at) != Some(&b':') {
             return Err(index_problem(line, start));
         }
@@ -66,22 +66,12 @@ impl Svmlight {
         if index == 0 && !self.zero_based {
             return Err((start, LineError::IndexZero));
         }
-        let (value, next) = value(line, at + 1, habits)?;
+        let (value, next) = value(line, at + 1)?;
         Ok((index as u32, value, next))
     }
 }
 
-/// The shape of the numbers of a row, from those read so far.
-#[derive(Default)]
-struct Habits {
-    index: Count,
-    decimals: Count,
-    /// Whether a value did not have the form 0.25; the fast path is then not tried for later values.
-    other: bool,
-}
-
 /// An index of any length, and where it ends; one digit more than fits is enough to see that it is too large.
-#[inline(always)]
 fn index(line: &[u8], start: usize) -> (u64, usize) {
     let (mut index, mut at) = (0_u64, start);
     while at < line.len() && line[at].is_ascii_digit() && at - start < 11 {
@@ -92,16 +82,7 @@ fn index(line: &[u8], start: usize) -> (u64, usize) {
 }
 
 /// A feature's value, and where it ends.
-#[inline(always)]
-fn value(line: &[u8], start: usize, habits: &mut Habits) -> Result<(f64, usize), (usize, LineError)> {
-    if !habits.other {
-        let negative = line.get(start) == Some(&b'-');
-        let found = swar::decimal(line, start + usize::from(negative), &mut habits.decimals);
-        if let Some((size, end)) = found.filter(|&(_, end)| token_ends(line, end)) {
-            return Ok((if negative { -size } else { size }, end));
-        }
-        habits.other = true;
-    }
+fn value(line: &[u8], start: usize) -> Result<(f64, usize), (usize, LineError)> {
     match number::prefix(&line[start..]) {
         Some((value, length)) if value.is_finite() && token_ends(line, start + length) => Ok((value, start + length)),
         _ => Err((start, value_problem("feature value", token(line, start)))),

@@ -1,4 +1,4 @@
-//! Short numbers eight bytes at a time: the fast path of svmlight text.
+//! Short numbers eight bytes at a time: the fast path of tables and of svmlight text.
 //!
 //! Digits are counted and joined in a word, with a few multiplications. Where the next number begins depends on how
 //! many there were, and waiting for that count would take longer than going byte by byte. So the count is guessed, as
@@ -30,8 +30,7 @@ impl Default for Count {
 pub fn natural(text: &[u8], at: usize, count: &mut Count) -> Option<(u32, usize)> {
     let bytes = text.get(at..at + 8)?;
     let digits = u64::from_le_bytes(bytes.try_into().expect("eight bytes")) ^ ZEROS;
-    // The highest bit of each byte that is no digit: those above 9, or above 127.
-    let others = (((digits & !HIGH) + u64::from_le_bytes([0x7f - 9; 8])) | digits) & HIGH;
+    let others = others(digits);
     // Is the first of them where it is thought to be? Not a comparison of counts: that would wait for this one's.
     if others << (56 - 8 * count.0) != 1 << 63 {
         let found = others.trailing_zeros() / 8;
@@ -55,6 +54,25 @@ pub fn decimal(text: &[u8], at: usize, count: &mut Count) -> Option<(f64, usize)
     let (behind, end) = natural(text, at + 2, count)?;
     let unit = TENS[(count.0 & 7) as usize];
     Some((f64::from(first * unit + behind) / f64::from(unit), end))
+}
+
+/// The number of the last digits of eight bytes; the `others` bytes before them, fewer than eight, do not count.
+#[inline(always)]
+pub fn eight_digits(bytes: [u8; 8], others: usize) -> u32 {
+    let digits = u64::from_le_bytes(bytes) ^ ZEROS;
+    join(digits >> (8 * others) << (8 * others))
+}
+
+/// Which of eight bytes are not digits, as bits, the first in the lowest.
+#[inline]
+pub fn not_digits(bytes: [u8; 8]) -> u64 {
+    (others(u64::from_le_bytes(bytes) ^ ZEROS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// The highest bit of each byte that is no digit: those above 9, or above 127.
+#[inline(always)]
+fn others(digits: u64) -> u64 {
+    (((digits & !HIGH) + u64::from_le_bytes([0x7f - 9; 8])) | digits) & HIGH
 }
 
 /// The shapes of the numbers read so far, one for each of the two forms.

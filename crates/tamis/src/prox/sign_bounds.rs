@@ -37,6 +37,11 @@ impl SignBounds {
         weight.clamp(least, most)
     }
 
+    /// Whether no weight has bounds.
+    pub fn is_free(&self) -> bool {
+        self.is_free
+    }
+
     /// Whether the bounds of this feature belong to its id, so that the id cannot be given to another feature.
     pub fn belongs(&self, id: FeatureId) -> bool {
         (id as usize) < self.first.len()
