@@ -23,31 +23,30 @@ pub(super) fn check_neighbors(n_neighbors: usize) -> Result<(), MetricError> {
     check_range(Param::NNeighbors, (1..=1000).contains(&n_neighbors))
 }
 
-/// The classes of the nearest rows, nearest first.
-fn nearest_classes<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> Vec<usize> {
-    let with_class = |(class, list): (usize, &NeighborList<T>)| {
-        let one = move |&(distance, place): &(T, u32)| (double(distance), place, class);
-        list.iter().take(n_neighbors).map(one).collect::<Vec<_>>()
-    };
-    let mut nearest: Vec<(f64, u32, usize)> = lists.iter().enumerate().flat_map(with_class).collect();
-    nearest.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+/// The nearest rows of all classes, nearest first: distance, place and class.
+fn nearest_rows<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> Vec<(f64, u32, usize)> {
+    let mut nearest: Vec<(f64, u32, usize)> = Vec::with_capacity(lists.len() * n_neighbors);
+    for (class, list) in lists.iter().enumerate() {
+        nearest.extend(list.iter().take(n_neighbors).map(|&(distance, place)| (double(distance), place, class)));
+    }
+    nearest.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     nearest.truncate(n_neighbors);
-    nearest.into_iter().map(|(_, _, class)| class).collect()
+    nearest
 }
 
 /// The share of each class among the `n_neighbors` nearest rows.
 pub(super) fn shares<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> Vec<f64> {
-    let nearest = nearest_classes(lists, n_neighbors);
+    let nearest = nearest_rows(lists, n_neighbors);
     let mut shares = vec![0.0; lists.len()];
-    nearest.iter().for_each(|&class| shares[class] += 1.0 / nearest.len() as f64);
+    nearest.iter().for_each(|&(_, _, class)| shares[class] += 1.0 / nearest.len() as f64);
     shares
 }
 
 /// k-NN: the majority of the `n_neighbors` nearest rows; ties go to the class with the nearest row.
 pub(super) fn vote<T: Real>(lists: &[NeighborList<T>], n_neighbors: usize) -> ClassScore {
-    let nearest = nearest_classes(lists, n_neighbors);
-    let votes = |class: usize| nearest.iter().filter(|&&one| one == class).count();
-    let best = nearest.iter().copied().fold(None, |best: Option<usize>, class| match best {
+    let nearest = nearest_rows(lists, n_neighbors);
+    let votes = |class: usize| nearest.iter().filter(|one| one.2 == class).count();
+    let best = nearest.iter().fold(None, |best: Option<usize>, &(_, _, class)| match best {
         Some(best) if votes(best) >= votes(class) => Some(best),
         _ => Some(class),
     });

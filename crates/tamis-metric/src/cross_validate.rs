@@ -1,45 +1,20 @@
 //! Choice of a candidate by cross-validation on the training rows; plain k-NN is one of the candidates.
 //!
-//! The candidate whose learning curve ([`LearningCurve`]) has the least minimum is selected, and of equals the simpler one,
+//! The candidate whose [learning curve](super::learning_curve) has the least minimum is selected, and of equals the simpler one,
 //! which stands earlier. Plain k-NN is only given up for a metric better by more than one standard error, and so are the
 //! other metrics for one of all squares. One repetition on few rows says little: small data are split several times, and
 //! where that costs much, only the metrics within half a standard error of the best are. If the curve of the best metric
-//! has not turned at its end, the metric is run for twice the steps: images need two or three hundred steps where other
-//! data need fifty. Of very many rows a part is enough for cross-validation, and many rows rule most candidates out before
-//! ([`race`](super::race)).
+//! has not turned at its end, its runs go on to twice their steps: images need two or three hundred steps where other data need
+//! fifty. Of very many rows a part is enough for cross-validation; many rows rule most candidates out before
+//! ([`race`](super::race)), and of 2,000 rows or more, three of the folds are held out.
 
-use rayon::prelude::*;
-
-use super::boost::Limits;
 use super::candidate::Candidate;
 use super::dataset::Dataset;
 use super::early_stopping::EarlyStopping;
-use super::folds::{Fold, folds_of};
-use super::learning_curve::{CvResult, LearningCurve, wrong_by_step};
-use super::params::Params;
-use super::race::{MOST_FINALISTS, RACE_FOLDS, parts, survivors};
-
-/// A plan of cross-validation.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CvPlan {
-    pub(super) folds: usize,
-    pub(super) repeats: usize,
-    /// Repetitions for the best candidates, at least as many.
-    pub(super) final_repeats: usize,
-    pub(super) early_stopping: EarlyStopping,
-    pub(super) limits: Limits,
-    pub(super) seed: u64,
-    /// The best metric may take this many times its steps.
-    pub(super) max_extension: usize,
-}
-
-/// Who hears of the steps of boosting runs.
-pub(super) trait Steps: Sync {
-    /// Called before a round of runs, with the most steps that it may take.
-    fn begin(&self, steps: u64);
-    /// Called before each step; no further step is taken if it is false.
-    fn go_on(&self) -> bool;
-}
+use super::fold_runs::{CandidateRuns, CrossValidation, CvPlan, Steps};
+use super::folds::Fold;
+use super::learning_curve::CvResult;
+use super::race::race;
 
 /// The results of all candidates and the one selected; `None` if the steps were ended.
 pub(super) fn cross_validate(
@@ -57,103 +32,53 @@ pub(super) fn cross_validate(
     Some((all.into_iter().map(|one| one.expect("it raced or was evaluated")).collect(), left[chosen]))
 }
 
-/// The results of the candidates that a race on parts of the rows rules out, each from its last round.
-fn race(
-    dataset: &Dataset,
-    candidates: &[Candidate],
-    plan: &CvPlan,
-    steps: &dyn Steps,
-) -> Option<Vec<Option<CvResult>>> {
-    let mut raced = vec![None; candidates.len()];
-    for rows in parts(dataset.rows()) {
-        let is_left = |&at: &usize| raced[at].is_none() && candidates[at].params.is_some();
-        let metrics: Vec<usize> = (0..candidates.len()).filter(is_left).collect();
-        if metrics.len() <= MOST_FINALISTS {
-            break;
-        }
-        let part = dataset.stratified_part(rows, plan.seed);
-        let plan = CvPlan { folds: RACE_FOLDS, ..*plan };
-        let cv = CrossValidation { dataset: &part, plan: &plan, steps };
-        let running: Vec<Candidate> = metrics.iter().map(|&at| candidates[at].clone()).collect();
-        let results = cv.all_results(&running, &cv.curves(&running, 0..1)?);
-        let errors: Vec<(f64, f64)> = results.iter().map(|one| (one.error, one.standard_error)).collect();
-        let survivors = survivors(&errors);
-        let lost = results.into_iter().enumerate().filter(|(place, _)| !survivors.contains(place));
-        lost.for_each(|(place, result)| raced[metrics[place]] = Some(result));
-    }
-    Some(raced)
-}
-
 fn cross_validate_all(cv: &CrossValidation<'_>, candidates: &[Candidate]) -> Option<(Vec<CvResult>, usize)> {
     let plan = cv.plan;
-    let mut curves = cv.curves(candidates, 0..plan.repeats)?;
-    let mut results: Vec<CvResult> = cv.all_results(candidates, &curves);
+    let mut folds = cv.folds(0..plan.repeats);
+    let mut all = cv.start(&candidates.iter().collect::<Vec<_>>(), &folds);
+    cv.go_on(&mut all, &folds, |params| params.max_iter)?;
+    let results_of = |all: &[CandidateRuns<'_>], folds: &[Fold]| -> Vec<CvResult> {
+        all.iter().map(|one| cv.result(one, folds)).collect()
+    };
+    let mut results = results_of(&all, &folds);
     let contenders = contenders(candidates, &results);
     if plan.final_repeats > plan.repeats {
-        let chosen: Vec<Candidate> = contenders.iter().map(|&at| candidates[at].clone()).collect();
-        let more = cv.curves(&chosen, plan.repeats..plan.final_repeats)?;
-        for (&at, more) in contenders.iter().zip(more) {
-            curves[at].curves.extend(more.curves);
-            curves[at].held_out += more.held_out;
-        }
-        results = cv.all_results(candidates, &curves);
+        let more_folds = cv.folds(plan.repeats..plan.final_repeats);
+        let chosen: Vec<&Candidate> = contenders.iter().map(|&at| &candidates[at]).collect();
+        let mut more = cv.start(&chosen, &more_folds);
+        cv.go_on(&mut more, &more_folds, |params| params.max_iter)?;
+        contenders.iter().zip(more).for_each(|(&at, more)| all[at].runs.extend(more.runs));
+        folds.extend(more_folds);
+        results = results_of(&all, &folds);
     }
     let winner = best_metric(candidates, &results, &contenders);
     if let Some(winner) = winner {
-        results[winner] = cv.extend(&candidates[winner], results[winner].clone(), &curves[winner])?;
+        results[winner] = extend(cv, &mut all[winner], &folds, results[winner].clone())?;
     }
     let chosen = best(candidates, &results, winner);
     Some((results, chosen))
 }
 
-struct CrossValidation<'a> {
-    dataset: &'a Dataset,
-    plan: &'a CvPlan,
-    steps: &'a dyn Steps,
-}
-
-impl CrossValidation<'_> {
-    /// The learning curves of candidates over the folds of some repetitions.
-    fn curves(&self, candidates: &[Candidate], repetitions: std::ops::Range<usize>) -> Option<Vec<LearningCurve>> {
-        let plan = self.plan;
-        let folds: Vec<Fold> =
-            repetitions.flat_map(|number| folds_of(self.dataset, plan.folds, plan.seed, number as u64)).collect();
-        let held_out: usize = folds.iter().map(|fold| fold.held_out.len()).sum();
-        let jobs: Vec<(usize, usize)> =
-            (0..candidates.len()).flat_map(|one| (0..folds.len()).map(move |fold| (one, fold))).collect();
-        let steps = |candidate: &Candidate| candidate.params.as_ref().map_or(0, |params| params.max_iter);
-        self.steps.begin((candidates.iter().map(steps).sum::<usize>() * folds.len()) as u64);
-        let go_on = || self.steps.go_on();
-        let run = |&(one, fold): &(usize, usize)| {
-            wrong_by_step(self.dataset, &candidates[one], &folds[fold], plan.early_stopping, plan.limits, &go_on)
-        };
-        let curves: Vec<Vec<(usize, f64)>> = jobs.par_iter().with_max_len(1).map(run).collect::<Option<_>>()?;
-        Some(curves.chunks(folds.len()).map(|curves| LearningCurve { curves: curves.to_vec(), held_out }).collect())
-    }
-
-    fn all_results(&self, candidates: &[Candidate], curves: &[LearningCurve]) -> Vec<CvResult> {
-        let of = |(one, curve): (&Candidate, &LearningCurve)| curve.result(&one.name, self.dataset.rows());
-        candidates.iter().zip(curves).map(of).collect()
-    }
-
-    /// Doubles the steps of a metric as long as its curve may improve and does.
-    fn extend(&self, metric: &Candidate, mut result: CvResult, curve: &LearningCurve) -> Option<CvResult> {
-        let Some(params) = &metric.params else { return Some(result) };
-        let (mut times, mut may_improve) = (2, curve.may_improve(&result));
-        while self.plan.early_stopping == EarlyStopping::HeldOut && times <= self.plan.max_extension && may_improve {
-            let params = Params { max_iter: times * params.max_iter, ..params.clone() };
-            let longer = Candidate { params: Some(params), ..metric.clone() };
-            let curve = self.curves(&[longer], 0..self.plan.final_repeats)?.remove(0);
-            let again = curve.result(&metric.name, self.dataset.rows());
-            if again.error >= result.error {
-                break;
-            }
-            may_improve = curve.may_improve(&again);
-            result = again;
-            times *= 2;
+/// Continues the runs of a metric to twice their steps as long as its curve may improve and does.
+fn extend(
+    cv: &CrossValidation<'_>,
+    metric: &mut CandidateRuns<'_>,
+    folds: &[Fold],
+    mut best: CvResult,
+) -> Option<CvResult> {
+    let params = metric.candidate.params.as_ref().filter(|_| cv.plan.early_stopping == EarlyStopping::HeldOut);
+    let Some(params) = params else { return Some(best) };
+    let mut times = 2;
+    while times <= cv.plan.max_extension && cv.curve(metric, folds).may_improve(&best) {
+        cv.go_on([&mut *metric], folds, |_| times * params.max_iter)?;
+        let longer = cv.result(metric, folds);
+        if longer.error >= best.error {
+            break;
         }
-        Some(result)
+        best = longer;
+        times *= 2;
     }
+    Some(best)
 }
 
 /// Plain k-NN, and the metrics that are within half a standard error of the best.
@@ -199,7 +124,9 @@ fn best_metric(candidates: &[Candidate], results: &[CvResult], among: &[usize]) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::boost::Limits;
     use super::super::dataset::tests::dataset;
+    use super::super::params::Params;
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
     use tamis::rng::{RngStream, generator, uniform};
@@ -212,6 +139,20 @@ mod tests {
 
         fn go_on(&self) -> bool {
             true
+        }
+    }
+
+    /// Four folds, once.
+    fn plan() -> CvPlan {
+        CvPlan {
+            folds: 4,
+            held_out_folds: 4,
+            repeats: 1,
+            final_repeats: 1,
+            early_stopping: EarlyStopping::HeldOut,
+            limits: Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 },
+            seed: 1,
+            max_extension: 1,
         }
     }
 
@@ -249,11 +190,9 @@ mod tests {
     fn the_best_metric_goes_on_while_that_helps_and_no_further_than_it_may() {
         let params = Params { max_iter: 4, update_every: 1, max_terms: 1, max_order: 1, ..Params::default() };
         let candidates = [Candidate::plain(), Candidate::new("order-1", params)];
-        let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 };
         let dataset = many_weak();
         let results = |max_extension: usize, early_stopping: EarlyStopping| {
-            let plan =
-                CvPlan { folds: 4, repeats: 1, final_repeats: 1, early_stopping, limits, seed: 1, max_extension };
+            let plan = CvPlan { early_stopping, max_extension, ..plan() };
             cross_validate(&dataset, &candidates, &plan, &Unwatched).unwrap().0
         };
         let [short, long] = [1, 4].map(|times| results(times, EarlyStopping::HeldOut));
@@ -288,12 +227,21 @@ mod tests {
     fn every_round_announces_its_steps() {
         let params = Params { max_iter: 4, update_every: 1, max_terms: 1, max_order: 1, ..Params::default() };
         let candidates = [Candidate::plain(), Candidate::new("order-1", params)];
-        let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 };
-        let early_stopping = EarlyStopping::HeldOut;
-        let plan = CvPlan { folds: 4, repeats: 1, final_repeats: 2, early_stopping, limits, seed: 1, max_extension: 4 };
+        let plan = CvPlan { final_repeats: 2, max_extension: 4, ..plan() };
         let steps = Announced::default();
         cross_validate(&many_weak(), &candidates, &plan, &steps).unwrap();
         assert!(steps.rounds.load(Ordering::SeqCst) >= 3, "repetitions and longer runs are rounds of their own");
+    }
+
+    #[test]
+    fn fewer_folds_are_fewer_rows() {
+        let dataset = many_weak();
+        let held_out_folds = 3;
+        let all = cross_validate(&dataset, &[Candidate::plain()], &plan(), &Unwatched).unwrap().0;
+        let plan = CvPlan { held_out_folds, ..plan() };
+        let three = cross_validate(&dataset, &[Candidate::plain()], &plan, &Unwatched).unwrap().0;
+        assert_eq!((all[0].rows, three[0].rows), (120, 90));
+        assert_eq!(three[0].standard_error, (three[0].error * (1.0 - three[0].error) / 90.0).sqrt());
     }
 
     #[test]
@@ -304,18 +252,9 @@ mod tests {
             Candidate { name: format!("{steps} steps"), params: Some(params) }
         };
         let candidates = [Candidate::plain(), metric(1, 1), metric(12, 3), metric(12, 10)];
-        let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 };
         let dataset = many_weak();
         let results = |repeats: usize, final_repeats: usize| {
-            let plan = CvPlan {
-                folds: 4,
-                repeats,
-                final_repeats,
-                early_stopping: EarlyStopping::HeldOut,
-                limits,
-                seed: 1,
-                max_extension: 1,
-            };
+            let plan = CvPlan { repeats, final_repeats, ..plan() };
             cross_validate(&dataset, &candidates, &plan, &Unwatched).unwrap()
         };
         let ((once, _), (thrice, _), (with_final, chosen)) = (results(1, 1), results(3, 3), results(1, 3));

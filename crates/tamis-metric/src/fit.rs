@@ -14,9 +14,10 @@ use super::MetricError;
 use super::boost::{Boost, Limits};
 use super::candidate::Candidate;
 use super::classify::{check_neighbors, vote};
-use super::cross_validate::{CvPlan, Steps, cross_validate};
+use super::cross_validate::cross_validate;
 use super::dataset::Dataset;
 use super::early_stopping::{EarlyStopping, steps_of};
+use super::fold_runs::{CvPlan, Steps};
 use super::knn::{NeighborList, Points, Search, search_in_blocks};
 use super::learning_curve::CvResult;
 use super::metric::Metric;
@@ -154,6 +155,11 @@ impl StepCount {
 /// How many times its steps the best metric may take, if the number of steps is not given.
 const MAX_EXTENSION: usize = 4;
 
+/// With so many rows, cross-validation holds out some of its folds only, unless the number of repetitions is given.
+const MANY_ROWS: usize = 2000;
+/// How many: 1,200 rows of 2,000 are held out, and the standard error of an error of 0.1 is 0.009.
+const FOLDS_OF_MANY_ROWS: usize = 3;
+
 impl MetricOptions {
     /// The same options with `max_iter` in every candidate.
     fn with_max_iter(&self) -> Self {
@@ -248,8 +254,10 @@ impl Fitting<'_> {
         let repeats = options.repeats.unwrap_or_else(|| for_few_rows(1, 5));
         // A race has compared the candidates several times.
         let final_repeats = if parts(dataset.rows()).next().is_some() { 1 } else { for_few_rows(3, 3) };
+        let is_much = options.repeats.is_none() && dataset.rows() >= MANY_ROWS;
         let plan = CvPlan {
             folds: options.folds,
+            held_out_folds: if is_much { options.folds.min(FOLDS_OF_MANY_ROWS) } else { options.folds },
             repeats,
             final_repeats: options.repeats.unwrap_or_else(|| final_repeats.max(repeats)),
             early_stopping: options.early_stopping,
@@ -281,7 +289,7 @@ impl Fitting<'_> {
         self.steps.restart();
         self.begin(params.max_iter as u64);
         let mut boost = Boost::new(&sample, &params, options.limits());
-        if !boost.run(&|| self.go_on()) {
+        if !boost.run(params.max_iter, &|| self.go_on()) {
             return Err(MetricError::Interrupted);
         }
         if boost.steps.is_empty() {

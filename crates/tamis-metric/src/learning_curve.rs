@@ -6,14 +6,7 @@
 use serde::{Deserialize, Serialize};
 use tamis::select::Estimate;
 
-use super::boost::{Boost, Limits};
-use super::candidate::Candidate;
-use super::classify::vote;
-use super::dataset::Dataset;
-use super::early_stopping::{EarlyStopping, smoothed, steps_of};
-use super::folds::Fold;
-use super::knn::{NeighborList, Points, Search, search_in_blocks};
-use super::sample::Sample;
+use super::early_stopping::smoothed;
 
 /// The cross-validation result of a candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,43 +54,6 @@ impl LearningCurve {
         let error = |at: usize| self.curves.iter().map(|curve| curve[at].1).sum::<f64>() / self.held_out.max(1) as f64;
         smoothed(&(0..length).map(error).collect::<Vec<f64>>())
     }
-}
-
-/// The number of misclassified held-out rows of a fold at each update. `None` if `go_on` said no.
-pub(super) fn wrong_by_step(
-    dataset: &Dataset,
-    candidate: &Candidate,
-    fold: &Fold,
-    early_stopping: EarlyStopping,
-    limits: Limits,
-    go_on: &(dyn Fn() -> bool + Sync),
-) -> Option<Vec<(usize, f64)>> {
-    let sample = Sample::<f32>::new(dataset, &fold.train);
-    let values = sample.scaled(dataset, &fold.held_out);
-    let truth: Vec<u32> = fold.held_out.iter().map(|&row| dataset.class_of[row]).collect();
-    let Some(params) = &candidate.params else {
-        return Some(vec![(0, wrong_by_plain_knn(&sample, &values, &truth, limits.n_neighbors))]);
-    };
-    let mut boost = Boost::new(&sample, params, limits);
-    boost.hold_out(values, truth);
-    if !boost.run(&go_on) {
-        return None;
-    }
-    let wrong = |counts: Option<[usize; 2]>| counts.map_or(0.0, |[knn, _]| knn as f64);
-    let curve: Vec<(usize, f64)> = boost.curve.iter().map(|point| (point.step, wrong(point.held_out_wrong))).collect();
-    if early_stopping == EarlyStopping::HeldOut {
-        return Some(curve);
-    }
-    let kept = steps_of(&boost.curve, early_stopping, sample.rows());
-    Some(curve.into_iter().filter(|(step, _)| *step == kept).map(|(_, wrong)| (0, wrong)).collect())
-}
-
-fn wrong_by_plain_knn(sample: &Sample<f32>, values: &[f32], truth: &[u32], n_neighbors: usize) -> f64 {
-    let search = Search { classes: &sample.classes, k: n_neighbors, exclude_self: false };
-    let rows = Points { count: sample.rows(), values: &sample.values };
-    let queries = Points { count: truth.len(), values };
-    let wrong = |row: usize, lists: &[NeighborList<f32>]| vote(lists, n_neighbors).class != truth[row] as usize;
-    search_in_blocks(rows, queries, &search, wrong).into_iter().filter(|&wrong| wrong).count() as f64
 }
 
 #[cfg(test)]

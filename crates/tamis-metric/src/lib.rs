@@ -6,7 +6,7 @@
 //! ```text
 //! Dataset ─► Sample ─► Boost: neighbor_graph ─► truncated_power ─► line_search ─► interactions ─┐
 //!                        ▲──────────────────────── every few steps ◄───────────────────────────┘
-//!                      cross_validate: candidates on folds ─► Metric ─► transform, classify, importance, file
+//!                      fold_runs ─► race, cross_validate ─► Metric ─► transform, classify, importance, file
 //! ```
 //! [`Dataset`] holds labelled rows by column, [`fit`] selects a candidate by cross-validation and learns it from all rows,
 //! [`Metric`] transforms and classifies new rows and tells the importance of variables. [`Param`] is the table of parameters.
@@ -21,6 +21,7 @@ mod error;
 mod evaluate;
 mod file;
 mod fit;
+mod fold_runs;
 mod folds;
 mod importance;
 mod interactions;

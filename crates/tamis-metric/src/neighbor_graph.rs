@@ -62,22 +62,24 @@ impl NeighborGraph {
         let rows = self.own.len() / self.k;
         let share = T::of(1.0 / self.k as f64);
         let mut turned = vec![[T::default(); LANES]; rows];
-        for (lane, term) in terms.chunks_exact(rows).enumerate() {
-            for (row, &value) in turned.iter_mut().zip(term) {
-                row[lane] = value;
+        for (number, block) in turned.chunks_mut(LANES).enumerate() {
+            for (lane, term) in terms.chunks_exact(rows).enumerate() {
+                for (row, &value) in block.iter_mut().zip(&term[number * LANES..]) {
+                    row[lane] = value;
+                }
             }
         }
-        for (row, pair) in self.pairs().enumerate() {
-            let found = lanes(&turned, &turned[row], pair);
-            for (line, found) in margins.chunks_exact_mut(rows).zip(found) {
-                line[row] = found * share;
+        let (mut pairs, mut found) = (self.pairs(), [[T::default(); LANES]; LANES]);
+        for (number, block) in turned.chunks(LANES).enumerate() {
+            for ((found, here), pair) in found.iter_mut().zip(block).zip(&mut pairs) {
+                *found = lanes(&turned, here, pair);
+            }
+            for (lane, line) in margins.chunks_exact_mut(rows).enumerate() {
+                for (margin, found) in line[number * LANES..].iter_mut().zip(&found) {
+                    *margin = found[lane] * share;
+                }
             }
         }
-    }
-
-    /// Σ ρᵢgᵢ = ξ′Aξ.
-    pub(super) fn gain(&self, residuals: &[f64], z: &[f64]) -> f64 {
-        self.margins(z).iter().zip(residuals).map(|(margin, residual)| margin * residual).sum()
     }
 
     /// Λz.
@@ -133,11 +135,18 @@ mod tests {
 
     #[test]
     fn many_terms_have_the_margins_of_each() {
+        // Twenty-one terms on four rows, and three on twenty.
         let terms: Vec<f32> = (0..4 * 21).map(|at| (at * 31 % 17) as f32).collect();
         let mut margins = vec![0.0; terms.len()];
         graph().margins_of_all(&terms, &mut margins);
         for (term, found) in terms.chunks(4).zip(margins.chunks(4)) {
             assert_eq!(graph().margins(term), found);
+        }
+        let (own, others) = (0..40).map(|at| (at * 7 % 20, at * 11 % 20)).unzip();
+        let graph = NeighborGraph { k: 2, own, others };
+        graph.margins_of_all(&terms[..60], &mut margins[..60]);
+        for (term, found) in terms.chunks(20).zip(margins.chunks(20)).take(3) {
+            assert_eq!(graph.margins(term), found);
         }
     }
 
@@ -145,13 +154,14 @@ mod tests {
     fn the_operator_is_the_derivative_of_the_gain() {
         let (graph, residuals) = (graph(), [1.0, 0.5, 2.0, 0.25]);
         let z = [0.0, 1.0, 3.0, 7.0];
+        // ξ′Aξ.
+        let gain =
+            |z: &[f64]| graph.margins(z).iter().zip(&residuals).map(|(one, residual)| one * residual).sum::<f64>();
         let applied = graph.apply(&residuals, &z);
         let product: f64 = applied.iter().zip(z).map(|(a, b)| a * b).sum();
-        assert!((product - graph.gain(&residuals, &z)).abs() < 1e-12);
+        assert!((product - gain(&z)).abs() < 1e-12);
         for (i, slope) in applied.iter().enumerate() {
-            let moved = |by: f64| {
-                graph.gain(&residuals, &std::array::from_fn::<f64, 4, _>(|j| z[j] + if i == j { by } else { 0.0 }))
-            };
+            let moved = |by: f64| gain(&std::array::from_fn::<f64, 4, _>(|j| z[j] + if i == j { by } else { 0.0 }));
             assert!(((moved(1e-4) - moved(-1e-4)) / 4e-4 - slope).abs() < 1e-6);
         }
     }

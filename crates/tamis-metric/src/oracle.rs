@@ -331,7 +331,7 @@ mod tests {
         let sample = Sample::<f64>::new(&dataset, &(0..45).collect::<Vec<_>>());
         let params = Params { max_iter: steps, ..params.clone() };
         let mut boost = Boost::new(&sample, &params, limits(dense_rows));
-        assert!(boost.run(&|| true));
+        assert!(boost.run(steps, &|| true));
         let rows = (0..45).map(|row| (0..width).map(|one| sample.values[one * 45 + row]).collect()).collect();
         let labels = sample.class_of.iter().map(|&class| if class == 1 { 1.0 } else { -1.0 }).collect();
         let mut oracle = Oracle::new(rows, labels, &params, limits(dense_rows).seed);

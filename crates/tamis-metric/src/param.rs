@@ -73,7 +73,7 @@ parameters! {
         "Penalty per variable of the early-stopping rule complexity (λ)";
     Folds "folds", default "5", range "from 2 to 100",
         "Number of cross-validation folds";
-    Repeats "repeats", default "1, up to 5 for few rows; up to 3 for the best candidates of fewer than 1,000 rows", range "from 1 to 100",
+    Repeats "repeats", default "1, up to 5 for few rows; up to 3 for the best candidates of fewer than 1,000 rows; three of the folds for 2,000 rows or more", range "from 1 to 100",
         "Repetitions of cross-validation";
     CvRows "cv_rows", default "5000", range "at least 3",
         "Maximum number of rows used for cross-validation";

@@ -4,22 +4,100 @@
 //! round, the metrics within a standard error of the best go on, at most half of them; the part doubles, until it is half of
 //! the rows. Plain k-NN has no steps and always goes on. A metric that needs many rows to be good may be lost this way.
 //!
+//! Within a round, metrics that are far behind the best stop early: after a quarter of their steps those that are worse by
+//! more than three standard errors, after half of them those worse by more than two. Half a curve seldom makes up for that;
+//! metrics of few terms a direction start slowly, so that a quarter of it says less. Rules of early stopping that do not look at
+//! held-out rows need all steps.
+//!
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
 //! | first part | [`FIRST_PART`] | 500 rows | the standard error of an error of 0.1 is 0.013 |
 //! | folds | [`RACE_FOLDS`] | 3 | time |
 //! | finalists | [`MOST_FINALISTS`] | 2 | time |
+//! | far behind | [`FAR_BEHIND`] | 3 standard errors at a quarter, 2 at half of the steps | time; the errors of the metrics selected stay the same |
+
+use super::candidate::Candidate;
+use super::dataset::Dataset;
+use super::early_stopping::EarlyStopping;
+use super::fold_runs::{CandidateRuns, CrossValidation, CvPlan, Steps};
+use super::learning_curve::CvResult;
+use super::params::Params;
 
 /// Rows of the first round.
-pub(super) const FIRST_PART: usize = 500;
+const FIRST_PART: usize = 500;
 /// Cross-validation folds of a round.
-pub(super) const RACE_FOLDS: usize = 3;
+const RACE_FOLDS: usize = 3;
 /// There are no further rounds when no more metrics are left than this.
-pub(super) const MOST_FINALISTS: usize = 2;
+const MOST_FINALISTS: usize = 2;
+/// The part of the steps after which metrics are compared, and the standard errors by which those that stop are worse.
+const FAR_BEHIND: [(usize, f64); 2] = [(4, 3.0), (2, 2.0)];
 
 /// The sizes of the parts, ascending; none if the rows are few.
 pub(super) fn parts(rows: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(FIRST_PART), |part| part.checked_mul(2)).take_while(move |part| 2 * part <= rows)
+}
+
+/// The results of the candidates that a race on parts of the rows rules out, each from its last round; `None` if the steps
+/// were ended.
+pub(super) fn race(
+    dataset: &Dataset,
+    candidates: &[Candidate],
+    plan: &CvPlan,
+    steps: &dyn Steps,
+) -> Option<Vec<Option<CvResult>>> {
+    let mut raced = vec![None; candidates.len()];
+    for rows in parts(dataset.rows()) {
+        let is_left = |&at: &usize| raced[at].is_none() && candidates[at].params.is_some();
+        let metrics: Vec<usize> = (0..candidates.len()).filter(is_left).collect();
+        if metrics.len() <= MOST_FINALISTS {
+            break;
+        }
+        let part = dataset.stratified_part(rows, plan.seed);
+        let plan = CvPlan { folds: RACE_FOLDS, held_out_folds: RACE_FOLDS, ..*plan };
+        let running: Vec<&Candidate> = metrics.iter().map(|&at| &candidates[at]).collect();
+        let results = round(&CrossValidation { dataset: &part, plan: &plan, steps }, &running)?;
+        let survivors = survivors(&errors(&results));
+        let lost = results.into_iter().enumerate().filter(|(place, _)| !survivors.contains(place));
+        lost.for_each(|(place, result)| raced[metrics[place]] = Some(result));
+    }
+    Some(raced)
+}
+
+/// The results of one round.
+fn round(cv: &CrossValidation<'_>, candidates: &[&Candidate]) -> Option<Vec<CvResult>> {
+    let folds = cv.folds(0..1);
+    let mut all = cv.start(candidates, &folds);
+    let results =
+        |all: &[CandidateRuns<'_>]| -> Vec<CvResult> { all.iter().map(|one| cv.result(one, &folds)).collect() };
+    let mut is_left = vec![true; candidates.len()];
+    let stops = if cv.plan.early_stopping == EarlyStopping::HeldOut { &FAR_BEHIND[..] } else { &[] };
+    for &(part, standard_errors) in stops {
+        cv.go_on(left(&mut all, &is_left), &folds, |params| part_of_the_steps(params, part))?;
+        let near = near(&errors(&results(&all)), standard_errors);
+        is_left.iter_mut().zip(near).for_each(|(is_left, is_near)| *is_left &= is_near);
+    }
+    cv.go_on(left(&mut all, &is_left), &folds, |params| params.max_iter)?;
+    Some(results(&all))
+}
+
+fn left<'a, 'b>(all: &'a mut [CandidateRuns<'b>], is_left: &[bool]) -> impl Iterator<Item = &'a mut CandidateRuns<'b>> {
+    all.iter_mut().zip(is_left).filter_map(|(one, is_left)| is_left.then_some(one))
+}
+
+fn errors(results: &[CvResult]) -> Vec<(f64, f64)> {
+    results.iter().map(|one| (one.error, one.standard_error)).collect()
+}
+
+/// A half of the steps, or a quarter, up to an update of the neighbours: so no bit depends on the pause.
+fn part_of_the_steps(params: &Params, part: usize) -> usize {
+    params.max_iter.div_ceil(part).next_multiple_of(params.update_every).min(params.max_iter)
+}
+
+/// Whether each of the numbers is within some standard errors of the least.
+fn near(results: &[(f64, f64)], standard_errors: f64) -> Vec<bool> {
+    let least = results.iter().copied().reduce(|best, one| if one.0 < best.0 { one } else { best });
+    let limit = least.map_or(f64::INFINITY, |(error, standard_error)| error + standard_errors * standard_error);
+    results.iter().map(|one| one.0 <= limit).collect()
 }
 
 /// The places of the numbers that go on: within a standard error of the least, and at most half of them.
@@ -52,5 +130,16 @@ mod tests {
         assert_eq!(survivors(&errors(&[0.10, 0.13, 0.14, 0.15])), [0], "others are worse by more than the error");
         assert_eq!(survivors(&errors(&[0.10, 0.10, 0.10])), [0, 1], "of equals, the first");
         assert_eq!(survivors(&[]), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn those_far_behind_stop_at_an_update() {
+        assert_eq!(near(&[(0.30, 0.03), (0.10, 0.02), (0.139, 0.02), (0.141, 0.02)], 2.0), [false, true, true, false]);
+        assert_eq!(near(&[], 2.0), [] as [bool; 0]);
+        let part = |max_iter, update_every, part| {
+            part_of_the_steps(&Params { max_iter, update_every, ..Params::default() }, part)
+        };
+        assert_eq!([part(100, 5, 2), part(100, 7, 2), part(3, 5, 2), part(30, 10, 2)], [50, 56, 3, 20]);
+        assert_eq!([part(100, 5, 4), part(100, 10, 4)], [25, 30]);
     }
 }

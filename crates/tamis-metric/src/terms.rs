@@ -33,6 +33,22 @@ impl<T: Real> Terms<T> {
         }
     }
 
+    /// Forgets the values on the rows.
+    pub(super) fn without_values(self) -> Self {
+        Terms { values: Vec::new(), ..self }
+    }
+
+    /// The same terms with the values of the variables given, from which those of the interactions follow.
+    pub(super) fn with_values(mut self, variables: Vec<T>) -> Self {
+        let count = variables.len() / self.rows.max(1);
+        self.values = variables;
+        for (list, &scale) in self.lists[count..].iter().zip(&self.scales[count..]) {
+            let values = product(list, &self.values, self.rows);
+            self.values.extend(values.iter().map(|value| T::of(value / scale)));
+        }
+        self
+    }
+
     /// The number of terms (p_m).
     pub(super) fn len(&self) -> usize {
         self.lists.len()
@@ -122,6 +138,20 @@ mod tests {
         let others = terms.along_others(&[0, 2], &[0.5, 2.0], &[3.0, 4.0], 1);
         assert!((others[0] - (1.5 + 2.0 * 12.0 / spread)).abs() < 1e-12);
         assert_eq!(terms.along(&[0], &[2.0]), [2.0, -2.0, 4.0, 0.0]);
+    }
+
+    #[test]
+    fn values_come_back_from_those_of_the_variables() {
+        let variables: Vec<f32> = (0..15).map(|at| ((at * 7) % 11) as f32 * 0.3 - 1.0).collect();
+        let mut terms = Terms::new(5, variables.clone());
+        for list in [vec![0, 1], vec![1, 1], vec![0, 0, 2]] {
+            terms.add(list, true).unwrap();
+        }
+        let values = terms.values.clone();
+        let terms = terms.without_values();
+        assert!(terms.values.is_empty() && terms.len() == 6);
+        let terms = terms.with_values(variables);
+        assert_eq!(terms.values, values);
     }
 
     #[test]

@@ -14,8 +14,10 @@
 //! descent is left out, the update due at it is not. w is not normalised: neighbours do not change.
 //! Cost of a step: 6np; of an update: qn² + n² comparisons + 4knp. No p² anywhere; n² numbers unless there are too many.
 
+mod pause;
 mod run;
 mod state;
 mod update;
 
+pub(crate) use self::pause::PausedRun;
 pub(crate) use self::state::{Boost, Limits, RunPoint, Step};

@@ -7,25 +7,28 @@ use super::super::line_search::{clipped_exp, line_search};
 use super::super::real::{Real, dot};
 use super::super::subsample::{sample_rows, sample_terms};
 use super::super::truncated_power::{Direction, MarginMatrix, leading};
-use super::state::{Boost, Memory, Step};
+use super::state::{Boost, Step};
 
 /// The most interactions that are added.
 const MAX_INTERACTIONS: usize = 2000;
 
 impl<T: Real> Boost<'_, T> {
-    /// Takes all steps; `go_on` is asked before each. Returns whether it always said yes.
-    pub(crate) fn run(&mut self, go_on: &dyn Fn() -> bool) -> bool {
-        let mut due = self.params.update_every;
-        for number in 1..=self.params.max_iter {
+    /// Takes the steps up to `last`; `go_on` is asked before each. Returns whether it always said yes.
+    pub(crate) fn run(&mut self, last: usize, go_on: &dyn Fn() -> bool) -> bool {
+        for number in self.taken + 1..=last {
             if !go_on() {
                 return false;
             }
             self.step(number);
-            if number == due || number == self.params.max_iter {
+            self.taken = number;
+            let is_due = number == self.due;
+            if is_due || number == last {
                 self.update(number);
+            }
+            if is_due {
                 // Without stored distances an update costs more with every step: the interval doubles each time.
-                let streamed = matches!(self.memory, Memory::Streamed(_));
-                due = if streamed { 2 * due } else { due + self.params.update_every };
+                let is_streamed = self.distances.is_none();
+                self.due = if is_streamed { 2 * self.due } else { self.due + self.params.update_every };
             }
         }
         true
@@ -38,8 +41,7 @@ impl<T: Real> Boost<'_, T> {
 
     fn step(&mut self, number: usize) {
         let Some(direction) = self.direction(number) else { return };
-        let coordinate = self.terms.along(&direction.support, &direction.values);
-        let margins = self.graph.margins(&coordinate);
+        let Direction { support, values, along: coordinate, margins, .. } = direction;
         let Some(weight) = line_search(&self.residuals, &margins) else { return };
         let weight = self.params.learning_rate * weight;
         let root = weight.sqrt();
@@ -48,12 +50,11 @@ impl<T: Real> Boost<'_, T> {
         }
         self.margins.iter_mut().zip(&margins).for_each(|(sum, margin)| *sum += weight * margin);
         self.find_residuals();
-        self.new_coordinates.push(coordinate.iter().map(|one| T::of(root * one)).collect());
-        let Direction { support, values, .. } = direction;
+        self.coordinates.push(coordinate.iter().map(|one| T::of(root * one)).collect());
         if let Some(held_out) = &mut self.held_out {
             let rows = held_out.class_of.len();
             let coordinate = self.terms.along_others(&support, &values, &held_out.values, rows);
-            held_out.new_coordinates.push(coordinate.iter().map(|one| T::of(root * one)).collect());
+            held_out.coordinates.push(coordinate.iter().map(|one| T::of(root * one)).collect());
         }
         for (&term, value) in support.iter().zip(&values) {
             self.diagonal[term as usize] += weight * value * value;

@@ -52,18 +52,15 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// A place for the distances between rows, unless they are too many.
+    pub(super) fn distances<T: Real>(&self, rows: usize) -> Option<DistanceMatrix<T>> {
+        (rows <= self.dense_rows).then(|| DistanceMatrix::new(rows, rows))
+    }
+
     /// The number of terms that fit, with their margins.
     pub(super) fn max_terms<T>(&self, rows: usize) -> usize {
         (self.term_bytes / (2 * size_of::<T>() * rows).max(1) as u64) as usize
     }
-}
-
-/// Where distances between training rows come from.
-pub(super) enum Memory<T> {
-    /// They are stored, and grow with each coordinate.
-    Dense(DistanceMatrix<T>),
-    /// They are computed from all coordinates so far.
-    Streamed(Vec<Vec<T>>),
 }
 
 /// Held-out rows: the metric is not learned from them, and is evaluated on them.
@@ -71,8 +68,8 @@ pub(super) struct HeldOutRows<T> {
     pub(super) values: Vec<T>,
     pub(super) class_of: Vec<u32>,
     pub(super) distances: DistanceMatrix<T>,
-    /// Their coordinates since the last update.
-    pub(super) new_coordinates: Vec<Vec<T>>,
+    /// Their coordinates, one of each step.
+    pub(super) coordinates: Vec<Vec<T>>,
 }
 
 /// A boosting run.
@@ -92,14 +89,22 @@ pub(crate) struct Boost<'a, T> {
     pub(super) residuals: Vec<f64>,
     /// The diagonal of W.
     pub(super) diagonal: Vec<f64>,
-    pub(super) memory: Memory<T>,
-    /// Coordinates of the training rows since the last update.
-    pub(super) new_coordinates: Vec<Vec<T>>,
+    /// Distances between training rows, which grow with each coordinate. With too many rows there are none, and distances
+    /// are computed from all coordinates.
+    pub(super) distances: Option<DistanceMatrix<T>>,
+    /// Coordinates of the training rows, one of each step.
+    pub(super) coordinates: Vec<Vec<T>>,
+    /// How many of them the distances have.
+    pub(super) added: usize,
     pub(super) held_out: Option<HeldOutRows<T>>,
     /// The rows for the stabilized learner, if it finds the support.
     pub(super) sparse_rows: Option<SparseRows>,
     /// Variables in the metric.
     pub(super) used: BTreeSet<u32>,
+    /// Steps so far, those that found nothing included.
+    pub(super) taken: usize,
+    /// The step of the next update.
+    pub(super) due: usize,
     pub(crate) steps: Vec<Step>,
     pub(crate) curve: Vec<RunPoint>,
 }
@@ -112,11 +117,6 @@ impl<'a, T: Real> Boost<'a, T> {
         let k = params.metric_neighbors.min(smallest.saturating_sub(1)).max(1);
         let importance = importance(sample, params.class_balance);
         let terms = first_terms(sample, params, limits.max_terms::<T>(rows));
-        let memory = if rows <= limits.dense_rows {
-            Memory::Dense(DistanceMatrix::new(rows, rows))
-        } else {
-            Memory::Streamed(Vec::new())
-        };
         let mut boost = Boost {
             sample,
             params,
@@ -128,11 +128,14 @@ impl<'a, T: Real> Boost<'a, T> {
             importance,
             diagonal: vec![0.0; terms.len()],
             terms,
-            memory,
-            new_coordinates: Vec::new(),
+            distances: limits.distances(rows),
+            coordinates: Vec::new(),
+            added: 0,
             held_out: None,
-            sparse_rows: (params.support_search == SupportSearch::Stabilized).then(|| SparseRows::new(sample)),
+            sparse_rows: sparse_rows(sample, params),
             used: BTreeSet::new(),
+            taken: 0,
+            due: params.update_every,
             steps: Vec::new(),
             curve: Vec::new(),
         };
@@ -143,8 +146,13 @@ impl<'a, T: Real> Boost<'a, T> {
     /// Evaluates the metric on these rows too, given variable by variable.
     pub(crate) fn hold_out(&mut self, values: Vec<T>, class_of: Vec<u32>) {
         let distances = DistanceMatrix::new(class_of.len(), self.sample.rows());
-        self.held_out = Some(HeldOutRows { values, class_of, distances, new_coordinates: Vec::new() });
+        self.held_out = Some(HeldOutRows { values, class_of, distances, coordinates: Vec::new() });
     }
+}
+
+/// The rows for the stabilized learner, if it finds the support.
+pub(super) fn sparse_rows<T: Real>(sample: &Sample<T>, params: &Params) -> Option<SparseRows> {
+    (params.support_search == SupportSearch::Stabilized).then(|| SparseRows::new(sample))
 }
 
 /// The variables, and their squares if they are asked for and fit.
@@ -159,7 +167,7 @@ fn first_terms<T: Real>(sample: &Sample<T>, params: &Params, most: usize) -> Ter
 }
 
 /// c: the importance of each row, 1 on average; with class balance, all classes have the same total.
-fn importance<T>(sample: &Sample<T>, class_balance: bool) -> Vec<f64> {
+pub(super) fn importance<T>(sample: &Sample<T>, class_balance: bool) -> Vec<f64> {
     let total: f64 = sample.weights.iter().sum();
     let of_class: Vec<f64> = sample.classes.iter().map(|class| sample.weights[class.clone()].iter().sum()).collect();
     let (rows, classes) = (sample.weights.len() as f64, sample.classes.len() as f64);

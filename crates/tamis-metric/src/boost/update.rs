@@ -6,7 +6,7 @@
 use super::super::classify::{base, vote};
 use super::super::knn::{NeighborList, Points, Search, search_in_blocks};
 use super::super::real::{Real, double};
-use super::state::{Boost, Memory, RunPoint};
+use super::state::{Boost, RunPoint};
 
 /// The neighbours of one row.
 struct RowNeighbors {
@@ -32,8 +32,10 @@ impl<T: Real> Boost<'_, T> {
         for (_, list) in lists.iter().enumerate().filter(|(other, _)| *other != class) {
             others.extend(list.iter().take(k));
         }
-        others.sort_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
-        others.truncate(k);
+        if lists.len() > 2 {
+            others.sort_unstable_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
+            others.truncate(k);
+        }
         let own = &lists[class][..k];
         let mean = |list: &[(T, u32)]| list.iter().map(|(distance, _)| double(*distance)).sum::<f64>() / k as f64;
         RowNeighbors {
@@ -46,31 +48,30 @@ impl<T: Real> Boost<'_, T> {
 
     /// New neighbours, margins, residuals and term margins; and a point of the curve.
     pub(super) fn update(&mut self, number: usize) {
-        let new_coordinates = std::mem::take(&mut self.new_coordinates);
+        let is_new = self.coordinates.len() > self.added;
         let last = self.curve.last().copied();
         let (mut wrong, mut held_out) = (self.sample.rows(), self.held_out.as_ref().map(|all| [all.class_of.len(); 2]));
-        if let (true, Some(last)) = (new_coordinates.is_empty(), last) {
+        if let (false, Some(last)) = (is_new, last) {
             (wrong, held_out) = (last.wrong, last.held_out_wrong);
         }
-        if !new_coordinates.is_empty() {
-            let found = self.find(&new_coordinates);
+        if is_new {
+            let found = self.find();
             wrong = found.iter().filter(|row| row.wrong).count();
             self.take(found, true);
-            held_out = self.evaluate_held_out(&new_coordinates);
+            held_out = self.evaluate_held_out();
+            self.added = self.coordinates.len();
         }
         let (loss, variables) = (self.residuals.iter().sum(), self.used.len());
         self.curve.push(RunPoint { step: number, loss, variables, wrong, held_out_wrong: held_out });
     }
 
-    fn find(&mut self, new_coordinates: &[Vec<T>]) -> Vec<RowNeighbors> {
-        let mut memory = std::mem::replace(&mut self.memory, Memory::Streamed(Vec::new()));
+    fn find(&mut self) -> Vec<RowNeighbors> {
+        let mut distances = self.distances.take();
+        let (coordinates, new) = (&self.coordinates, &self.coordinates[self.added..]);
         let search = Search { classes: &self.sample.classes, k: self.keep(), exclude_self: true };
-        let found = match &mut memory {
-            Memory::Dense(distances) => {
-                distances.update(new_coordinates, new_coordinates, &search, |row, lists| self.neighbors_of(row, lists))
-            }
-            Memory::Streamed(coordinates) => {
-                coordinates.extend_from_slice(new_coordinates);
+        let found = match &mut distances {
+            Some(distances) => distances.update(new, new, &search, |row, lists| self.neighbors_of(row, lists)),
+            None => {
                 let centred = centred(coordinates);
                 let all = Points { count: self.sample.rows(), values: &centred };
                 search_in_blocks(all, all, &search, |row, lists| {
@@ -78,7 +79,7 @@ impl<T: Real> Boost<'_, T> {
                 })
             }
         };
-        self.memory = memory;
+        self.distances = distances;
         found
     }
 
@@ -95,12 +96,13 @@ impl<T: Real> Boost<'_, T> {
     }
 
     /// Held-out rows put in the wrong class, by k-NN and by f_W.
-    fn evaluate_held_out(&mut self, new_coordinates: &[Vec<T>]) -> Option<[usize; 2]> {
+    fn evaluate_held_out(&mut self) -> Option<[usize; 2]> {
         let (n_neighbors, metric_neighbors, k) = (self.limits.n_neighbors, self.graph.k, self.keep());
         let held_out = self.held_out.as_mut()?;
-        let (own, class_of) = (std::mem::take(&mut held_out.new_coordinates), &held_out.class_of);
+        let class_of = &held_out.class_of;
+        let [of_rows, of_queries] = [&self.coordinates, &held_out.coordinates].map(|all| &all[self.added..]);
         let search = Search { classes: &self.sample.classes, k, exclude_self: false };
-        let wrong = held_out.distances.update(new_coordinates, &own, &search, |row, lists| {
+        let wrong = held_out.distances.update(of_rows, of_queries, &search, |row, lists| {
             let truth = class_of[row] as usize;
             [vote(lists, n_neighbors).class != truth, base(lists, metric_neighbors).class != truth]
         });
