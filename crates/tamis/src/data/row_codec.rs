@@ -8,6 +8,7 @@ use super::{Batch, Example, Parts};
 const ALL_ONES: u8 = 0;
 const SINGLES: u8 = 1;
 const DOUBLES: u8 = 2;
+const LISTED: u8 = 3;
 
 /// Rows with their label codes, and with targets once these are known.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,18 +63,68 @@ impl StoredRows {
     }
 }
 
+/// The different values of a block, if they are few: one byte then says which of them an entry has. Word counts, their logarithms
+/// and codes of categories are few.
+struct ValueList {
+    values: Vec<f64>,
+    /// By hash: the bits of a value and its place, or `None`.
+    table: Vec<Option<(u64, u8)>>,
+}
+
+impl ValueList {
+    const MOST: usize = 256;
+    const SLOTS: usize = 4 * ValueList::MOST;
+
+    /// `None` if there are too many.
+    fn of(values: &[f64]) -> Option<Self> {
+        let mut list = ValueList { values: Vec::new(), table: vec![None; ValueList::SLOTS] };
+        for &value in values {
+            let slot = list.slot(value.to_bits());
+            if list.table[slot].is_none() {
+                if list.values.len() == ValueList::MOST {
+                    return None;
+                }
+                list.table[slot] = Some((value.to_bits(), list.values.len() as u8));
+                list.values.push(value);
+            }
+        }
+        Some(list)
+    }
+
+    /// The slot of a value, or the empty one where it belongs.
+    fn slot(&self, bits: u64) -> usize {
+        let mut slot = (bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % ValueList::SLOTS;
+        while self.table[slot].is_some_and(|(other, _)| other != bits) {
+            slot = (slot + 1) % ValueList::SLOTS;
+        }
+        slot
+    }
+
+    /// The number of values, the values, and the place of each entry's.
+    fn pack(&self, values: &[f64], out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.values.len() as u16).to_le_bytes());
+        self.values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+        let place = |value: &f64| self.table[self.slot(value.to_bits())].map_or(0, |(_, place)| place);
+        out.extend(values.iter().map(place));
+    }
+}
+
 /// Rows as bytes: counts, row lengths, ids, values in the narrowest exact form, label codes, weights, checksum.
 pub(super) fn pack(StoredRows { rows, is_text, .. }: &StoredRows) -> Vec<u8> {
     let Parts { offsets, ids, values, targets, weights } = rows.parts();
+    let list = ValueList::of(values);
     let kind = if values.iter().all(|&value| value == 1.0) {
         ALL_ONES
+    } else if list.is_some() {
+        LISTED
     } else if values.iter().all(|&value| f64::from(value as f32) == value) {
         SINGLES
     } else {
         DOUBLES
     };
     let weighted = weights.iter().any(|&weight| weight != 1.0);
-    let mut out = Vec::with_capacity(16 + ids.len() * 12 + targets.len() * 20);
+    let value_bytes = [0, 4, 8, 1][usize::from(kind)];
+    let mut out = Vec::with_capacity(4096 + ids.len() * (4 + value_bytes) + targets.len() * 21);
     out.extend_from_slice(&(targets.len() as u32).to_le_bytes());
     out.extend_from_slice(&(ids.len() as u32).to_le_bytes());
     out.extend_from_slice(&[kind, u8::from(weighted), u8::from(!is_text.is_empty())]);
@@ -81,6 +132,7 @@ pub(super) fn pack(StoredRows { rows, is_text, .. }: &StoredRows) -> Vec<u8> {
     ids.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
     match kind {
         ALL_ONES => {}
+        LISTED => list.iter().for_each(|list| list.pack(values, &mut out)),
         SINGLES => values.iter().for_each(|&value| out.extend_from_slice(&(value as f32).to_le_bytes())),
         _ => values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes())),
     }
@@ -119,6 +171,11 @@ pub(super) fn unpack(packed: &[u8]) -> Option<StoredRows> {
     let ids: Vec<u32> = words(take(4 * entries)?).collect();
     let values = match flags[0] {
         ALL_ONES => vec![1.0; entries],
+        LISTED => {
+            let count = usize::from(u16::from_le_bytes(take(2)?.try_into().ok()?));
+            let list = doubles(take(8 * count)?);
+            take(entries)?.iter().map(|&place| list.get(usize::from(place)).copied()).collect::<Option<_>>()?
+        }
         SINGLES => words(take(4 * entries)?).map(|bits| f64::from(f32::from_bits(bits))).collect(),
         _ => doubles(take(8 * entries)?),
     };
@@ -137,6 +194,27 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
 mod tests {
     use super::*;
     use crate::data::Row;
+
+    #[test]
+    fn values_of_any_kind_survive_to_the_last_bit() {
+        let few = |row: u32| [0.1, -0.0, 1e-300, 3.0][row as usize % 4];
+        let many = |row: u32| 0.1 + f64::from(row);
+        let halves = |row: u32| 0.5 + f64::from(row);
+        let kinds: [(&dyn Fn(u32) -> f64, u8); 4] =
+            [(&few, LISTED), (&many, DOUBLES), (&halves, SINGLES), (&|_| 1.0, ALL_ONES)];
+        for (value, kind) in kinds {
+            let mut rows = StoredRows::default();
+            for row in 0..300 {
+                let example = Example { row: Row { ids: &[row], values: &[value(row)] }, target: 0.0, weight: 1.0 };
+                rows.rows.push_mapped(example, |_, value| value);
+            }
+            let packed = pack(&rows);
+            assert_eq!(packed[8], kind);
+            let bits =
+                |rows: &StoredRows| rows.rows.parts().values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            assert_eq!(unpack(&packed).map(|rows| bits(&rows)), Some(bits(&rows)));
+        }
+    }
 
     #[test]
     fn a_flipped_byte_is_noticed() {

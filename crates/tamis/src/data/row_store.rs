@@ -1,6 +1,6 @@
 //! Rows kept for several passes: in memory up to a limit, beyond that in an unnamed temporary file.
 //!
-//! Rows are packed into blocks (about 8 bytes an entry, 4 if all values are 1), each with a checksum. Blocks past the
+//! Rows are packed into blocks (5 to 12 bytes an entry, 4 if all values are 1), each with a checksum. Blocks past the
 //! memory limit go to a temporary file that never has a name: it disappears with the process, however the process ends,
 //! and cannot be mistaken for a finished file.
 //!
@@ -12,7 +12,7 @@
 //! become targets, and every later pass yields rows with targets.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use rand_pcg::Pcg64;
 
 use super::Example;
 use super::label_stats::LabelCode;
-use super::row_chunk::{Chunk, Chunks, RowStoreError};
-use super::row_codec::{StoredRows, pack, unpack};
+use super::row_chunk::RowStoreError;
+use super::row_codec::{StoredRows, pack};
 use super::target::TargetMap;
-use crate::rng::{RngStream, generator, shuffle, uniform_below};
+use crate::rng::{RngStream, generator, uniform_below};
 
 /// Where rows are kept, and in which order they are visited.
 #[derive(Clone, Debug)]
@@ -42,40 +42,42 @@ const BLOCK_ROWS: usize = 1 << 14;
 /// Open blocks to which shuffled rows are assigned.
 const SHARDS: usize = 16;
 /// Unpacked bytes of the blocks whose rows are shuffled together.
-const CHUNK_BYTES: usize = 64 << 20;
+pub(super) const CHUNK_BYTES: usize = 64 << 20;
 
 /// Rows for several passes.
 pub struct RowStore {
-    options: RowStoreOptions,
+    pub(super) options: RowStoreOptions,
     open: Vec<StoredRows>,
     /// The tags of the rows in open blocks, and of all others by their numbers.
     open_tags: Vec<Vec<u64>>,
     tags: Vec<u64>,
     rng: Pcg64,
-    blocks: Vec<Block>,
-    file: Option<File>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) file: Option<File>,
     memory_used: u64,
     file_used: u64,
     rows: u64,
     /// Rows in closed blocks.
-    closed: u64,
-    targets: Option<TargetMap>,
+    pub(super) closed: u64,
+    pub(super) targets: Option<TargetMap>,
     /// The factors of the weights of each class; empty if there are none.
-    class_factors: Vec<f64>,
-    weight_unit: f64,
+    pub(super) class_factors: Vec<f64>,
+    pub(super) weight_unit: f64,
     /// The rows of the only chunk, once unpacked.
-    unpacked: Option<Arc<[StoredRows]>>,
+    pub(super) unpacked: Option<Arc<[StoredRows]>>,
 }
 
-struct Block {
-    place: Place,
+/// Rows that were packed together.
+pub(super) struct Block {
+    pub(super) place: Place,
     /// The number of its first row.
-    first: u64,
+    pub(super) first: u64,
+    entries: usize,
     /// Bytes once unpacked.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
-enum Place {
+pub(super) enum Place {
     Memory(Vec<u8>),
     File { start: u64, length: usize },
 }
@@ -113,9 +115,19 @@ impl RowStore {
         &self.options
     }
 
+    /// The number of entries of all rows. All rows must have been added.
+    pub fn entries(&self) -> u64 {
+        self.blocks.iter().map(|block| block.entries as u64).sum()
+    }
+
     /// Whether all rows are unpacked, and shuffled, together.
     pub fn fits_one_chunk(&self) -> bool {
         self.blocks.iter().map(|block| block.bytes).sum::<usize>() <= CHUNK_BYTES
+    }
+
+    /// Bytes of the rows of a block once unpacked.
+    pub fn block_bytes(&self, block: usize) -> usize {
+        self.blocks[block].bytes
     }
 
     /// Bytes in memory and bytes on disk.
@@ -184,13 +196,13 @@ impl RowStore {
             return Ok(());
         }
         let packed = pack(&self.open[shard]);
-        let (bytes, first) = (self.open[shard].rows.bytes(), self.closed);
+        let (entries, bytes, first) = (self.open[shard].rows.entries(), self.open[shard].rows.bytes(), self.closed);
         self.closed += self.open[shard].rows.len() as u64;
         self.open[shard].clear();
         self.tags.append(&mut self.open_tags[shard]);
         let fits = self.file.is_none() && self.memory_used + packed.len() as u64 <= self.options.memory;
         let place = if fits { self.keep(packed) } else { self.spill(&packed)? };
-        self.blocks.push(Block { place, first, bytes });
+        self.blocks.push(Block { place, first, entries, bytes });
         Ok(())
     }
 
@@ -216,73 +228,6 @@ impl RowStore {
         Ok(place)
     }
 
-    /// The rows of a block, with targets once these are known.
-    fn unpack_block(&mut self, block: usize) -> Result<StoredRows, RowStoreError> {
-        let damaged = RowStoreError::Damaged { block };
-        let rows = match &self.blocks[block].place {
-            Place::Memory(packed) => unpack(packed).ok_or(damaged)?,
-            &Place::File { start, length } => {
-                let failed = |source| RowStoreError::Io { action: "read", source };
-                let file = self.file.as_mut().expect("blocks on disk have a file");
-                let mut packed = vec![0; length];
-                file.seek(SeekFrom::Start(start)).map_err(failed)?;
-                file.read_exact(&mut packed).map_err(failed)?;
-                unpack(&packed).ok_or(damaged)?
-            }
-        };
-        let rows = match &self.targets {
-            Some(targets) => rows.with_targets(targets),
-            None => rows,
-        };
-        let rows = if self.class_factors.is_empty() { rows } else { rows.with_class_factors(&self.class_factors) };
-        Ok(if self.weight_unit == 1.0 { rows } else { rows.with_weight_unit(self.weight_unit) })
-    }
-
-    /// All rows of pass number `pass` (from 0), chunk by chunk.
-    pub fn chunks(&mut self, pass: u64) -> Chunks<'_> {
-        let mut rng = self.options.shuffle.map(|seed| generator(seed, RngStream::PassOrder, pass));
-        let mut blocks: Vec<usize> = (0..self.blocks.len()).collect();
-        if let (Some(rng), false) = (&mut rng, self.fits_one_chunk()) {
-            shuffle(rng, &mut blocks);
-        }
-        let groups = self.groups(&blocks).into_iter();
-        Chunks { store: self, rng, groups }
-    }
-
-    fn groups(&self, blocks: &[usize]) -> Vec<Vec<usize>> {
-        let limit = if self.options.shuffle.is_some() { CHUNK_BYTES } else { CHUNK_BYTES / 16 };
-        let one_chunk = self.fits_one_chunk();
-        let (mut groups, mut bytes) = (vec![Vec::new()], 0);
-        for &block in blocks {
-            if bytes + self.blocks[block].bytes > limit && !one_chunk && bytes > 0 {
-                groups.push(Vec::new());
-                bytes = 0;
-            }
-            groups.last_mut().expect("never empty").push(block);
-            bytes += self.blocks[block].bytes;
-        }
-        groups
-    }
-
-    pub(super) fn chunk(&mut self, group: &[usize], rng: Option<&mut Pcg64>) -> Result<Chunk, RowStoreError> {
-        let blocks: Arc<[StoredRows]> = match self.unpacked.take() {
-            Some(blocks) => blocks,
-            None => group.iter().map(|&block| self.unpack_block(block)).collect::<Result<_, _>>()?,
-        };
-        if self.fits_one_chunk() {
-            self.unpacked = Some(blocks.clone());
-        }
-        let rows = |(block, stored): (usize, &StoredRows)| {
-            (0..stored.rows.len() as u32).map(move |row| (block as u32, row)).collect::<Vec<_>>()
-        };
-        let mut order: Vec<(u32, u32)> = blocks.iter().enumerate().flat_map(rows).collect();
-        if let Some(rng) = rng {
-            shuffle(rng, &mut order);
-        }
-        let firsts = group.iter().map(|&block| self.blocks[block].first).collect();
-        Ok(Chunk { blocks, firsts, order })
-    }
-
     /// A copy of a store whose rows are all in memory.
     ///
     /// # Panics
@@ -290,9 +235,7 @@ impl RowStore {
     pub fn copy_in_memory(&self) -> RowStore {
         assert!(self.file.is_none(), "rows on disk are not copied");
         let copy = |block: &Block| match &block.place {
-            Place::Memory(packed) => {
-                Block { place: Place::Memory(packed.clone()), first: block.first, bytes: block.bytes }
-            }
+            Place::Memory(packed) => Block { place: Place::Memory(packed.clone()), ..*block },
             Place::File { .. } => unreachable!("there is no file"),
         };
         RowStore {

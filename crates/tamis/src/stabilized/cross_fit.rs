@@ -4,22 +4,25 @@
 //! the paths of the model leave out half of the rows each, but its features were selected with all rows, so their
 //! out-of-bag predictions would be too optimistic.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::ensemble::{Ensemble, SizeStep};
 use super::feature_tests::Nuisance;
 use super::holdout::evaluate;
+use super::member_rows::MemberRows;
 use super::row_transform::{FeatureSet, RowTransform};
+use super::rows_in_use::Preparation;
 use super::stage::{ClassCoding, PathMeans, first_in_order};
 use super::subsamples::HashedRows;
-use crate::data::{Example, FeatureId, Row, State, StateError, fold_of_hash};
+use crate::data::{Example, FeatureId, State, StateError, fold_of_hash};
 use crate::loss::AnyLoss;
 use crate::threads::Threads;
 
-/// Rows that the ensembles learn at a time.
-pub(super) const CHUNK: u64 = 1024;
-/// Rows of these that one thread scales.
-const PIECE: usize = 128;
+/// Rows that the ensembles learn at a time: so many that the states of common features stay in a cache while a block of paths
+/// learns them.
+pub(super) const CHUNK: u64 = 4096;
 /// Folds, and the paths of their ensembles.
 pub(super) const FOLDS: u32 = 4;
 pub(super) const FOLD_PATHS: usize = 8;
@@ -34,20 +37,12 @@ pub(super) struct FoldedEnsemble {
     excluded: Option<u32>,
     /// The features that come first at small sizes (`feature_order.rs`); empty before these.
     pub(super) order: Vec<FeatureId>,
-    restricted: HashedRows,
 }
 
 impl FoldedEnsemble {
-    pub(super) fn new(ensemble: Ensemble, mut transform: RowTransform, excluded: Option<u32>) -> Self {
-        transform.set_active(ensemble.active());
-        FoldedEnsemble {
-            ensemble,
-            transform,
-            holdout_rows: HashedRows::default(),
-            excluded,
-            order: Vec::new(),
-            restricted: HashedRows::default(),
-        }
+    /// The transform restricts rows to the active features of the ensemble.
+    pub(super) fn new(ensemble: Ensemble, transform: RowTransform, excluded: Option<u32>) -> Self {
+        FoldedEnsemble { ensemble, transform, holdout_rows: HashedRows::default(), excluded, order: Vec::new() }
     }
 
     /// Begins a stage of `length` rows, in passes over `rows` of them.
@@ -63,24 +58,6 @@ impl FoldedEnsemble {
     /// Whether its paths may learn from a row.
     pub(super) fn trains_on(&self, row_hash: u64) -> bool {
         self.excluded.is_none_or(|fold| fold != fold_of_hash(row_hash, FOLDS))
-    }
-
-    pub(super) fn learn(&mut self, rows: &[HashedRows]) {
-        if self.ensemble.has_converged() {
-            self.ensemble.visit(rows.iter().map(|rows| rows.len() as u64).sum());
-            return;
-        }
-        self.restricted.clear();
-        for (example, row_hash) in rows.iter().flat_map(HashedRows::iter) {
-            if self.trains_on(row_hash) {
-                self.transform.restrict(example, row_hash, &mut self.restricted);
-            } else {
-                // The row is counted, but its features are not needed.
-                let empty = Row { ids: &[], values: &[] };
-                self.restricted.push(Example { row: empty, ..example }, row_hash);
-            }
-        }
-        self.ensemble.learn(&self.restricted);
     }
 
     /// The positions of the first `size` features, given the means over its paths, and the least evidence among them.
@@ -144,22 +121,24 @@ pub(super) struct CrossFit {
     pub(super) threads: Threads,
     /// The largest number of bytes that all paths took.
     pub(super) max_bytes: usize,
-    /// Rows that weights are refined with: scaled, with all of their features.
-    pub(super) sample: HashedRows,
+    /// Rows that weights are refined with, once they are needed: scaled, with the features in use.
+    pub(super) sample: Option<HashedRows>,
+    /// The largest hash of these rows.
+    pub(super) sample_limit: u64,
     /// The hash of each row, by row number.
     pub(super) row_hashes: Vec<u64>,
     /// The features that any of the ensembles has in this stage, when its rows are learned.
-    pub(super) in_use: Option<FeatureSet>,
-    /// Buffers for scaled rows.
-    pub(super) scaled: Vec<HashedRows>,
+    pub(super) in_use: Option<Arc<FeatureSet>>,
+    /// The rows of the last batch over the features of each ensemble in this stage, when its rows are learned.
+    pub(super) member_rows: Option<MemberRows>,
 }
 
 impl CrossFit {
-    /// Adds a held-out row to the ensemble of its fold.
+    /// Adds a held-out row, scaled, to the ensemble of its fold.
     pub(super) fn add_holdout_row(&mut self, example: Example<'_>, row_hash: u64) {
         let fold = fold_of_hash(row_hash, FOLDS);
         if let Some(FoldedEnsemble { transform, holdout_rows, .. }) = self.folds.get_mut(fold as usize) {
-            transform.scale_and_restrict(example, row_hash, holdout_rows);
+            transform.restrict(example, row_hash, holdout_rows);
         }
     }
 
@@ -184,35 +163,38 @@ impl CrossFit {
         self.main.ensemble.rows_wanted().min(CHUNK) as usize
     }
 
-    /// Learns rows, at most [`CrossFit::rows_wanted`]; returns whether the stage ends with them.
+    /// Learns scaled rows over the features in use, at most [`CrossFit::rows_wanted`]; returns whether the stage ends with them.
     pub(super) fn learn(&mut self, rows: &[(Example<'_>, u64)]) -> bool {
         self.done += rows.len() as u64;
         if self.all().all(|member| member.ensemble.has_converged()) {
             self.all().for_each(|member| member.ensemble.visit(rows.len() as u64));
             return self.main.ensemble.stage_is_over();
         }
-        let CrossFit { main, folds, scaled, in_use, .. } = self;
-        // Most entries are of features that no ensemble has any more. They are left out before each of these looks for its own.
-        let in_use = in_use.get_or_insert_with(|| {
-            let active = std::iter::once(&*main).chain(&*folds).flat_map(|member| member.ensemble.active());
-            FeatureSet::new(active.copied(), main.transform.span())
-        });
-        scaled.resize(rows.len().div_ceil(PIECE), HashedRows::default());
-        self.threads.install(|| {
-            scaled.par_iter_mut().zip(rows.par_chunks(PIECE)).for_each(|(scaled, rows)| {
-                scaled.clear();
-                let scale = |&(example, hash)| main.transform.scale_some(example, hash, in_use, scaled);
-                rows.iter().for_each(scale);
-            });
-            let rows = &scaled[..];
-            rayon::join(|| main.learn(rows), || folds.par_iter_mut().for_each(|fold| fold.learn(rows)))
-        });
+        let CrossFit { main, folds, member_rows, threads, .. } = self;
+        let [a, b, c, d] = &mut folds[..] else { unreachable!("one ensemble for each fold") };
+        let member_rows = member_rows.get_or_insert_with(|| MemberRows::new(&[main, a, b, c, d]));
+        threads.install(|| member_rows.learn([main, a, b, c, d], rows));
         self.main.ensemble.stage_is_over()
+    }
+
+    /// How rows of the store are prepared.
+    pub(super) fn preparation(&self) -> Preparation<'_> {
+        Preparation { transform: &self.main.transform, row_hashes: &self.row_hashes, threads: &self.threads }
+    }
+
+    /// The features that any of the ensembles has in this stage.
+    pub(super) fn features_in_use(&mut self) -> Arc<FeatureSet> {
+        let CrossFit { main, folds, in_use, .. } = self;
+        let new = || {
+            let active = std::iter::once(&*main).chain(&*folds).flat_map(|member| member.ensemble.active());
+            Arc::new(FeatureSet::new(active.copied(), main.transform.span()))
+        };
+        in_use.get_or_insert_with(new).clone()
     }
 
     /// Bytes of all paths, row hashes and sampled rows.
     fn bytes(&self) -> usize {
-        let rows = size_of_val(&self.row_hashes[..]) + self.sample.batch.bytes();
+        let rows = size_of_val(&self.row_hashes[..]) + self.sample.as_ref().map_or(0, |sample| sample.batch.bytes());
         rows + self.main.ensemble.bytes() + self.folds.iter().map(|fold| fold.ensemble.bytes()).sum::<usize>()
     }
 
@@ -223,24 +205,44 @@ impl CrossFit {
         self.nuisance.record(step, &folds, self.row_hashes.len());
     }
 
+    /// The means of the fold ensembles over their paths, when those of the main ensemble are known. What they are computed from is
+    /// freed, unless this is the last stage: a checkpoint then has it.
+    pub(super) fn take_fold_means(&mut self) -> Vec<Vec<PathMeans>> {
+        self.max_bytes = self.max_bytes.max(self.bytes());
+        let is_last = self.next_size() == 0;
+        let CrossFit { main, folds, threads, .. } = self;
+        let finish = |member: &mut FoldedEnsemble| {
+            if !is_last {
+                member.ensemble.drop_tallies();
+            }
+        };
+        finish(main);
+        let take = |fold: &mut FoldedEnsemble| {
+            let means = fold.ensemble.means();
+            finish(fold);
+            means
+        };
+        threads.install(|| folds.par_iter_mut().map(take).collect())
+    }
+
     /// The size of the next stage; 0 after the last.
     pub(super) fn next_size(&self) -> usize {
         self.sizes.get(self.steps.len() + 1).copied().unwrap_or(0)
     }
 
-    /// Ends a stage, and begins the next one with fewer features.
-    pub(super) fn end_stage(&mut self, step: SizeStep) {
+    /// Ends a stage, and begins the next one with fewer features; `folds` are the means of the fold ensembles.
+    pub(super) fn end_stage(&mut self, step: SizeStep, folds: &[Vec<PathMeans>]) {
         self.max_bytes = self.max_bytes.max(self.bytes());
         let size = self.next_size();
         if size > 0 {
-            self.main.shrink_to(&step.outputs, size);
-            for fold in &mut self.folds {
-                let means = fold.ensemble.means();
-                fold.shrink_to(&means, size);
-            }
+            let CrossFit { main, folds: members, threads, .. } = self;
+            threads.install(|| {
+                main.shrink_to(&step.outputs, size);
+                members.par_iter_mut().zip(folds).for_each(|(fold, means)| fold.shrink_to(means, size));
+            });
         }
         self.steps.push(step);
-        self.in_use = None;
+        (self.in_use, self.member_rows) = (None, None);
         if !self.is_over() {
             self.begin();
         }

@@ -177,8 +177,14 @@ impl Ensemble {
     pub fn learn(&mut self, rows: &HashedRows) {
         assert!(rows.len() as u64 <= self.rows_wanted(), "rows stop at a tally");
         let plan = &self.plan;
-        self.blocks.par_iter_mut().for_each(|block| block.learn(plan, rows));
+        self.blocks.par_iter_mut().for_each(|block| block.learn(plan, &[rows]));
         self.visit(rows.len() as u64);
+    }
+
+    /// The blocks, to learn rows that are then counted by [`Ensemble::visit`].
+    pub(super) fn blocks_mut(&mut self) -> impl Iterator<Item = (Plan, &mut Block)> {
+        let plan = self.plan;
+        self.blocks.iter_mut().map(move |block| (plan, block))
     }
 
     /// Whether no path has changed in a whole pass: then none changes in the rest of the stage, and its rows need not be
@@ -206,6 +212,11 @@ impl Ensemble {
     /// Whether all rows of the stage are visited.
     pub fn stage_is_over(&self) -> bool {
         self.visited == self.length
+    }
+
+    /// Frees the tallies of the stage, once its means are known.
+    pub(super) fn drop_tallies(&mut self) {
+        self.blocks.iter_mut().for_each(|block| block.tallies = Vec::new());
     }
 
     /// The means over paths and tallies of the stage, for each output.
@@ -249,7 +260,7 @@ impl Ensemble {
         let mut places = vec![None; self.active.len()];
         positions.iter().enumerate().for_each(|(place, &position)| places[position as usize] = Some(place as u32));
         self.active = positions.iter().map(|&position| self.active[position as usize]).collect();
-        self.blocks.iter_mut().for_each(|block| block.keep(positions));
+        self.blocks.par_iter_mut().for_each(|block| block.keep(positions));
         self.plan.threshold.gravity = gravity;
         places
     }

@@ -1,11 +1,11 @@
 //! When columns enter an elastic-net path.
 //!
-//! Source: Zou & Hastie, *Regularization and variable selection via the elastic net* (JRSS B 67, 2005); coordinate
-//! descent with covariance updates after Friedman, Hastie & Tibshirani (J. Stat. Softw. 33, 2010).
+//! Source: Zou & Hastie, *Regularization and variable selection via the elastic net* (JRSS B 67, 2005). `elastic_net.rs` solves
+//! it for one λ after the other.
 //! ```text
 //! S: correlations of the columns, s: their correlations with the target (±1 for classes)
 //! for λ = λ_max·q, λ_max·q², …, until enough features have entered:
-//!     repeat for all j until nothing moves:  β_j ← soft(s_j − Σ_{i≠j} S_ji·β_i, λ)/(1 + ρ)
+//!     β = argmin ½·βᵀ(S + ρI)β − sᵀβ + λ·‖β‖₁
 //! ```
 //! A feature enters at the first λ with β_j ≠ 0; of those that enter together, the one with the larger |β_j| is first.
 //! With several targets, the largest λ counts: it is a correlation, and so comparable. A column that equals an earlier one up
@@ -19,11 +19,10 @@
 //! Departures: the squared loss for classes, too; its order is as stable as that of the logistic loss, and it needs the
 //! correlations only.
 //!
-//! Cost: the square of the columns for each λ.
+//! Cost: for each λ, the features that have entered times the columns.
 
+use super::elastic_net::ElasticNet;
 use super::regression_moments::RegressionMoments;
-use crate::linear_algebra::axpy;
-use crate::prox::soft_threshold;
 
 /// Features that enter, at most.
 pub(super) const MOST_ENTERED: usize = 128;
@@ -35,10 +34,6 @@ const FACTOR: f64 = 0.97;
 const MOST_LAMBDAS: [usize; 2] = [151, 301];
 /// Columns of at least this correlation, of either sign, are copies.
 const SAME: f64 = 1.0 - 1e-9;
-/// A coefficient stands still if it moves by less than this.
-const TOLERANCE: f64 = 1e-11;
-/// Sweeps for each λ, at most.
-const MOST_SWEEPS: usize = 1000;
 
 /// When a column enters: λ and |β| there; zeros if it does not enter.
 pub type Entry = (f64, f64);
@@ -89,43 +84,20 @@ fn path(columns: &[f64], target: &[f64]) -> Vec<Entry> {
     if largest <= f64::MIN_POSITIVE || !largest.is_finite() {
         return entries;
     }
-    let (mut beta, mut gradient) = (vec![0.0; target.len()], target.to_vec());
+    let mut net = ElasticNet::new(columns, target, RIDGE);
     let mut level = 1.0;
     for _ in 1..MOST_LAMBDAS[usize::from(target.len() <= MOST_ENTERED)] {
         level *= FACTOR;
-        descend(columns, largest * level, &mut beta, &mut gradient);
-        for (entry, beta) in entries.iter_mut().zip(&beta).filter(|(entry, beta)| entry.0 == 0.0 && **beta != 0.0) {
-            *entry = (largest * level, beta.abs());
+        for (column, beta) in net.solve(largest * level) {
+            if entries[column].0 == 0.0 {
+                entries[column] = (largest * level, beta.abs());
+            }
         }
         if entries.iter().filter(|entry| entry.0 > 0.0).count() >= MOST_ENTERED {
             break;
         }
     }
     entries
-}
-
-/// Minimises over β for one λ; `gradient` is s − Sβ.
-fn descend(columns: &[f64], lambda: f64, beta: &mut [f64], gradient: &mut [f64]) {
-    let size = beta.len();
-    for _ in 0..MOST_SWEEPS {
-        let mut most = 0.0_f64;
-        for j in 0..size {
-            let row = &columns[j * size..(j + 1) * size];
-            if row[j] == 0.0 {
-                continue;
-            }
-            let new = soft_threshold(gradient[j] + beta[j], lambda) / (1.0 + RIDGE);
-            let step = new - beta[j];
-            if step != 0.0 {
-                beta[j] = new;
-                axpy(-step, row, gradient);
-                most = most.max(step.abs());
-            }
-        }
-        if most <= TOLERANCE {
-            return;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@
 //!
 //! Cost: one pass over the rows, or a sample of at most 2²² entries and 2³¹ products; then the cube of the candidates.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::backward_elimination::{elimination_order, ridge_weights};
@@ -32,8 +34,10 @@ use super::entry_order::{MOST_ENTERED, entry_order};
 use super::forward_selection::selection_order;
 use super::order_choice::{FoldOrder, best_size, compared_sizes, sparse_size};
 use super::regression_moments::{CrossProducts, RegressionMoments};
+use super::row_transform::FeatureSet;
+use super::rows_in_use::RowsInUse;
 use super::setup::hash_limit;
-use super::stage::top_by_evidence;
+use super::stage::{PathMeans, top_by_evidence};
 use super::subsamples::HashedRows;
 use crate::data::{Batch, FeatureId, fold_of_hash};
 use crate::rng::splitmix64;
@@ -49,19 +53,23 @@ const START: usize = 2;
 const MAX_ENTRIES: u64 = 1 << 22;
 const MAX_PRODUCTS: u64 = 1 << 31;
 
-/// Determines the order of every ensemble.
+/// Determines the order of every ensemble, given the means of the main ensemble and of the folds.
 pub(super) fn set_orders(
     data: &TrainingData,
     ensembles: &mut CrossFit,
     rows: &mut BufferedRows,
+    in_use: &RowsInUse,
+    (main, folds): (&[PathMeans], &[Vec<PathMeans>]),
 ) -> Result<(), TrainError> {
-    let mut candidates: Vec<Vec<FeatureId>> = members(ensembles).map(candidates).collect();
+    let means = std::iter::once(main).chain(folds.iter().map(Vec::as_slice));
+    let mut candidates: Vec<Vec<FeatureId>> =
+        members(ensembles).zip(means).map(|(member, means)| candidates(member, means)).collect();
     // Of equal columns, names decide: ids depend on the order of the rows.
     candidates.iter_mut().for_each(|ids| ids.sort_by_cached_key(|&id| data.vocabulary.name(id)));
     let mut columns: Vec<FeatureId> = candidates.concat();
     columns.sort_unstable();
     columns.dedup();
-    let folds = gather(ensembles, rows, &columns)?;
+    let folds = gather(ensembles, rows, in_use, &columns)?;
     let codings = &ensembles.codings;
     let sizes = compared_sizes(MOST_ENTERED);
     let place = |id: &FeatureId| columns.binary_search(id).expect("candidates are gathered");
@@ -90,25 +98,30 @@ fn members(ensembles: &CrossFit) -> impl Iterator<Item = &FoldedEnsemble> {
 }
 
 /// The features of an ensemble with the most evidence, ascending.
-fn candidates(member: &FoldedEnsemble) -> Vec<FeatureId> {
-    let (positions, _) = top_by_evidence(&member.ensemble.means(), CANDIDATES);
+fn candidates(member: &FoldedEnsemble, means: &[PathMeans]) -> Vec<FeatureId> {
+    let (positions, _) = top_by_evidence(means, CANDIDATES);
     positions.iter().map(|&position| member.ensemble.active()[position as usize]).collect()
 }
 
 /// The rows of each fold, scaled, over some columns: all rows, or a sample by hash.
-fn gather(ensembles: &CrossFit, rows: &mut BufferedRows, columns: &[FeatureId]) -> Result<Vec<Batch>, TrainError> {
+fn gather(
+    ensembles: &CrossFit,
+    rows: &mut BufferedRows,
+    in_use: &RowsInUse,
+    columns: &[FeatureId],
+) -> Result<Vec<Batch>, TrainError> {
     let mut transform = ensembles.main.transform.clone();
     transform.set_active(columns);
     let entries = transform.entries(columns, rows.rows);
     let per_row = (entries / rows.rows.max(1)).max(1) + ensembles.codings.len() as u64;
     let limit = hash_limit(MAX_ENTRIES.min(MAX_PRODUCTS / per_row), entries);
     let mut folds = vec![HashedRows::default(); FOLDS as usize];
-    for chunk in rows.store.chunks(0) {
-        let chunk = chunk?;
-        for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            let row_hash = ensembles.row_hashes[number];
+    let features = Arc::new(FeatureSet::new(columns.iter().copied(), transform.span()));
+    for order in rows.store.orders(0) {
+        let chunk = in_use.chunk(&mut rows.store, order, &features, &ensembles.preparation())?;
+        for (example, row_hash) in chunk.rows_from(0) {
             if splitmix64(row_hash ^ 4) <= limit && example.weight > 0.0 {
-                transform.scale_and_restrict(example, row_hash, &mut folds[fold_of_hash(row_hash, FOLDS) as usize]);
+                transform.restrict(example, row_hash, &mut folds[fold_of_hash(row_hash, FOLDS) as usize]);
             }
         }
     }

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use super::cross_fit::{CHUNK, FOLD_PATHS, FOLDS, FoldedEnsemble};
 use super::ensemble::{Ensemble, Settings};
+use super::member_rows::MemberRows;
 use super::row_transform::RowTransform;
 use super::setup::{codings, path_loss};
 use super::subsamples::{HashedRows, Subsamples};
-use crate::data::{FeatureId, RowScale, TargetEncoder};
+use crate::data::{Example, FeatureId, RowScale, TargetEncoder};
 use crate::rng::splitmix64;
 
 /// The number of ensembles: one that becomes the model, and one for each fold.
@@ -52,21 +53,23 @@ impl Narrowing<'_> {
     pub(crate) fn learn(&self, rows: &HashedRows) -> StateSums {
         let mut transform = RowTransform::of_columns(RowScale::None, self.columns.clone());
         transform.set_survey(self.sizes.to_vec(), Vec::new());
-        let mut members: Vec<FoldedEnsemble> = (0..ENSEMBLES).map(|number| self.member(number, &transform)).collect();
+        let mut members: [FoldedEnsemble; ENSEMBLES] = std::array::from_fn(|number| self.member(number, &transform));
+        let mut member_rows = MemberRows::new(&members.each_ref());
         let length = stage_length(rows.len() as u64);
         members.iter_mut().for_each(|member| member.begin(length, rows.len() as u64));
-        let mut scaled = [HashedRows::default()];
+        let mut scaled = HashedRows::default();
         for pass in 0.. {
             let order = order_of_pass(rows, pass);
             let mut rest = &order[..];
             while !rest.is_empty() && !members[0].ensemble.stage_is_over() {
                 let wanted = members[0].ensemble.rows_wanted().min(CHUNK) as usize;
                 let (now, later) = rest.split_at(wanted.min(rest.len()));
-                scaled[0].clear();
+                scaled.clear();
                 for &row in now {
-                    transform.scale(rows.batch.example(row), rows.row_hashes[row], &mut scaled[0]);
+                    transform.scale(rows.batch.example(row), rows.row_hashes[row], &mut scaled);
                 }
-                members.iter_mut().for_each(|member| member.learn(&scaled));
+                let batch: Vec<(Example<'_>, u64)> = scaled.iter().collect();
+                member_rows.learn(members.each_mut(), &batch);
                 rest = later;
             }
             if members[0].ensemble.stage_is_over() || rows.is_empty() {
@@ -90,7 +93,9 @@ impl Narrowing<'_> {
         let (active, gravity) = self.ensembles[number].clone();
         let codings = codings(self.targets, self.classes);
         let ensemble = Ensemble::new(settings, path_loss(self.targets), codings, active, subsamples);
-        FoldedEnsemble::new(ensemble.with_gravity(gravity), transform.clone(), fold)
+        let mut transform = transform.clone();
+        transform.set_active(ensemble.active());
+        FoldedEnsemble::new(ensemble.with_gravity(gravity), transform, fold)
     }
 }
 

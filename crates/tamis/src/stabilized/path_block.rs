@@ -5,6 +5,7 @@
 //! updated. Loops over rows are compiled a second time for AVX2; products and sums are not fused, so that the bits are the
 //! same on any processor.
 
+use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Row, ToF64s};
@@ -18,8 +19,10 @@ pub const BYTES_PER_BLOCK: usize = size_of::<Cell>() + 4 * size_of::<f64>();
 /// A number for each path of a block.
 pub type Lanes8 = [f64; LANES];
 
-/// The state of a feature on each path of a block.
+/// The state of a feature on each path of a block: two lines of a cache. Anywhere else in memory it would be parts of three, and the
+/// last one would not be prefetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(64))]
 pub struct Cell {
     /// z: Σ g·x.
     pub sum: Lanes8,
@@ -95,59 +98,39 @@ impl PathBlock {
 
     /// b + w·x of each path.
     pub fn margins(&self, row: Row<'_>, threshold: SoftThreshold) -> Lanes8 {
-        pulp::Arch::new().dispatch(|| {
-            let mut margins = self.bias;
-            for (position, value) in row.iter() {
-                let cell = &self.cells[position as usize];
-                if !threshold.any_active(cell) {
-                    continue;
-                }
-                for (margin, (&sum, &norm)) in margins.iter_mut().zip(cell.sum.iter().zip(&cell.norm)) {
-                    *margin += threshold.weight(evidence(sum, norm)) * value;
-                }
-            }
-            margins
-        })
+        vectorised(Margins { paths: self, row, threshold })
     }
 
     /// The weights of all features.
     pub fn weights(&self, threshold: SoftThreshold) -> Vec<Lanes8> {
-        pulp::Arch::new().dispatch(|| self.cells.iter().map(|cell| threshold.weights(cell)).collect())
+        let mut weights = vec![[0.0; LANES]; self.cells.len()];
+        self.visit_evidence(threshold, &mut weights, |own, _, weights| *own = *weights);
+        weights
+    }
+
+    /// Shows the evidence and the weights of each feature to its item.
+    pub fn visit_evidence<T>(
+        &self,
+        threshold: SoftThreshold,
+        items: &mut [T],
+        visit: impl Fn(&mut T, &Lanes8, &Lanes8),
+    ) {
+        vectorised(VisitEvidence { paths: self, threshold, items, visit });
     }
 
     /// b + w·x of each path, with given weights.
     pub fn dense_margins(&self, row: Row<'_>, weights: &[Lanes8]) -> Lanes8 {
-        pulp::Arch::new().dispatch(|| {
-            let mut margins = self.bias;
-            for (position, value) in row.iter() {
-                let weights = &weights[position as usize];
-                margins.iter_mut().zip(weights).for_each(|(margin, weight)| *margin += weight * value);
-            }
-            margins
-        })
+        vectorised(DenseMargins { bias: self.bias, row, weights })
     }
 
     /// Brings the weights of the features of a row up to date.
     pub fn refresh(&self, row: Row<'_>, threshold: SoftThreshold, weights: &mut [Lanes8]) {
-        pulp::Arch::new().dispatch(|| {
-            for &position in row.ids {
-                weights[position as usize] = threshold.weights(&self.cells[position as usize]);
-            }
-        });
+        vectorised(Refresh { paths: self, row, threshold, weights });
     }
 
     /// Updates each path with its slope ℓ'(f); paths whose slope is 0 do not change.
     pub fn step(&mut self, row: Row<'_>, slopes: Lanes8, intercept: bool) {
-        pulp::Arch::new().dispatch(|| {
-            for (position, value) in row.iter() {
-                let cell = &mut self.cells[position as usize];
-                for ((sum, norm), slope) in cell.sum.iter_mut().zip(&mut cell.norm).zip(slopes) {
-                    let gradient = slope * value;
-                    *sum += gradient;
-                    *norm += gradient * gradient;
-                }
-            }
-        });
+        vectorised(Step { cells: &mut self.cells, row, slopes });
         for ((bias, norm), slope) in self.bias.iter_mut().zip(&mut self.bias_norm).zip(slopes) {
             if intercept && slope != 0.0 {
                 *norm += slope * slope;
@@ -156,9 +139,128 @@ impl PathBlock {
         }
     }
 
-    /// Keeps the features at these positions, in the given order.
+    /// Keeps the features at these positions (ascending).
     pub fn keep(&mut self, positions: &[u32]) {
-        self.cells = positions.iter().map(|&position| self.cells[position as usize]).collect();
+        // No position is before its new place, so that nothing is overwritten before it has moved.
+        for (place, &position) in positions.iter().enumerate() {
+            self.cells[place] = self.cells[position as usize];
+        }
+        self.cells.truncate(positions.len());
+        self.cells.shrink_to_fit();
+    }
+}
+
+/// Runs a loop in the copy that is compiled for this processor. A closure would not do: the compiler need not inline it there,
+/// and then it has the code of any processor.
+#[inline(always)]
+fn vectorised<O: NullaryFnOnce>(operation: O) -> O::Output {
+    pulp::Arch::new().dispatch(operation)
+}
+
+struct Margins<'a> {
+    paths: &'a PathBlock,
+    row: Row<'a>,
+    threshold: SoftThreshold,
+}
+
+impl NullaryFnOnce for Margins<'_> {
+    type Output = Lanes8;
+
+    #[inline(always)]
+    fn call(self) -> Lanes8 {
+        let mut margins = self.paths.bias;
+        for (&position, &value) in self.row.ids.iter().zip(self.row.values) {
+            let cell = &self.paths.cells[position as usize];
+            if !self.threshold.any_active(cell) {
+                continue;
+            }
+            for path in 0..LANES {
+                margins[path] += self.threshold.weight(evidence(cell.sum[path], cell.norm[path])) * value;
+            }
+        }
+        margins
+    }
+}
+
+struct VisitEvidence<'a, T, V> {
+    paths: &'a PathBlock,
+    threshold: SoftThreshold,
+    items: &'a mut [T],
+    visit: V,
+}
+
+impl<T, V: Fn(&mut T, &Lanes8, &Lanes8)> NullaryFnOnce for VisitEvidence<'_, T, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (item, cell) in self.items.iter_mut().zip(&self.paths.cells) {
+            let evidence: Lanes8 = std::array::from_fn(|path| evidence(cell.sum[path], cell.norm[path]));
+            let weights = evidence.map(|evidence| self.threshold.weight(evidence));
+            (self.visit)(item, &evidence, &weights);
+        }
+    }
+}
+
+struct DenseMargins<'a> {
+    bias: Lanes8,
+    row: Row<'a>,
+    weights: &'a [Lanes8],
+}
+
+impl NullaryFnOnce for DenseMargins<'_> {
+    type Output = Lanes8;
+
+    #[inline(always)]
+    fn call(self) -> Lanes8 {
+        let mut margins = self.bias;
+        for (&position, &value) in self.row.ids.iter().zip(self.row.values) {
+            let weights = &self.weights[position as usize];
+            for path in 0..LANES {
+                margins[path] += weights[path] * value;
+            }
+        }
+        margins
+    }
+}
+
+struct Refresh<'a> {
+    paths: &'a PathBlock,
+    row: Row<'a>,
+    threshold: SoftThreshold,
+    weights: &'a mut [Lanes8],
+}
+
+impl NullaryFnOnce for Refresh<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for &position in self.row.ids {
+            self.weights[position as usize] = self.threshold.weights(&self.paths.cells[position as usize]);
+        }
+    }
+}
+
+struct Step<'a> {
+    cells: &'a mut [Cell],
+    row: Row<'a>,
+    slopes: Lanes8,
+}
+
+impl NullaryFnOnce for Step<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (&position, &value) in self.row.ids.iter().zip(self.row.values) {
+            let cell = &mut self.cells[position as usize];
+            for path in 0..LANES {
+                let gradient = self.slopes[path] * value;
+                cell.sum[path] += gradient;
+                cell.norm[path] += gradient * gradient;
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::ensemble::SizeStep;
 use super::feature_order::LARGEST;
 use super::holdout::{HoldoutScore, evaluate};
 use super::params::params_of;
+use super::rows_in_use::RowsInUse;
 use super::setup::hash_limit;
 use super::stage::{ClassCoding, PathMeans};
 use super::subsamples::HashedRows;
@@ -21,7 +22,7 @@ use crate::loss::{AnyLoss, LossKind};
 use crate::platt::Calibration;
 use crate::refine::{Refinement, margins};
 use crate::rng::splitmix64;
-use crate::trainer::TrainingData;
+use crate::trainer::{BufferedRows, TrainError, TrainingData};
 
 /// λ, from strong to weak: the search starts at the weights of the paths and stops at the first minimum.
 const RIDGES: [f64; 6] = [1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2];
@@ -49,14 +50,14 @@ pub(super) fn has_memory(data: &TrainingData) -> bool {
 }
 
 /// Refines the weights of a size if the held-out loss falls by more than chance; its score is then that of the new
-/// weights. Returns the weights of the fold ensembles.
+/// weights. Returns the weights of the fold ensembles, whose means are given.
 pub(super) fn refine(
     data: &TrainingData,
     ensembles: &CrossFit,
     rows: &RefinementRows,
     step: &mut SizeStep,
+    means: Vec<Vec<PathMeans>>,
 ) -> FoldWeights {
-    let means = ensembles.folds.iter().map(|fold| fold.ensemble.means()).collect();
     let unchanged = FoldWeights { means, ridge: None };
     let is_empty = step.outputs.iter().all(PathMeans::has_no_weights);
     if has_memory(data) || is_empty || !rows.are_enough_for(step.active.len()) {
@@ -156,14 +157,22 @@ impl RefinementRows {
 }
 
 /// The rows that the present size is refined with; none if they are too few for a large size.
-pub(super) fn gather(ensembles: &mut CrossFit, all_rows: u64) -> RefinementRows {
-    let CrossFit { main, folds, sample, threads, .. } = ensembles;
-    let limit = hash_limit(MAX_ENTRIES, main.transform.entries(main.ensemble.active(), all_rows));
-    let rows = sample.row_hashes.iter().filter(|&row_hash| splitmix64(row_hash ^ 2) <= limit).count();
+pub(super) fn gather(
+    ensembles: &mut CrossFit,
+    rows: &mut BufferedRows,
+    in_use: &mut RowsInUse,
+    all_rows: u64,
+) -> Result<RefinementRows, TrainError> {
+    let main = &ensembles.main;
     let features = main.ensemble.active().len();
-    if features > LARGEST && rows < ROWS_PER_FEATURE * features {
-        return RefinementRows::default();
+    let limit = hash_limit(MAX_ENTRIES, main.transform.entries(main.ensemble.active(), all_rows));
+    let limit = limit.min(ensembles.sample_limit);
+    let count = ensembles.row_hashes.iter().filter(|&row_hash| splitmix64(row_hash ^ 2) <= limit).count();
+    if features > LARGEST && count < ROWS_PER_FEATURE * features {
+        return Ok(RefinementRows::default());
     }
+    let sample = sample(ensembles, rows, in_use)?;
+    let CrossFit { main, folds, threads, .. } = ensembles;
     let restrict = |member: &mut FoldedEnsemble| {
         let mut rows = HashedRows::default();
         for (example, row_hash) in sample.iter() {
@@ -175,7 +184,28 @@ pub(super) fn gather(ensembles: &mut CrossFit, all_rows: u64) -> RefinementRows 
     };
     let (main, folds) =
         threads.install(|| rayon::join(|| restrict(main), || folds.par_iter_mut().map(restrict).collect()));
-    RefinementRows { main, folds }
+    ensembles.sample = Some(sample);
+    Ok(RefinementRows { main, folds })
+}
+
+/// The sampled rows over the features in use: those of the size before, or of the row store for the first size that needs them.
+fn sample(ensembles: &mut CrossFit, rows: &mut BufferedRows, in_use: &mut RowsInUse) -> Result<HashedRows, TrainError> {
+    let features = ensembles.features_in_use();
+    if let Some(sample) = ensembles.sample.take() {
+        return Ok(sample.filtered(|id| features.contains(id)));
+    }
+    let mut sample = HashedRows::default();
+    for order in rows.store.orders(0) {
+        let chunk = in_use.chunk(&mut rows.store, order, &features, &ensembles.preparation())?;
+        in_use.keep(&chunk, &features, &rows.store);
+        for (example, row_hash) in chunk.rows_from(0) {
+            if splitmix64(row_hash ^ 2) <= ensembles.sample_limit {
+                sample.batch.push_mapped(example, |_, value| value);
+                sample.row_hashes.push(row_hash);
+            }
+        }
+    }
+    Ok(sample)
 }
 
 /// The change of each weight and, last, of the intercept, for each output.

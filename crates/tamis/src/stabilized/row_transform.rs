@@ -6,7 +6,10 @@ use super::subsamples::HashedRows;
 use crate::data::{ColumnScaler, Example, FeatureId, Row, RowScale, Vocabulary, scaled};
 use crate::recipe::Recipe;
 
-const NONE: u32 = u32::MAX;
+/// The position of a feature that is not active.
+pub(super) const NONE: u32 = u32::MAX;
+/// The position of a centred active column is this plus its number among those.
+const CENTRED: u32 = 1 << 31;
 
 /// A set of features, one bit each: small enough for a cache that the tables of positions do not fit.
 #[derive(Clone, Debug)]
@@ -20,8 +23,13 @@ impl FeatureSet {
     }
 
     #[inline]
-    fn contains(&self, id: FeatureId) -> bool {
+    pub(super) fn contains(&self, id: FeatureId) -> bool {
         self.0[id as usize / 64] >> (id % 64) & 1 != 0
+    }
+
+    /// Whether another set of the same span is a part of this one.
+    pub(super) fn contains_all(&self, other: &FeatureSet) -> bool {
+        self.0.iter().zip(&other.0).all(|(own, other)| other & !own == 0)
     }
 }
 
@@ -35,14 +43,11 @@ pub(super) struct RowTransform {
     sizes: Arc<[f64]>,
     /// By feature: the number of rows that contain it.
     counts: Arc<[u32]>,
-    /// By feature: its position in the active set.
-    positions: Vec<u32>,
-    /// By feature: its number among the centred active columns; empty if there are none.
-    slots: Vec<u32>,
+    /// By feature: its position in the active set, [`NONE`], or its number among the centred active columns.
+    positions: Arc<[u32]>,
     /// The positions of the centred active columns, and their values in a row that does not contain them.
     centred: Vec<(u32, f64)>,
-    ids: Vec<u32>,
-    values: Vec<f64>,
+    entries: Entries,
     /// A buffer for a scaled row.
     scaled: HashedRows,
 }
@@ -61,11 +66,9 @@ impl RowTransform {
             columns,
             sizes: Arc::new([]),
             counts: Arc::new([]),
-            positions: Vec::new(),
-            slots: Vec::new(),
+            positions: Arc::new([]),
             centred: Vec::new(),
-            ids: Vec::new(),
-            values: Vec::new(),
+            entries: Entries::default(),
             scaled: HashedRows::default(),
         }
     }
@@ -90,6 +93,21 @@ impl RowTransform {
         (self.sizes, self.counts) = (sizes.into(), counts.into());
     }
 
+    /// The position of each feature in the active set, [`NONE`], or a number of the centred columns.
+    pub(super) fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    /// The positions of the centred active columns, and their values in a row that does not contain them.
+    pub(super) fn centred(&self) -> &[(u32, f64)] {
+        &self.centred
+    }
+
+    /// The factor of a row.
+    pub(super) fn factor(&self, row: Row<'_>) -> f64 {
+        self.row_scale.factor(row.len())
+    }
+
     /// The number of entries of `rows` rows over these features; every row has an entry of a centred column.
     pub(super) fn entries(&self, active: &[FeatureId], rows: u64) -> u64 {
         let in_rows = |&id: &FeatureId| if self.column(id).1 != 0.0 { rows } else { self.counts[id as usize].into() };
@@ -103,18 +121,19 @@ impl RowTransform {
 
     /// Restricts rows to these features (ascending).
     pub(super) fn set_active(&mut self, active: &[FeatureId]) {
-        self.positions = vec![NONE; self.columns.len()];
-        self.slots.clear();
+        let mut positions: Arc<[u32]> = std::iter::repeat_n(NONE, self.columns.len()).collect();
+        let places = Arc::get_mut(&mut positions).expect("not shared yet");
         self.centred.clear();
-        for (position, &id) in active.iter().enumerate() {
-            self.positions[id as usize] = position as u32;
+        for (position, &id) in (0..).zip(active) {
             let (divisor, centre) = self.column(id);
-            if centre != 0.0 {
-                self.slots.resize(self.columns.len(), NONE);
-                self.slots[id as usize] = self.centred.len() as u32;
-                self.centred.push((position as u32, -centre / divisor));
+            if centre == 0.0 {
+                places[id as usize] = position;
+            } else {
+                places[id as usize] = CENTRED + self.centred.len() as u32;
+                self.centred.push((position, -centre / divisor));
             }
         }
+        self.positions = positions;
     }
 
     /// Adds a row with its values scaled, over all features.
@@ -143,47 +162,58 @@ impl RowTransform {
 
     /// Restricts a scaled row to the active features.
     pub(super) fn restrict(&mut self, example: Example<'_>, row_hash: u64, rows: &mut HashedRows) {
-        if self.centred.is_empty() {
-            self.restrict_sparse(example.row)
-        } else {
-            self.restrict_centred(example.row)
-        }
-        let restricted = Row { ids: &self.ids, values: &self.values };
-        rows.push(Example { row: restricted, ..example }, row_hash);
+        let place = |id: FeatureId| [self.positions[id as usize]];
+        restrict_to_each(example.row, place, [&self.centred], std::slice::from_mut(&mut self.entries));
+        rows.push(Example { row: self.entries.row(), ..example }, row_hash);
+    }
+}
+
+/// The entries of a row while they are restricted.
+#[derive(Clone, Default)]
+pub(super) struct Entries {
+    ids: Vec<u32>,
+    values: Vec<f64>,
+    kept: usize,
+}
+
+impl Entries {
+    pub(super) fn row(&self) -> Row<'_> {
+        Row { ids: &self.ids[..self.kept], values: &self.values[..self.kept] }
     }
 
-    /// Each entry is written, and overwritten by the next one if it is not active: a branch here could not be
-    /// predicted.
-    fn restrict_sparse(&mut self, row: Row<'_>) {
-        self.ids.resize(row.len(), 0);
-        self.values.resize(row.len(), 0.0);
-        let mut kept = 0;
-        for (id, value) in row.iter() {
-            let position = self.positions[id as usize];
-            (self.ids[kept], self.values[kept]) = (position, value);
-            kept += usize::from(position != NONE);
-        }
-        self.ids.truncate(kept);
-        self.values.truncate(kept);
+    /// Makes room for a row of `length` entries after the centred columns, which come first: every row has them.
+    fn begin(&mut self, centred: &[(u32, f64)], length: usize) -> (&mut [u32], &mut [f64]) {
+        let most = centred.len() + length;
+        self.ids.resize(self.ids.len().max(most), 0);
+        self.values.resize(self.values.len().max(most), 0.0);
+        let places = self.ids.iter_mut().zip(&mut self.values);
+        centred.iter().zip(places).for_each(|(&(position, value), place)| (*place.0, *place.1) = (position, value));
+        (&mut self.ids[..most], &mut self.values[..most])
     }
+}
 
-    /// The centred columns come first; every row has them.
-    fn restrict_centred(&mut self, row: Row<'_>) {
-        self.ids.clear();
-        self.values.clear();
-        self.ids.extend(self.centred.iter().map(|&(position, _)| position));
-        self.values.extend(self.centred.iter().map(|&(_, value)| value));
-        for (id, value) in row.iter() {
-            match (self.positions[id as usize], self.slots[id as usize]) {
-                (NONE, _) => {}
-                (position, NONE) => {
-                    self.ids.push(position);
-                    self.values.push(value);
-                }
-                (_, slot) => self.values[slot as usize] += value,
+/// Restricts a row to `N` active sets at once, given the positions of a feature in all of them and the centred columns of each.
+/// Each entry is written, and overwritten by the next one if it is not active: a branch here could not be predicted.
+#[inline]
+pub(super) fn restrict_to_each<const N: usize>(
+    row: Row<'_>,
+    positions: impl Fn(FeatureId) -> [u32; N],
+    centred: [&[(u32, f64)]; N],
+    entries: &mut [Entries],
+) {
+    let mut kept = centred.map(<[_]>::len);
+    let mut unused = entries.iter_mut();
+    let mut lists = centred.map(|centred| unused.next().expect("one for each set").begin(centred, row.len()));
+    for (id, value) in row.iter() {
+        for ((position, (ids, values)), kept) in positions(id).into_iter().zip(&mut lists).zip(&mut kept) {
+            (ids[*kept], values[*kept]) = (position, value);
+            *kept += usize::from(position < CENTRED);
+            if position >= CENTRED && position != NONE {
+                values[(position - CENTRED) as usize] += value;
             }
         }
     }
+    entries.iter_mut().zip(kept).for_each(|(entries, kept)| entries.kept = kept);
 }
 
 #[cfg(test)]
@@ -194,6 +224,8 @@ mod tests {
     fn a_set_of_features_contains_its_own() {
         let set = FeatureSet::new([0, 63, 64, 99].into_iter(), 100);
         assert_eq!((0..100).filter(|&id| set.contains(id)).collect::<Vec<_>>(), [0, 63, 64, 99]);
+        assert!(set.contains_all(&FeatureSet::new([63, 99].into_iter(), 100)) && set.contains_all(&set));
+        assert!(!set.contains_all(&FeatureSet::new([63, 98].into_iter(), 100)));
     }
 
     #[test]

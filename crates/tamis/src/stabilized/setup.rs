@@ -5,14 +5,14 @@ use super::ensemble::{Ensemble, Settings};
 use super::feature_tests::Nuisance;
 use super::params::{check_memory, params_of};
 use super::path_block::LANES;
-use super::row_transform::RowTransform;
+use super::row_transform::{NONE, RowTransform};
 use super::sizes::{SMALLEST, size_path};
 use super::stage::ClassCoding;
 use super::subsamples::{HashedRows, Subsamples};
-use crate::data::{FeatureId, OutputCoding, TargetEncoder, TargetKind};
+use crate::data::{Chunk, Example, FeatureId, OutputCoding, TargetEncoder, TargetKind, scaled};
 use crate::loss::{AnyLoss, LossKind};
 use crate::rng::splitmix64;
-use crate::trainer::{BufferedRows, RowHasher, Session, TrainError, TrainingData};
+use crate::trainer::{BufferedRows, RowHasher, Session, TrainError};
 
 /// Held-out rows, at most: the standard error of the error rate is then about a third of a percent.
 const MAX_HOLDOUT_ROWS: u64 = 1 << 14;
@@ -43,6 +43,8 @@ struct Survey {
     rows: Vec<u32>,
     /// The hash of the content of each row.
     contents: Vec<u64>,
+    /// Rows that are held out if their hash is that of their content, scaled.
+    picked: HashedRows,
 }
 
 /// Ensembles that are ready to begin. `paths` is the number of paths of the training that is continued.
@@ -56,23 +58,27 @@ pub(super) fn set_up(
     let mut hasher = RowHasher::new(&data.vocabulary, data.recipe.row_id());
     let everything: Vec<FeatureId> = data.vocabulary.ids().filter(|&id| !hasher.is_row_id(id)).collect();
     transform.set_active(&everything);
-    let survey = survey(data, rows, &mut transform, &mut hasher, &everything)?;
+    let survey = survey(session, rows, &transform, &mut hasher, &everything)?;
     let active = match &data.narrowed {
         Some(narrowed) => narrowed.ensembles.clone(),
         None => vec![(candidates(&everything, &survey, data.recipe.k), 0.0); 1 + FOLDS as usize],
     };
     let codings = codings(&data.targets, &survey.classes);
-    let entries = survey.rows.iter().map(|&rows| u64::from(rows)).sum();
     transform.set_survey(survey.sizes, survey.rows);
     let loss = path_loss(&data.targets);
     let paths = paths.unwrap_or_else(|| number_of_paths(params_of(&data.recipe).n_paths, codings.len()));
     let settings = Settings { paths, intercept: data.recipe.intercept, ..Settings::default() };
     let features = active[0].0.len();
     check_memory(session, features, codings.len() * (paths.div_ceil(LANES) + FOLDS as usize))?;
+    transform.set_active(&active[0].0);
     let member = |paths, subsamples, excluded: Option<u32>| {
-        let (active, gravity) = active[excluded.map_or(0, |fold| 1 + fold as usize)].clone();
-        let ensemble = Ensemble::new(Settings { paths, ..settings }, loss, codings.clone(), active, subsamples);
-        FoldedEnsemble::new(ensemble.with_gravity(gravity), transform.clone(), excluded)
+        let (own, gravity) = active[excluded.map_or(0, |fold| 1 + fold as usize)].clone();
+        let mut transform = transform.clone();
+        if own != active[0].0 {
+            transform.set_active(&own);
+        }
+        let ensemble = Ensemble::new(Settings { paths, ..settings }, loss, codings.clone(), own, subsamples);
+        FoldedEnsemble::new(ensemble.with_gravity(gravity), transform, excluded)
     };
     let sizes = size_path(features, data.recipe.k.unwrap_or(SMALLEST));
     let fold = |fold| member(FOLD_PATHS, Subsamples::excluding_fold(settings.share, fold, FOLDS), Some(fold));
@@ -90,43 +96,45 @@ pub(super) fn set_up(
         done: 0,
         threads: session.threads.clone(),
         max_bytes: 0,
-        sample: HashedRows::default(),
+        sample: None,
+        sample_limit: hash_limit(SAMPLE_ENTRIES, rows.store.entries()),
         row_hashes: survey.contents,
         in_use: None,
-        scaled: Vec::new(),
+        member_rows: None,
     };
     let is_keyed = data.narrowed.as_ref().is_some_and(|narrowed| narrowed.keyed);
-    hash_and_sample(rows, &mut hasher, &mut ensembles, entries, is_keyed)?;
+    hash_and_hold_out(rows, &mut hasher, &mut ensembles, survey.picked, is_keyed)?;
     Ok(ensembles)
 }
 
 fn survey(
-    data: &TrainingData,
+    session: &Session<'_>,
     rows: &mut BufferedRows,
-    transform: &mut RowTransform,
+    transform: &RowTransform,
     hasher: &mut RowHasher,
     everything: &[FeatureId],
 ) -> Result<Survey, TrainError> {
-    let span = data.vocabulary.span();
+    let data = &*session.data;
     let contents = vec![0; rows.rows as usize];
-    let mut survey = Survey { classes: Vec::new(), sizes: vec![0.0; span], rows: vec![0; span], contents };
-    let share = 1.0 / rows.rows as f64;
-    let mut scaled = HashedRows::default();
+    let mut columns = ColumnSurveys::new(transform, everything, rows.rows);
+    let mut survey =
+        Survey { classes: Vec::new(), sizes: Vec::new(), rows: Vec::new(), contents, picked: HashedRows::default() };
     let identities = rows.store.tags().map(<[u64]>::to_vec);
+    let limit = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
     for chunk in rows.store.chunks(0) {
         let chunk = chunk?;
-        for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            survey.contents[number] = match &identities {
+        let hash = || -> Vec<u64> {
+            let content = |(number, example): (usize, Example<'_>)| match &identities {
                 Some(identities) => hasher.identified(identities[number]),
                 None => hasher.content(example.row),
             };
-            scaled.clear();
-            transform.scale_and_restrict(example, 0, &mut scaled);
-            for (position, value) in scaled.batch.row(0).iter() {
-                survey.sizes[everything[position as usize] as usize] += value.abs() * share;
-            }
-            for &id in example.row.ids {
-                survey.rows[id as usize] = survey.rows[id as usize].saturating_add(1);
+            chunk.numbers().zip(chunk.examples()).map(content).collect()
+        };
+        let (hashes, ()) = session.threads.install(|| rayon::join(hash, || columns.add(&chunk, transform)));
+        for ((number, example), content) in chunk.numbers().zip(chunk.examples()).zip(hashes) {
+            survey.contents[number] = content;
+            if is_held_out(content, limit) {
+                transform.scale(example, content, &mut survey.picked);
             }
             if !data.targets.is_numbers() {
                 let class = example.target as usize;
@@ -135,7 +143,69 @@ fn survey(
             }
         }
     }
+    (survey.sizes, survey.rows) = columns.finish(everything);
     Ok(survey)
+}
+
+/// The mean absolute value of each feature and the number of its rows, while rows are added.
+struct ColumnSurveys {
+    columns: Vec<ColumnSurvey>,
+    /// Centred columns, and their values in a row that does not contain them.
+    centred: Vec<(FeatureId, f64)>,
+    /// Their values in a row.
+    values: Vec<f64>,
+    share: f64,
+}
+
+/// What is known of a column.
+#[derive(Clone)]
+struct ColumnSurvey {
+    divisor: f64,
+    /// Σ|x|/n.
+    size: f64,
+    rows: u32,
+    /// Its number among the centred columns, or [`NONE`].
+    centred: u32,
+}
+
+impl ColumnSurveys {
+    /// The columns of the active features are centred as the transform says.
+    fn new(transform: &RowTransform, active: &[FeatureId], rows: u64) -> Self {
+        let column = |id| ColumnSurvey { divisor: transform.column(id).0, size: 0.0, rows: 0, centred: NONE };
+        let mut columns: Vec<ColumnSurvey> = (0..transform.span() as FeatureId).map(column).collect();
+        let centred: Vec<(FeatureId, f64)> =
+            transform.centred().iter().map(|&(position, value)| (active[position as usize], value)).collect();
+        (0..).zip(&centred).for_each(|(number, &(id, _))| columns[id as usize].centred = number);
+        ColumnSurveys { columns, centred, values: Vec::new(), share: 1.0 / rows as f64 }
+    }
+
+    fn add(&mut self, chunk: &Chunk, transform: &RowTransform) {
+        let ColumnSurveys { columns, centred, values, share } = self;
+        for example in chunk.examples() {
+            let factor = transform.factor(example.row);
+            values.clear();
+            values.extend(centred.iter().map(|&(_, value)| value));
+            for (id, value) in example.row.iter() {
+                let column = &mut columns[id as usize];
+                let value = scaled(value, factor, column.divisor);
+                column.rows = column.rows.saturating_add(1);
+                match column.centred {
+                    NONE => column.size += value.abs() * *share,
+                    number => values[number as usize] += value,
+                }
+            }
+            for (&(id, _), value) in centred.iter().zip(&*values) {
+                columns[id as usize].size += value.abs() * *share;
+            }
+        }
+    }
+
+    /// The sizes of the active features, and the numbers of rows of all.
+    fn finish(self, active: &[FeatureId]) -> (Vec<f64>, Vec<u32>) {
+        let mut sizes = vec![0.0; self.columns.len()];
+        active.iter().for_each(|&id| sizes[id as usize] = self.columns[id as usize].size);
+        (sizes, self.columns.into_iter().map(|column| column.rows).collect())
+    }
 }
 
 /// The candidate features: those of at least [`MIN_ROWS`] rows, or of more rows if there are very many features; all
@@ -196,31 +266,39 @@ fn stage_lengths(rows: u64, stages: usize, passes: Option<u32>) -> Vec<u64> {
     (0..stages).map(|stage| if stage == 0 { 2 * each } else { each }).collect()
 }
 
-/// Hashes each row, and takes the held-out rows and the rows for refinement: all rows, or samples by hash.
-fn hash_and_sample(
+/// Takes the held-out rows: all rows, or a sample by hash. Where no row has a copy, the hash of a row is that of its content, and the
+/// survey has picked these rows; else all rows are hashed and visited again.
+fn hash_and_hold_out(
     rows: &mut BufferedRows,
     hasher: &mut RowHasher,
     ensembles: &mut CrossFit,
-    entries: u64,
+    picked: HashedRows,
     is_keyed: bool,
 ) -> Result<(), TrainError> {
-    let holdout = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
-    let sample = hash_limit(SAMPLE_ENTRIES, entries);
+    if is_keyed || !hasher.has_copies() {
+        picked.iter().for_each(|(example, row_hash)| ensembles.add_holdout_row(example, row_hash));
+        return Ok(());
+    }
+    drop(picked);
+    let limit = hash_limit(MAX_HOLDOUT_ROWS, rows.rows);
+    let mut scaled = HashedRows::default();
     for chunk in rows.store.chunks(0) {
         let chunk = chunk?;
         for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            let content = ensembles.row_hashes[number];
-            let row_hash = if is_keyed { content } else { hasher.row_hash(content, example) };
+            let row_hash = hasher.row_hash(ensembles.row_hashes[number], example);
             ensembles.row_hashes[number] = row_hash;
-            if splitmix64(row_hash ^ 1) <= holdout {
-                ensembles.add_holdout_row(example, row_hash);
-            }
-            if splitmix64(row_hash ^ 2) <= sample {
-                ensembles.main.transform.scale(example, row_hash, &mut ensembles.sample);
+            if is_held_out(row_hash, limit) {
+                scaled.clear();
+                ensembles.main.transform.scale(example, row_hash, &mut scaled);
+                ensembles.add_holdout_row(scaled.batch.example(0), row_hash);
             }
         }
     }
     Ok(())
+}
+
+fn is_held_out(row_hash: u64, limit: u64) -> bool {
+    splitmix64(row_hash ^ 1) <= limit
 }
 
 /// The hash limit that selects about `most` of `all` rows; the largest hash if all are selected.

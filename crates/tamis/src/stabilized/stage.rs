@@ -4,7 +4,7 @@
 //! depends on threads or on other blocks, and each sum has a fixed order, so that the result has the same bits on any
 //! number of cores.
 
-use super::path_block::{LANES, Lanes8, PathBlock, SoftThreshold, evidence};
+use super::path_block::{LANES, Lanes8, PathBlock, SoftThreshold};
 use super::subsamples::{HashedRows, Subsamples};
 use crate::data::{FeatureId, OutputCoding, ToF64s, prefetch};
 use crate::loss::{AnyLoss, Loss};
@@ -86,16 +86,28 @@ impl ToF64s for FeatureTally {
 }
 
 impl Block {
-    /// Learns rows in the given order.
-    pub fn learn(&mut self, plan: &Plan, rows: &HashedRows) {
+    /// Learns the rows of some batches, one after the other.
+    pub fn learn(&mut self, plan: &Plan, batches: &[&HashedRows]) {
         // Dense rows rarely change the weights, so that it pays to keep them. The margins are the same.
-        let mut weights = is_dense(rows, self.paths.cells.len()).then(|| self.paths.weights(plan.threshold));
-        for (number, (example, row_hash)) in rows.iter().enumerate() {
-            if number + 1 < rows.len() {
+        let mut weights = is_dense(batches, self.paths.cells.len()).then(|| self.paths.weights(plan.threshold));
+        for rows in batches {
+            self.learn_batch(plan, rows, &mut weights);
+        }
+    }
+
+    fn learn_batch(&mut self, plan: &Plan, rows: &HashedRows, weights: &mut Option<Vec<Lanes8>>) {
+        let (first, count) = (self.first, self.count);
+        let owners = |number: usize| match rows.row_hashes.get(number) {
+            Some(&row_hash) => plan.subsamples.block(first, count, row_hash),
+            None => [false; LANES],
+        };
+        let mut next = owners(0);
+        for (number, example) in rows.batch.examples().enumerate() {
+            let owned = std::mem::replace(&mut next, owners(number + 1));
+            if next != [false; LANES] {
                 prefetch(&self.paths.cells, rows.batch.row(number + 1).ids);
             }
             self.unchanged += 1;
-            let owned = plan.subsamples.block(self.first, self.count, row_hash);
             if owned == [false; LANES] {
                 continue;
             }
@@ -110,7 +122,7 @@ impl Block {
             if slopes != [0.0; LANES] {
                 self.unchanged = 0;
                 self.paths.step(example.row, slopes, plan.intercept);
-                if let Some(weights) = &mut weights {
+                if let Some(weights) = weights {
                     self.paths.refresh(example.row, plan.threshold, weights);
                 }
             }
@@ -120,16 +132,14 @@ impl Block {
     /// Adds the state of the paths to the tallies.
     pub fn tally(&mut self, threshold: SoftThreshold) {
         self.tallies.resize(self.paths.cells.len(), FeatureTally::default());
-        for (tally, cell) in self.tallies.iter_mut().zip(&self.paths.cells) {
-            for path in 0..self.count {
-                let evidence = evidence(cell.sum[path], cell.norm[path]);
-                let weight = threshold.weight(evidence);
+        self.paths.visit_evidence(threshold, &mut self.tallies, |tally, evidence, weights| {
+            for (&evidence, &weight) in evidence.iter().zip(weights).take(self.count) {
                 tally.evidence += evidence;
                 tally.square += evidence * evidence;
                 tally.weight += weight;
                 tally.nonzeros += f64::from(u8::from(weight != 0.0));
             }
-        }
+        });
         self.bias += self.paths.bias[..self.count].iter().sum::<f64>();
     }
 
@@ -152,9 +162,10 @@ impl Block {
 }
 
 /// Whether rows have most of the features, but for those rows that have none.
-fn is_dense(rows: &HashedRows, features: usize) -> bool {
-    let used = (0..rows.len()).filter(|&row| !rows.batch.row(row).ids.is_empty()).count();
-    used > 1 && 2 * rows.batch.entries() >= used * features
+fn is_dense(batches: &[&HashedRows], features: usize) -> bool {
+    let used = |rows: &&HashedRows| (0..rows.len()).filter(|&row| !rows.batch.row(row).ids.is_empty()).count();
+    let used: usize = batches.iter().map(used).sum();
+    used > 1 && 2 * batches.iter().map(|rows| rows.batch.entries()).sum::<usize>() >= used * features
 }
 
 /// Means over paths and tallies of one output.

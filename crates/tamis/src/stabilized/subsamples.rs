@@ -42,6 +42,20 @@ impl HashedRows {
         self.batch.examples().zip(self.row_hashes.iter().copied())
     }
 
+    /// A row with its hash.
+    pub fn row(&self, number: usize) -> (Example<'_>, u64) {
+        (self.batch.example(number), self.row_hashes[number])
+    }
+
+    /// The rows over the features that `keep` names.
+    pub fn filtered(&self, keep: impl Fn(u32) -> bool) -> HashedRows {
+        let mut rows = HashedRows::default();
+        rows.batch.reserve(self.len(), self.batch.entries());
+        self.batch.examples().for_each(|example| rows.batch.push_some(example, &keep, |_, value| value));
+        rows.row_hashes.clone_from(&self.row_hashes);
+        rows
+    }
+
     /// The rows over a smaller active set: `places` gives the new position of each old one, or `None`.
     pub fn restricted_to(&self, places: &[Option<u32>]) -> HashedRows {
         let mut rows = HashedRows::default();

@@ -9,8 +9,9 @@ use super::feature_tests::test_features;
 use super::intermediate_sizes::intermediate_sizes;
 use super::params::params_of;
 use super::refinement::{gather, has_memory, refine};
+use super::rows_in_use::RowsInUse;
 use super::setup::set_up;
-use crate::data::{Example, State};
+use crate::data::{ChunkOrder, Example, State};
 use crate::io::Block;
 use crate::model::{FeatureTests, Model};
 use crate::trainer::{BufferedRows, Checkpoint, Position, Session, SizeReport, TrainError, Trainer, TrainingData};
@@ -18,6 +19,8 @@ use crate::trainer::{BufferedRows, Checkpoint, Position, Session, SizeReport, Tr
 /// A training of the stabilized learner.
 pub(crate) struct StabilizedTrainer {
     ensembles: CrossFit,
+    /// The rows over the features in use.
+    in_use: RowsInUse,
     /// The tests of the features, when all stages are finished.
     tests: Option<FeatureTests>,
     /// The predictions of a model without features, if one may be needed.
@@ -44,28 +47,29 @@ impl StabilizedTrainer {
             Some(saved) => restore(&mut ensembles, session.data, rows, saved)?,
             None => ensembles.begin(),
         }
-        Ok(StabilizedTrainer { ensembles, tests: None, base_scores: Vec::new() })
+        Ok(StabilizedTrainer { ensembles, in_use: RowsInUse::default(), tests: None, base_scores: Vec::new() })
     }
 
     /// Ends a stage: evaluates the size, refines its weights and begins the next stage.
     fn end_stage(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
         let ensembles = &mut self.ensembles;
         let mut step = ensembles.size_step();
-        let sample = gather(ensembles, session.data.fingerprint.0);
-        let weights = refine(session.data, ensembles, &sample, &mut step);
+        let folds = ensembles.take_fold_means();
+        let sample = gather(ensembles, rows, &mut self.in_use, session.data.fingerprint.0)?;
+        let weights = refine(session.data, ensembles, &sample, &mut step, folds);
         ensembles.record(&step, &weights.means);
         let next = ensembles.next_size();
         let mut between = Vec::new();
         if step.active.len() <= LARGEST {
             if ensembles.main.order.is_empty() && !has_memory(session.data) {
-                set_orders(session.data, ensembles, rows)?;
+                set_orders(session.data, ensembles, rows, &self.in_use, (&step.outputs, &weights.means))?;
             }
             between = intermediate_sizes(session.data, ensembles, &sample, &step, &weights, next);
         }
         let next = between.first().map_or(next, |size| size.active.len());
         step.cuts = cut_scores(ensembles, &step, &weights.means, next);
         ensembles.between.extend(between);
-        ensembles.end_stage(step);
+        ensembles.end_stage(step, &weights.means);
         let step = ensembles.steps.last().expect("just added");
         let unit = session.data.targets.loss_unit();
         let (loss, error) = (step.holdout.loss * unit, step.holdout.error);
@@ -73,6 +77,33 @@ impl StabilizedTrainer {
         if session.observer.wants_models() {
             let outputs = outputs(session.data, ensembles, step);
             session.observer.model(ensembles.done, &model_of(session.data, ensembles, step, outputs));
+        }
+        Ok(())
+    }
+
+    /// Learns the rows of a chunk from one on; stages may end within it.
+    fn learn_chunk(
+        &mut self,
+        session: &mut Session<'_>,
+        rows: &mut BufferedRows,
+        order: ChunkOrder,
+        start: usize,
+    ) -> Result<(), TrainError> {
+        let features = self.ensembles.features_in_use();
+        let chunk = self.in_use.chunk(&mut rows.store, order, &features, &self.ensembles.preparation())?;
+        self.in_use.keep(&chunk, &features, &rows.store);
+        let every = session.options.checkpoint_every();
+        let rows_left = |done: u64| every.map_or(u64::MAX, |every| every - done % every);
+        let mut next = start;
+        while next < chunk.len() && !self.ensembles.is_over() {
+            let ensembles = &mut self.ensembles;
+            let wanted = (ensembles.rows_wanted() as u64).min(rows_left(ensembles.done)) as usize;
+            let batch: Vec<(Example<'_>, u64)> = chunk.rows_from(next).take(wanted).collect();
+            next += batch.len();
+            if ensembles.learn(&batch) {
+                self.end_stage(session, rows)?;
+            }
+            self.pause(session)?;
         }
         Ok(())
     }
@@ -126,35 +157,15 @@ fn restore(
 impl Trainer for StabilizedTrainer {
     /// Learns all stages, in as many passes as they need.
     fn learn_buffered(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<(), TrainError> {
-        let every = session.options.checkpoint_every();
-        let rows_left = |done: u64| every.map_or(u64::MAX, |every| every - done % every);
         while !self.ensembles.is_over() {
             // Pass 0 was the survey.
-            let (pass, skip) = (1 + self.ensembles.done / rows.rows, self.ensembles.done % rows.rows);
-            let (mut passed, mut stage_ends) = (0, false);
-            'pass: for chunk in rows.store.chunks(pass) {
-                let chunk = chunk?;
-                let start = (skip.max(passed) - passed).min(chunk.len() as u64);
-                passed += chunk.len() as u64;
-                let mut examples = chunk.numbers().zip(chunk.examples()).skip(start as usize).peekable();
-                while examples.peek().is_some() {
-                    let ensembles = &mut self.ensembles;
-                    let wanted = (ensembles.rows_wanted() as u64).min(rows_left(ensembles.done)) as usize;
-                    let batch: Vec<(Example<'_>, u64)> = examples
-                        .by_ref()
-                        .take(wanted)
-                        .map(|(number, example)| (example, ensembles.row_hashes[number]))
-                        .collect();
-                    stage_ends = ensembles.learn(&batch);
-                    if stage_ends {
-                        break 'pass;
-                    }
-                    self.pause(session)?;
+            let (pass, mut skip) = (1 + self.ensembles.done / rows.rows, (self.ensembles.done % rows.rows) as usize);
+            for order in rows.store.orders(pass) {
+                let start = skip.min(order.len());
+                skip -= start;
+                if start < order.len() && !self.ensembles.is_over() {
+                    self.learn_chunk(session, rows, order, start)?;
                 }
-            }
-            if stage_ends {
-                self.end_stage(session, rows)?;
-                self.pause(session)?;
             }
         }
         Ok(())
@@ -182,7 +193,7 @@ impl Trainer for StabilizedTrainer {
     fn finish(&mut self, session: &mut Session<'_>, rows: &mut BufferedRows) -> Result<Model, TrainError> {
         self.check_finite(session.data)?;
         let features = &select(&self.ensembles, session.data.recipe.k).active;
-        self.tests = Some(test_features(session.data, &self.ensembles, rows, features)?);
+        self.tests = Some(test_features(session.data, &self.ensembles, rows, &self.in_use, features)?);
         if params_of(&session.data.recipe).fdr.is_some() {
             self.base_scores = base_scores(&self.ensembles.codings, rows)?;
         }

@@ -20,7 +20,7 @@ use crate::rng::splitmix64;
 pub(crate) struct RowHasher {
     /// By feature: the hash of its name.
     names: Vec<u64>,
-    /// By feature: whether it is (a value of) the row-id column.
+    /// By feature: whether it is (a value of) the row-id column; empty if there is no such column.
     is_row_id: Vec<bool>,
     /// The content of each row so far; once all are known, copies are counted.
     contents: Vec<u64>,
@@ -65,7 +65,8 @@ impl RowHasher {
         };
         RowHasher {
             names: ids().map(|id| vocabulary.name_hash(id)).collect(),
-            is_row_id: ids().map(|id| row_id.is_some_and(|column| is_value_of(column, &vocabulary.name(id)))).collect(),
+            is_row_id: row_id
+                .map_or_else(Vec::new, |column| ids().map(|id| is_value_of(column, &vocabulary.name(id))).collect()),
             contents: Vec::new(),
             copies: None,
         }
@@ -73,7 +74,7 @@ impl RowHasher {
 
     /// Whether a feature identifies rows and is not learned from.
     pub(crate) fn is_row_id(&self, id: FeatureId) -> bool {
-        self.is_row_id[id as usize]
+        self.is_row_id.get(id as usize).copied().unwrap_or(false)
     }
 
     /// The hash of a row's content, which is counted.
@@ -99,12 +100,17 @@ impl RowHasher {
         self.copies().row_hash(content, example.target.to_bits())
     }
 
+    /// Whether some rows have the same content, now that all are known.
+    pub(crate) fn has_copies(&mut self) -> bool {
+        !self.copies().repeated.is_empty()
+    }
+
     fn copies(&mut self) -> &mut CopyCounter {
         self.copies.get_or_insert_with(|| CopyCounter::new(&std::mem::take(&mut self.contents)))
     }
 
     fn has_row_id(&self, row: Row<'_>) -> bool {
-        row.ids.iter().any(|&id| self.is_row_id(id))
+        !self.is_row_id.is_empty() && row.ids.iter().any(|&id| self.is_row_id(id))
     }
 }
 

@@ -1,11 +1,15 @@
 //! The rows of the tests: scaled, over the tested and the given columns, fold by fold.
 
+use std::sync::Arc;
+
 use super::fold::{ColumnStats, Determined, Link, TestFold};
 use super::nuisance::FoldNuisance;
 use super::score::ScoreTest;
 use crate::data::{FeatureId, Row, fold_of_hash};
 use crate::rng::splitmix64;
 use crate::stabilized::cross_fit::{CrossFit, FOLDS};
+use crate::stabilized::row_transform::FeatureSet;
+use crate::stabilized::rows_in_use::RowsInUse;
 use crate::stabilized::setup::hash_limit;
 use crate::stabilized::subsamples::HashedRows;
 use crate::trainer::{BufferedRows, TrainError};
@@ -30,6 +34,7 @@ pub(super) struct Gathered {
 pub(super) fn gather(
     ensembles: &CrossFit,
     rows: &mut BufferedRows,
+    in_use: &RowsInUse,
     tested: &[FeatureId],
 ) -> Result<Gathered, TrainError> {
     let (known, outputs) = (&ensembles.nuisance.folds, ensembles.codings.len());
@@ -47,17 +52,18 @@ pub(super) fn gather(
     let mut gathered: Vec<HashedRows> = vec![HashedRows::default(); known.len()];
     let mut margins = vec![vec![Vec::new(); outputs]; known.len()];
     let mut scratch = HashedRows::default();
-    for chunk in rows.store.chunks(0) {
-        let chunk = chunk?;
-        for (number, example) in chunk.numbers().zip(chunk.examples()) {
-            let row_hash = ensembles.row_hashes[number];
+    let needed = columns.iter().chain(known.iter().flat_map(|fold| &fold.features)).copied();
+    let features = Arc::new(FeatureSet::new(needed, transform.span()));
+    for order in rows.store.orders(0) {
+        let chunk = in_use.chunk(&mut rows.store, order, &features, &ensembles.preparation())?;
+        for (example, row_hash) in chunk.rows_from(0) {
             if splitmix64(row_hash ^ 3) > limit || example.weight <= 0.0 {
                 continue;
             }
             let fold = fold_of_hash(row_hash, FOLDS) as usize;
-            transform.scale_and_restrict(example, row_hash, &mut gathered[fold]);
+            transform.restrict(example, row_hash, &mut gathered[fold]);
             scratch.clear();
-            views[fold].scale_and_restrict(example, row_hash, &mut scratch);
+            views[fold].restrict(example, row_hash, &mut scratch);
             let row = scratch.batch.row(0);
             margins[fold].iter_mut().enumerate().for_each(|(output, list)| list.push(known[fold].margin(output, row)));
         }

@@ -59,6 +59,7 @@ use self::groups::{Group, groups};
 use self::nuisance::strongest;
 use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
+use super::rows_in_use::RowsInUse;
 use super::stage::largest_evidence;
 use crate::data::FeatureId;
 use crate::model::{FeatureTest, FeatureTests};
@@ -77,6 +78,7 @@ pub(super) fn test_features(
     data: &TrainingData,
     ensembles: &CrossFit,
     rows: &mut BufferedRows,
+    in_use: &RowsInUse,
     model: &[FeatureId],
 ) -> Result<FeatureTests, TrainError> {
     let entered = ensembles.entered;
@@ -89,7 +91,7 @@ pub(super) fn test_features(
     let mut candidates = strongest(&step.active, &evidence, MOST_OF_MODEL);
     // Of columns that determine each other, the model's own are tested.
     candidates.sort_by_key(|id| model.binary_search(id).is_err());
-    let mut gathered = gather(ensembles, rows, &candidates)?;
+    let mut gathered = gather(ensembles, rows, in_use, &candidates)?;
     let (groups, determined) = ensembles.threads.install(|| groups(&gathered, &candidates));
     let representatives: Vec<FeatureId> = groups.iter().map(|group| group.representative).collect();
     let mut best: Vec<(f64, f64)> = vec![(1.0, 0.0); representatives.len()];

@@ -124,8 +124,13 @@ impl Nuisance {
 /// The `count` features of most evidence, the strongest first; ties by id.
 pub(super) fn strongest(active: &[FeatureId], evidence: &[f64], count: usize) -> Vec<FeatureId> {
     let mut ranked: Vec<(f64, FeatureId)> = evidence.iter().map(|u| u.abs()).zip(active.iter().copied()).collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().take(count).map(|(_, id)| id).collect()
+    let stronger = |a: &(f64, FeatureId), b: &(f64, FeatureId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    if count < ranked.len() {
+        ranked.select_nth_unstable_by(count, stronger);
+        ranked.truncate(count);
+    }
+    ranked.sort_by(stronger);
+    ranked.into_iter().map(|(_, id)| id).collect()
 }
 
 #[cfg(test)]
