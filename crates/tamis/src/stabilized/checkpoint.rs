@@ -1,8 +1,9 @@
 //! Checkpoints of the cross-fitted ensembles: their state, the finished sizes and the means of the columns.
 
-use super::cross_fit::{CrossFit, FoldedEnsemble};
+use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
 use super::feature_tests::Nuisance;
+use super::folded_ensemble::FoldedEnsemble;
 use super::holdout::{CutScore, HoldoutScore, RowScore};
 use super::stage::PathMeans;
 use crate::data::{FeatureId, State, StateError, ToF64s};

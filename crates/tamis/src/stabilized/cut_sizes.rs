@@ -17,9 +17,10 @@
 
 use std::ops::Range;
 
-use super::cross_fit::{CrossFit, FoldedEnsemble};
+use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
 use super::feature_order::LARGEST;
+use super::folded_ensemble::FoldedEnsemble;
 use super::holdout::{CutScore, HoldoutScore, RowScore};
 use super::setup::hash_limit;
 use super::stage::{ClassCoding, PathMeans, in_order};

@@ -29,8 +29,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::backward_elimination::{elimination_order, ridge_weights};
-use super::cross_fit::{CrossFit, FOLDS, FoldedEnsemble};
+use super::cross_fit::CrossFit;
 use super::entry_order::{MOST_ENTERED, entry_order};
+use super::folded_ensemble::{FOLDS, FoldedEnsemble};
 use super::forward_selection::selection_order;
 use super::order_choice::{FoldOrder, best_size, compared_sizes, sparse_size};
 use super::regression_moments::{CrossProducts, RegressionMoments};

@@ -10,9 +10,10 @@
 
 use rayon::prelude::*;
 
-use super::cross_fit::{CrossFit, FoldedEnsemble};
+use super::cross_fit::CrossFit;
 use super::cut_sizes::cut_scores;
 use super::ensemble::SizeStep;
+use super::folded_ensemble::FoldedEnsemble;
 use super::refinement::{FoldWeights, RefinementRows, Refit, Refitted, has_memory};
 use super::sizes::sizes_between;
 use super::stage::PathMeans;

@@ -8,7 +8,7 @@
 
 use rayon::prelude::*;
 
-use super::cross_fit::{FOLDS, FoldedEnsemble};
+use super::folded_ensemble::{FOLDS, FoldedEnsemble};
 use super::row_transform::{Entries, RowTransform, restrict_to_each};
 use super::stage::{Block, Plan};
 use super::subsamples::HashedRows;

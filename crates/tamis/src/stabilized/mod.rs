@@ -68,6 +68,7 @@ mod ensemble;
 mod entry_order;
 mod feature_order;
 pub mod feature_tests;
+mod folded_ensemble;
 mod forward_selection;
 mod gram;
 mod holdout;

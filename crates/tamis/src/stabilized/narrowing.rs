@@ -9,8 +9,9 @@
 
 use std::sync::Arc;
 
-use super::cross_fit::{CHUNK, FOLD_PATHS, FOLDS, FoldedEnsemble};
+use super::cross_fit::CHUNK;
 use super::ensemble::{Ensemble, Settings};
+use super::folded_ensemble::{FOLD_PATHS, FOLDS, FoldedEnsemble};
 use super::member_rows::MemberRows;
 use super::row_transform::RowTransform;
 use super::setup::{codings, path_loss};

@@ -8,9 +8,10 @@
 
 use rayon::prelude::*;
 
-use super::cross_fit::{CrossFit, FoldedEnsemble};
+use super::cross_fit::CrossFit;
 use super::ensemble::SizeStep;
 use super::feature_order::LARGEST;
+use super::folded_ensemble::FoldedEnsemble;
 use super::holdout::{HoldoutScore, evaluate};
 use super::params::params_of;
 use super::rows_in_use::RowsInUse;

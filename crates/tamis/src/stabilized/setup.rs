@@ -1,8 +1,9 @@
 //! Set-up before the first stage: candidate features, classes, lengths of stages, held-out rows.
 
-use super::cross_fit::{CrossFit, FOLD_PATHS, FOLDS, FoldedEnsemble};
+use super::cross_fit::CrossFit;
 use super::ensemble::{Ensemble, Settings};
 use super::feature_tests::Nuisance;
+use super::folded_ensemble::{FOLD_PATHS, FOLDS, FoldedEnsemble};
 use super::params::{check_memory, params_of};
 use super::path_block::LANES;
 use super::row_transform::{NONE, RowTransform};
