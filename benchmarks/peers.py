@@ -155,6 +155,18 @@ class ParseSpeed:
         return {"seconds": outcome.wall, "mb_per_second": speed, "rows": int(rows.group(1)) if rows else None}
 
 
+class ReadSpeed(ParseSpeed):
+    """Our reader of all formats, one thread: files to rows with the roles of columns known. It prints `N MB/s`."""
+
+    title = "read_speed"
+    path = ROOT / "target/release/examples/read_speed"
+
+    def missing(self):
+        if self.path.exists():
+            return None
+        return "target/release/examples/read_speed is not built: cargo build --release -p tamis --examples"
+
+
 class VowpalWabbit:
     """Its time excludes the start of Python and the import, which favours it."""
 
@@ -365,6 +377,7 @@ PEERS = {
     "tamis": Tamis(),
     "metric": Metric(),
     "parse_speed": ParseSpeed(),
+    "read_speed": ReadSpeed(),
     "vw": VowpalWabbit(),
     "liblinear-train": Liblinear(),
     "sgd": Sgd(),

@@ -87,6 +87,12 @@ class Shelf:
         return paths
 
     def convert(self, source, target):
+        if target.suffix == ".columns":
+            # A Parquet file of many columns, which `tamis convert` does not write.
+            table = self.once((source, "csv"), lambda: self.convert(source, source.with_suffix(".csv")))
+            target = source.with_suffix(".columns.parquet")
+            self.run([ROOT / "target/release/examples/columns_parquet", table, target])
+            return target
         self.run([PEERS["tamis"].path, "convert", source, target])
         return target
 
@@ -109,7 +115,7 @@ def rows_of(path):
     """Lines that are not empty, without a header; reading them also warms the file cache."""
     if path.suffix == ".parquet":
         path.read_bytes()
-        return rows_of(path.with_suffix(".svm"))
+        return rows_of(path.with_name(path.name.removesuffix(".parquet").removesuffix(".columns") + ".svm"))
     with open(path, "rb") as file:
         return sum(1 for line in file if line.strip()) - (path.suffix == ".csv")
 

@@ -1,11 +1,14 @@
 //! Turns record batches into rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 
 use super::arrow_chunk::Chunk;
-use super::block::{BLOCK_ENTRIES, BLOCK_ROWS, Block};
+use super::arrow_survey::survey_chunk;
+use super::block::{BLOCK_ENTRIES, Block, height};
 use super::cells::Cells;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
@@ -25,6 +28,7 @@ pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarEr
 /// A table that is being read.
 pub(super) struct Table {
     kind: ColumnarKind,
+    schema: SchemaRef,
     layout: Layout,
     missing: MissingCells,
     target: Role,
@@ -34,7 +38,11 @@ pub(super) struct Table {
     numeric_names: Arc<ColumnNames>,
     /// By feature of the layout: the place of its name among these.
     name_places: Vec<Option<u32>>,
+    /// The runs of neighbouring features: columns of numbers, with the place of the first name, or others.
+    runs: Vec<(Range<usize>, Option<u32>)>,
     batches: Batches,
+    /// The batches of a survey.
+    surveyed: Option<Vec<RecordBatch>>,
     /// The current batch and the number of its rows that have been decoded.
     rest: Option<(RecordBatch, usize)>,
     chunk: Option<Chunk>,
@@ -47,6 +55,7 @@ type CellError = (String, LineError);
 impl Table {
     pub fn new(
         kind: ColumnarKind,
+        schema: SchemaRef,
         layout: Layout,
         options: &SchemaOptions,
         limits: ColumnarLimits,
@@ -62,7 +71,9 @@ impl Table {
         let (numeric_names, name_places) = ColumnNames::of_some(names);
         Table {
             kind,
+            schema,
             numeric_names,
+            runs: runs(&name_places),
             name_places,
             layout,
             missing,
@@ -70,10 +81,21 @@ impl Table {
             needs_target: options.needs_target,
             limits,
             batches,
+            surveyed: None,
             rest: None,
             chunk: None,
             next_row: 0,
         }
+    }
+
+    /// The table from its first row on, by the schema that its survey has decided; `None` if other columns are in use then.
+    pub fn after_survey(self, options: &SchemaOptions) -> Result<Option<Self>, ColumnarError> {
+        let layout = Layout::new(&self.schema, options)?;
+        if layout.used != self.layout.used {
+            return Ok(None);
+        }
+        let batches = self.surveyed.unwrap_or_default().into_iter().map(Ok).chain(self.batches);
+        Ok(Some(Table::new(self.kind, self.schema, layout, options, self.limits, Box::new(batches))))
     }
 
     pub fn kind(&self) -> ColumnarKind {
@@ -93,6 +115,7 @@ impl Table {
         let mut block = Block { rows, refused: Vec::new(), first_row: self.next_row };
         let mut entries = 0;
         while chunk.done < chunk.rows && entries < BLOCK_ENTRIES {
+            chunk.put_in_rows();
             let line = (self.next_row - block.first_row) as u32;
             let mark = block.rows.mark();
             match self.row(&mut chunk, line, &mut block.rows) {
@@ -122,18 +145,16 @@ impl Table {
         survey.begin(&names);
         let dates = self.layout.features.iter().enumerate().filter(|(_, (_, role))| matches!(role, Role::Date(_)));
         dates.for_each(|(at, _)| survey.declare_date(at));
+        self.surveyed = Some(Vec::new());
         while !survey.is_full()
             && let Some(chunk) = self.chunk()?
         {
             let columns: Vec<&Cells> = chunk.features.iter().chain(&chunk.target).collect();
-            for row in 0..chunk.rows {
-                if survey.is_full() {
-                    break;
-                }
-                survey.count_row();
-                let place = || CellPlace { file: file.into(), line: self.next_row + row as u64 + 1, column: 0 };
-                columns.iter().enumerate().for_each(|(at, cells)| survey.observe(at, cells.at(row), place));
-            }
+            survey_chunk(&columns, chunk.rows, survey, |row| CellPlace {
+                file: file.into(),
+                line: self.next_row + row as u64 + 1,
+                column: 0,
+            });
             self.next_row += chunk.rows as u64;
         }
         Ok(())
@@ -148,20 +169,20 @@ impl Table {
             match self.rest.take() {
                 Some((batch, start)) if start < batch.num_rows() => break (batch, start),
                 _ => match self.batches.next().transpose()? {
-                    Some(batch) => self.rest = Some((batch, 0)),
+                    Some(batch) => {
+                        self.surveyed.iter_mut().for_each(|surveyed| surveyed.push(batch.clone()));
+                        self.rest = Some((batch, 0));
+                    }
                     None => return Ok(None),
                 },
             }
         };
-        let slice = batch.slice(start, self.height().min(batch.num_rows() - start));
+        // Fewer rows if the table is wide.
+        let rows = height(self.layout.used.len()).min(batch.num_rows() - start);
+        let slice = if rows == batch.num_rows() { batch.clone() } else { batch.slice(start, rows) };
         self.rest = Some((batch, start + slice.num_rows()));
         let chunk = Chunk::new(&self.layout, &slice).map_err(|error| ColumnarError::damaged(self.kind, error))?;
         Ok(Some(chunk))
-    }
-
-    /// The number of rows to decode at once: fewer if the table is wide.
-    fn height(&self) -> usize {
-        (BLOCK_ENTRIES / self.layout.used.len().max(1)).clamp(1, BLOCK_ROWS)
     }
 
     /// Adds a row and returns the number of its features; `None` if the row is skipped.
@@ -205,22 +226,39 @@ impl Table {
     }
 
     fn dense(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
-        let features = self.layout.features.iter().zip(&chunk.features).zip(&self.name_places);
-        for (((place, role), cells), name) in features {
-            let cell = cells.at(chunk.done);
-            if let (Some(name), Cell::Number(value)) = (name, cell)
-                && value.is_finite()
-            {
-                rows.push_column(*name, value);
-                continue;
-            }
-            match role.push(&place.name, cell, &self.missing, rows) {
-                Ok(Pushed::Yes) => {}
-                Ok(Pushed::SkipRow) => return Ok(None),
-                Err(problem) => return cell_error(place, problem),
+        let numbers = chunk.numbers();
+        for (features, first_name) in &self.runs {
+            let values = &numbers[features.clone()];
+            match first_name {
+                Some(first) if values.iter().fold(true, |all, value| all & value.is_finite()) => {
+                    rows.push_columns(*first, values);
+                }
+                _ => {
+                    for at in features.clone() {
+                        if !self.dense_cell(at, chunk, rows)? {
+                            return Ok(None);
+                        }
+                    }
+                }
             }
         }
         Ok(Some(self.layout.features.len()))
+    }
+
+    /// Adds the features of a cell; false if the row is skipped.
+    fn dense_cell(&self, at: usize, chunk: &Chunk, rows: &mut RawRows) -> Result<bool, CellError> {
+        let (place, role) = &self.layout.features[at];
+        let cell = chunk.features[at].at(chunk.done);
+        if let (Some(name), Cell::Number(value)) = (self.name_places[at], cell)
+            && value.is_finite()
+        {
+            rows.push_column(name, value);
+            return Ok(true);
+        }
+        match role.push(&place.name, cell, &self.missing, rows) {
+            Ok(pushed) => Ok(pushed == Pushed::Yes),
+            Err(problem) => cell_error(place, problem),
+        }
     }
 
     fn lists(&self, chunk: &Chunk, rows: &mut RawRows) -> Result<Option<usize>, CellError> {
@@ -248,6 +286,18 @@ impl Table {
     }
 }
 
+/// The runs of neighbouring features with names, which are numbered in the order of the features, and without.
+fn runs(name_places: &[Option<u32>]) -> Vec<(Range<usize>, Option<u32>)> {
+    let mut runs: Vec<(Range<usize>, Option<u32>)> = Vec::new();
+    for (at, place) in name_places.iter().enumerate() {
+        match runs.last_mut() {
+            Some((features, first)) if first.is_some() == place.is_some() => features.end += 1,
+            _ => runs.push((at..at + 1, *place)),
+        }
+    }
+    runs
+}
+
 fn cell_error<T>(place: &Place, problem: LineError) -> Result<T, CellError> {
     Err((place.name.clone(), problem))
 }
@@ -261,8 +311,8 @@ mod tests {
     use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
-    use crate::columnar::ColumnarReader;
     use crate::columnar::fixtures::{file, ipc_bytes, read_table, table};
+    use crate::columnar::{BLOCK_ROWS, ColumnarReader};
     use crate::parse::schema::ModelSchema;
 
     fn labelled() -> SchemaOptions {

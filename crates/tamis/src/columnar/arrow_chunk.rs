@@ -1,11 +1,15 @@
 //! A few rows of a record batch, with their columns decoded.
 
+use std::ops::Range;
+
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
+use super::block::low_height;
 use super::cells::Cells;
 use super::schema::{Layout, Place, Sparse};
 use super::sparse_columns::{Lists, Vectors};
+use super::transpose::put_numbers;
 use crate::parse::column::Role;
 
 /// A few rows with their columns decoded, and the number of rows already returned.
@@ -18,6 +22,10 @@ pub(super) struct Chunk {
     pub(super) vectors: Option<Vectors>,
     pub(super) rows: usize,
     pub(super) done: usize,
+    /// The numbers of the features in some rows, row by row; NaN where there is none.
+    numbers: Vec<f64>,
+    /// The rows they are of.
+    number_rows: Range<usize>,
 }
 
 impl Chunk {
@@ -44,6 +52,26 @@ impl Chunk {
             vectors,
             rows: batch.num_rows(),
             done: 0,
+            numbers: Vec::new(),
+            number_rows: 0..0,
         })
+    }
+
+    /// Puts the numbers of the current row, and of a few rows after it, side by side.
+    pub(super) fn put_in_rows(&mut self) {
+        if self.number_rows.contains(&self.done) {
+            return;
+        }
+        let columns: Vec<&Cells> = self.features.iter().collect();
+        self.number_rows = self.done..self.rows.min(self.done + low_height(columns.len()));
+        self.numbers.clear();
+        self.numbers.resize(self.number_rows.len() * columns.len(), f64::NAN);
+        put_numbers(&columns, self.number_rows.clone(), &mut self.numbers);
+    }
+
+    /// The numbers of the features of the current row.
+    pub(super) fn numbers(&self) -> &[f64] {
+        let columns = self.features.len();
+        &self.numbers[(self.done - self.number_rows.start) * columns..][..columns]
     }
 }

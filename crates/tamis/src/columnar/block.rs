@@ -8,6 +8,22 @@ pub const BLOCK_ROWS: usize = 8192;
 /// A block with this many features or more takes no further row.
 pub const BLOCK_ENTRIES: usize = 1 << 20;
 
+/// Rows of a wide table without vectors that are decoded at once, and the largest number of their cells: to decode a column costs more
+/// than to decode a few more of its cells.
+const WIDE_ROWS: usize = 256;
+const WIDE_CELLS: usize = 1 << 25;
+
+/// The number of rows to decode at once if each has this many values.
+pub(super) fn low_height(values: usize) -> usize {
+    (BLOCK_ENTRIES / values.max(1)).clamp(1, BLOCK_ROWS)
+}
+
+/// The number of rows to decode at once if each value of a row has a column of its own.
+pub(super) fn height(columns: usize) -> usize {
+    let columns = columns.max(1);
+    low_height(columns).max((WIDE_CELLS / columns).clamp(1, WIDE_ROWS))
+}
+
 /// The good rows of a block, an error for each bad one, and the file's row it begins with.
 pub(super) struct Block {
     pub rows: RawRows,

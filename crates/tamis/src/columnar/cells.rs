@@ -79,6 +79,22 @@ impl Cells {
         Ok(Cells::Coded { codes: vocabulary.normalized_keys(), nulls: vocabulary.keys().nulls().cloned(), values })
     }
 
+    /// All cells, if they are numbers of which none is missing; some may be NaN.
+    pub fn whole_numbers(&self) -> Option<&[f64]> {
+        match self {
+            Cells::Numbers(numbers) if numbers.null_count() == 0 => Some(numbers.values()),
+            _ => None,
+        }
+    }
+
+    /// The number of a row, if the column holds numbers and this one is not missing; it may be NaN.
+    pub fn number(&self, row: usize) -> Option<f64> {
+        match self {
+            Cells::Numbers(numbers) if numbers.is_valid(row) => Some(numbers.value(row)),
+            _ => None,
+        }
+    }
+
     pub fn at(&self, row: usize) -> Cell<'_> {
         match self {
             Cells::Numbers(numbers) if numbers.is_valid(row) && !numbers.value(row).is_nan() => {

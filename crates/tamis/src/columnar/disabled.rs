@@ -18,6 +18,21 @@ impl ColumnarReader {
         Err(ColumnarError::FeatureOff { kind })
     }
 
+    /// Always an error: [`ColumnarError::FeatureOff`].
+    pub fn open_for_survey(
+        _: File,
+        kind: ColumnarKind,
+        _: &SchemaOptions,
+        _: ColumnarLimits,
+    ) -> Result<Self, ColumnarError> {
+        Err(ColumnarError::FeatureOff { kind })
+    }
+
+    /// The reader of all rows, by the schema that a survey has decided.
+    pub fn after_survey(self, _: &SchemaOptions) -> Result<Option<Self>, ColumnarError> {
+        match self {}
+    }
+
     /// The named columns and their roles.
     pub fn columns(&self) -> Option<&Schema> {
         match *self {}

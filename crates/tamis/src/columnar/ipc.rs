@@ -18,7 +18,7 @@ use super::error::ColumnarError;
 use super::ipc_validate::{self, CONTINUATION};
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
-use super::schema::Layout;
+use super::schema::{Layout, Purpose};
 use crate::parse::schema::SchemaOptions;
 
 const KIND: ColumnarKind = ColumnarKind::Ipc;
@@ -27,7 +27,12 @@ const FEATHER_1_MAGIC: &[u8] = b"FEA1";
 const TRAILER: u64 = 10;
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-pub(super) fn open(mut file: File, options: &SchemaOptions, limits: ColumnarLimits) -> Result<Table, ColumnarError> {
+pub(super) fn open(
+    mut file: File,
+    options: &SchemaOptions,
+    limits: ColumnarLimits,
+    purpose: Purpose,
+) -> Result<Table, ColumnarError> {
     let length = file.seek(SeekFrom::End(0))?;
     let start = read_at(&mut file, 0, length.min(FILE_MAGIC.len() as u64))?;
     if start.starts_with(FEATHER_1_MAGIC) {
@@ -40,11 +45,11 @@ pub(super) fn open(mut file: File, options: &SchemaOptions, limits: ColumnarLimi
         let batches = StreamBatches::open(file, length, limits)?;
         (batches.schema.clone(), Box::new(batches))
     };
-    let layout = Layout::new(&schema, options)?;
+    let layout = Layout::new(&schema, options)?.for_purpose(purpose);
     let used = layout.used.clone();
     let project = move |batch: RecordBatch| batch.project(&used).map_err(damaged);
     let batches = batches.map(move |batch| batch.and_then(&project));
-    Ok(Table::new(KIND, layout, options, limits, Box::new(batches)))
+    Ok(Table::new(KIND, schema, layout, options, limits, Box::new(batches)))
 }
 
 fn damaged(reason: impl std::fmt::Display) -> ColumnarError {

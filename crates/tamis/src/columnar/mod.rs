@@ -15,6 +15,8 @@ mod arrow;
 #[cfg(feature = "columnar")]
 mod arrow_chunk;
 #[cfg(feature = "columnar")]
+mod arrow_survey;
+#[cfg(feature = "columnar")]
 mod block;
 #[cfg(feature = "columnar")]
 mod cells;
@@ -42,11 +44,15 @@ mod npz_arrays;
 #[cfg(feature = "columnar")]
 mod parquet;
 #[cfg(feature = "columnar")]
+mod parquet_file;
+#[cfg(feature = "columnar")]
 mod reader;
 #[cfg(feature = "columnar")]
 mod schema;
 #[cfg(feature = "columnar")]
 mod sparse_columns;
+#[cfg(feature = "columnar")]
+mod transpose;
 #[cfg(feature = "columnar")]
 mod write;
 #[cfg(feature = "columnar")]

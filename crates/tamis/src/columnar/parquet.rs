@@ -7,25 +7,32 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::arrow::Table;
-use super::block::{BLOCK_ENTRIES, BLOCK_ROWS};
+use super::block::{self, low_height};
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
-use super::schema::Layout;
+use super::parquet_file::PiecewiseFile;
+use super::schema::{Layout, Purpose};
 use crate::parse::schema::SchemaOptions;
 
 const KIND: ColumnarKind = ColumnarKind::Parquet;
 
-pub(super) fn open(file: File, options: &SchemaOptions, limits: ColumnarLimits) -> Result<Table, ColumnarError> {
+pub(super) fn open(
+    file: File,
+    options: &SchemaOptions,
+    limits: ColumnarLimits,
+    purpose: Purpose,
+) -> Result<Table, ColumnarError> {
     let damaged = |error| ColumnarError::damaged(KIND, error);
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
-    let layout = Layout::new(builder.schema(), options)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(PiecewiseFile::new(file)?).map_err(damaged)?;
+    let schema = builder.schema().clone();
+    let layout = Layout::new(&schema, options)?.for_purpose(purpose);
     let mask = ProjectionMask::roots(builder.parquet_schema(), layout.used.iter().copied());
     check_rows(builder.metadata(), &mask, limits)?;
     let height = height(builder.metadata(), &mask);
     let reader = builder.with_projection(mask).with_batch_size(height).build().map_err(damaged)?;
     let batches = reader.map(|batch| batch.map_err(|error| ColumnarError::damaged(KIND, error)));
-    Ok(Table::new(KIND, layout, options, limits, Box::new(batches)))
+    Ok(Table::new(KIND, schema, layout, options, limits, Box::new(batches)))
 }
 
 /// Refuses a group of rows whose vectors are longer than allowed on average: it would be decoded before its rows are
@@ -53,8 +60,11 @@ fn height(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
         let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
         values = columns.fold(values, |sum, (_, column)| sum.saturating_add(column.num_values().max(0) as u64));
     }
-    let per_row = values.div_ceil(rows.max(1)).max(1);
-    (BLOCK_ENTRIES as u64 / per_row).clamp(1, BLOCK_ROWS as u64) as usize
+    let per_row = usize::try_from(values.div_ceil(rows.max(1))).unwrap_or(usize::MAX);
+    let schema = metadata.file_metadata().schema_descr();
+    let is_flat =
+        (0..schema.num_columns()).all(|leaf| !mask.leaf_included(leaf) || schema.column(leaf).max_rep_level() == 0);
+    if is_flat { block::height(per_row) } else { low_height(per_row) }
 }
 
 #[cfg(test)]
@@ -65,8 +75,8 @@ mod tests {
     use arrow_array::*;
 
     use super::*;
-    use crate::columnar::ColumnarReader;
     use crate::columnar::fixtures::{damage, file, parquet_bytes, read, table};
+    use crate::columnar::{BLOCK_ENTRIES, ColumnarReader};
 
     fn dense() -> RecordBatch {
         table(vec![

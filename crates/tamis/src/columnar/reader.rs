@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
@@ -12,7 +13,7 @@ use super::block::Block;
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
-use super::schema::Layout;
+use super::schema::{Layout, Purpose};
 use super::{arrow, ipc, npz, parquet};
 use crate::data::RawRows;
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
@@ -43,10 +44,30 @@ impl ColumnarReader {
         options: &SchemaOptions,
         limits: ColumnarLimits,
     ) -> Result<Self, ColumnarError> {
+        Self::open_for(Purpose::Rows, file, kind, options, limits)
+    }
+
+    /// Opens a seekable file for [`ColumnarReader::survey`]: sparse vectors are not read.
+    pub fn open_for_survey(
+        file: File,
+        kind: ColumnarKind,
+        options: &SchemaOptions,
+        limits: ColumnarLimits,
+    ) -> Result<Self, ColumnarError> {
+        Self::open_for(Purpose::Survey, file, kind, options, limits)
+    }
+
+    fn open_for(
+        purpose: Purpose,
+        file: File,
+        kind: ColumnarKind,
+        options: &SchemaOptions,
+        limits: ColumnarLimits,
+    ) -> Result<Self, ColumnarError> {
         let source = guarded(kind, || {
             Ok(match kind {
-                ColumnarKind::Parquet => Source::Table(Box::new(parquet::open(file, options, limits)?)),
-                ColumnarKind::Ipc => Source::Table(Box::new(ipc::open(file, options, limits)?)),
+                ColumnarKind::Parquet => Source::Table(Box::new(parquet::open(file, options, limits, purpose)?)),
+                ColumnarKind::Ipc => Source::Table(Box::new(ipc::open(file, options, limits, purpose)?)),
                 ColumnarKind::Npz => Source::Npz(Box::new(npz::Csr::open(file, options, limits)?)),
                 ColumnarKind::Memory => unreachable!("batches in memory have no file"),
             })
@@ -62,11 +83,13 @@ impl ColumnarReader {
     ) -> Result<Self, ColumnarError> {
         let kind = ColumnarKind::Memory;
         let layout = Layout::new(schema, options)?;
+        let schema = Arc::new(schema.clone());
         let used = layout.used.clone();
         let project = move |batch: RecordBatch| batch.project(&used);
         let batches = batches.map(move |batch| batch.and_then(&project).map_err(|e| ColumnarError::damaged(kind, e)));
         let source = Source::Table(Box::new(arrow::Table::new(
             kind,
+            schema,
             layout,
             options,
             ColumnarLimits::default(),
@@ -89,6 +112,21 @@ impl ColumnarReader {
             Source::Table(table) => guarded(table.kind(), || table.survey(file, survey)),
             Source::Npz(_) => Ok(()),
         }
+    }
+
+    /// The reader of all rows from the first on, by the schema that a survey has decided. What was decoded for the survey is not decoded
+    /// again. `None` if other columns are to be read than those surveyed: the file is to be opened again.
+    pub fn after_survey(self, options: &SchemaOptions) -> Result<Option<Self>, ColumnarError> {
+        let Source::Table(table) = self.source else { return Ok(None) };
+        let table = guarded(table.kind(), || table.after_survey(options))?;
+        let ready = |table| ColumnarReader {
+            source: Source::Table(Box::new(table)),
+            refused: VecDeque::new(),
+            ready: None,
+            first_row: 0,
+            ended: false,
+        };
+        Ok(table.map(ready))
     }
 
     /// The row of the file, from 0, that is line 0 of the block returned last.

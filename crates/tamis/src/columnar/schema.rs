@@ -55,6 +55,14 @@ pub(super) struct Layout {
     pub sparse: Option<Sparse>,
 }
 
+/// What a table is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Rows,
+    /// To survey its columns of cells: vectors and lists are not read.
+    Survey,
+}
+
 /// What the cells of a type can be read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CellKind {
@@ -117,6 +125,30 @@ impl Layout {
         layout.sparse = layout.sparse(fields, &vectors);
         layout.columns = (!others.is_empty()).then_some(columns);
         Ok(layout)
+    }
+
+    /// The columns to read for a purpose.
+    pub fn for_purpose(self, purpose: Purpose) -> Layout {
+        if purpose == Purpose::Rows || (self.sparse.is_none() && self.lists.is_empty()) {
+            return self;
+        }
+        let places = self.features.iter().map(|(place, _)| place).chain(&self.target);
+        let mut kept: Vec<usize> = places.map(|place| place.at).collect();
+        kept.sort_unstable();
+        let moved = |place: Place| {
+            let at = kept.binary_search(&place.at).expect("these columns are kept");
+            Place { at, ..place }
+        };
+        Layout {
+            used: kept.iter().map(|&at| self.used[at]).collect(),
+            columns: self.columns,
+            target: self.target.map(moved),
+            features: self.features.into_iter().map(|(place, role)| (moved(place), role)).collect(),
+            weight: None,
+            id: None,
+            lists: Vec::new(),
+            sparse: None,
+        }
     }
 
     /// Whether the features of the rows have numbers or names.
@@ -186,7 +218,7 @@ fn find_sparse(fields: &Fields, options: &SchemaOptions) -> Result<Vec<usize>, C
     let mut found: Vec<Vec<usize>> = structs.filter(free).map(|at| vec![at]).collect();
     let list = |name: &str, of: fn(&DataType) -> bool| {
         let fits = |at: &usize| fields[*at].name() == name && list_item(fields[*at].data_type()).is_some_and(of);
-        (0..fields.len()).find(|at| free(at) && fits(at))
+        (0..fields.len()).find(|at| fits(at) && free(at))
     };
     if let (Some(indices), Some(values)) = (list("indices", DataType::is_integer), list("values", is_number)) {
         found.push(vec![indices, values]);

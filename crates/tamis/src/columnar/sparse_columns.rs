@@ -66,6 +66,9 @@ pub(super) struct Vectors {
     /// The type that Spark stores for each vector: 0 is sparse, 1 is dense.
     forms: Option<Cells>,
     entries: Vec<(Key, f64)>,
+    /// Where the keys and the values of the vector read last begin, and how many there are, if it is plain: ascending numbers with
+    /// finite values. It has no entries then.
+    plain: Option<(usize, usize, usize)>,
 }
 
 /// Whether a row was complete or had a missing value.
@@ -90,12 +93,13 @@ impl Vectors {
     /// From two columns of lists.
     pub fn from_pair(keys: &ArrayRef, values: &ArrayRef) -> Result<Vectors, ArrowError> {
         let (keys, values) = (Lists::new(keys)?, Lists::new(values)?);
-        Ok(Vectors { keys, values, nulls: None, forms: None, entries: Vec::new() })
+        Ok(Vectors { keys, values, nulls: None, forms: None, entries: Vec::new(), plain: None })
     }
 
     /// Reads the vector of a row, with ascending keys and at most `limit` entries. With `zero`, missing values are skipped.
     pub fn read(&mut self, row: usize, zero: bool, limit: u64) -> Result<Read, LineError> {
         self.entries.clear();
+        self.plain = None;
         let valid = self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         let missing = if zero { Read::Whole } else { Read::Missing };
         let Some((start, end)) = self.values.row(row).filter(|_| valid) else { return Ok(missing) };
@@ -113,6 +117,12 @@ impl Vectors {
             }
             Some(Some((from, _))) => Some(from),
         };
+        if let Some(first) = first
+            && self.is_plain(first, start, end - start)
+        {
+            self.plain = Some((first, start, end - start));
+            return Ok(Read::Whole);
+        }
         for at in 0..end - start {
             let key = first.map_or_else(|| position(at), |first| self.key(first + at))?;
             match self.values.cells.at(start + at) {
@@ -126,6 +136,18 @@ impl Vectors {
         }
         self.put_in_order()?;
         Ok(Read::Whole)
+    }
+
+    /// Whether these keys are numbers that ascend, and these values are finite. The usual case, without a branch for each entry.
+    fn is_plain(&self, first_key: usize, first_value: usize, length: usize) -> bool {
+        let (Some(keys), Some(values)) = (self.keys.cells.whole_numbers(), self.values.cells.whole_numbers()) else {
+            return false;
+        };
+        let (keys, values) = (&keys[first_key..][..length], &values[first_value..][..length]);
+        let in_range =
+            keys.first().is_none_or(|&first| first >= 0.0) && keys.last().is_none_or(|&last| last <= LARGEST_INDEX);
+        let ascend = keys.iter().zip(keys.iter().skip(1)).fold(true, |all, (one, next)| all & (one < next));
+        in_range && ascend && values.iter().fold(true, |all, value| all & value.is_finite())
     }
 
     fn is_dense(&self, row: usize) -> Result<bool, LineError> {
@@ -161,8 +183,19 @@ impl Vectors {
         }
     }
 
+    /// The keys and values of the vector read last, if it is plain.
+    fn plain_entries(&self) -> Option<(&[f64], &[f64])> {
+        let (first_key, first_value, length) = self.plain?;
+        let (keys, values) = (self.keys.cells.whole_numbers()?, self.values.cells.whole_numbers()?);
+        Some((&keys[first_key..][..length], &values[first_value..][..length]))
+    }
+
     /// Adds the vector read last to rows whose features have numbers. Returns its length.
     pub fn push_indices(&self, rows: &mut RawRows) -> usize {
+        if let Some((keys, values)) = self.plain_entries() {
+            rows.push_indices(keys.iter().map(|&key| key as u32), values);
+            return keys.len();
+        }
         for (key, value) in &self.entries {
             if let Key::Index(index) = key {
                 rows.push_index(*index, *value);
@@ -173,6 +206,10 @@ impl Vectors {
 
     /// Adds the vector read last to rows whose features have names. Returns its length.
     pub fn push_names(&self, rows: &mut RawRows) -> usize {
+        if let Some((keys, values)) = self.plain_entries() {
+            keys.iter().zip(values).for_each(|(key, value)| rows.push_name(&[&(*key as u32).to_string()], *value));
+            return keys.len();
+        }
         for (key, value) in &self.entries {
             match key {
                 Key::Index(index) => rows.push_name(&[&index.to_string()], *value),

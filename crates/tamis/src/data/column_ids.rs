@@ -21,8 +21,13 @@ pub(super) struct ColumnIds {
     /// The numbers of the columns by their place, and their ids. Empty until all are known, and if two share a place.
     order: Vec<u32>,
     ids: Vec<FeatureId>,
+    /// Whether this order is that of the columns.
+    is_in_order: bool,
     /// The value of each column in the current row; zeros between rows.
     values: Vec<f64>,
+    /// The ids, or the values, of the current row.
+    row_ids: Vec<FeatureId>,
+    row_values: Vec<f64>,
 }
 
 impl ColumnIds {
@@ -69,6 +74,7 @@ impl ColumnIds {
         if sorted.is_sorted_by(|a, b| a.0 < b.0) {
             (self.order, self.ids) = sorted.into_iter().map(|(_, number, id)| (number, id)).unzip();
             self.values = vec![0.0; self.order.len()];
+            self.is_in_order = self.order.is_sorted();
         }
     }
 
@@ -80,12 +86,20 @@ impl ColumnIds {
         if !is_dense || !has_only_columns() || !numbers.is_sorted_by(|a, b| a < b) {
             return false;
         }
-        let example = Example { row: Row { ids: &[], values: &[] }, target: 0.0, weight };
-        if numbers.len() == columns {
-            let values = self.order.iter().map(|&number| values[number as usize]);
-            batch.push_entries(example, self.ids.iter().copied().zip(values));
+        let example = |row| Example { row, target: 0.0, weight };
+        if self.is_in_order {
+            self.row_ids.clear();
+            self.row_ids.extend(numbers.iter().map(|&number| self.ids[number as usize]));
+            batch.push(example(Row { ids: &self.row_ids, values }));
             return true;
         }
+        if numbers.len() == columns {
+            self.row_values.clear();
+            self.row_values.extend(self.order.iter().map(|&number| values[number as usize]));
+            batch.push(example(Row { ids: &self.ids, values: &self.row_values }));
+            return true;
+        }
+        let example = example(Row { ids: &[], values: &[] });
         numbers.iter().zip(values).for_each(|(&number, &value)| self.values[number as usize] = value);
         let entries = self.ids.iter().zip(&self.order).map(|(&id, &number)| (id, self.values[number as usize]));
         batch.push_entries(example, entries.filter(|(_, value)| *value != 0.0));
@@ -95,6 +109,9 @@ impl ColumnIds {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.known.len() * 24 + self.order.len() * 8 + self.values.len() * 8
+        self.known.len() * 24
+            + self.order.len() * 8
+            + (self.values.len() + self.row_values.len()) * 8
+            + self.row_ids.len() * 4
     }
 }

@@ -54,6 +54,20 @@ pub struct Names {
     entries: Vec<u32>,
 }
 
+/// The hashes of stored names.
+pub(super) struct NameHashes<'a> {
+    columns: &'a [u64],
+    own: Vec<u64>,
+}
+
+impl NameHashes<'_> {
+    /// The hash of a name by its number.
+    #[inline]
+    pub(super) fn of(&self, number: usize) -> u64 {
+        self.columns.get(number).copied().unwrap_or_else(|| self.own[number - self.columns.len()])
+    }
+}
+
 /// The sizes of the lists, to go back to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NamesMark {
@@ -110,10 +124,10 @@ impl Names {
         &self.text[start..self.ends[own]]
     }
 
-    /// A hash of each stored name.
-    pub(super) fn hashes(&self) -> Vec<u64> {
+    /// The hashes of the stored names.
+    pub(super) fn hashes(&self) -> NameHashes<'_> {
         let own = (self.columns.len()..self.stored()).map(|number| key_hash(FeatureKey::from_name(self.name(number))));
-        self.columns.hashes.iter().copied().chain(own).collect()
+        NameHashes { columns: &self.columns.hashes, own: own.collect() }
     }
 
     /// The name of each entry.
@@ -138,6 +152,12 @@ impl Names {
     #[inline]
     pub(super) fn push(&mut self, number: u32) {
         self.entries.push(number);
+    }
+
+    /// Adds entries with stored names that have these numbers.
+    #[inline]
+    pub(super) fn push_all(&mut self, numbers: std::ops::Range<u32>) {
+        self.entries.extend(numbers);
     }
 
     pub(super) fn mark(&self) -> NamesMark {

@@ -17,6 +17,9 @@ pub struct DuplicateFeature {
     pub name: String,
 }
 
+/// Values that are looked through for zeros at once.
+const PART: usize = 256;
+
 /// The feature keys of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Keys {
@@ -165,6 +168,27 @@ impl RawRows {
         }
     }
 
+    /// Adds numbered features to the current row. Zeros are dropped.
+    ///
+    /// # Panics
+    /// If features have names.
+    pub fn push_indices(&mut self, numbers: impl ExactSizeIterator<Item = u32>, values: &[f64]) {
+        let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
+        let (start, has_zeros) = (indices.len(), values.iter().fold(false, |any, value| any | (*value == 0.0)));
+        indices.extend(numbers);
+        if !has_zeros {
+            self.values.extend_from_slice(values);
+            return;
+        }
+        let mut end = start;
+        for (at, &value) in (start..).zip(values) {
+            indices[end] = indices[at];
+            end += usize::from(value != 0.0);
+        }
+        indices.truncate(end);
+        self.values.extend(values.iter().filter(|value| **value != 0.0));
+    }
+
     /// The numbers and values of all rows, to add to: the fast path of svmlight text. Zeros must be left out.
     ///
     /// # Panics
@@ -197,6 +221,26 @@ impl RawRows {
         if value != 0.0 {
             names.push(number);
             self.values.push(value);
+        }
+    }
+
+    /// Adds features with the names of neighbouring columns, of which `first` is the number of the first. Zeros are dropped.
+    ///
+    /// # Panics
+    /// If features have numbers.
+    pub fn push_columns(&mut self, first: u32, values: &[f64]) {
+        let Keys::Name(names) = &mut self.keys else { panic!("features of this block go by number") };
+        for (number, part) in (first..).step_by(PART).zip(values.chunks(PART)) {
+            // Without a branch for each value: zeros are rare in most tables.
+            if part.iter().fold(false, |any, value| any | (*value == 0.0)) {
+                for (number, &value) in (number..).zip(part).filter(|(_, value)| **value != 0.0) {
+                    names.push(number);
+                    self.values.push(value);
+                }
+            } else {
+                names.push_all(number..number + part.len() as u32);
+                self.values.extend_from_slice(part);
+            }
         }
     }
 

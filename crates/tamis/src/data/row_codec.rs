@@ -129,12 +129,12 @@ pub(super) fn pack(StoredRows { rows, is_text, .. }: &StoredRows) -> Vec<u8> {
     out.extend_from_slice(&(ids.len() as u32).to_le_bytes());
     out.extend_from_slice(&[kind, u8::from(weighted), u8::from(!is_text.is_empty())]);
     offsets.windows(2).for_each(|pair| out.extend_from_slice(&((pair[1] - pair[0]) as u32).to_le_bytes()));
-    ids.iter().for_each(|id| out.extend_from_slice(&id.to_le_bytes()));
+    extend(&mut out, ids.iter().map(|id| id.to_le_bytes()));
     match kind {
         ALL_ONES => {}
         LISTED => list.iter().for_each(|list| list.pack(values, &mut out)),
-        SINGLES => values.iter().for_each(|&value| out.extend_from_slice(&(value as f32).to_le_bytes())),
-        _ => values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes())),
+        SINGLES => extend(&mut out, values.iter().map(|&value| (value as f32).to_le_bytes())),
+        _ => extend(&mut out, values.iter().map(|value| value.to_le_bytes())),
     }
     targets.iter().for_each(|target| out.extend_from_slice(&target.to_le_bytes()));
     if weighted {
@@ -144,6 +144,13 @@ pub(super) fn pack(StoredRows { rows, is_text, .. }: &StoredRows) -> Vec<u8> {
     let sum = crc32fast::hash(&out);
     out.extend_from_slice(&sum.to_le_bytes());
     out
+}
+
+/// Adds words to bytes: room is made for all at once, so that they are copied as one.
+fn extend<const N: usize>(out: &mut Vec<u8>, words: impl ExactSizeIterator<Item = [u8; N]>) {
+    let start = out.len();
+    out.resize(start + N * words.len(), 0);
+    out[start..].chunks_exact_mut(N).zip(words).for_each(|(to, word)| to.copy_from_slice(&word));
 }
 
 /// The rows that [`pack`] packed, or `None` if a byte changed.

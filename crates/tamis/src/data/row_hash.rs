@@ -43,16 +43,23 @@ impl RawRows {
 
     /// The sum over the entries of each row. A name that is stored once is hashed once.
     fn sums_of_entries(&self) -> impl Iterator<Item = u64> {
-        let names: Vec<u64> = match &self.keys {
-            Keys::Index(_) => Vec::new(),
-            Keys::Name(names) => names.hashes(),
+        let hashes = match &self.keys {
+            Keys::Index(_) => None,
+            Keys::Name(names) => Some(names.hashes()),
         };
         (0..self.len()).map(move |i| {
-            let entries = (self.offsets[i]..self.offsets[i + 1]).map(|at| match &self.keys {
-                Keys::Index(indices) => (key_hash(FeatureKey::Index(indices[at])), self.values[at]),
-                Keys::Name(stored) => (names[stored.number(at)], self.values[at]),
-            });
-            sum_of_entries(entries)
+            let entries = self.offsets[i]..self.offsets[i + 1];
+            let values = self.values[entries.clone()].iter().copied();
+            match (&self.keys, &hashes) {
+                (Keys::Name(names), Some(hashes)) => {
+                    sum_of_entries(names.numbers(entries).iter().map(|&number| hashes.of(number as usize)).zip(values))
+                }
+                (Keys::Index(indices), _) => {
+                    let hash = |&index: &u32| key_hash(FeatureKey::Index(index));
+                    sum_of_entries(indices[entries].iter().map(hash).zip(values))
+                }
+                (Keys::Name(_), None) => unreachable!("names have hashes"),
+            }
         })
     }
 }

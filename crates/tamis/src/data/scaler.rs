@@ -6,6 +6,8 @@
 //! stored, the statistics are computed from all rows before learning. If a stream is learned as it is read, means are
 //! those of the first rows, and the divisor is the largest absolute value *so far*.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::column_moments::ColumnMoments;
@@ -49,6 +51,19 @@ impl ScaleKind {
 /// [`ScaleKind::Auto`] scales if a column exceeds this, or if a tenth of the columns stays below `TINY`.
 const LARGE: f64 = 10.0;
 const TINY: f64 = 1.0 / 64.0;
+
+/// The entries of a row in runs of ids that follow each other.
+fn runs(row: Row<'_>) -> impl Iterator<Item = (Range<usize>, &[f64])> {
+    let mut rest = row;
+    std::iter::from_fn(move || {
+        let first = *rest.ids.first()? as usize;
+        let follows = |pair: &[FeatureId]| pair[0].checked_add(1) == Some(pair[1]);
+        let length = 1 + rest.ids.windows(2).take_while(|pair| follows(pair)).count();
+        let values = &rest.values[..length];
+        rest = Row { ids: &rest.ids[length..], values: &rest.values[length..] };
+        Some((first..first + length, values))
+    })
+}
 
 /// Statistics of each column over the rows seen, and the divisors and means they give.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,15 +137,32 @@ impl ColumnScaler {
         if top as usize >= self.divisors.len() {
             self.divisors.resize(top as usize + 1, 0.0);
         }
-        if matches!(self.kind, ScaleKind::Auto | ScaleKind::MaxAbs) {
+        let is_open = self.is_open();
+        if is_open {
+            self.moments.resize(self.divisors.len(), ColumnMoments::default());
+        }
+        let has_sizes = matches!(self.kind, ScaleKind::Auto | ScaleKind::MaxAbs);
+        // The columns of a dense row are neighbours in memory, too.
+        if self.centres.is_empty() && (top as usize) < 2 * row.len() {
+            for (ids, values) in runs(row) {
+                if has_sizes {
+                    let largest = self.divisors[ids.clone()].iter_mut();
+                    largest.zip(values).for_each(|(largest, value)| *largest = largest.max(value.abs()));
+                }
+                if is_open {
+                    self.moments[ids].iter_mut().zip(values).for_each(|(moments, value)| moments.add(*value));
+                }
+            }
+            return;
+        }
+        if has_sizes {
             for (id, value) in row.iter() {
                 let size = (value - self.centre(id)).abs();
                 let largest = &mut self.divisors[id as usize];
                 *largest = largest.max(size);
             }
         }
-        if self.is_open() {
-            self.moments.resize(self.divisors.len(), ColumnMoments::default());
+        if is_open {
             row.iter().for_each(|(id, value)| self.moments[id as usize].add(value));
         }
     }

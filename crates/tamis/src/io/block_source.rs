@@ -7,7 +7,7 @@ use super::decompress::seekable;
 use super::log_file::LogFile;
 use super::read_options::ReadOptions;
 use super::table_survey::{
-    ReadAhead, TableHead, columnar_limits, open_json, survey_columnar, survey_json, survey_text,
+    ReadAhead, TableHead, TextBlock, columnar_limits, open_json, survey_columnar, survey_json, survey_text,
 };
 use super::{Format, ReadError, Source};
 use crate::columnar::{ColumnarError, ColumnarKind, ColumnarReader};
@@ -39,30 +39,30 @@ pub(super) struct ParsedBlock {
 }
 
 /// Parses a block of the open file: rows and the number of lines.
-pub(super) type TextParser = Arc<dyn Fn(&[u8], &mut Vec<ParseError>) -> (RawRows, u32) + Send + Sync>;
+pub(super) type TextParser = Arc<dyn Fn(&TextBlock, &mut Vec<ParseError>) -> (RawRows, u32) + Send + Sync>;
 
 /// A parser of lines whose features have names.
 fn by_name(parser: impl LineParser + Send + Sync + 'static) -> TextParser {
-    Arc::new(move |bytes, errors| {
+    Arc::new(move |block, errors| {
         let mut rows = RawRows::by_name();
-        let lines = parse_lines(bytes, &parser, &mut rows, errors);
+        let lines = parse_lines(&block.bytes, &parser, &mut rows, errors);
         (rows, lines)
     })
 }
 
 /// A parser of lines whose features have numbers.
 fn by_index(parser: impl LineParser + Send + Sync + 'static) -> TextParser {
-    Arc::new(move |bytes, errors| {
-        let mut rows = RawRows::for_text(bytes.len());
-        let lines = parse_lines(bytes, &parser, &mut rows, errors);
+    Arc::new(move |block, errors| {
+        let mut rows = RawRows::for_text(block.bytes.len());
+        let lines = parse_lines(&block.bytes, &parser, &mut rows, errors);
         (rows, lines)
     })
 }
 
 /// A parser whose numbers are given names; `first` is the number of the first name.
 fn named_by(parser: TextParser, names: Arc<Vec<String>>, first: u32) -> TextParser {
-    Arc::new(move |bytes, errors| {
-        let (rows, lines) = parser(bytes, errors);
+    Arc::new(move |block, errors| {
+        let (rows, lines) = parser(block, errors);
         (rows.named(|index| names.get(index.checked_sub(first)? as usize).map(String::as_str)), lines)
     })
 }
@@ -75,7 +75,7 @@ pub(super) struct Job {
 }
 
 pub(super) enum Work {
-    Text(Vec<u8>, TextParser),
+    Text(TextBlock, TextParser),
     /// Rows, the file's row with line 0, and complaints about rows left out.
     Done(Box<RawRows>, u64, Vec<String>),
 }
@@ -89,8 +89,8 @@ impl Job {
                 (left_out, first_line) = (complaints, Some(first));
                 (*rows, 0)
             }
-            Work::Text(bytes, parser) => {
-                let (rows, lines) = parser(&bytes, &mut errors);
+            Work::Text(block, parser) => {
+                let (rows, lines) = parser(&block, &mut errors);
                 (rows, lines.into())
             }
         };
@@ -107,7 +107,7 @@ pub(super) struct Input {
     next_file: usize,
     pub(super) number: u64,
     /// How columns are read: by the model, or by a survey of the first rows.
-    known: Option<ModelSchema>,
+    known: Option<Arc<ModelSchema>>,
     pub(super) notes: Vec<ColumnNote>,
     is_table: bool,
 }
@@ -120,7 +120,7 @@ pub(super) enum OpenFile {
 
 impl Input {
     pub(super) fn new(sources: Vec<Source>, options: ReadOptions, bytes: Arc<AtomicU64>) -> Self {
-        let known = options.columns.known.clone();
+        let known = options.columns.known.clone().map(Arc::new);
         let (open, notes) = (None, Vec::new());
         Input { sources, options, bytes, open, next_file: 0, number: 0, known, notes, is_table: false }
     }
@@ -175,26 +175,31 @@ impl Input {
     fn open_columnar(&mut self, source: &Source, kind: ColumnarKind) -> Result<OpenFile, ReadError> {
         let file = seekable(source, &self.options, self.bytes.clone())?;
         let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
+        let mut surveyed = None;
         if self.known.is_none() && kind != ColumnarKind::Npz && source.path.is_some() {
             let options = self.column_options();
             let mut survey = Survey::default();
-            survey_columnar(source, kind, &self.options, &options, &mut survey)?;
+            surveyed = Some(survey_columnar(source, kind, &self.options, &options, &mut survey)?);
             self.survey_later(&options, &mut survey);
             if !survey.is_empty() {
                 self.decide(source, survey, b',', &options)?;
             }
         }
         let options = self.column_options();
-        let reader = ColumnarReader::open(file, kind, &options, columnar_limits(&self.options)).map_err(named)?;
+        let surveyed = surveyed.map(|reader| reader.after_survey(&options)).transpose().map_err(named)?.flatten();
+        let reader = match surveyed {
+            Some(reader) => reader,
+            None => ColumnarReader::open(file, kind, &options, columnar_limits(&self.options)).map_err(named)?,
+        };
         if let Some(columns) = reader.columns() {
-            self.remember(columns.known());
+            self.remember(columns.stored());
         }
         Ok(OpenFile::Columnar(Box::new(reader)))
     }
 
     fn open_lines(&self, source: &Source, parser: TextParser) -> Result<OpenFile, ReadError> {
         let (mut ahead, block) = ReadAhead::open(source, false, &self.options, self.bytes.clone())?;
-        ahead.blocks.extend(block.map(|block| (block, 0)));
+        ahead.blocks.extend(block.map(TextBlock::new));
         Ok(OpenFile::Text { ahead, parser })
     }
 
@@ -204,7 +209,7 @@ impl Input {
         if !is_flat {
             return Ok(OpenFile::Text { ahead, parser: by_name(JsonLines { missing }) });
         }
-        let options = self.column_options();
+        let options = self.text_options();
         let mut survey = Survey::default();
         if !(self.options.live && self.known.is_some()) {
             survey_json(&mut ahead, source, &mut survey)?;
@@ -221,8 +226,8 @@ impl Input {
         let more = known.columns().filter(|name| !names.contains(name)).cloned();
         let names = names.iter().cloned().chain(more).collect();
         let named = |error| ReadError::Schema { file: source.name.clone(), source: error };
-        let schema = Schema::resolve(names, &known, &self.column_options()).map_err(named)?;
-        self.remember(schema.known());
+        let schema = Schema::resolve(names, &known, &self.text_options()).map_err(named)?;
+        self.remember(schema.stored());
         Ok(OpenFile::Text { ahead, parser: by_name(JsonTable::new(schema, options.needs_target)) })
     }
 
@@ -231,13 +236,13 @@ impl Input {
         if self.lacks(&head.names) {
             self.survey_table(source, &mut head)?;
         }
-        let options = self.column_options();
-        let known = self.known.clone().unwrap_or_default();
-        let columns = Schema::resolve(head.names, &known, &options);
+        let options = self.text_options();
+        let columns = Schema::resolve(head.names, &self.known.clone().unwrap_or_default(), &options);
         let columns = columns.map_err(|error| ReadError::Schema { file: source.name.clone(), source: error })?;
-        self.remember(columns.known());
+        self.remember(columns.stored());
         let table = Table::new(columns, head.delimiter, options.needs_target);
-        let parser: TextParser = Arc::new(move |bytes, errors| table.parse(bytes, errors));
+        let parser: TextParser =
+            Arc::new(move |block, errors| table.parse_known(&block.bytes, block.known.as_deref(), errors));
         Ok(OpenFile::Text { ahead: head.ahead, parser })
     }
 
@@ -254,7 +259,7 @@ impl Input {
 
     /// Surveys the first rows of this table and, if it is the first of the stream, of the tables after it.
     fn survey_table(&mut self, source: &Source, head: &mut TableHead) -> Result<(), ReadError> {
-        let options = self.column_options();
+        let options = self.text_options();
         let mut survey = Survey::default();
         head.survey(source, &options, &mut survey)?;
         if self.known.is_none() {
@@ -272,8 +277,10 @@ impl Input {
             let done = match source.format {
                 Format::Csv => survey_text(source, b',', &self.options, options, survey),
                 Format::Tsv => survey_text(source, b'\t', &self.options, options, survey),
-                Format::Parquet => survey_columnar(source, ColumnarKind::Parquet, &self.options, options, survey),
-                Format::Arrow => survey_columnar(source, ColumnarKind::Ipc, &self.options, options, survey),
+                Format::Parquet => {
+                    survey_columnar(source, ColumnarKind::Parquet, &self.options, options, survey).map(drop)
+                }
+                Format::Arrow => survey_columnar(source, ColumnarKind::Ipc, &self.options, options, survey).map(drop),
                 Format::JsonLines => open_json(source, &self.options, Arc::default())
                     .and_then(|(mut ahead, flat)| if flat { survey_json(&mut ahead, source, survey) } else { Ok(()) }),
                 _ => Ok(()),
@@ -294,39 +301,43 @@ impl Input {
         let named = |error| ReadError::Schema { file: source.name.clone(), source: error };
         let (schema, notes) = survey.decide(options, delimiter).map_err(named)?;
         match &mut self.known {
-            Some(known) => known.extend(schema),
+            Some(known) => Arc::make_mut(known).extend(schema),
             None => {
-                self.known = Some(schema);
+                self.known = Some(Arc::new(schema));
                 self.notes = notes;
             }
         }
         Ok(())
     }
 
-    fn remember(&mut self, schema: ModelSchema) {
+    fn remember(&mut self, schema: &ModelSchema) {
         self.is_table = true;
-        match &mut self.known {
-            Some(known) => {
-                (known.missing, known.na) = (schema.missing, schema.na);
-                let fresh = schema.lists.into_iter().filter(|name| !known.lists.contains(name)).collect::<Vec<_>>();
-                known.lists.extend(fresh);
-                known.target = known.target.take().or(schema.target);
-                known.weight = known.weight.take().or(schema.weight);
-            }
-            None => self.known = Some(schema),
-        }
+        let Some(known) = &mut self.known else {
+            self.known = Some(Arc::new(schema.clone()));
+            return;
+        };
+        let known = Arc::make_mut(known);
+        (known.missing, known.na) = (schema.missing, schema.na.clone());
+        let fresh = schema.lists.iter().filter(|name| !known.lists.contains(name)).cloned().collect::<Vec<_>>();
+        known.lists.extend(fresh);
+        known.target = known.target.take().or(schema.target.clone());
+        known.weight = known.weight.take().or(schema.weight.clone());
     }
 
     /// The schema, if a table was read.
-    pub(super) fn columns(&self) -> Option<ModelSchema> {
+    pub(super) fn columns(&self) -> Option<Arc<ModelSchema>> {
         self.known.clone().filter(|_| self.is_table)
     }
 
     /// The options of the user, with the schema of the tables so far.
     fn column_options(&self) -> SchemaOptions {
-        let mut options = self.options.columns.clone();
-        options.known = self.known.clone();
-        options
+        SchemaOptions { known: self.known.as_deref().cloned(), ..self.options.columns.clone() }
+    }
+
+    /// The options of the user, with the label of the tables so far: all that a table of text needs beside its schema.
+    fn text_options(&self) -> SchemaOptions {
+        let label = |known: &ModelSchema| ModelSchema { target: known.target.clone(), ..ModelSchema::default() };
+        SchemaOptions { known: self.known.as_deref().map(label), ..self.options.columns.clone() }
     }
 }
 
@@ -336,7 +347,10 @@ impl OpenFile {
         match self {
             OpenFile::Text { ahead, parser } => {
                 let block = ahead.take(source)?;
-                Ok(block.map(|(block, lines)| (Work::Text(block, parser.clone()), lines)))
+                Ok(block.map(|block| {
+                    let lines = block.header_lines;
+                    (Work::Text(block, parser.clone()), lines)
+                }))
             }
             OpenFile::Log(file) => {
                 let record = file.next()?;

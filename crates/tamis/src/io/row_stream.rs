@@ -48,7 +48,7 @@ struct Shared {
     changed: Condvar,
     bytes: Arc<AtomicU64>,
     /// The roles of the columns: not behind the lock of the input, which a thread may hold while it waits for a pipe.
-    columns: OnceLock<(ModelSchema, Vec<ColumnNote>)>,
+    columns: OnceLock<(Arc<ModelSchema>, Vec<ColumnNote>)>,
     /// Whether only workers read, because the input may be silent for hours.
     only_workers_read: bool,
 }
@@ -204,7 +204,7 @@ impl RowStream {
 
     /// The roles of the columns, if a table was read.
     pub fn columns(&self) -> Option<ModelSchema> {
-        self.shared.columns.get().map(|(columns, _)| columns.clone())
+        self.shared.columns.get().map(|(columns, _)| columns.as_ref().clone())
     }
 
     /// What was found out about the columns of tables.

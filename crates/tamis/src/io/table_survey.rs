@@ -11,15 +11,30 @@ use super::read_options::{LARGEST_UNPACKED, LONGEST_LINE, ReadOptions};
 use super::{Compression, Format, ReadError, Source};
 use crate::columnar::{ColumnarKind, ColumnarLimits, ColumnarReader};
 use crate::parse::csv::{header, survey};
-use crate::parse::json_table;
 use crate::parse::schema::SchemaOptions;
 use crate::parse::survey::Survey;
+use crate::parse::{NumberRows, json_table};
+
+/// A block of text to parse.
+#[derive(Default)]
+pub(super) struct TextBlock {
+    pub(super) bytes: Vec<u8>,
+    /// The lines of a header before it.
+    pub(super) header_lines: u64,
+    /// The numbers of rows that a survey has parsed.
+    pub(super) known: Option<Arc<NumberRows>>,
+}
+
+impl TextBlock {
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        TextBlock { bytes, ..TextBlock::default() }
+    }
+}
 
 /// A text file that is open, and blocks that were read ahead.
 pub(super) struct ReadAhead {
     cutter: BlockCutter,
-    /// Blocks to parse, each with the lines of a header before it.
-    pub(super) blocks: VecDeque<(Vec<u8>, u64)>,
+    pub(super) blocks: VecDeque<TextBlock>,
     compression: Compression,
     longest_line: u64,
 }
@@ -42,11 +57,11 @@ impl ReadAhead {
         Ok((ahead, block))
     }
 
-    /// The next block to parse, with the lines of a header before it.
-    pub(super) fn take(&mut self, source: &Source) -> Result<Option<(Vec<u8>, u64)>, ReadError> {
+    /// The next block to parse.
+    pub(super) fn take(&mut self, source: &Source) -> Result<Option<TextBlock>, ReadError> {
         match self.blocks.pop_front() {
             Some(ahead) => Ok(Some(ahead)),
-            None => Ok(self.next(source)?.map(|block| (block, 0))),
+            None => Ok(self.next(source)?.map(TextBlock::new)),
         }
     }
 
@@ -64,28 +79,29 @@ impl ReadAhead {
         }
     }
 
-    /// Observes rows, which stay ahead, until the survey has enough. `observe` gets a block and its first line.
+    /// Observes rows, which stay ahead, until the survey has enough. `observe` gets a block and its first line, and returns the
+    /// numbers that it parsed.
     pub(super) fn survey(
         &mut self,
         source: &Source,
         found: &mut Survey,
-        observe: impl Fn(&[u8], u64, &mut Survey),
+        observe: impl Fn(&[u8], u64, &mut Survey) -> Option<Arc<NumberRows>>,
     ) -> Result<(), ReadError> {
         let (mut at, mut line) = (0, 1);
         loop {
             if at == self.blocks.len() {
                 match self.next(source)? {
-                    Some(block) => self.blocks.push_back((block, 0)),
+                    Some(block) => self.blocks.push_back(TextBlock::new(block)),
                     None => return Ok(()),
                 }
             }
-            let (block, header_lines) = &self.blocks[at];
-            line += header_lines;
-            observe(block, line, found);
+            let block = &mut self.blocks[at];
+            line += block.header_lines;
+            block.known = observe(&block.bytes, line, found);
             if found.is_full() {
                 return Ok(());
             }
-            line += memchr::memchr_iter(b'\n', block).count() as u64;
+            line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
             at += 1;
         }
     }
@@ -118,8 +134,8 @@ impl TableHead {
             names = (1..=names.len()).map(|number| number.to_string()).collect();
             start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         }
-        let lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
-        ahead.blocks.push_back((block[start..].to_vec(), lines));
+        let header_lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
+        ahead.blocks.push_back(TextBlock { bytes: block[start..].to_vec(), header_lines, known: None });
         Ok(TableHead { names, delimiter, ahead })
     }
 
@@ -133,10 +149,8 @@ impl TableHead {
         found.begin(&self.names);
         found.keep_text_of(&options.categorical);
         found.keep_text_of(&options.keep);
-        let (delimiter, columns) = (self.delimiter, self.names.len());
-        self.ahead.survey(source, found, |block, line, found| {
-            survey(block, delimiter, columns, &source.name, line, found);
-        })
+        let delimiter = self.delimiter;
+        self.ahead.survey(source, found, |block, line, found| survey(block, delimiter, &source.name, line, found))
     }
 }
 
@@ -148,13 +162,16 @@ pub(super) fn open_json(
 ) -> Result<(ReadAhead, bool), ReadError> {
     let (mut ahead, block) = ReadAhead::open(source, false, options, bytes)?;
     let is_flat = block.as_deref().is_some_and(json_table::is_flat);
-    ahead.blocks.extend(block.map(|block| (block, 0)));
+    ahead.blocks.extend(block.map(TextBlock::new));
     Ok((ahead, is_flat))
 }
 
 /// Surveys flat JSON lines, which stay ahead.
 pub(super) fn survey_json(ahead: &mut ReadAhead, source: &Source, found: &mut Survey) -> Result<(), ReadError> {
-    ahead.survey(source, found, |block, line, found| json_table::survey(block, &source.name, line, found))
+    ahead.survey(source, found, |block, line, found| {
+        json_table::survey(block, &source.name, line, found);
+        None
+    })
 }
 
 /// The usual delimiter, or the one that separates the fields of the header if the usual one is not in it.
@@ -196,18 +213,19 @@ pub(super) fn columnar_limits(options: &ReadOptions) -> ColumnarLimits {
     }
 }
 
-/// Surveys a columnar file.
+/// Surveys a columnar file, and returns the reader of it.
 pub(super) fn survey_columnar(
     source: &Source,
     kind: ColumnarKind,
     read: &ReadOptions,
     options: &SchemaOptions,
     found: &mut Survey,
-) -> Result<(), ReadError> {
+) -> Result<ColumnarReader, ReadError> {
     let named = |error| ReadError::Columnar { file: source.name.clone(), source: error };
     let file = seekable(source, read, Arc::default())?;
-    let mut reader = ColumnarReader::open(file, kind, options, columnar_limits(read)).map_err(named)?;
-    reader.survey(&source.name, found).map_err(named)
+    let mut reader = ColumnarReader::open_for_survey(file, kind, options, columnar_limits(read)).map_err(named)?;
+    reader.survey(&source.name, found).map_err(named)?;
+    Ok(reader)
 }
 
 #[cfg(test)]

@@ -46,6 +46,16 @@ impl Rules {
         let min_count = options.min_count.unwrap_or((rows / 20).clamp(1, 5));
         Rules { rows, min_count, comma, dates: options.dates.clone() }
     }
+
+    /// The form of numbers where no text says otherwise.
+    fn plain_form(&self) -> NumberForm {
+        NumberForm { decimal_comma: self.comma == CommaRule::Given(true), ..NumberForm::default() }
+    }
+
+    /// The decision about a column whose cells are numbers, not all of them whole, with this mean: neither dates nor ids.
+    pub(super) fn decide_fractions(&self, mean: Option<f64>) -> Decision {
+        Decision::Numeric { form: self.plain_form(), mean, odd_is_missing: false }
+    }
 }
 
 impl ColumnSurvey {
@@ -83,7 +93,9 @@ impl ColumnSurvey {
 
     /// Decides by the cells alone.
     fn guess(self, rules: &Rules, options: &SchemaOptions) -> Decided {
-        let strict = self.clone().without_missing(Among::Numbers, &options.na);
+        // Without texts there are no categories.
+        let all = (!self.texts.is_empty()).then(|| self.clone());
+        let strict = self.without_missing(Among::Numbers, &options.na);
         if strict.present() == 0 {
             let text = Message::from("it is empty, and left out");
             return (Decision::Ignored, Some((text, false)));
@@ -91,27 +103,28 @@ impl ColumnSurvey {
         if let Some(decided) = strict.as_date(rules) {
             return decided;
         }
-        if !strict.is_codes() && strict.is_mostly_numbers(rules) {
-            if let Some(text) = strict.number_id() {
-                return (Decision::Ignored, Some((text, false)));
+        match all {
+            Some(all) if strict.is_codes() || !strict.is_mostly_numbers(rules) => {
+                all.without_missing(Among::Categories, &options.na).category_or_id(rules)
             }
-            return strict.numeric(rules, options);
+            _ => match strict.number_id() {
+                Some(text) => (Decision::Ignored, Some((text, false))),
+                None => strict.numeric(rules, options),
+            },
         }
-        self.without_missing(Among::Categories, &options.na).category_or_id(rules)
     }
 
     /// Dates, if nearly all cells are dates of one form.
     fn as_date(&self, rules: &Rules) -> Option<Decided> {
-        let days: Vec<f64> = self.numbers.clone();
         if self.is_date {
-            return Some(self.date(DateForm::Days, days, rules));
+            return Some(self.date(DateForm::Days, self.numbers.clone(), rules));
         }
         // Eight digits are a date only if all cells are, and some differ.
         let compact = |value: &f64| DateForm::Digits.parse(&value.to_string());
         if self.texts.is_empty() {
             let years = 19_000_101.0..=21_001_231.0;
             let parsed: Option<Vec<f64>> =
-                self.numbers.iter().map(|v| compact(v).filter(|_| years.contains(v))).collect();
+                self.numbers.iter().map(|v| years.contains(v).then(|| compact(v)).flatten()).collect();
             return parsed.filter(|days| different(days) > 2).map(|days| self.date(DateForm::Digits, days, rules));
         }
         if !self.numbers.is_empty() && self.numbers.len() as f64 > ODD_SHARE * self.present() as f64 {
@@ -161,6 +174,9 @@ impl ColumnSurvey {
 
     /// Whether a few odd cells among many numbers are errors or missing values, and not categories.
     fn is_mostly_numbers(&self, rules: &Rules) -> bool {
+        if self.texts.is_empty() {
+            return true;
+        }
         let (form, fits) = NumberForm::of(self.counts(), self.comma(rules));
         let numbers = fits + self.numbers.len() as u64;
         let odd = self.present() - numbers;
@@ -177,9 +193,14 @@ impl ColumnSurvey {
     /// Numbers in the form of most cells. Columns that the user calls numeric may have odd cells, too.
     fn numeric(self, rules: &Rules, options: &SchemaOptions) -> Decided {
         let cells = self.without_missing(Among::Numbers, &options.na);
-        let (form, fits) = NumberForm::of(cells.counts(), cells.comma(rules));
-        let given = NumberForm { decimal_comma: rules.comma == CommaRule::Given(true), ..NumberForm::default() };
-        let form = if fits == 0 { given } else { form };
+        let given = rules.plain_form();
+        let form = match cells.texts.is_empty() {
+            true => given,
+            false => match NumberForm::of(cells.counts(), cells.comma(rules)) {
+                (_, 0) => given,
+                (form, _) => form,
+            },
+        };
         let odd = cells.first_odd(|text| form.parse(text).is_some());
         let note = match &odd {
             Some((place, found)) => Some((odd_note(&cells.name, "numbers", place, found), true)),
@@ -197,10 +218,14 @@ impl ColumnSurvey {
             }
             None => None,
         };
-        let written = cells.counts().filter_map(|(text, count)| Some((form.parse(text)?, count)));
-        let written = written.flat_map(|(value, count)| std::iter::repeat_n(value, count as usize));
-        let values: Vec<f64> = cells.numbers.iter().copied().chain(written).filter(|value| value.is_finite()).collect();
-        (Decision::Numeric { form, mean: mean(values), odd_is_missing: odd.is_some() }, note)
+        let mean = if cells.texts.is_empty() && cells.mean.is_some() {
+            cells.mean
+        } else {
+            let written = cells.counts().filter_map(|(text, count)| Some((form.parse(text)?, count)));
+            let written = written.flat_map(|(value, count)| std::iter::repeat_n(value, count as usize));
+            mean(cells.numbers.iter().copied().chain(written).filter(|value| value.is_finite()).collect())
+        };
+        (Decision::Numeric { form, mean, odd_is_missing: odd.is_some() }, note)
     }
 
     fn first_odd(&self, fits: impl Fn(&str) -> bool) -> Option<(CellPlace, String)> {
@@ -218,7 +243,7 @@ fn odd_note(column: &str, what: &str, place: &CellPlace, found: &str) -> Message
 }
 
 /// The mean, the same for every order of the values.
-fn mean(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn mean(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     mean.is_finite().then_some(mean)
@@ -240,7 +265,7 @@ mod tests {
                 Some(value) if value.is_finite() && (cell.as_ref() == "0" || !cell.as_ref().starts_with('0')) => {
                     column.number(value);
                 }
-                _ => column.text(cell.as_ref(), place),
+                _ => column.text(cell.as_ref(), None, place),
             }
         }
         let (decision, note) = column.decide(&Rules::new(options, b',', rows), options);
@@ -305,7 +330,11 @@ mod tests {
     fn decimal_points_are_seen_where_fields_have_other_separators() {
         let mut column = ColumnSurvey::new("c");
         for i in 0..300 {
-            column.text(&format!("€{}.70", i * 37 % 1013), || CellPlace { file: "f".into(), line: i, column: 1 });
+            column.text(&format!("€{}.70", i * 37 % 1013), None, || CellPlace {
+                file: "f".into(),
+                line: i,
+                column: 1,
+            });
         }
         let options = SchemaOptions::default();
         let (decision, _) = column.decide(&Rules::new(&options, b';', 300), &options);
@@ -317,7 +346,7 @@ mod tests {
         let label = |cells: [&str; 2]| {
             let mut column = ColumnSurvey::new("y");
             for i in 0..100 {
-                column.text(cells[i % 2], || CellPlace { file: "f".into(), line: 1, column: 1 });
+                column.text(cells[i % 2], None, || CellPlace { file: "f".into(), line: 1, column: 1 });
             }
             column.label_form(&Rules::new(&SchemaOptions::default(), b',', 100))
         };

@@ -19,10 +19,14 @@ impl ColumnSurvey {
         if !whole || (rows as u64) < ID_ROWS {
             return None;
         }
-        let distinct = different(&self.numbers);
         let (low, high) = self.numbers.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
-        let is_count = distinct == rows && high - low + 1.0 == rows as f64;
-        let is_named = says_id(&self.name) && 2 * distinct > rows;
+        let (may_count, says_id) = (high - low + 1.0 == rows as f64, says_id(&self.name));
+        if !may_count && !says_id {
+            return None;
+        }
+        let distinct = different(&self.numbers);
+        let is_count = may_count && distinct == rows;
+        let is_named = says_id && 2 * distinct > rows;
         if !is_count && !is_named {
             return None;
         }

@@ -6,8 +6,10 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::missing_cells::{Among, is_missing};
 use super::number;
+use super::schema::SchemaOptions;
 use super::survey::CellPlace;
 use crate::data::TextMap;
+use crate::rng::splitmix64;
 
 /// The fewest cells beside the most frequent one in columns that are called copies.
 const FEWEST_OTHERS: u64 = 20;
@@ -30,37 +32,96 @@ pub(super) struct ColumnSurvey {
     pub(super) empty: u64,
     /// Whether the file says that the column holds dates.
     pub(super) is_date: bool,
-    /// A hash of all cells in their order.
+    /// The mean of the numbers, if it is known.
+    pub(super) mean: Option<f64>,
+    /// A hash of all cells, each with its number: those of texts are added when they are met, those of numbers later.
     cells: u64,
+    /// The number of cells, without those of rows that are pending.
+    seen: u64,
+}
+
+/// The key of the hashes of the cells of a row.
+pub(super) fn row_key(row: u64) -> u64 {
+    splitmix64(row) | 1
+}
+
+/// A hash of a cell, by the key of its row. The sum over rows is a hash of a column, whatever the order in which they are added.
+#[inline(always)]
+pub(super) fn cell_hash(row_key: u64, cell: u64) -> u64 {
+    // Short numbers have zeros in their low bits, where a product has nothing but these bits.
+    (cell ^ (cell >> 32)).wrapping_mul(row_key)
 }
 
 impl ColumnSurvey {
     pub(super) fn new(name: &str) -> Self {
-        let name = name.to_string();
-        ColumnSurvey { name, numbers: Vec::new(), texts: TextMap::default(), empty: 0, is_date: false, cells: 0 }
+        ColumnSurvey {
+            name: name.to_string(),
+            numbers: Vec::new(),
+            texts: TextMap::default(),
+            empty: 0,
+            is_date: false,
+            mean: None,
+            cells: 0,
+            seen: 0,
+        }
     }
 
+    /// The number of cells, without those of rows that are pending.
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Adds a number as the next cell.
     pub(super) fn number(&mut self, value: f64) {
-        self.chain(value.to_bits());
+        self.hash_cell(self.seen, value.to_bits());
         self.numbers.push(value);
+        self.seen += 1;
     }
 
-    pub(super) fn empty(&mut self) {
-        self.chain(0);
+    /// Adds the numbers of pending rows; NaN where there is none.
+    pub(super) fn pending_numbers(&mut self, rows: impl ExactSizeIterator<Item = f64>) {
+        let seen = self.seen;
+        self.seen += rows.len() as u64;
+        for (row, value) in (seen..).zip(rows).filter(|(_, value)| !value.is_nan()) {
+            self.hash_cell(row, value.to_bits());
+            self.numbers.push(value);
+        }
+    }
+
+    /// Adds the hash of numbers that are added later, or not at all.
+    pub(super) fn hash_numbers(&mut self, hash: u64) {
+        self.cells = self.cells.wrapping_add(hash);
+    }
+
+    /// Adds an empty cell. Its row is one that is pending, or there is none and it is the next cell.
+    pub(super) fn empty(&mut self, pending_row: Option<usize>) {
+        self.row_of(pending_row);
         self.empty += 1;
     }
 
-    fn chain(&mut self, cell: u64) {
-        self.cells = FxBuildHasher.hash_one((self.cells, cell));
-    }
-
-    pub(super) fn text(&mut self, text: &str, place: impl FnOnce() -> CellPlace) {
-        self.chain(if text.is_empty() { 0 } else { FxBuildHasher.hash_one(text) });
+    /// Adds a text, as with empty cells.
+    pub(super) fn text(&mut self, text: &str, pending_row: Option<usize>, place: impl FnOnce() -> CellPlace) {
+        let row = self.row_of(pending_row);
+        self.hash_cell(row, if text.is_empty() { 0 } else { FxBuildHasher.hash_one(text) });
         match self.texts.get_mut(text) {
             _ if text.is_empty() => self.empty += 1,
             Some(cell) => cell.count += 1,
             None => drop(self.texts.insert(text.into(), TextCell { count: 1, place: place() })),
         }
+    }
+
+    fn row_of(&mut self, pending_row: Option<usize>) -> u64 {
+        match pending_row {
+            Some(row) => self.seen + row as u64,
+            None => {
+                self.seen += 1;
+                self.seen - 1
+            }
+        }
+    }
+
+    fn hash_cell(&mut self, row: u64, cell: u64) {
+        self.cells = self.cells.wrapping_add(cell_hash(row_key(row), cell));
     }
 
     /// Moves texts that mean a missing value among such columns to the empty cells.
@@ -71,14 +132,23 @@ impl ColumnSurvey {
             *empty += if missing { cell.count } else { 0 };
             !missing
         });
-        let marked = |value: &f64| na.iter().any(|text| number::whole(text.as_bytes()) == Some(*value));
-        let before = self.numbers.len();
-        self.numbers.retain(|value| !marked(value));
-        self.empty += (before - self.numbers.len()) as u64;
+        let marked: Vec<f64> = na.iter().filter_map(|text| number::whole(text.as_bytes())).collect();
+        if !marked.is_empty() {
+            let before = self.numbers.len();
+            self.numbers.retain(|value| !marked.contains(value));
+            self.empty += (before - self.numbers.len()) as u64;
+            self.mean = None;
+        }
         self
     }
 
-    /// A hash of all cells in their order.
+    /// Whether neither the user nor the file says how the column is read, or which of its numbers are missing values.
+    pub(super) fn is_open(&self, options: &SchemaOptions) -> bool {
+        let named = [&options.text, &options.keep, &options.categorical];
+        !self.is_date && options.na.is_empty() && !named.iter().any(|list| list.contains(&self.name))
+    }
+
+    /// A hash of all cells, each with its number.
     pub(super) fn cells(&self) -> u64 {
         self.cells
     }

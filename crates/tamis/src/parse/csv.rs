@@ -3,13 +3,14 @@
 //! A numeric column is a feature with the name of the column; categories are features `column=value` of value 1. The
 //! kinds of the columns come from a survey of the first rows, and models store them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::column::{self, Cell, Pushed, Role};
 use super::records::{Record, Records};
 use super::schema::Schema;
 use super::survey::{CellPlace, Survey};
-use super::{LineError, Missing, ParseError, number};
+use super::{LineError, Missing, NumberRows, ParseError, number};
 use crate::data::{ColumnNames, Label, RawRows};
 
 /// The schema and syntax of a table.
@@ -22,6 +23,24 @@ pub struct Table {
     numeric_names: Arc<ColumnNames>,
     /// By column: the place of its name among these.
     name_places: Vec<Option<u32>>,
+    /// The runs of neighbouring columns of plain numbers.
+    runs: Vec<Run>,
+    /// The other columns in use, if they have no features: labels, weights and ids.
+    head_columns: Option<Vec<usize>>,
+}
+
+/// Neighbouring columns of plain numbers, and the place of the first of their names.
+#[derive(Clone, Debug)]
+struct Run {
+    columns: Range<usize>,
+    first_name: u32,
+}
+
+/// What a row is beside its features.
+struct Head {
+    label: Label,
+    weight: f64,
+    tag: Option<Box<str>>,
 }
 
 /// The fields of the first record as text, and the bytes they take: a table's header.
@@ -34,23 +53,30 @@ pub fn header(block: &[u8], delimiter: u8) -> Result<(Vec<String>, usize), LineE
     Ok((names.map_err(|_| LineError::NotUtf8)?, block_start + record.end))
 }
 
-/// Observes the records of a block until the survey has enough rows. `first_line` is the line of the block's first
-/// byte. Records with a wrong number of fields are not counted.
-pub fn survey(block: &[u8], delimiter: u8, columns: usize, file: &str, first_line: u64, survey: &mut Survey) {
+/// Observes the records of a block until the survey has enough rows, and returns their numbers: [`Table::parse_known`] need not
+/// parse them again. `first_line` is the line of the block's first byte. Records with a wrong number of fields are not counted.
+pub fn survey(
+    block: &[u8],
+    delimiter: u8,
+    file: &str,
+    first_line: u64,
+    survey: &mut Survey,
+) -> Option<Arc<NumberRows>> {
     let mut records = Records::new(block, delimiter);
+    let has_quotes = records.has_quotes();
     while !survey.is_full()
         && let Some(record) = records.next()
     {
-        if record.count() != columns {
-            continue;
-        }
-        survey.count_row();
         let line = first_line + u64::from(record.line);
-        for (at, (field, short)) in record.cells().enumerate() {
-            let column = || field_offset(&block[record.start..record.end], delimiter, at) as u32 + 1;
-            survey.observe_bytes(at, field, short, || CellPlace { file: file.into(), line, column: column() });
-        }
+        let column = |at| field_offset(&block[record.start..record.end], delimiter, at) as u32 + 1;
+        survey.observe_record(record.line, record.cells(), |at| CellPlace {
+            file: file.into(),
+            line,
+            column: column(at),
+        });
     }
+    let numbers = survey.end_block();
+    (!has_quotes).then_some(numbers)
 }
 
 /// The result of a row.
@@ -72,25 +98,53 @@ impl Table {
         let names =
             columns.names.iter().zip(&columns.roles).map(|(name, role)| is_plain(role).then_some(name.as_str()));
         let (numeric_names, name_places) = ColumnNames::of_some(names);
-        Table { columns, delimiter, needs_target, numeric_names, name_places }
+        let runs = runs(&name_places);
+        let used = (0..columns.names.len())
+            .filter(|&at| columns.id == Some(at) || (name_places[at].is_none() && columns.roles[at] != Role::Ignored));
+        let head_columns: Vec<usize> = used.collect();
+        let has_features = |&at: &usize| match columns.roles[at] {
+            Role::Target(_) | Role::Weight | Role::Ignored => false,
+            _ => name_places[at].is_none(),
+        };
+        let head_columns = (!head_columns.iter().any(has_features)).then_some(head_columns);
+        Table { columns, delimiter, needs_target, numeric_names, name_places, runs, head_columns }
     }
 
     /// Parses a block of whole records; returns the rows and the number of lines.
     pub fn parse(&self, block: &[u8], errors: &mut Vec<ParseError>) -> (RawRows, u32) {
+        self.parse_known(block, None, errors)
+    }
+
+    /// Parses a block of which a survey has parsed some rows.
+    pub fn parse_known(
+        &self,
+        block: &[u8],
+        known: Option<&NumberRows>,
+        errors: &mut Vec<ParseError>,
+    ) -> (RawRows, u32) {
         let lines = count_lines(block) + u32::from(!block.is_empty() && !block.ends_with(b"\n"));
         // A cell has at least two bytes, with its delimiter.
         let cells = (lines as usize).saturating_mul(self.columns.names.len()).min(block.len() / 2 + 1);
         let mut rows = RawRows::of_columns(self.numeric_names.clone(), cells);
-        let mut records = Records::new(block, self.delimiter);
+        // Numbers are known only where there are no quotation marks.
+        let mut records = match known {
+            Some(_) => Records::with_reader(block, self.delimiter, false),
+            None => Records::new(block, self.delimiter),
+        };
         let has_quotes = records.has_quotes();
+        let (mut known_before, mut numbers_of_run) = (0, Vec::new());
         while let Some(record) = records.next() {
+            let numbers = known.and_then(|known| known.in_line(record.line, &mut known_before));
             let mark = rows.mark();
             // Blocks end outside quotes, but for the end of the file.
             let may_be_open = has_quotes && record.end == block.len();
             let bytes = &block[record.start..record.end];
             let row = match may_be_open.then(|| open_quote(bytes, self.delimiter)).flatten() {
                 Some(field) => Err((field, LineError::OpenQuote)),
-                None => self.row(&record, &mut rows),
+                None => match numbers.and_then(|numbers| self.known_row(&record, numbers, &mut rows)) {
+                    Some(row) => row,
+                    None => self.row(&record, &mut numbers_of_run, &mut rows),
+                },
             };
             match row {
                 Ok(Outcome::Kept) => {}
@@ -109,12 +163,17 @@ impl Table {
         (rows, lines)
     }
 
-    fn row(&self, record: &Record<'_>, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
+    fn row(
+        &self,
+        record: &Record<'_>,
+        numbers: &mut Vec<f64>,
+        rows: &mut RawRows,
+    ) -> Result<Outcome, (usize, LineError)> {
         let expected = self.columns.names.len();
         if expected > 1 && record.is_blank() {
             return Ok(Outcome::Blank);
         }
-        match self.cells(record, rows) {
+        match self.cells(record, numbers, rows) {
             Ok(Outcome::Kept) => Ok(Outcome::Kept),
             // Cells are read before all are counted, but a wrong number of them explains all other errors.
             _ if record.count() != expected => Err(self.ragged(record)),
@@ -128,51 +187,124 @@ impl Table {
         (found.min(expected).saturating_sub(1), LineError::Ragged { expected, found })
     }
 
-    fn cells(&self, record: &Record<'_>, rows: &mut RawRows) -> Result<Outcome, (usize, LineError)> {
-        let (mut label, mut weight, mut tag) = (Label::Absent, 1.0, None);
+    /// Adds a row whose numbers are known. `None` if a cell of a column of plain numbers is none, or if columns with other
+    /// features are in use.
+    fn known_row(
+        &self,
+        record: &Record<'_>,
+        numbers: &[f64],
+        rows: &mut RawRows,
+    ) -> Option<Result<Outcome, (usize, LineError)>> {
+        let heads = self.head_columns.as_ref()?;
+        let has_gap = |run: &Run| numbers[run.columns.clone()].iter().fold(false, |any, value| any | value.is_nan());
+        if self.runs.iter().any(has_gap) {
+            return None;
+        }
+        let mut head = Head { label: Label::Absent, weight: 1.0, tag: None };
+        for &at in heads {
+            match self.head_cell(at, record.cell(at, numbers.len()), &mut head) {
+                Ok(Outcome::Kept) => {}
+                other => return Some(other),
+            }
+        }
+        self.runs.iter().for_each(|run| rows.push_columns(run.first_name, &numbers[run.columns.clone()]));
+        Some(Ok(end_row(head, record.line, rows)))
+    }
+
+    /// Adds the row of a record; `numbers` is a list to use.
+    fn cells(
+        &self,
+        record: &Record<'_>,
+        numbers: &mut Vec<f64>,
+        rows: &mut RawRows,
+    ) -> Result<Outcome, (usize, LineError)> {
+        let mut head = Head { label: Label::Absent, weight: 1.0, tag: None };
         let mut cells = record.cells();
-        for (at, name_place) in self.name_places.iter().enumerate() {
+        let (mut at, mut runs) = (0, self.runs.iter().peekable());
+        while at < self.name_places.len() {
+            // The usual cells: plain numbers in columns of plain numbers.
+            while runs.next_if(|run| run.columns.end <= at).is_some() {}
+            if let Some(run) = runs.peek().filter(|run| run.columns.contains(&at) && self.columns.id.is_none()) {
+                numbers.clear();
+                cells.short_numbers(run.columns.end - at, numbers);
+                rows.push_columns(run.first_name + (at - run.columns.start) as u32, numbers);
+                at += numbers.len();
+                if at == run.columns.end {
+                    continue;
+                }
+            }
             let Some((field, short)) = cells.next() else { return Err(self.ragged(record)) };
             if self.columns.id == Some(at) {
-                tag = Some(std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim().into());
+                head.tag = Some(std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim().into());
             }
-            // The usual cell: a plain number in a column of plain numbers.
-            if let Some(name) = name_place
+            if let Some(name) = self.name_places[at]
                 && let Some(value) = short.or_else(|| plain_number(field))
             {
-                rows.push_column(*name, value);
+                rows.push_column(name, value);
+                at += 1;
                 continue;
             }
-            let (name, role) = (&self.columns.names[at], &self.columns.roles[at]);
-            if matches!(role, Role::Ignored) {
-                continue;
-            }
-            let text = std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim();
-            match role {
-                Role::Target(_) => match role.label(Cell::Text(text), &self.columns.missing).map_err(|e| (at, e))? {
-                    Some(found) => label = found,
-                    None if !self.needs_target => {}
-                    None if self.columns.missing.rule == Missing::SkipRow => return Ok(Outcome::LeftOut),
-                    None => return Err((at, LineError::NoLabelCell { column: name.clone() })),
-                },
-                Role::Weight if text.is_empty() && self.columns.missing.rule == Missing::SkipRow => {
-                    return Ok(Outcome::LeftOut);
+            let outcome = match &self.columns.roles[at] {
+                Role::Ignored | Role::Target(_) | Role::Weight => self.head_cell(at, field, &mut head)?,
+                role => {
+                    let text = std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim();
+                    let pushed = role.push(&self.columns.names[at], Cell::Text(text), &self.columns.missing, rows);
+                    match pushed.map_err(|problem| (at, problem))? {
+                        Pushed::Yes => Outcome::Kept,
+                        Pushed::SkipRow => Outcome::LeftOut,
+                    }
                 }
-                Role::Weight => weight = column::weight(Cell::Text(text)).map_err(|problem| (at, problem))?,
-                role => match role.push(name, Cell::Text(text), &self.columns.missing, rows) {
-                    Ok(Pushed::Yes) => {}
-                    Ok(Pushed::SkipRow) => return Ok(Outcome::LeftOut),
-                    Err(problem) => return Err((at, problem)),
-                },
+            };
+            if !matches!(outcome, Outcome::Kept) {
+                return Ok(outcome);
             }
+            at += 1;
         }
         if cells.next().is_some() {
             return Err(self.ragged(record));
         }
-        rows.tags.extend(tag);
-        rows.end_row(label, weight, record.line);
+        Ok(end_row(head, record.line, rows))
+    }
+
+    /// Reads a cell as the label, the weight or the id of its row, if its column is one of these.
+    fn head_cell(&self, at: usize, field: &[u8], head: &mut Head) -> Result<Outcome, (usize, LineError)> {
+        let text = || std::str::from_utf8(field).map(str::trim).map_err(|_| (at, LineError::NotUtf8));
+        if self.columns.id == Some(at) {
+            head.tag = Some(text()?.into());
+        }
+        let (role, missing) = (&self.columns.roles[at], &self.columns.missing);
+        match role {
+            Role::Target(_) => match role.label(Cell::Text(text()?), missing).map_err(|e| (at, e))? {
+                Some(found) => head.label = found,
+                None if !self.needs_target => {}
+                None if missing.rule == Missing::SkipRow => return Ok(Outcome::LeftOut),
+                None => return Err((at, LineError::NoLabelCell { column: self.columns.names[at].clone() })),
+            },
+            Role::Weight if text()?.is_empty() && missing.rule == Missing::SkipRow => return Ok(Outcome::LeftOut),
+            Role::Weight => head.weight = column::weight(Cell::Text(text()?)).map_err(|problem| (at, problem))?,
+            _ => {}
+        }
         Ok(Outcome::Kept)
     }
+}
+
+fn end_row(head: Head, line: u32, rows: &mut RawRows) -> Outcome {
+    rows.tags.extend(head.tag);
+    rows.end_row(head.label, head.weight, line);
+    Outcome::Kept
+}
+
+/// The runs of neighbouring columns with names, which are numbered in the order of the columns.
+fn runs(name_places: &[Option<u32>]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, place) in name_places.iter().enumerate() {
+        match (place, runs.last_mut()) {
+            (Some(_), Some(run)) if run.columns.end == at => run.columns.end += 1,
+            (Some(first), _) => runs.push(Run { columns: at..at + 1, first_name: *first }),
+            (None, _) => {}
+        }
+    }
+    runs
 }
 
 /// A finite number that fills a cell, blanks aside.
@@ -224,7 +356,7 @@ mod tests {
         let options = SchemaOptions { needs_target: true, missing, ..Default::default() };
         let mut seen = Survey::default();
         seen.begin(&names);
-        survey(body, b',', names.len(), "f.csv", 2, &mut seen);
+        survey(body, b',', "f.csv", 2, &mut seen);
         let (known, _) = seen.decide(&options, b',').unwrap();
         let columns = Schema::resolve(names, &known, &options).unwrap();
         (Table::new(columns, b',', true), body)
@@ -258,11 +390,34 @@ mod tests {
         let options = SchemaOptions { needs_target: true, ..Default::default() };
         let mut seen = Survey::default();
         seen.begin(&names);
-        survey(b"1\t2\t0\n", b'\t', names.len(), "f.tsv", 2, &mut seen);
+        survey(b"1\t2\t0\n", b'\t', "f.tsv", 2, &mut seen);
         let columns = Schema::resolve(names, &seen.decide(&options, b'\t').unwrap().0, &options).unwrap();
         let mut errors = Vec::new();
         let (rows, lines) = Table::new(columns, b'\t', false).parse(b"\t\t\n \n3\t4\t1\n", &mut errors);
         assert_eq!((end, rows.len(), rows.lines.clone(), lines, errors.len()), (6, 2, vec![0, 2], 3, 0));
+    }
+
+    #[test]
+    fn rows_of_a_survey_are_those_of_their_text() {
+        let lines = ["1.5,0,yes,3,2", "2,,no,4,1", "", "5,6", "-7,8,yes,-0.5,007", "1,--2,no,2,1", " 3 ,4e1,no,5,0.5"];
+        let text = format!("a,b,y,c,w\n{}\n", lines.repeat(8).join("\n"));
+        let (names, end) = header(text.as_bytes(), b',').unwrap();
+        let body = &text.as_bytes()[end..];
+        for weight in [None, Some("w".to_string())] {
+            let missing = Missing::Zero;
+            let options =
+                SchemaOptions { needs_target: true, numeric: vec!["b".into()], weight, missing, ..Default::default() };
+            let mut seen = Survey::default();
+            seen.begin(&names);
+            let known = survey(body, b',', "f.csv", 2, &mut seen).unwrap();
+            let columns = Schema::resolve(names.clone(), &seen.decide(&options, b',').unwrap().0, &options).unwrap();
+            let table = Table::new(columns, b',', true);
+            let [mut errors, mut known_errors] = [Vec::new(), Vec::new()];
+            let (rows, lines) = table.parse(body, &mut errors);
+            assert_eq!(table.parse_known(body, Some(&known), &mut known_errors), (rows.clone(), lines));
+            assert_eq!(known_errors, errors);
+            assert!(rows.len() >= 30 && !errors.is_empty(), "{} {errors:?}", rows.len());
+        }
     }
 
     #[test]

@@ -23,13 +23,17 @@ mod column_survey;
 mod line_error;
 mod missing_cells;
 mod model_schema;
+mod number_columns;
+mod number_rows;
 mod plain_rows;
 mod records;
+mod sorting_network;
 mod swar;
 mod words;
 
 pub use line_error::{LONGEST_NAME, LineError, ParseError};
 pub(crate) use missing_cells::{Among as MissingAmong, missing_texts};
+pub use number_rows::NumberRows;
 
 use serde::{Deserialize, Serialize};
 

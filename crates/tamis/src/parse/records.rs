@@ -53,6 +53,26 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// The bytes of cell `at` of `count` cells.
+    pub(super) fn cell(&self, at: usize, count: usize) -> &'a [u8] {
+        match self.fields {
+            Fields::Plain { block, start, end, delimiter } => {
+                let text = &block[start..end];
+                if at <= count / 2 {
+                    let before = at.checked_sub(1).and_then(|last| memchr::memchr_iter(delimiter, text).nth(last));
+                    let rest = &text[before.map_or(0, |before| before + 1)..];
+                    &rest[..memchr::memchr(delimiter, rest).unwrap_or(rest.len())]
+                } else {
+                    let after = count - 1 - at;
+                    let end = after.checked_sub(1).and_then(|last| memchr::memrchr_iter(delimiter, text).nth(last));
+                    let rest = &text[..end.unwrap_or(text.len())];
+                    &rest[memchr::memrchr(delimiter, rest).map_or(0, |before| before + 1)..]
+                }
+            }
+            Fields::Quoted { text, ends } => &text[at.checked_sub(1).map_or(0, |before| ends[before])..ends[at]],
+        }
+    }
+
     /// Whether there is one cell, and nothing in it.
     pub(super) fn is_blank(&self) -> bool {
         match self.fields {
@@ -85,6 +105,42 @@ pub(super) struct Cells<'a> {
 enum Ends<'a> {
     Plain { at: Option<usize>, end: usize, delimiter: u8 },
     Quoted { start: usize, ends: &'a [usize] },
+}
+
+impl Cells<'_> {
+    /// Adds the numbers of the next cells to a list, at most `most`, up to one that has no simple form, is a code or ends its record.
+    #[inline]
+    pub(super) fn short_numbers(&mut self, most: usize, to: &mut Vec<f64>) {
+        let Ends::Plain { at: Some(start), end, delimiter } = &mut self.ends else { return };
+        let mut at = *start;
+        for _ in 0..most {
+            let Some((value, stop)) = unsigned_or_not(self.text, at, &mut self.shapes) else { break };
+            if stop >= *end || self.text[stop] != *delimiter || is_code(&self.text[at..stop]) {
+                break;
+            }
+            to.push(value);
+            at = stop + 1;
+        }
+        *start = at;
+    }
+}
+
+/// As [`swar::number`], but without a branch for the sign, which cannot be foreseen.
+#[inline(always)]
+fn unsigned_or_not(text: &[u8], at: usize, shapes: &mut Shapes) -> Option<(f64, usize)> {
+    let is_negative = *text.get(at)? == b'-';
+    let at = at + usize::from(is_negative);
+    if text.get(at) == Some(&b'-') {
+        return None;
+    }
+    let (size, end) = swar::number(text, at, shapes)?;
+    Some((f64::from_bits(size.to_bits() ^ (u64::from(is_negative) << 63)), end))
+}
+
+/// Whether digits are a code and not a number: a number does not begin with a zero before other digits.
+#[inline(always)]
+pub(super) fn is_code(field: &[u8]) -> bool {
+    matches!(field, [b'0', b'0'..=b'9', ..]) && field.iter().all(u8::is_ascii_digit)
 }
 
 impl<'a> Iterator for Cells<'a> {
@@ -120,7 +176,8 @@ impl<'a> Records<'a> {
         Self::with_reader(block, delimiter, has_quotes)
     }
 
-    fn with_reader(block: &'a [u8], delimiter: u8, has_quotes: bool) -> Self {
+    /// For a block that is known to have quotation marks, or to have none.
+    pub(super) fn with_reader(block: &'a [u8], delimiter: u8, has_quotes: bool) -> Self {
         let quoted = || Quoted {
             reader: ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build(),
             fields: vec![0; 1024],
@@ -197,6 +254,16 @@ mod tests {
             }
             let fields: Vec<Vec<u8>> = record.cells().map(|(field, _)| field.to_vec()).collect();
             assert_eq!(record.count(), fields.len());
+            assert!((0..fields.len()).all(|at| record.cell(at, fields.len()) == fields[at]));
+            for most in [2, fields.len()] {
+                let (mut cells, mut numbers) = (record.cells(), Vec::new());
+                cells.short_numbers(most, &mut numbers);
+                let found: Vec<_> =
+                    record.cells().take(numbers.len()).map(|(field, _)| super::super::number::whole(field)).collect();
+                assert_eq!(numbers.iter().map(|number| Some(*number)).collect::<Vec<_>>(), found);
+                assert_eq!(cells.next().map(|(field, _)| field), fields.get(numbers.len()).map(Vec::as_slice));
+                assert!(numbers.len() <= most);
+            }
             let is_blank = fields.len() == 1 && fields[0].trim_ascii().is_empty();
             assert_eq!(record.is_blank(), is_blank);
             found.push((fields, record.start, record.end, record.line));
@@ -215,7 +282,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cutting_finds_the_records_of_the_reader(text in "[a1,;.\t\r\n -]{0,40}") {
+        fn cutting_finds_the_records_of_the_reader(text in "[a1,;.\t\r\n -]{0,40}|([-]{0,2}[0-9]{0,3}[.]?[0-9]{0,9}[,\n]){0,12}") {
             for delimiter in [b',', b'\t', b';', b' '] {
                 let reader = |has_quotes| all(Records::with_reader(text.as_bytes(), delimiter, has_quotes));
                 prop_assert_eq!(reader(false), reader(true));

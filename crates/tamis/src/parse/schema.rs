@@ -3,8 +3,6 @@
 //! A [`Survey`](super::survey::Survey) of the first rows gives a [`ModelSchema`]: how the cells of each column are read.
 //! Models store it, so that new data is read as the training data was. [`Schema::resolve`] applies it to a header.
 
-use std::collections::BTreeSet;
-
 use thiserror::Error;
 
 pub use super::model_schema::{DateColumn, ModelSchema};
@@ -12,6 +10,7 @@ pub use super::model_schema::{DateColumn, ModelSchema};
 use super::Missing;
 use super::column::{MissingCells, Role};
 use super::date::DatePart;
+use crate::data::TextSet;
 use crate::param::names;
 
 /// The columns of a table with their roles, in the order of the table.
@@ -136,14 +135,14 @@ impl Schema {
     }
 
     /// The part that a model stores.
-    pub fn known(&self) -> ModelSchema {
-        self.stored.clone()
+    pub fn stored(&self) -> &ModelSchema {
+        &self.stored
     }
 }
 
 /// Complains about names that come twice, and about options that name no column.
 fn check_names(names: &[String], options: &SchemaOptions) -> Result<(), SchemaError> {
-    let mut met = BTreeSet::new();
+    let mut met = TextSet::default();
     if let Some(name) = names.iter().find(|name| !met.insert(name.as_str())) {
         return Err(SchemaError::Twice { name: name.clone() });
     }
@@ -188,7 +187,7 @@ fn looks_like_data(names: &[String]) -> bool {
 }
 
 /// Every required column is there; a name that differs by its case or by blanks only is pointed out.
-fn check_required(names: &[String], met: &BTreeSet<&str>, required: &[String]) -> Result<(), SchemaError> {
+fn check_required(names: &[String], met: &TextSet<&str>, required: &[String]) -> Result<(), SchemaError> {
     let missing: Vec<String> = required.iter().filter(|name| !met.contains(name.as_str())).cloned().collect();
     let Some(first) = missing.first() else { return Ok(()) };
     let plain =
@@ -233,7 +232,7 @@ mod tests {
         let shown: Vec<String> = schema.roles.iter().map(|role| format!("{role:?}")).collect();
         let starts = ["Ignored", "Numeric", "Category", "Category", "Weight", "Target", "Ignored"];
         assert!(shown.iter().zip(starts).all(|(role, start)| role.starts_with(start)), "{shown:?}");
-        let stored = schema.known();
+        let stored = schema.stored();
         assert_eq!((&stored.categorical, stored.missing), (&names(&["zip", "town"]), Missing::Mean));
         assert_eq!((stored.target.as_deref(), stored.weight.as_deref()), (Some("Class"), Some("w")));
     }

@@ -4,6 +4,7 @@
 //! into files and blocks. It decides by the column and not by a cell: see `column_decision.rs` for the rules.
 
 use std::fmt;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -11,6 +12,9 @@ use super::column::Cell;
 use super::column_decision::{Decision, Rules};
 use super::column_survey::ColumnSurvey;
 use super::number;
+use super::number_columns::{self, NumberFacts};
+use super::number_rows::{NumberRows, PendingRows};
+use super::records::{Cells, is_code};
 use super::schema::{DateColumn, ModelSchema, SchemaError, SchemaOptions, find_target};
 use crate::data::TextMap;
 use crate::param::{Message, names};
@@ -19,8 +23,8 @@ use crate::param::{Message, names};
 const MOST_ROWS: u64 = 20_000;
 const FEWEST_ROWS: u64 = 256;
 const MOST_CELLS: u64 = 1 << 20;
-/// Rows whose numbers are added to the columns at once.
-const PENDING_ROWS: usize = 16;
+/// The fewest columns of a table whose numbers stay in their rows.
+const WIDE: usize = 64;
 /// Bytes of the texts of a survey: they are kept in memory.
 const MOST_BYTES: u64 = 1 << 28;
 
@@ -54,11 +58,12 @@ pub struct Survey {
     columns: Vec<ColumnSurvey>,
     /// Whether the text of numbers is kept, too, by column.
     keeps_text: Vec<bool>,
+    keeps_any_text: bool,
     at: TextMap<String, usize>,
     /// The columns of the table that is being read.
     current: Vec<usize>,
-    /// Numbers of the last rows of that table, row by row; NaN where there is none.
-    pending: Vec<f64>,
+    /// Rows of that table whose numbers are not with its columns yet.
+    pending: PendingRows,
 }
 
 /// What the user should know about a column.
@@ -81,11 +86,10 @@ impl fmt::Display for ColumnNote {
 impl Survey {
     /// Begins a table with these columns.
     pub fn begin(&mut self, names: &[String]) {
-        self.settle();
-        self.current.clear();
-        for name in names {
-            let index = self.index_of(name);
-            self.current.push(index);
+        let current: Vec<usize> = names.iter().map(|name| self.index_of(name)).collect();
+        if current != self.current {
+            self.settle();
+            self.current = current;
         }
     }
 
@@ -109,63 +113,95 @@ impl Survey {
         self.rows == 0
     }
 
-    /// Counts a row, which begins.
+    /// Counts a row.
     pub fn count_row(&mut self) {
         self.rows += 1;
-        if self.pending.len() >= PENDING_ROWS * self.current.len() {
-            self.settle();
-        }
-        self.pending.resize(self.pending.len() + self.current.len(), f64::NAN);
     }
 
-    /// Adds a number to column `at` of the current table. In a wide table, every column of a row is elsewhere in memory: the
-    /// numbers of a few rows are added to a column at once.
-    fn number(&mut self, at: usize, value: f64) {
-        let row = self.pending.len().saturating_sub(self.current.len());
-        match self.pending.get_mut(row + at) {
-            Some(place) => *place = value,
-            None => self.columns[self.current[at]].number(value),
+    /// Counts a row of the current table whose cells follow. Cells that are not observed are to be set by
+    /// [`Survey::last_numbers`].
+    pub fn begin_row(&mut self) {
+        self.rows += 1;
+        self.pending.add_rows(self.current.len(), 1);
+    }
+
+    /// The numbers of the last rows of the block of the current table that is being read, row by row; NaN where there is none.
+    pub fn last_numbers(&mut self, rows: usize) -> &mut [f64] {
+        self.pending.open.last_rows(rows)
+    }
+
+    /// Observes an empty cell of column `at` in one of the last rows; the last one is 0.
+    pub fn observe_empty(&mut self, at: usize, row_from_end: usize) {
+        let row = self.pending.len() - 1 - row_from_end;
+        self.columns[self.current[at]].empty(Some(row));
+    }
+
+    /// Ends a block of rows of the current table, and returns their numbers.
+    pub fn end_block(&mut self) -> Arc<NumberRows> {
+        self.pending.end_block()
+    }
+
+    /// Observes a row of the current table in a line of its block. A row with another number of cells than the table has columns
+    /// is not counted.
+    pub(super) fn observe_record(&mut self, line: u32, mut cells: Cells<'_>, place: impl Fn(usize) -> CellPlace) {
+        let Survey { keeps_any_text, keeps_text, current, pending, .. } = self;
+        let keeps = |at: usize| *keeps_any_text && current.get(at).is_some_and(|&index| keeps_text[index]);
+        let columns = current.len();
+        let (start, numbers) = pending.open.begin_row(columns);
+        let mut others: Vec<(usize, &[u8])> = Vec::new();
+        loop {
+            let at = numbers.len() - start;
+            if !*keeps_any_text {
+                cells.short_numbers(columns.saturating_sub(at), numbers);
+            }
+            let at = numbers.len() - start;
+            let Some((field, number)) = cells.next() else { break };
+            let number = number.filter(|_| !is_code(field)).or_else(|| number_of(field));
+            numbers.push(number.filter(|_| !keeps(at)).unwrap_or_else(|| {
+                others.push((at, field));
+                f64::NAN
+            }));
+        }
+        if !self.pending.open.end_row(line) {
+            return;
+        }
+        self.rows += 1;
+        for (at, field) in others {
+            self.observe_text(at, field.trim_ascii(), || place(at));
         }
     }
 
     /// Adds the pending numbers to their columns.
     fn settle(&mut self) {
-        (0..self.current.len()).for_each(|at| self.settle_column(at));
-        self.pending.clear();
-    }
-
-    /// Adds the pending numbers of column `at`, before a cell that is none.
-    fn settle_column(&mut self, at: usize) {
-        let column = &mut self.columns[self.current[at]];
-        for value in self.pending.iter_mut().skip(at).step_by(self.current.len().max(1)).filter(|value| !value.is_nan())
-        {
-            column.number(std::mem::replace(value, f64::NAN));
+        let pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() {
+            return;
+        }
+        let rows = pending.rows();
+        for (at, &index) in self.current.iter().enumerate() {
+            self.columns[index].pending_numbers(rows.iter().map(|row| row[at]));
         }
     }
 
-    /// Observes the bytes of a text cell of column `at` of the current table, and the number that they are if it is known.
-    pub fn observe_bytes(&mut self, at: usize, field: &[u8], number: Option<f64>, place: impl FnOnce() -> CellPlace) {
-        let Some(&index) = self.current.get(at) else { return };
-        let field = field.trim_ascii();
-        match number.or_else(|| number::whole(field)) {
-            Some(value) if value.is_finite() && !is_code(field) && !self.keeps_text[index] => self.number(at, value),
-            _ => {
-                self.bytes += field.len() as u64;
-                self.settle_column(at);
-                self.columns[index].text(&String::from_utf8_lossy(field), place);
-            }
-        }
+    /// Observes a text of column `at` of the current table.
+    fn observe_text(&mut self, at: usize, text: &[u8], place: impl FnOnce() -> CellPlace) {
+        self.bytes += text.len() as u64;
+        let row = self.pending.len().checked_sub(1);
+        self.columns[self.current[at]].text(&String::from_utf8_lossy(text), row, place);
     }
 
-    /// Observes a cell of column `at` of the current table.
+    /// Observes a cell of column `at` of the current table, in the row that was begun last or after the cells before.
     pub fn observe(&mut self, at: usize, cell: Cell<'_>, place: impl FnOnce() -> CellPlace) {
-        match cell {
-            Cell::Text(text) => self.observe_bytes(at, text.as_bytes(), None, place),
-            Cell::Number(value) if value.is_finite() => self.number(at, value),
-            Cell::Number(_) | Cell::Missing => {
-                self.settle_column(at);
-                self.columns[self.current[at]].empty();
-            }
+        let number = match cell {
+            Cell::Text(text) => number_of(text.as_bytes()).filter(|_| !self.keeps_text[self.current[at]]),
+            Cell::Number(value) => Some(value).filter(|value| value.is_finite()),
+            Cell::Missing => None,
+        };
+        match (number, cell) {
+            (Some(value), _) if self.pending.is_empty() => self.columns[self.current[at]].number(value),
+            (Some(value), _) => self.pending.open.last_rows(1)[at] = value,
+            (None, Cell::Text(text)) => self.observe_text(at, text.as_bytes().trim_ascii(), place),
+            (None, _) => self.columns[self.current[at]].empty(self.pending.len().checked_sub(1)),
         }
     }
 
@@ -193,6 +229,7 @@ impl Survey {
         for name in names {
             if let Some(&index) = self.at.get(name) {
                 self.keeps_text[index] = true;
+                self.keeps_any_text = true;
             }
         }
     }
@@ -203,71 +240,133 @@ impl Survey {
         options: &SchemaOptions,
         delimiter: u8,
     ) -> Result<(ModelSchema, Vec<ColumnNote>), SchemaError> {
-        self.settle();
+        let pending = self.wide_rows();
+        let numbers = WideNumbers::new(&pending, &self.current, &mut self.columns);
         let columns: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
         let target = find_target(&columns, options)?;
         let weight = options.weight.clone();
         let rules = Rules::new(options, delimiter, self.rows);
         let mut schema = ModelSchema { target, weight, na: options.na.clone(), ..ModelSchema::default() };
         let mut notes = Vec::new();
-        let copies = copies(&self.columns, &schema, options);
-        for column in self.columns {
-            let name = column.name.clone();
-            if options.ignore.contains(&name) {
-                schema.ignored.push(name);
+        let copies = self.copies(&schema, options, &numbers);
+        for (index, mut column) in std::mem::take(&mut self.columns).into_iter().enumerate() {
+            if options.ignore.contains(&column.name) {
+                schema.ignored.push(column.name);
                 continue;
             }
-            if let Some(first) = copies.get(&name) {
+            if let Some(first) = copies.get(&column.name) {
                 // Braces of the data are no places for parameters.
                 let first = first.replace(['{', '}'], "·");
                 let text = format!("it has the same cells as {first:?} and is left out; {{}} or {{}} uses it");
-                let text = Message::new(text, advice_to_use(&name));
-                notes.push(ColumnNote { column: name.clone(), text, is_warning: false });
-                schema.ignored.push(name);
+                let text = Message::new(text, advice_to_use(&column.name));
+                notes.push(ColumnNote { column: column.name.clone(), text, is_warning: false });
+                schema.ignored.push(column.name);
                 continue;
             }
-            if Some(&name) == schema.weight.as_ref() {
+            if Some(&column.name) == schema.weight.as_ref() {
                 continue;
             }
-            if Some(&name) == schema.target.as_ref() {
+            let is_target = Some(&column.name) == schema.target.as_ref();
+            if let Some(mean) = numbers.mean_of_fractions(index).filter(|_| !is_target && column.is_open(options)) {
+                put(&mut schema, column.name, rules.decide_fractions(Some(mean)));
+                continue;
+            }
+            numbers.fill(index, &mut column);
+            let name = column.name.clone();
+            if is_target {
                 schema.forms.extend(column.label_form(&rules).map(|form| (name, form)));
                 continue;
             }
             let (decision, said) = column.decide(&rules, options);
             let note = |(text, is_warning)| ColumnNote { column: name.clone(), text, is_warning };
             notes.extend(said.into_iter().map(note));
-            put(&mut schema, &name, decision);
+            put(&mut schema, name, decision);
         }
         Ok((schema, notes))
     }
+
+    /// The rows of a wide table, which keep the numbers of its columns. Those of others are added to the columns.
+    fn wide_rows(&mut self) -> PendingRows {
+        let is_wide = self.current.len() >= WIDE && self.pending.len() <= number_columns::MOST_ROWS;
+        if !is_wide || self.columns.iter().any(|column| column.seen() > 0) {
+            self.settle();
+        }
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Columns that repeat another one cell by cell, and the name of that one: the first by name, so that the order of the
+    /// columns does not matter. Two copies of a column would share its weight, and neither would seem to matter.
+    fn copies(
+        &mut self,
+        schema: &ModelSchema,
+        options: &SchemaOptions,
+        numbers: &WideNumbers,
+    ) -> TextMap<String, String> {
+        let named = [&options.categorical, &options.numeric, &options.text, &options.keep, &options.ignore];
+        let is_free = |column: &ColumnSurvey| {
+            let name = Some(&column.name);
+            name != schema.target.as_ref()
+                && name != schema.weight.as_ref()
+                && name != options.id.as_ref()
+                && !named.iter().any(|list| list.contains(&column.name))
+        };
+        let mut counts: FxHashMap<u64, u32> = FxHashMap::default();
+        self.columns.iter().for_each(|column| *counts.entry(column.cells()).or_default() += 1);
+        let mut by_name = Vec::new();
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            if counts[&column.cells()] > 1 && is_free(column) {
+                numbers.fill(index, column);
+                by_name.push(&*column);
+            }
+        }
+        by_name.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let mut firsts: FxHashMap<u64, &ColumnSurvey> = FxHashMap::default();
+        let mut copies = TextMap::default();
+        for column in by_name {
+            let first = *firsts.entry(column.cells()).or_insert(column);
+            if first.name != column.name && column.is_copy_of(first) {
+                copies.insert(column.name.clone(), first.name.clone());
+            }
+        }
+        copies
+    }
 }
 
-/// Columns that repeat another one cell by cell, and the name of that one: the first by name, so that the order of the
-/// columns does not matter. Two copies of a column would share its weight, and neither would seem to matter.
-fn copies(columns: &[ColumnSurvey], schema: &ModelSchema, options: &SchemaOptions) -> TextMap<String, String> {
-    let named = [&options.categorical, &options.numeric, &options.text, &options.keep, &options.ignore];
-    let is_free = |column: &&ColumnSurvey| {
-        let name = Some(&column.name);
-        name != schema.target.as_ref()
-            && name != schema.weight.as_ref()
-            && name != options.id.as_ref()
-            && !named.iter().any(|list| list.contains(&column.name))
-    };
-    let mut by_name: Vec<&ColumnSurvey> = columns.iter().filter(is_free).collect();
-    by_name.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    let mut firsts: FxHashMap<u64, &ColumnSurvey> = FxHashMap::default();
-    let mut copies = TextMap::default();
-    for column in by_name {
-        let first = *firsts.entry(column.cells()).or_insert(column);
-        if first.name != column.name && column.is_copy_of(first) {
-            copies.insert(column.name.clone(), first.name.clone());
+/// The numbers of a wide table, which stay in their rows.
+struct WideNumbers<'a> {
+    rows: Vec<&'a [f64]>,
+    /// By column of the survey: its place in the rows, and facts about its numbers.
+    places: Vec<Option<(usize, NumberFacts)>>,
+}
+
+impl<'a> WideNumbers<'a> {
+    /// For the columns with these numbers, whose hashes become those of all their cells.
+    fn new(pending: &'a PendingRows, current: &[usize], columns: &mut [ColumnSurvey]) -> Self {
+        let (rows, mut places) = (pending.rows(), vec![None; columns.len()]);
+        for ((at, &index), facts) in current.iter().enumerate().zip(number_columns::facts(&rows)) {
+            columns[index].hash_numbers(facts.hash);
+            places[index] = Some((at, facts));
+        }
+        WideNumbers { rows, places }
+    }
+
+    /// Adds the numbers of a column to it, unless it has them.
+    fn fill(&self, index: usize, column: &mut ColumnSurvey) {
+        if let Some((at, facts)) = self.places[index]
+            && column.numbers.is_empty()
+        {
+            column.numbers.extend(self.rows.iter().map(|row| row[at]).filter(|value| !value.is_nan()));
+            column.mean = facts.mean;
         }
     }
-    copies
+
+    /// The mean of a column of nothing but numbers, of which one is not whole.
+    fn mean_of_fractions(&self, index: usize) -> Option<f64> {
+        self.places[index].and_then(|(_, facts)| facts.mean.filter(|_| facts.has_fraction))
+    }
 }
 
-fn put(schema: &mut ModelSchema, name: &str, decision: Decision) {
-    let name = name.to_string();
+fn put(schema: &mut ModelSchema, name: String, decision: Decision) {
     match decision {
         Decision::Numeric { form, mean, odd_is_missing } => {
             if form != Default::default() {
@@ -295,9 +394,10 @@ fn put(schema: &mut ModelSchema, name: &str, decision: Decision) {
     }
 }
 
-/// Whether digits are a code and not a number: a number does not begin with a zero before other digits.
-fn is_code(field: &[u8]) -> bool {
-    matches!(field, [b'0', b'0'..=b'9', ..]) && field.iter().all(u8::is_ascii_digit)
+/// The finite number that fills a cell, if it is not a code.
+fn number_of(field: &[u8]) -> Option<f64> {
+    let field = field.trim_ascii();
+    number::whole(field).filter(|value| value.is_finite() && !is_code(field))
 }
 
 /// The advice to use a column that was left out.

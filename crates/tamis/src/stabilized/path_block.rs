@@ -174,8 +174,8 @@ impl NullaryFnOnce for Margins<'_> {
             if !self.threshold.any_active(cell) {
                 continue;
             }
-            for path in 0..LANES {
-                margins[path] += self.threshold.weight(evidence(cell.sum[path], cell.norm[path])) * value;
+            for ((margin, &sum), &norm) in margins.iter_mut().zip(&cell.sum).zip(&cell.norm) {
+                *margin += self.threshold.weight(evidence(sum, norm)) * value;
             }
         }
         margins
