@@ -158,7 +158,7 @@ impl View<'_> {
         let failed = |source| ReadError::Columnar { file: "X".into(), source };
         let rows = batches.clone().into_iter().map(Ok);
         let mut reader = ColumnarReader::from_batches(&schema, rows, options).map_err(failed)?;
-        let mut known = reader.columns().map(|columns| columns.known()).unwrap_or_default();
+        let mut known = reader.columns().map(|columns| columns.stored().clone()).unwrap_or_default();
         let mut survey = Survey::default();
         reader.survey("X", &mut survey).map_err(failed)?;
         let typed = SchemaOptions { numeric: known.numeric.clone(), known: None, ..options.clone() };
@@ -247,7 +247,7 @@ impl RowSource for ArrowRows<'_> {
     }
 
     fn columns(&self) -> Option<ModelSchema> {
-        self.reader.columns().map(|columns| columns.known())
+        self.reader.columns().map(|columns| columns.stored().clone())
     }
 }
 
