@@ -89,10 +89,13 @@ pub fn csv(bytes: &[u8]) {
         let options = SchemaOptions { missing, ..SchemaOptions::default() };
         let mut seen = Survey::default();
         seen.begin(&names);
-        survey(&bytes[start..], b',', names.len(), "fuzz", 2, &mut seen);
+        let numbers = survey(&bytes[start..], b',', "fuzz", 2, &mut seen);
         let Ok((known, _)) = seen.decide(&options, b',') else { return };
         let Ok(columns) = Schema::resolve(names.clone(), &known, &options) else { return };
-        let (rows, lines) = Table::new(columns, b',', false).parse(&bytes[start..], &mut Vec::new());
+        let (table, mut errors, mut known_errors) = (Table::new(columns, b',', false), Vec::new(), Vec::new());
+        let (rows, lines) = table.parse(&bytes[start..], &mut errors);
+        let (known_rows, _) = table.parse_known(&bytes[start..], numbers.as_deref(), &mut known_errors);
+        assert!(rows == known_rows && errors == known_errors, "numbers of the survey are those of the table");
         rows_are_sound(rows, lines);
     }
 }
