@@ -14,7 +14,7 @@
 //! | first part | [`FIRST_PART`] | 500 rows | the standard error of an error of 0.1 is 0.013 |
 //! | folds | [`RACE_FOLDS`] | 3 | time |
 //! | finalists | [`MOST_FINALISTS`] | 2 | time |
-//! | far behind | [`FAR_BEHIND`] | 3 standard errors at a quarter, 2 at half of the steps | time; the errors of the metrics selected stay the same |
+//! | far behind | [`FAR_BEHIND`] | 3 standard errors at a quarter, 2 at half of the steps | time; of 21 splits of five data sets, two select another metric than by whole curves, with smaller test errors |
 
 use super::candidate::Candidate;
 use super::dataset::Dataset;
