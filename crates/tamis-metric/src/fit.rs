@@ -155,7 +155,7 @@ impl StepCount {
 /// How many times its steps the best metric may take, if the number of steps is not given.
 const MAX_EXTENSION: usize = 4;
 
-/// With so many rows, cross-validation holds out some of its folds only, unless the number of repetitions is given.
+/// From this number of rows on, cross-validation holds out some of its folds only, unless the number of repetitions is given.
 const MANY_ROWS: usize = 2000;
 /// How many: 1,200 rows of 2,000 are held out, and the standard error of an error of 0.1 is 0.009.
 const FOLDS_OF_MANY_ROWS: usize = 3;

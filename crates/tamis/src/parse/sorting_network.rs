@@ -9,7 +9,7 @@
 
 use pulp::Simd;
 
-/// The number of rows that are sorted in registers: there are so many rows, or a power of two more.
+/// The rows that are sorted in registers. The number of rows is this, or a larger power of two.
 pub(super) const FEWEST_ROWS: usize = 8;
 
 /// Sorts the numbers of each lane; there are 8, 16, 32, … rows. A lane with NaN is left in any order, and zeros may lose their sign.
