@@ -132,16 +132,17 @@ class Metric(Tamis):
         return {"n": said["n"], "error": said["error"], "nonzeros": said["nonzeros"]}
 
 
-class ParseSpeed:
-    """Our parser, one thread: an example of the library that prints `N MB/s`."""
+class Example:
+    """An example program of the library."""
 
-    title = "parse_speed"
-    path = ROOT / "target/release/examples/parse_speed"
+    def __init__(self, title):
+        self.title = title
+        self.path = ROOT / "target/release/examples" / title
 
     def missing(self):
         if self.path.exists():
             return None
-        return "target/release/examples/parse_speed is not built: cargo build --release -p tamis --examples"
+        return f"{self.path.relative_to(ROOT)} is not built: cargo build --release -p tamis --examples"
 
     def version(self):
         return None
@@ -149,22 +150,15 @@ class ParseSpeed:
     def start(self, words):
         return [self.path, *words]
 
+
+class ReadingSpeed(Example):
+    """`parse_speed`: our parser of svmlight text. `read_speed`: our reader of all formats, files to rows with the roles of columns
+    known. Both use one thread and print `N MB/s`."""
+
     def read(self, outcome):
         speed = number_after(r"([0-9.]+) MB/s", outcome.stdout + outcome.stderr)
         rows = re.search(r"([0-9]+) rows", outcome.stdout + outcome.stderr)
         return {"seconds": outcome.wall, "mb_per_second": speed, "rows": int(rows.group(1)) if rows else None}
-
-
-class ReadSpeed(ParseSpeed):
-    """Our reader of all formats, one thread: files to rows with the roles of columns known. It prints `N MB/s`."""
-
-    title = "read_speed"
-    path = ROOT / "target/release/examples/read_speed"
-
-    def missing(self):
-        if self.path.exists():
-            return None
-        return "target/release/examples/read_speed is not built: cargo build --release -p tamis --examples"
 
 
 class VowpalWabbit:
@@ -291,22 +285,8 @@ class Memory:
         return last_json(run([sys.executable, self.driver, "eval", model, test["svm"]]).stdout)
 
 
-class MomentsSpeed:
-    """Our co-moments: an example of the library. Its time is the computation, with rows or moments in memory."""
-
-    title = "moments_speed"
-    path = ROOT / "target/release/examples/moments_speed"
-
-    def missing(self):
-        if self.path.exists():
-            return None
-        return "target/release/examples/moments_speed is not built: cargo build --release -p tamis --examples"
-
-    def version(self):
-        return None
-
-    def start(self, words):
-        return [self.path, *words]
+class MomentsSpeed(Example):
+    """Our co-moments. Its time is the computation, with rows or moments in memory."""
 
     def read(self, outcome):
         return {"seconds": last_json(outcome.stdout)["seconds"]}
@@ -376,13 +356,13 @@ def package_missing(name):
 PEERS = {
     "tamis": Tamis(),
     "metric": Metric(),
-    "parse_speed": ParseSpeed(),
-    "read_speed": ReadSpeed(),
+    "parse_speed": ReadingSpeed("parse_speed"),
+    "read_speed": ReadingSpeed("read_speed"),
     "vw": VowpalWabbit(),
     "liblinear-train": Liblinear(),
     "sgd": Sgd(),
     "memory": Memory(),
-    "moments_speed": MomentsSpeed(),
+    "moments_speed": MomentsSpeed("moments_speed"),
     "moments-peer": MomentsPeer(),
     "metric-learn": MetricLearn(),
 }
