@@ -202,7 +202,8 @@ impl Table {
         }
         let mut head = Head { label: Label::Absent, weight: 1.0, tag: None };
         for &at in heads {
-            match self.head_cell(at, record.cell(at, numbers.len()), &mut head) {
+            let field = record.cell(at, numbers.len());
+            match self.read_id(at, field, &mut head).and_then(|()| self.head_cell(at, field, &mut head)) {
                 Ok(Outcome::Kept) => {}
                 other => return Some(other),
             }
@@ -234,9 +235,7 @@ impl Table {
                 }
             }
             let Some((field, short)) = cells.next() else { return Err(self.ragged(record)) };
-            if self.columns.id == Some(at) {
-                head.tag = Some(std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim().into());
-            }
+            self.read_id(at, field, &mut head)?;
             if let Some(name) = self.name_places[at]
                 && let Some(value) = short.or_else(|| plain_number(field))
             {
@@ -247,8 +246,8 @@ impl Table {
             let outcome = match &self.columns.roles[at] {
                 Role::Ignored | Role::Target(_) | Role::Weight => self.head_cell(at, field, &mut head)?,
                 role => {
-                    let text = std::str::from_utf8(field).map_err(|_| (at, LineError::NotUtf8))?.trim();
-                    let pushed = role.push(&self.columns.names[at], Cell::Text(text), &self.columns.missing, rows);
+                    let text = Cell::Text(trimmed(at, field)?);
+                    let pushed = role.push(&self.columns.names[at], text, &self.columns.missing, rows);
                     match pushed.map_err(|problem| (at, problem))? {
                         Pushed::Yes => Outcome::Kept,
                         Pushed::SkipRow => Outcome::LeftOut,
@@ -266,12 +265,17 @@ impl Table {
         Ok(end_row(head, record.line, rows))
     }
 
-    /// Reads a cell as the label, the weight or the id of its row, if its column is one of these.
-    fn head_cell(&self, at: usize, field: &[u8], head: &mut Head) -> Result<Outcome, (usize, LineError)> {
-        let text = || std::str::from_utf8(field).map(str::trim).map_err(|_| (at, LineError::NotUtf8));
+    /// Reads a cell as the id of its row, if its column has the ids.
+    fn read_id(&self, at: usize, field: &[u8], head: &mut Head) -> Result<(), (usize, LineError)> {
         if self.columns.id == Some(at) {
-            head.tag = Some(text()?.into());
+            head.tag = Some(trimmed(at, field)?.into());
         }
+        Ok(())
+    }
+
+    /// Reads a cell as the label or the weight of its row, if its column has these.
+    fn head_cell(&self, at: usize, field: &[u8], head: &mut Head) -> Result<Outcome, (usize, LineError)> {
+        let text = || trimmed(at, field);
         let (role, missing) = (&self.columns.roles[at], &self.columns.missing);
         match role {
             Role::Target(_) => match role.label(Cell::Text(text()?), missing).map_err(|e| (at, e))? {
@@ -286,6 +290,11 @@ impl Table {
         }
         Ok(Outcome::Kept)
     }
+}
+
+/// The text of a cell without blanks around it.
+fn trimmed(at: usize, field: &[u8]) -> Result<&str, (usize, LineError)> {
+    std::str::from_utf8(field).map(str::trim).map_err(|_| (at, LineError::NotUtf8))
 }
 
 fn end_row(head: Head, line: u32, rows: &mut RawRows) -> Outcome {

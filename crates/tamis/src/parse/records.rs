@@ -114,7 +114,7 @@ impl Cells<'_> {
         let Ends::Plain { at: Some(start), end, delimiter } = &mut self.ends else { return };
         let mut at = *start;
         for _ in 0..most {
-            let Some((value, stop)) = unsigned_or_not(self.text, at, &mut self.shapes) else { break };
+            let Some((value, stop)) = signed_number(self.text, at, &mut self.shapes) else { break };
             if stop >= *end || self.text[stop] != *delimiter || is_code(&self.text[at..stop]) {
                 break;
             }
@@ -125,9 +125,9 @@ impl Cells<'_> {
     }
 }
 
-/// As [`swar::number`], but without a branch for the sign, which cannot be foreseen.
+/// As [`swar::number`], but without a branch for the sign, which cannot be predicted.
 #[inline(always)]
-fn unsigned_or_not(text: &[u8], at: usize, shapes: &mut Shapes) -> Option<(f64, usize)> {
+fn signed_number(text: &[u8], at: usize, shapes: &mut Shapes) -> Option<(f64, usize)> {
     let is_negative = *text.get(at)? == b'-';
     let at = at + usize::from(is_negative);
     if text.get(at) == Some(&b'-') {
