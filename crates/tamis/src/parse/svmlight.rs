@@ -1,6 +1,6 @@
 //! svmlight / LIBSVM text: `label [qid:n] index:value … # comment`, indices ascending.
 //!
-//! Most rows have a plain form and are read by [`plain_rows`]; this is the literal version, for all others.
+//! Most rows have a plain form and are read by `plain_rows`; this is the literal version, for all others.
 
 use super::{LineError, LineParser, number, plain_rows, shown};
 use crate::data::{Label, RawRows};
