@@ -3,6 +3,10 @@
 //! A feature has a number (svmlight, npz) or a name (all other formats). The name `"17"` and the number 17 are the same
 //! feature, so a model learned from one format can read another. With hashing (`--hash-bits`), a name is first mapped
 //! to a bucket; the first name seen in each bucket is kept, so selected features still have names.
+//!
+//! Ids are in the order of first appearance, so that the states of frequent features are next to each other in memory. Measured
+//! (one pass over 200,000 Zipf rows of a million features): with the numbers of the file as ids, which need no table, `ftrl` takes
+//! 1.3 times as long and `truncated-gradient` 1.4 times.
 
 use super::column_ids::ColumnIds;
 use super::{FeatureId, FeatureKey, SparseIndexMap, TextMap, hash_name};
