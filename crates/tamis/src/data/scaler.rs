@@ -11,7 +11,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::column_moments::ColumnMoments;
-use super::{FeatureId, Row};
+use super::{FeatureId, Row, prefetch};
 
 /// How columns are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,6 +165,12 @@ impl ColumnScaler {
         if is_open {
             row.iter().for_each(|(id, value)| self.moments[id as usize].add(value));
         }
+    }
+
+    /// Prefetches what is known of these columns: see [`prefetch`].
+    pub(crate) fn fetch(&self, ids: &[FeatureId]) {
+        prefetch(&self.divisors, ids);
+        prefetch(&self.moments, ids);
     }
 
     /// Whether means and deviations are needed: until the kind of scaling is decided, or centring is.

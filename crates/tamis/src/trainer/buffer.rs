@@ -195,6 +195,9 @@ impl BufferedRows {
             }
             let code = self.labels.observe(label, || place.of(row))?;
             if data.scale.is_active() {
+                if row + 1 < batch.len() {
+                    data.scale.fetch(batch.row(row + 1).ids);
+                }
                 data.scale.observe(example.row);
             }
             let entries = match &mut self.numbering {
