@@ -16,7 +16,7 @@ use super::limits::ColumnarLimits;
 use super::list_columns::push_list;
 use super::schema::{KeyKind, Layout, Place};
 use super::sparse_columns::Read;
-use crate::data::{ColumnNames, Label, RawRows};
+use crate::data::{ColumnNames, Label, RawRows, name_runs};
 use crate::parse::column::{self, Cell, MissingCells, Pushed, Role};
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
 use crate::parse::survey::{CellPlace, Survey};
@@ -73,7 +73,7 @@ impl Table {
             kind,
             schema,
             numeric_names,
-            runs: runs(&name_places),
+            runs: name_runs(&name_places),
             name_places,
             layout,
             missing,
@@ -284,18 +284,6 @@ impl Table {
             Read::Whole => Ok(Some(vectors.push_names(rows))),
         }
     }
-}
-
-/// The runs of neighbouring features with names, which are numbered in the order of the features, and without.
-fn runs(name_places: &[Option<u32>]) -> Vec<(Range<usize>, Option<u32>)> {
-    let mut runs: Vec<(Range<usize>, Option<u32>)> = Vec::new();
-    for (at, place) in name_places.iter().enumerate() {
-        match runs.last_mut() {
-            Some((features, first)) if first.is_some() == place.is_some() => features.end += 1,
-            _ => runs.push((at..at + 1, *place)),
-        }
-    }
-    runs
 }
 
 fn cell_error<T>(place: &Place, problem: LineError) -> Result<T, CellError> {

@@ -1,6 +1,7 @@
 //! The names of the features of parsed rows. Those of the columns of a table are shared by all of its blocks; a name that
 //! many entries of a block have is stored once.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::FeatureKey;
@@ -40,6 +41,19 @@ impl ColumnNames {
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
+}
+
+/// The runs of neighbouring columns with names and without, and the number of the first name; `numbers` are those of
+/// [`ColumnNames::of_some`].
+pub fn name_runs(numbers: &[Option<u32>]) -> Vec<(Range<usize>, Option<u32>)> {
+    let mut runs: Vec<(Range<usize>, Option<u32>)> = Vec::new();
+    for (at, number) in numbers.iter().enumerate() {
+        match runs.last_mut() {
+            Some((columns, first)) if first.is_some() == number.is_some() => columns.end += 1,
+            _ => runs.push((at..at + 1, *number)),
+        }
+    }
+    runs
 }
 
 /// The name of each entry.
@@ -206,5 +220,19 @@ impl Names {
 impl PartialEq for Names {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_with_names_and_without_are_runs() {
+        let columns = [None, Some("a"), Some("b"), None, None, Some("c")];
+        let (names, numbers) = ColumnNames::of_some(columns.into_iter());
+        let expected = [(0..1, None), (1..3, Some(0)), (3..5, None), (5..6, Some(2))];
+        assert_eq!((names.len(), name_runs(&numbers)), (3, expected.to_vec()));
+        assert!(name_runs(&[]).is_empty());
     }
 }

@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::column::{self, Cell, Pushed, Role};
-use super::records::{Record, Records};
+use super::records::{Record, Records, count_lines, field_offset, open_quote};
 use super::schema::Schema;
 use super::survey::{CellPlace, Survey};
 use super::{LineError, Missing, NumberRows, ParseError, number};
-use crate::data::{ColumnNames, Label, RawRows};
+use crate::data::{ColumnNames, Label, RawRows, name_runs};
 
 /// The schema and syntax of a table.
 #[derive(Clone, Debug)]
@@ -98,7 +98,8 @@ impl Table {
         let names =
             columns.names.iter().zip(&columns.roles).map(|(name, role)| is_plain(role).then_some(name.as_str()));
         let (numeric_names, name_places) = ColumnNames::of_some(names);
-        let runs = runs(&name_places);
+        let run = |(columns, first): (Range<usize>, Option<u32>)| first.map(|first_name| Run { columns, first_name });
+        let runs = name_runs(&name_places).into_iter().filter_map(run).collect();
         let used = (0..columns.names.len())
             .filter(|&at| columns.id == Some(at) || (name_places[at].is_none() && columns.roles[at] != Role::Ignored));
         let head_columns: Vec<usize> = used.collect();
@@ -303,55 +304,10 @@ fn end_row(head: Head, line: u32, rows: &mut RawRows) -> Outcome {
     Outcome::Kept
 }
 
-/// The runs of neighbouring columns with names, which are numbered in the order of the columns.
-fn runs(name_places: &[Option<u32>]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    for (at, place) in name_places.iter().enumerate() {
-        match (place, runs.last_mut()) {
-            (Some(_), Some(run)) if run.columns.end == at => run.columns.end += 1,
-            (Some(first), _) => runs.push(Run { columns: at..at + 1, first_name: *first }),
-            (None, _) => {}
-        }
-    }
-    runs
-}
-
 /// A finite number that fills a cell, blanks aside.
 #[inline]
 fn plain_number(field: &[u8]) -> Option<f64> {
     number::whole(field.trim_ascii()).filter(|value| value.is_finite())
-}
-
-fn count_lines(bytes: &[u8]) -> u32 {
-    memchr::memchr_iter(b'\n', bytes).count() as u32
-}
-
-/// The field of a record that a quotation mark opens and none closes. A mark within a field opens nothing.
-fn open_quote(record: &[u8], delimiter: u8) -> Option<usize> {
-    let (mut field, mut is_quoted, mut is_start) = (0, false, true);
-    for &byte in record {
-        match byte {
-            // Two marks within quotes are one of the text: they close and open.
-            b'"' if is_quoted || is_start => is_quoted = !is_quoted,
-            byte if byte == delimiter && !is_quoted => (field, is_start) = (field + 1, true),
-            _ if !is_quoted => is_start = false,
-            _ => {}
-        }
-    }
-    is_quoted.then_some(field)
-}
-
-/// Where field number `field` starts within a record.
-fn field_offset(record: &[u8], delimiter: u8, field: usize) -> usize {
-    let (mut quoted, mut passed) = (false, 0);
-    for (at, &byte) in record.iter().enumerate() {
-        if passed == field {
-            return at;
-        }
-        quoted ^= byte == b'"';
-        passed += usize::from(byte == delimiter && !quoted);
-    }
-    record.len()
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod plain_rows;
 mod records;
 mod sorting_network;
 mod swar;
+mod wide_numbers;
 mod words;
 
 pub use line_error::{LONGEST_NAME, LineError, ParseError};

@@ -212,7 +212,7 @@ impl<'a> Records<'a> {
         };
         self.line += match fields {
             Fields::Plain { end, .. } => u32::from(end < self.block.len()),
-            Fields::Quoted { .. } => memchr::memchr_iter(b'\n', &self.block[start..self.at]).count() as u32,
+            Fields::Quoted { .. } => count_lines(&self.block[start..self.at]),
         };
         Some(Record { fields, start, end: self.at, line })
     }
@@ -237,6 +237,39 @@ impl Quoted {
         }
         Some(Fields::Quoted { text: &self.fields[..written], ends: &self.ends[..ended] })
     }
+}
+
+/// The number of line ends.
+pub(super) fn count_lines(bytes: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', bytes).count() as u32
+}
+
+/// The field of a record that a quotation mark opens and none closes. A mark within a field opens nothing.
+pub(super) fn open_quote(record: &[u8], delimiter: u8) -> Option<usize> {
+    let (mut field, mut is_quoted, mut is_start) = (0, false, true);
+    for &byte in record {
+        match byte {
+            // Two marks within quotes are one of the text: they close and open.
+            b'"' if is_quoted || is_start => is_quoted = !is_quoted,
+            byte if byte == delimiter && !is_quoted => (field, is_start) = (field + 1, true),
+            _ if !is_quoted => is_start = false,
+            _ => {}
+        }
+    }
+    is_quoted.then_some(field)
+}
+
+/// Where field number `field` starts within a record.
+pub(super) fn field_offset(record: &[u8], delimiter: u8, field: usize) -> usize {
+    let (mut quoted, mut passed) = (false, 0);
+    for (at, &byte) in record.iter().enumerate() {
+        if passed == field {
+            return at;
+        }
+        quoted ^= byte == b'"';
+        passed += usize::from(byte == delimiter && !quoted);
+    }
+    record.len()
 }
 
 #[cfg(test)]
