@@ -63,6 +63,16 @@ pub fn eight_digits(bytes: [u8; 8], others: usize) -> u32 {
     join(digits >> (8 * others) << (8 * others))
 }
 
+/// The number of the last `digits` digits of eight bytes, one to seven. The point among them, before the last `decimals`, is left
+/// out.
+#[inline(always)]
+pub fn digits_and_point(bytes: [u8; 8], digits: usize, decimals: usize) -> u32 {
+    let word = u64::from_le_bytes(bytes) ^ ZEROS;
+    let before_decimals = u64::MAX >> (8 * decimals);
+    let others = 64 - 8 * digits;
+    join(((word & !before_decimals) | ((word << 8) & before_decimals)) >> others << others)
+}
+
 /// Which of eight bytes are not digits, as bits, the first in the lowest.
 #[inline]
 pub fn not_digits(bytes: [u8; 8]) -> u64 {
@@ -109,6 +119,18 @@ mod tests {
     use super::*;
     use crate::parse::number;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_point_is_left_out() {
+        for text in ["5:1 12.5", "a:0.6931", ":.123456", "0.123456", "123456.7", " 1234567."] {
+            let bytes: [u8; 8] = text.as_bytes()[text.len() - 8..].try_into().unwrap();
+            let number = text.trim_start_matches(|byte: char| !byte.is_ascii_digit() && byte != '.');
+            let number = number.rsplit([' ', ':']).next().unwrap();
+            let (whole, decimals) = number.split_once('.').unwrap();
+            let joined: u32 = format!("{whole}{decimals}").parse().unwrap();
+            assert_eq!(digits_and_point(bytes, number.len() - 1, decimals.len()), joined, "{text:?}");
+        }
+    }
 
     #[test]
     fn short_numbers_whatever_was_guessed() {
