@@ -9,9 +9,11 @@ use super::candidate::Candidate;
 use super::classify::vote;
 use super::dataset::Dataset;
 use super::early_stopping::{EarlyStopping, steps_of};
+use super::euclidean::euclidean_neighbors;
 use super::folds::{Fold, folds_of};
 use super::knn::{NeighborList, Points, Search, search_in_blocks};
 use super::learning_curve::{CvResult, LearningCurve};
+use super::neighbor_graph::NeighborGraph;
 use super::params::Params;
 use super::sample::Sample;
 
@@ -73,18 +75,22 @@ impl CrossValidation<'_> {
         folds: &[Fold],
         last: impl Fn(&Params) -> usize,
     ) -> Option<()> {
-        let (mut jobs, mut steps) = (Vec::new(), 0);
+        let (mut jobs, mut steps) = (folds.iter().map(|_| Vec::new()).collect::<Vec<_>>(), 0);
         for one in all {
             let last = one.candidate.params.as_ref().map_or(0, &last);
-            for (run, fold) in one.runs.iter_mut().zip(folds) {
+            for (run, jobs) in one.runs.iter_mut().zip(&mut jobs).filter(|(run, _)| !run.is_done(last)) {
                 steps += last.saturating_sub(run.steps());
-                jobs.push((one.candidate, last, fold, run));
+                jobs.push((one.candidate, last, run));
             }
         }
         self.steps.begin(steps as u64);
         let go_on = || self.steps.go_on();
-        let done = jobs.into_par_iter().with_max_len(1).all(|(candidate, last, fold, run)| {
-            run.go_on(self.dataset, candidate, fold, self.plan.limits, last, &go_on)
+        let with_jobs = jobs.into_par_iter().zip(folds).with_max_len(1).filter(|(jobs, _)| !jobs.is_empty());
+        let done = with_jobs.all(|(jobs, fold)| {
+            let starting = jobs.iter().filter(|(_, _, run)| run.waiting.is_none()).map(|(candidate, ..)| *candidate);
+            let rows = FoldRows::new(self.dataset, fold, starting);
+            let jobs = jobs.into_par_iter().with_max_len(1);
+            jobs.all(|(candidate, last, run)| run.go_on(&rows, candidate, self.plan.limits, last, &go_on))
         });
         done.then_some(())
     }
@@ -106,6 +112,30 @@ impl CrossValidation<'_> {
     }
 }
 
+/// What the runs on a fold share.
+struct FoldRows {
+    sample: Sample<f32>,
+    /// The held-out rows, variable by variable.
+    held_out: Vec<f32>,
+    /// Their classes.
+    truth: Vec<u32>,
+    /// Neighbours by the Euclidean distance of the variables, if several runs start from them.
+    euclidean: Option<NeighborGraph>,
+}
+
+impl FoldRows {
+    fn new<'a>(dataset: &Dataset, fold: &Fold, starting: impl Iterator<Item = &'a Candidate>) -> Self {
+        let sample = Sample::new(dataset, &fold.train);
+        let held_out = sample.scaled(dataset, &fold.held_out);
+        let truth = fold.held_out.iter().map(|&row| dataset.class_of[row]).collect();
+        let params = starting.filter_map(|one| one.params.as_ref());
+        let wanted: Vec<usize> = params.filter(|one| !one.squares).map(|one| one.metric_neighbors).collect();
+        let most = wanted.iter().max().filter(|_| wanted.len() > 1);
+        let euclidean = most.map(|&most| euclidean_neighbors(&sample, &sample.values, sample.most_neighbors(most)));
+        FoldRows { sample, held_out, truth, euclidean }
+    }
+}
+
 /// The run of a candidate on a fold.
 #[derive(Default)]
 pub(super) struct FoldRun {
@@ -119,31 +149,30 @@ impl FoldRun {
         self.waiting.as_ref().map_or(0, |run| run.taken)
     }
 
+    /// Whether the steps up to `last` were taken.
+    fn is_done(&self, last: usize) -> bool {
+        self.wrong_by_plain_knn.is_some() || last > 0 && self.steps() >= last
+    }
+
     /// Takes the steps up to `last`. Returns whether `go_on` always said yes.
     fn go_on(
         &mut self,
-        dataset: &Dataset,
+        rows: &FoldRows,
         candidate: &Candidate,
-        fold: &Fold,
         limits: Limits,
         last: usize,
         go_on: &(dyn Fn() -> bool + Sync),
     ) -> bool {
-        if self.wrong_by_plain_knn.is_some() || last > 0 && self.steps() >= last {
-            return true;
-        }
-        let sample = Sample::<f32>::new(dataset, &fold.train);
-        let values = sample.scaled(dataset, &fold.held_out);
-        let truth: Vec<u32> = fold.held_out.iter().map(|&row| dataset.class_of[row]).collect();
+        let FoldRows { sample, held_out, truth, euclidean } = rows;
         let Some(params) = &candidate.params else {
-            self.wrong_by_plain_knn = Some(wrong_by_plain_knn(&sample, &values, &truth, limits.n_neighbors));
+            self.wrong_by_plain_knn = Some(wrong_by_plain_knn(sample, held_out, truth, limits.n_neighbors));
             return true;
         };
         let mut boost = match self.waiting.take() {
-            Some(run) => run.resume(&sample, params, limits, (values, truth)),
+            Some(run) => run.resume(sample, params, limits, (held_out, truth)),
             None => {
-                let mut boost = Boost::new(&sample, params, limits);
-                boost.hold_out(values, truth);
+                let mut boost = Boost::with_neighbors(sample, params, limits, euclidean.as_ref());
+                boost.hold_out(held_out, truth);
                 boost
             }
         };

@@ -50,22 +50,43 @@ impl Search<'_> {
 #[inline(always)]
 fn scan<T: Real>(distances: &[T], class: Range<usize>, k: usize, bound: T, skip: usize, list: &mut NeighborList<T>) {
     list.clear();
-    let mut worst = bound;
-    for (number, chunk) in distances[class.clone()].chunks(LANES).enumerate() {
-        let mut hits = false;
-        for &distance in chunk {
-            hits |= distance < worst;
+    let mut nearest = Nearest { k, skip, worst: bound, list };
+    let (chunks, rest) = distances[class.clone()].as_chunks::<LANES>();
+    let mut start = class.start;
+    for chunk in chunks {
+        let mut bits = 0u32;
+        for (lane, &distance) in chunk.iter().enumerate() {
+            bits |= u32::from(distance < nearest.worst) << lane;
         }
-        if !hits {
-            continue;
+        while bits != 0 {
+            let at = bits.trailing_zeros() as usize % LANES;
+            nearest.take(chunk[at], start + at);
+            bits &= bits - 1;
         }
-        for (at, &distance) in chunk.iter().enumerate() {
-            let place = class.start + number * LANES + at;
-            if distance < worst && place != skip {
-                let rank = list.partition_point(|(other, _)| *other <= distance);
-                list.insert(rank, (distance, place as u32));
-                list.truncate(k);
-                worst = if list.len() == k { list[k - 1].0 } else { worst };
+        start += LANES;
+    }
+    rest.iter().zip(start..).for_each(|(&distance, place)| nearest.take(distance, place));
+}
+
+/// The nearest so far.
+struct Nearest<'a, T> {
+    k: usize,
+    /// A row that is no neighbour.
+    skip: usize,
+    /// Whoever is not below this is not among the nearest.
+    worst: T,
+    list: &'a mut NeighborList<T>,
+}
+
+impl<T: Real> Nearest<'_, T> {
+    #[inline(always)]
+    fn take(&mut self, distance: T, place: usize) {
+        if distance < self.worst && place != self.skip {
+            let rank = self.list.partition_point(|(other, _)| *other <= distance);
+            self.list.insert(rank, (distance, place as u32));
+            self.list.truncate(self.k);
+            if self.list.len() == self.k {
+                self.worst = self.list[self.k - 1].0;
             }
         }
     }
@@ -78,6 +99,9 @@ pub(super) struct DistanceMatrix<T> {
     /// Query by query and class by class, the places of the nearest at the last update.
     nearest: Vec<u32>,
 }
+
+/// Coordinates that are added in one pass over the distances: as many as there are between two updates.
+const GROUP: usize = 5;
 
 /// No row: the class has fewer rows than k, or there was no search yet.
 const NO_ROW: u32 = u32::MAX;
@@ -135,15 +159,27 @@ impl<T: Real> DistanceMatrix<T> {
 /// Adds squared differences of coordinates to the distances from one query.
 #[inline(always)]
 fn add<T: Real>(line: &mut [T], coordinates: &[Vec<T>], here: &[T]) {
-    const STRETCH: usize = 512;
-    for (number, stretch) in line.chunks_mut(STRETCH).enumerate() {
-        let start = number * STRETCH;
-        for (coordinate, &here) in coordinates.iter().zip(here) {
-            for (distance, &there) in stretch.iter_mut().zip(&coordinate[start..]) {
-                let gap = there - here;
-                *distance += gap * gap;
-            }
+    let (groups, rest) = coordinates.as_chunks::<GROUP>();
+    let (groups_here, rest_here) = here.as_chunks::<GROUP>();
+    for (group, &here) in groups.iter().zip(groups_here) {
+        add_group(line, group.each_ref().map(|one| one.as_slice()), here);
+    }
+    for (coordinate, &here) in rest.iter().zip(rest_here) {
+        add_group(line, [coordinate.as_slice()], [here]);
+    }
+}
+
+/// Adds several coordinates, one after the other, and reads and writes each distance once.
+#[inline(always)]
+fn add_group<T: Real, const N: usize>(line: &mut [T], coordinates: [&[T]; N], here: [T; N]) {
+    let coordinates = coordinates.map(|one| &one[..line.len()]);
+    for (at, distance) in line.iter_mut().enumerate() {
+        let mut sum = *distance;
+        for (coordinate, here) in coordinates.iter().zip(here) {
+            let gap = coordinate[at] - here;
+            sum += gap * gap;
         }
+        *distance = sum;
     }
 }
 

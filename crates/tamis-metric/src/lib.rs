@@ -18,6 +18,7 @@ mod cross_validate;
 mod dataset;
 mod early_stopping;
 mod error;
+mod euclidean;
 mod evaluate;
 mod file;
 mod fit;

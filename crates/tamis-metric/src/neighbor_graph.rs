@@ -26,6 +26,12 @@ pub(super) struct NeighborGraph {
 }
 
 impl NeighborGraph {
+    /// The k nearest of these neighbours.
+    pub(super) fn nearest(&self, k: usize) -> NeighborGraph {
+        let nearest = |all: &[u32]| all.chunks_exact(self.k).flat_map(|list| &list[..k]).copied().collect();
+        NeighborGraph { k, own: nearest(&self.own), others: nearest(&self.others) }
+    }
+
     fn pairs(&self) -> impl Iterator<Item = (&[u32], &[u32])> {
         self.own.chunks_exact(self.k).zip(self.others.chunks_exact(self.k))
     }

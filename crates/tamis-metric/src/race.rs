@@ -4,8 +4,8 @@
 //! round, the metrics within a standard error of the best go on, at most half of them; the part doubles, until it is half of
 //! the rows. Plain k-NN has no steps and always goes on. A metric that needs many rows to be good may be lost this way.
 //!
-//! Within a round, metrics that are far behind the best stop early: after a quarter of their steps those that are worse by
-//! more than three standard errors, after half of them those worse by more than two. Half a curve seldom makes up for that;
+//! Within a round, metrics that are far behind the best stop early: at the last update in a quarter of their steps those that
+//! are worse by more than three standard errors, at the last update in half of them those worse by more than two. Half a curve seldom makes up for that;
 //! metrics of few terms a direction start slowly, so that a quarter of it says less. Rules of early stopping that do not look at
 //! held-out rows need all steps.
 //!
@@ -88,9 +88,10 @@ fn errors(results: &[CvResult]) -> Vec<(f64, f64)> {
     results.iter().map(|one| (one.error, one.standard_error)).collect()
 }
 
-/// A half of the steps, or a quarter, up to an update of the neighbours: so no bit depends on the pause.
+/// The last update of the neighbours in a half of the steps, or in a quarter, or else the first: so no bit depends on the pause.
 fn part_of_the_steps(params: &Params, part: usize) -> usize {
-    params.max_iter.div_ceil(part).next_multiple_of(params.update_every).min(params.max_iter)
+    let updates = (params.max_iter / part / params.update_every).max(1);
+    (updates * params.update_every).min(params.max_iter)
 }
 
 /// Whether each of the numbers is within some standard errors of the least.
@@ -139,7 +140,7 @@ mod tests {
         let part = |max_iter, update_every, part| {
             part_of_the_steps(&Params { max_iter, update_every, ..Params::default() }, part)
         };
-        assert_eq!([part(100, 5, 2), part(100, 7, 2), part(3, 5, 2), part(30, 10, 2)], [50, 56, 3, 20]);
-        assert_eq!([part(100, 5, 4), part(100, 10, 4)], [25, 30]);
+        assert_eq!([part(100, 5, 2), part(100, 7, 2), part(3, 5, 2), part(30, 10, 2)], [50, 49, 3, 10]);
+        assert_eq!([part(100, 5, 4), part(100, 10, 4), part(30, 10, 4)], [25, 20, 10]);
     }
 }

@@ -52,6 +52,12 @@ impl<T: Real> Sample<T> {
         Sample { order, classes, class_of, weights, variables, scales, zeros, values }
     }
 
+    /// So many neighbours, or fewer if the smallest class has fewer.
+    pub(super) fn most_neighbors(&self, wanted: usize) -> usize {
+        let smallest = self.classes.iter().map(|class| class.len()).min().unwrap_or(0);
+        wanted.min(smallest.saturating_sub(1)).max(1)
+    }
+
     /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.order.len()

@@ -60,7 +60,7 @@ impl<T: Real> PausedRun<T> {
         sample: &'a Sample<T>,
         params: &'a Params,
         limits: Limits,
-        (values, class_of): (Vec<T>, Vec<u32>),
+        (values, class_of): (&'a [T], &'a [u32]),
     ) -> Boost<'a, T> {
         let rows = sample.rows();
         let terms = self.terms.with_values(sample.values.clone());
@@ -109,16 +109,16 @@ mod tests {
         let dataset = dataset("t.csv", &text).unwrap();
         let (train, held_out): (Vec<usize>, Vec<usize>) = (0..90).partition(|row| row % 4 > 0);
         let sample = Sample::<f32>::new(&dataset, &train);
-        let rows = || (sample.scaled(&dataset, &held_out), held_out.iter().map(|&row| dataset.class_of[row]).collect());
+        let values = sample.scaled(&dataset, &held_out);
+        let class_of: Vec<u32> = held_out.iter().map(|&row| dataset.class_of[row]).collect();
         let params = Params { burn_in: 2, metric_neighbors: 3, ..Params::default() };
         let limits = Limits { dense_rows: 1000, term_bytes: 1 << 30, n_neighbors: 3, seed: 1 };
         for params in [params.clone(), Params { subsample: 0.5, squares: true, ..params }] {
             let run = |parts: &[usize]| {
                 let mut boost = Boost::new(&sample, &params, limits);
-                let (values, class_of) = rows();
-                boost.hold_out(values, class_of);
+                boost.hold_out(&values, &class_of);
                 for &last in parts {
-                    boost = boost.pause().resume(&sample, &params, limits, rows());
+                    boost = boost.pause().resume(&sample, &params, limits, (&values, &class_of));
                     assert!(boost.run(last, &|| true));
                 }
                 (boost.steps, boost.curve, boost.residuals, boost.term_margins)

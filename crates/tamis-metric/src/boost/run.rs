@@ -53,7 +53,7 @@ impl<T: Real> Boost<'_, T> {
         self.coordinates.push(coordinate.iter().map(|one| T::of(root * one)).collect());
         if let Some(held_out) = &mut self.held_out {
             let rows = held_out.class_of.len();
-            let coordinate = self.terms.along_others(&support, &values, &held_out.values, rows);
+            let coordinate = self.terms.along_others(&support, &values, held_out.values, rows);
             held_out.coordinates.push(coordinate.iter().map(|one| T::of(root * one)).collect());
         }
         for (&term, value) in support.iter().zip(&values) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::euclidean::euclidean_neighbors;
 use super::super::knn::DistanceMatrix;
 use super::super::neighbor_graph::NeighborGraph;
 use super::super::params::{Params, SupportSearch};
@@ -64,9 +65,9 @@ impl Limits {
 }
 
 /// Held-out rows: the metric is not learned from them, and is evaluated on them.
-pub(super) struct HeldOutRows<T> {
-    pub(super) values: Vec<T>,
-    pub(super) class_of: Vec<u32>,
+pub(super) struct HeldOutRows<'a, T> {
+    pub(super) values: &'a [T],
+    pub(super) class_of: &'a [u32],
     pub(super) distances: DistanceMatrix<T>,
     /// Their coordinates, one of each step.
     pub(super) coordinates: Vec<Vec<T>>,
@@ -96,7 +97,7 @@ pub(crate) struct Boost<'a, T> {
     pub(super) coordinates: Vec<Vec<T>>,
     /// How many of them the distances have.
     pub(super) added: usize,
-    pub(super) held_out: Option<HeldOutRows<T>>,
+    pub(super) held_out: Option<HeldOutRows<'a, T>>,
     /// The rows for the stabilized learner, if it finds the support.
     pub(super) sparse_rows: Option<SparseRows>,
     /// Variables in the metric.
@@ -112,16 +113,28 @@ pub(crate) struct Boost<'a, T> {
 impl<'a, T: Real> Boost<'a, T> {
     /// A run before its first step; every class must have two rows.
     pub(crate) fn new(sample: &'a Sample<T>, params: &'a Params, limits: Limits) -> Self {
+        Self::with_neighbors(sample, params, limits, None)
+    }
+
+    /// The same; `euclidean` has at least as many neighbours as are wanted, by the Euclidean distance of the variables.
+    pub(crate) fn with_neighbors(
+        sample: &'a Sample<T>,
+        params: &'a Params,
+        limits: Limits,
+        euclidean: Option<&NeighborGraph>,
+    ) -> Self {
         let rows = sample.rows();
-        let smallest = sample.classes.iter().map(|class| class.len()).min().unwrap_or(0);
-        let k = params.metric_neighbors.min(smallest.saturating_sub(1)).max(1);
+        let k = sample.most_neighbors(params.metric_neighbors);
         let importance = importance(sample, params.class_balance);
         let terms = first_terms(sample, params, limits.max_terms::<T>(rows));
         let mut boost = Boost {
             sample,
             params,
             limits,
-            graph: NeighborGraph { k, own: Vec::new(), others: Vec::new() },
+            graph: match euclidean.filter(|_| !params.squares) {
+                Some(graph) => graph.nearest(k),
+                None => euclidean_neighbors(sample, terms.values(), k),
+            },
             term_margins: Vec::new(),
             margins: vec![0.0; rows],
             residuals: importance.clone(),
@@ -139,12 +152,12 @@ impl<'a, T: Real> Boost<'a, T> {
             steps: Vec::new(),
             curve: Vec::new(),
         };
-        boost.find_first_neighbors();
+        boost.find_term_margins();
         boost
     }
 
     /// Evaluates the metric on these rows too, given variable by variable.
-    pub(crate) fn hold_out(&mut self, values: Vec<T>, class_of: Vec<u32>) {
+    pub(crate) fn hold_out(&mut self, values: &'a [T], class_of: &'a [u32]) {
         let distances = DistanceMatrix::new(class_of.len(), self.sample.rows());
         self.held_out = Some(HeldOutRows { values, class_of, distances, coordinates: Vec::new() });
     }

@@ -4,6 +4,7 @@
 //! coordinates so far, a block at a time.
 
 use super::super::classify::{base, vote};
+use super::super::euclidean::nearest_of_others;
 use super::super::knn::{NeighborList, Points, Search, search_in_blocks};
 use super::super::real::{Real, double};
 use super::state::{Boost, RunPoint};
@@ -17,25 +18,10 @@ struct RowNeighbors {
 }
 
 impl<T: Real> Boost<'_, T> {
-    /// Neighbours by the Euclidean distance of all terms there are at first.
-    pub(super) fn find_first_neighbors(&mut self) {
-        let all = Points { count: self.sample.rows(), values: self.terms.values() };
-        let search = Search { classes: &self.sample.classes, k: self.keep(), exclude_self: true };
-        let found = search_in_blocks(all, all, &search, |row, lists| self.neighbors_of(row, lists));
-        self.take(found, false);
-    }
-
     /// The neighbours of a row, from the nearest rows of each class.
     fn neighbors_of(&self, row: usize, lists: &[NeighborList<T>]) -> RowNeighbors {
         let (class, k) = (self.sample.class_of[row] as usize, self.graph.k);
-        let mut others: NeighborList<T> = Vec::with_capacity(lists.len() * k);
-        for (_, list) in lists.iter().enumerate().filter(|(other, _)| *other != class) {
-            others.extend(list.iter().take(k));
-        }
-        if lists.len() > 2 {
-            others.sort_unstable_by(|a, b| double(a.0).total_cmp(&double(b.0)).then(a.1.cmp(&b.1)));
-            others.truncate(k);
-        }
+        let others = nearest_of_others(lists, class, k);
         let own = &lists[class][..k];
         let mean = |list: &[(T, u32)]| list.iter().map(|(distance, _)| double(*distance)).sum::<f64>() / k as f64;
         RowNeighbors {
@@ -57,7 +43,7 @@ impl<T: Real> Boost<'_, T> {
         if is_new {
             let found = self.find();
             wrong = found.iter().filter(|row| row.wrong).count();
-            self.take(found, true);
+            self.take(found);
             held_out = self.evaluate_held_out();
             self.added = self.coordinates.len();
         }
@@ -83,13 +69,15 @@ impl<T: Real> Boost<'_, T> {
         found
     }
 
-    fn take(&mut self, found: Vec<RowNeighbors>, with_margins: bool) {
+    fn take(&mut self, found: Vec<RowNeighbors>) {
         self.graph.own = found.iter().flat_map(|row| row.own.iter().copied()).collect();
         self.graph.others = found.iter().flat_map(|row| row.others.iter().copied()).collect();
-        if with_margins {
-            self.margins = found.iter().map(|row| row.margin).collect();
-            self.find_residuals();
-        }
+        self.margins = found.iter().map(|row| row.margin).collect();
+        self.find_residuals();
+        self.find_term_margins();
+    }
+
+    pub(super) fn find_term_margins(&mut self) {
         let (rows, graph, terms) = (self.sample.rows(), &self.graph, &self.terms);
         self.term_margins.resize(terms.len() * rows, T::default());
         graph.margins_of_all(terms.values(), &mut self.term_margins);
@@ -99,7 +87,7 @@ impl<T: Real> Boost<'_, T> {
     fn evaluate_held_out(&mut self) -> Option<[usize; 2]> {
         let (n_neighbors, metric_neighbors, k) = (self.limits.n_neighbors, self.graph.k, self.keep());
         let held_out = self.held_out.as_mut()?;
-        let class_of = &held_out.class_of;
+        let class_of = held_out.class_of;
         let [of_rows, of_queries] = [&self.coordinates, &held_out.coordinates].map(|all| &all[self.added..]);
         let search = Search { classes: &self.sample.classes, k, exclude_self: false };
         let wrong = held_out.distances.update(of_rows, of_queries, &search, |row, lists| {
