@@ -127,8 +127,7 @@ impl StepSize for AdaptiveStep {
     /// stays that of the largest value before; otherwise a weight learned on tiny values would give a huge prediction.
     #[inline]
     fn rescale_weight(&self, cell: &AdaptiveCell, value: f64) -> f64 {
-        let relative = value.abs() * cell.inverse;
-        if self.scale_free && relative > 1.0 { 1.0 / relative } else { 1.0 }
+        if self.scale_free { 1.0 / (value.abs() * cell.inverse).max(1.0) } else { 1.0 }
     }
 
     #[inline]
@@ -136,12 +135,12 @@ impl StepSize for AdaptiveStep {
         if !self.scale_free {
             return 0.0;
         }
-        let relative = value.abs() * cell.inverse;
-        if cell.inverse == 0.0 || relative > 1.0 {
-            cell.inverse = 1.0 / value.abs();
-            return 1.0;
-        }
-        relative * relative
+        // Both results are computed, so that several weights are at once.
+        let (size, inverse) = (value.abs(), cell.inverse);
+        let (relative, own) = (size * inverse, 1.0 / size);
+        let is_largest = (inverse == 0.0) | (relative > 1.0);
+        cell.inverse = if is_largest { own } else { inverse };
+        if is_largest { 1.0 } else { relative * relative }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! What a model must be to be saved, and to be used after it is loaded.
 
 use super::{FeatureTest, Model, Output, Task};
-use crate::data::Label;
+use crate::data::{Label, TextSet};
 
 impl Model {
     /// The first reason why the model cannot be used: a number that is not finite (JSON cannot hold it), or parts that
@@ -89,7 +89,7 @@ fn outputs_problem(outputs: &[Output], expected: usize) -> Option<String> {
         if !output.intercept.is_finite() {
             return Some("the intercept is not a finite number; scale the values or the labels".into());
         }
-        let names: std::collections::BTreeSet<_> = output.features.iter().map(|f| (&f.name, f.bucket)).collect();
+        let names: TextSet<_> = output.features.iter().map(|f| (&f.name, f.bucket)).collect();
         if names.len() != output.features.len() {
             return Some("a feature comes twice".into());
         }

@@ -54,7 +54,9 @@ impl LazyProx for TruncatedL1 {
 
     #[inline]
     fn apply_pending(&self, weight: f64, mark: &f64, factor: f64) -> f64 {
-        if weight.abs() <= self.threshold { soft_threshold(weight, factor * (self.due - mark)) } else { weight }
+        // Computed for all weights, so that several are at once.
+        let shrunk = soft_threshold(weight, factor * (self.due - mark));
+        if weight.abs() <= self.threshold { shrunk } else { weight }
     }
 
     fn trajectory_sum(&self, weight: f64, mark: &f64, factor: f64, from: u64, history: &ClockHistory) -> f64 {
