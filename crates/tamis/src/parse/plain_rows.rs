@@ -9,7 +9,7 @@
 //! two blanks, an error, the last bytes of a block) is left to [`super::svmlight`], which is the literal version and has the
 //! messages.
 //!
-//! Measured on one core (200,000 rows of 75 of a million features): 1.6 GB/s, where going number by number has 0.84. A list of the
+//! Measured on one core (200,000 rows of 75 of a million features): 1.5 GB/s, where going number by number has 0.84. A list of the
 //! places of all such bytes, instead of the bits of the next 64, has 1.2; dividing each value as it is read, 1.3.
 
 use pulp::NullaryFnOnce;
