@@ -4,10 +4,10 @@
 //! round, the metrics within a standard error of the best go on, at most half of them; the part doubles, until it is half of
 //! the rows. Plain k-NN has no steps and always goes on. A metric that needs many rows to be good may be lost this way.
 //!
-//! Within a round, metrics that are far behind the best stop early: at the last update in a quarter of their steps those that
-//! are worse by more than three standard errors, at the last update in half of them those worse by more than two. Half a curve seldom makes up for that;
-//! metrics of few terms a direction start slowly, so that a quarter of it says less. Rules of early stopping that do not look at
-//! held-out rows need all steps.
+//! Within a round, metrics that are far behind the best stop early: at the last update in a quarter of their steps those
+//! that are worse by more than three standard errors, at the last update in half of them those worse by more than two. Half
+//! a curve seldom makes up for that; metrics of few terms a direction start slowly, so that a quarter of it says less. Rules
+//! of early stopping that do not look at held-out rows need all steps.
 //!
 //! | symbol | here | value | origin |
 //! |---|---|---|---|
