@@ -145,12 +145,12 @@ def main():
                 rows.append((axis, learner, at, f"{seconds:.3f}", f"{processor:.3f}", f"{peak:.0f}"))
         tables[axis] = table
     if options.out:
+        with open(options.out / "scaling.csv", "w", newline="") as file:
+            csv.writer(file).writerows([("axis", "learner", "at", "seconds", "processor", "peak MB"), *rows])
         # At the end: the memory of a process is at least that of the one that started it, and matplotlib takes much.
         for axis in ("rows", "features"):
             if tables[axis]:
                 draw(tables[axis], axis, options.out / f"scaling-{axis}.svg")
-        with open(options.out / "scaling.csv", "w", newline="") as file:
-            csv.writer(file).writerows([("axis", "learner", "at", "seconds", "processor", "peak MB"), *rows])
 
 
 if __name__ == "__main__":
