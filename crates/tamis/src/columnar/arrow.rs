@@ -8,8 +8,8 @@ use arrow_schema::SchemaRef;
 
 use super::arrow_chunk::Chunk;
 use super::arrow_survey::survey_chunk;
-use super::block::{BLOCK_ENTRIES, Block, height};
-use super::cells::Cells;
+use super::block::{BLOCK_ENTRIES, Block, rows_of_columns};
+use super::cells::{Cells, are_finite};
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
@@ -178,7 +178,7 @@ impl Table {
             }
         };
         // Fewer rows if the table is wide.
-        let rows = height(self.layout.used.len()).min(batch.num_rows() - start);
+        let rows = rows_of_columns(self.layout.used.len()).min(batch.num_rows() - start);
         let slice = if rows == batch.num_rows() { batch.clone() } else { batch.slice(start, rows) };
         self.rest = Some((batch, start + slice.num_rows()));
         let chunk = Chunk::new(&self.layout, &slice).map_err(|error| ColumnarError::damaged(self.kind, error))?;
@@ -230,7 +230,7 @@ impl Table {
         for (features, first_name) in &self.runs {
             let values = &numbers[features.clone()];
             match first_name {
-                Some(first) if values.iter().fold(true, |all, value| all & value.is_finite()) => {
+                Some(first) if are_finite(values) => {
                     rows.push_columns(*first, values);
                 }
                 _ => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
-use super::block::low_height;
+use super::block::rows_of_values;
 use super::cells::Cells;
 use super::schema::{Layout, Place, Sparse};
 use super::sparse_columns::{Lists, Vectors};
@@ -63,7 +63,7 @@ impl Chunk {
             return;
         }
         let columns: Vec<&Cells> = self.features.iter().collect();
-        self.number_rows = self.done..self.rows.min(self.done + low_height(columns.len()));
+        self.number_rows = self.done..self.rows.min(self.done + rows_of_values(columns.len()));
         self.numbers.clear();
         self.numbers.resize(self.number_rows.len() * columns.len(), f64::NAN);
         put_numbers(&columns, self.number_rows.clone(), &mut self.numbers);

@@ -1,6 +1,6 @@
 //! The survey of decoded rows.
 
-use super::cells::Cells;
+use super::cells::{Cells, are_finite};
 use super::transpose::put_numbers;
 use crate::parse::survey::{CellPlace, Survey};
 
@@ -16,8 +16,7 @@ pub(super) fn survey_chunk(columns: &[&Cells], rows: usize, survey: &mut Survey,
         counted += 1;
     }
     put_numbers(columns, 0..counted, survey.last_numbers(counted));
-    let is_finite = |numbers: &[f64]| numbers.iter().fold(true, |all, number| all & number.is_finite());
-    for at in numeric.into_iter().filter(|&at| !columns[at].whole_numbers().is_some_and(is_finite)) {
+    for at in numeric.into_iter().filter(|&at| !columns[at].whole_numbers().is_some_and(are_finite)) {
         for row in (0..counted).filter(|&row| !columns[at].number(row).is_some_and(f64::is_finite)) {
             survey.last_numbers(counted)[row * columns.len() + at] = f64::NAN;
             survey.observe_empty(at, counted - 1 - row);

@@ -14,14 +14,14 @@ const WIDE_ROWS: usize = 256;
 const WIDE_CELLS: usize = 1 << 25;
 
 /// The number of rows to decode at once if each has this many values.
-pub(super) fn low_height(values: usize) -> usize {
+pub(super) fn rows_of_values(values: usize) -> usize {
     (BLOCK_ENTRIES / values.max(1)).clamp(1, BLOCK_ROWS)
 }
 
 /// The number of rows to decode at once if each value of a row has a column of its own.
-pub(super) fn height(columns: usize) -> usize {
+pub(super) fn rows_of_columns(columns: usize) -> usize {
     let columns = columns.max(1);
-    low_height(columns).max((WIDE_CELLS / columns).clamp(1, WIDE_ROWS))
+    rows_of_values(columns).max((WIDE_CELLS / columns).clamp(1, WIDE_ROWS))
 }
 
 /// The good rows of a block, an error for each bad one, and the file's row it begins with.

@@ -31,6 +31,11 @@ pub(super) enum Cells {
     Nothing,
 }
 
+/// Whether all numbers are finite. All of them are looked at, so that several are at once.
+pub(super) fn are_finite(numbers: &[f64]) -> bool {
+    numbers.iter().fold(true, |all, number| all & number.is_finite())
+}
+
 impl Cells {
     /// Decodes numbers and booleans (0 and 1) as numbers, and strings as text.
     pub fn plain(array: &ArrayRef) -> Result<Cells, ArrowError> {

@@ -7,7 +7,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::arrow::Table;
-use super::block::{self, low_height};
+use super::block::{rows_of_columns, rows_of_values};
 use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
@@ -29,8 +29,8 @@ pub(super) fn open(
     let layout = Layout::new(&schema, options)?.for_purpose(purpose);
     let mask = ProjectionMask::roots(builder.parquet_schema(), layout.used.iter().copied());
     check_rows(builder.metadata(), &mask, limits)?;
-    let height = height(builder.metadata(), &mask);
-    let reader = builder.with_projection(mask).with_batch_size(height).build().map_err(damaged)?;
+    let rows = rows_at_once(builder.metadata(), &mask);
+    let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(damaged)?;
     let batches = reader.map(|batch| batch.map_err(|error| ColumnarError::damaged(KIND, error)));
     Ok(Table::new(KIND, schema, layout, options, limits, Box::new(batches)))
 }
@@ -53,7 +53,7 @@ fn check_rows(metadata: &ParquetMetaData, mask: &ProjectionMask, limits: Columna
 }
 
 /// The number of rows to read at once, by the width of the average row.
-fn height(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
+fn rows_at_once(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
     let (mut rows, mut values) = (0_u64, 0_u64);
     for group in metadata.row_groups() {
         rows = rows.saturating_add(group.num_rows().max(0) as u64);
@@ -64,7 +64,7 @@ fn height(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
     let schema = metadata.file_metadata().schema_descr();
     let is_flat =
         (0..schema.num_columns()).all(|leaf| !mask.leaf_included(leaf) || schema.column(leaf).max_rep_level() == 0);
-    if is_flat { block::height(per_row) } else { low_height(per_row) }
+    if is_flat { rows_of_columns(per_row) } else { rows_of_values(per_row) }
 }
 
 #[cfg(test)]

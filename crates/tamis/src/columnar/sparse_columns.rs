@@ -6,7 +6,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::ArrowError;
 use arrow_schema::DataType;
 
-use super::cells::Cells;
+use super::cells::{Cells, are_finite};
 use crate::data::RawRows;
 use crate::parse::column::Cell;
 use crate::parse::{LONGEST_NAME, LineError};
@@ -147,7 +147,7 @@ impl Vectors {
         let in_range =
             keys.first().is_none_or(|&first| first >= 0.0) && keys.last().is_none_or(|&last| last <= LARGEST_INDEX);
         let ascend = keys.iter().zip(keys.iter().skip(1)).fold(true, |all, (one, next)| all & (one < next));
-        in_range && ascend && values.iter().fold(true, |all, value| all & value.is_finite())
+        in_range && ascend && are_finite(values)
     }
 
     fn is_dense(&self, row: usize) -> Result<bool, LineError> {

@@ -170,7 +170,7 @@ impl Names {
 
     /// Adds entries with stored names that have these numbers.
     #[inline]
-    pub(super) fn push_all(&mut self, numbers: std::ops::Range<u32>) {
+    pub(super) fn push_all(&mut self, numbers: Range<u32>) {
         self.entries.extend(numbers);
     }
 

@@ -177,13 +177,19 @@ mod tests {
         assert_eq!(RowScaler { rows: RowScale::None, columns: &none }.scale_in_place(batch.clone()), Ok(batch));
     }
 
-    #[test]
-    fn rows_with_few_centred_columns_are_copied_and_shifted() {
+    /// Of three columns, two are centred and none is scaled.
+    fn two_centred_columns() -> ColumnScaler {
         let mut columns = ColumnScaler::new(ScaleKind::Auto);
         for value in [1.0, 1.25, 1.0, 1.25] {
             columns.observe(Row { ids: &[0, 1, 2], values: &[value, 2.0 - value, 0.5] });
         }
         columns.finish();
+        columns
+    }
+
+    #[test]
+    fn rows_with_few_centred_columns_are_copied_and_shifted() {
+        let columns = two_centred_columns();
         assert_eq!((columns.kind(), columns.centred()), (ScaleKind::None, &[0, 1][..]));
         let scaler = RowScaler { rows: RowScale::None, columns: &columns };
         let rows: [(&[u32], &[f64]); 5] = [
@@ -214,11 +220,7 @@ mod tests {
     /// Rows of which any may lack any of the centred columns.
     #[test]
     fn rows_are_shifted_where_they_are_as_one_by_one() {
-        let mut columns = ColumnScaler::new(ScaleKind::Auto);
-        for value in [1.0, 1.25, 1.0, 1.25] {
-            columns.observe(Row { ids: &[0, 1, 2], values: &[value, 2.0 - value, 0.5] });
-        }
-        columns.finish();
+        let columns = two_centred_columns();
         let scaler = RowScaler { rows: RowScale::None, columns: &columns };
         let (mut raw, mut one_by_one) = (Batch::new(), Batch::new());
         for number in 0..64_u32 {

@@ -13,7 +13,7 @@ use crate::columnar::{ColumnarKind, ColumnarLimits, ColumnarReader};
 use crate::parse::csv::{header, survey};
 use crate::parse::schema::SchemaOptions;
 use crate::parse::survey::Survey;
-use crate::parse::{NumberRows, json_table};
+use crate::parse::{NumberRows, count_lines, json_table};
 
 /// A block of text to parse.
 #[derive(Default)]
@@ -101,7 +101,7 @@ impl ReadAhead {
             if found.is_full() {
                 return Ok(());
             }
-            line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
+            line += u64::from(count_lines(&block.bytes));
             at += 1;
         }
     }
@@ -134,7 +134,7 @@ impl TableHead {
             names = (1..=names.len()).map(|number| number.to_string()).collect();
             start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         }
-        let header_lines = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
+        let header_lines = u64::from(count_lines(&block[..start]));
         ahead.blocks.push_back(TextBlock { bytes: block[start..].to_vec(), header_lines, known: None });
         Ok(TableHead { names, delimiter, ahead })
     }

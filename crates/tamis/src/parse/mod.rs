@@ -35,6 +35,7 @@ mod words;
 pub use line_error::{LONGEST_NAME, LineError, ParseError};
 pub(crate) use missing_cells::{Among as MissingAmong, missing_texts};
 pub use number_rows::NumberRows;
+pub(crate) use records::count_lines;
 
 use serde::{Deserialize, Serialize};
 

@@ -20,7 +20,7 @@ use crate::data::{Label, RawRows};
 /// The longest label that is looked for.
 const LONGEST_LABEL: usize = 24;
 /// An entry has at most this many bytes that are not digits: a colon, a sign, a point, and the byte after it.
-const MOST_OTHERS: u32 = 4;
+const MOST_NON_DIGITS: u32 = 4;
 /// Entries that are stored at once.
 const ENTRIES: usize = 256;
 /// Powers of ten for up to seven decimals. They are exact doubles, and so are whole numbers of eight digits: the quotient of both is
@@ -75,23 +75,23 @@ fn label(text: &[u8], at: usize) -> Option<(f64, usize)> {
 
 /// Which of 64 bytes are not digits.
 #[derive(Clone, Copy)]
-struct Others {
+struct NonDigits {
     /// Where the bytes begin.
     base: usize,
     /// Those that are not digits and were not returned yet, the first in the lowest bit.
     bits: u64,
 }
 
-impl Others {
+impl NonDigits {
     #[inline(always)]
     fn at(text: &[u8], base: usize) -> Option<Self> {
         let bytes = text.get(base..base + 64)?;
-        Some(Others { base, bits: not_digits(bytes.try_into().expect("64 bytes")) })
+        Some(NonDigits { base, bits: not_digits(bytes.try_into().expect("64 bytes")) })
     }
 
     #[inline(always)]
     fn are_enough(&self) -> bool {
-        self.bits.count_ones() >= MOST_OTHERS
+        self.bits.count_ones() >= MOST_NON_DIGITS
     }
 
     /// The next place; there must be one.
@@ -143,22 +143,22 @@ fn entries_of(
     (indices, values): (&mut Vec<u32>, &mut Vec<f64>),
 ) -> Option<usize> {
     entries.count = 0;
-    let (mut least, mut others) = (u32::from(!zero_based), Others::at(text, at)?);
+    let (mut least, mut non_digits) = (u32::from(!zero_based), NonDigits::at(text, at)?);
     let end = loop {
-        if !others.are_enough() {
-            others = Others::at(text, at).filter(Others::are_enough)?;
+        if !non_digits.are_enough() {
+            non_digits = NonDigits::at(text, at).filter(NonDigits::are_enough)?;
         }
-        let colon = others.next();
+        let colon = non_digits.next();
         if text[colon] != b':' {
             break (colon == at).then_some(colon)?;
         }
         let index = natural(text, at, colon).filter(|&index| index >= least)?;
         least = index + 1;
-        let (quotient, end) = match short_value(text, colon + 1, &mut others) {
+        let (quotient, end) = match short_value(text, colon + 1, &mut non_digits) {
             Some(found) => found,
             None => {
                 let found = long_value(text, colon + 1)?;
-                others.bits = 0;
+                non_digits.bits = 0;
                 found
             }
         };
@@ -183,21 +183,21 @@ fn entries_of(
 
 /// The value at `start` as a quotient, and where it ends, if it is short.
 #[inline(always)]
-fn short_value(text: &[u8], start: usize, others: &mut Others) -> Option<((f64, f64), usize)> {
-    let first = others.next();
+fn short_value(text: &[u8], start: usize, non_digits: &mut NonDigits) -> Option<((f64, f64), usize)> {
+    let first = non_digits.next();
     if first == start && text[first] == b'-' {
-        let point = others.next();
-        let ((dividend, divisor), end) = unsigned_value(text, start + 1, point, others)?;
+        let point = non_digits.next();
+        let ((dividend, divisor), end) = unsigned_value(text, start + 1, point, non_digits)?;
         return Some(((dividend, -divisor), end));
     }
-    unsigned_value(text, start, first, others)
+    unsigned_value(text, start, first, non_digits)
 }
 
 /// The same without a sign; `point` is the first byte that is not a digit.
 #[inline(always)]
-fn unsigned_value(text: &[u8], start: usize, point: usize, others: &mut Others) -> Option<((f64, f64), usize)> {
+fn unsigned_value(text: &[u8], start: usize, point: usize, non_digits: &mut NonDigits) -> Option<((f64, f64), usize)> {
     let has_point = text[point] == b'.';
-    let end = if has_point { others.next() } else { point };
+    let end = if has_point { non_digits.next() } else { point };
     let length = end - start;
     if length.wrapping_sub(1 + usize::from(has_point)) >= 8 - usize::from(has_point) || !ends_value(text[end]) {
         return None;
@@ -228,11 +228,11 @@ fn ends_value(byte: u8) -> bool {
 /// The whole number with the digits `start..end`, if these are one to eight.
 #[inline(always)]
 fn natural(text: &[u8], start: usize, end: usize) -> Option<u32> {
-    let others = 8_usize.wrapping_sub(end - start);
-    if others >= 8 {
+    let before = 8_usize.wrapping_sub(end - start);
+    if before >= 8 {
         return None;
     }
-    Some(swar::eight_digits(eight_before(text, end)?, others))
+    Some(swar::eight_digits(eight_before(text, end)?, before))
 }
 
 #[inline(always)]

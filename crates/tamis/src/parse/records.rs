@@ -240,7 +240,7 @@ impl Quoted {
 }
 
 /// The number of line ends.
-pub(super) fn count_lines(bytes: &[u8]) -> u32 {
+pub(crate) fn count_lines(bytes: &[u8]) -> u32 {
     memchr::memchr_iter(b'\n', bytes).count() as u32
 }
 
