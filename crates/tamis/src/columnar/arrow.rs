@@ -1,5 +1,6 @@
 //! Turns record batches into rows.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::data::{ColumnNames, Label, RawRows, name_runs};
 use crate::parse::column::{self, Cell, MissingCells, Pushed, Role};
 use crate::parse::schema::{Schema as RowSchema, SchemaOptions};
 use crate::parse::survey::{CellPlace, Survey};
-use crate::parse::{LineError, Missing};
+use crate::parse::{LineError, Missing, NumberRows};
 
 /// A source of record batches; each holds the columns in use and no others.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ColumnarError>> + Send>;
@@ -43,6 +44,8 @@ pub(super) struct Table {
     batches: Batches,
     /// The batches of a survey.
     surveyed: Option<Vec<RecordBatch>>,
+    /// The numbers of the features in the chunks of a survey, and of the label.
+    surveyed_numbers: VecDeque<Arc<NumberRows>>,
     /// The current batch and the number of its rows that have been decoded.
     rest: Option<(RecordBatch, usize)>,
     chunk: Option<Chunk>,
@@ -82,6 +85,7 @@ impl Table {
             limits,
             batches,
             surveyed: None,
+            surveyed_numbers: VecDeque::new(),
             rest: None,
             chunk: None,
             next_row: 0,
@@ -95,7 +99,11 @@ impl Table {
             return Ok(None);
         }
         let batches = self.surveyed.unwrap_or_default().into_iter().map(Ok).chain(self.batches);
-        Ok(Some(Table::new(self.kind, self.schema, layout, options, self.limits, Box::new(batches))))
+        let places = |layout: &Layout| layout.features.iter().map(|(place, _)| place.at).collect::<Vec<_>>();
+        let is_same = places(&layout) == places(&self.layout);
+        let surveyed_numbers = if is_same { self.surveyed_numbers } else { VecDeque::new() };
+        let table = Table::new(self.kind, self.schema, layout, options, self.limits, Box::new(batches));
+        Ok(Some(Table { surveyed_numbers, ..table }))
     }
 
     pub fn kind(&self) -> ColumnarKind {
@@ -110,7 +118,11 @@ impl Table {
         let Some(mut chunk) = self.chunk()? else { return Ok(None) };
         let rows = match self.layout.keys() {
             KeyKind::Index => RawRows::by_index(),
-            KeyKind::Name => RawRows::of_columns(self.numeric_names.clone(), 0),
+            KeyKind::Name => {
+                let columns = self.layout.features.len();
+                let cells = (chunk.rows - chunk.done).saturating_mul(columns).min(BLOCK_ENTRIES + columns);
+                RawRows::of_columns(self.numeric_names.clone(), cells)
+            }
         };
         let mut block = Block { rows, refused: Vec::new(), first_row: self.next_row };
         let mut entries = 0;
@@ -146,17 +158,20 @@ impl Table {
         let dates = self.layout.features.iter().enumerate().filter(|(_, (_, role))| matches!(role, Role::Date(_)));
         dates.for_each(|(at, _)| survey.declare_date(at));
         self.surveyed = Some(Vec::new());
+        let mut numbers_of_chunks = VecDeque::new();
         while !survey.is_full()
             && let Some(chunk) = self.chunk()?
         {
             let columns: Vec<&Cells> = chunk.features.iter().chain(&chunk.target).collect();
-            survey_chunk(&columns, chunk.rows, survey, |row| CellPlace {
+            let numbers = survey_chunk(&columns, chunk.rows, survey, |row| CellPlace {
                 file: file.into(),
                 line: self.next_row + row as u64 + 1,
                 column: 0,
             });
+            numbers_of_chunks.push_back(numbers);
             self.next_row += chunk.rows as u64;
         }
+        self.surveyed_numbers = numbers_of_chunks;
         Ok(())
     }
 
@@ -181,7 +196,9 @@ impl Table {
         let rows = rows_of_columns(self.layout.used.len()).min(batch.num_rows() - start);
         let slice = if rows == batch.num_rows() { batch.clone() } else { batch.slice(start, rows) };
         self.rest = Some((batch, start + slice.num_rows()));
-        let chunk = Chunk::new(&self.layout, &slice).map_err(|error| ColumnarError::damaged(self.kind, error))?;
+        let numbers = self.surveyed_numbers.pop_front();
+        let chunk =
+            Chunk::new(&self.layout, &slice, numbers).map_err(|error| ColumnarError::damaged(self.kind, error))?;
         Ok(Some(chunk))
     }
 

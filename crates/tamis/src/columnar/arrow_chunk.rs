@@ -1,6 +1,7 @@
 //! A few rows of a record batch, with their columns decoded.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -10,6 +11,7 @@ use super::cells::Cells;
 use super::schema::{Layout, Place, Sparse};
 use super::sparse_columns::{Lists, Vectors};
 use super::transpose::put_numbers;
+use crate::parse::NumberRows;
 use crate::parse::column::Role;
 
 /// A few rows with their columns decoded, and the number of rows already returned.
@@ -22,6 +24,8 @@ pub(super) struct Chunk {
     pub(super) vectors: Option<Vectors>,
     pub(super) rows: usize,
     pub(super) done: usize,
+    /// The numbers of the features in the first rows, if a survey has put them in rows.
+    surveyed: Option<Arc<NumberRows>>,
     /// The numbers of the features in some rows, row by row; NaN where there is none.
     numbers: Vec<f64>,
     /// The rows they are of.
@@ -30,7 +34,11 @@ pub(super) struct Chunk {
 
 impl Chunk {
     /// Decodes the columns in use.
-    pub(super) fn new(layout: &Layout, batch: &RecordBatch) -> Result<Chunk, ArrowError> {
+    pub(super) fn new(
+        layout: &Layout,
+        batch: &RecordBatch,
+        surveyed: Option<Arc<NumberRows>>,
+    ) -> Result<Chunk, ArrowError> {
         let plain = |place: &Place| Cells::plain(batch.column(place.at));
         let feature = |(place, role): &(Place, Role)| match role {
             Role::Category(_) | Role::Text => Cells::categories(batch.column(place.at)),
@@ -52,6 +60,7 @@ impl Chunk {
             vectors,
             rows: batch.num_rows(),
             done: 0,
+            surveyed,
             numbers: Vec::new(),
             number_rows: 0..0,
         })
@@ -59,7 +68,8 @@ impl Chunk {
 
     /// Puts the numbers of the current row, and of a few rows after it, side by side.
     pub(super) fn put_in_rows(&mut self) {
-        if self.number_rows.contains(&self.done) {
+        let is_surveyed = self.surveyed.as_ref().is_some_and(|rows| self.done < rows.len());
+        if is_surveyed || self.number_rows.contains(&self.done) {
             return;
         }
         let columns: Vec<&Cells> = self.features.iter().collect();
@@ -72,6 +82,9 @@ impl Chunk {
     /// The numbers of the features of the current row.
     pub(super) fn numbers(&self) -> &[f64] {
         let columns = self.features.len();
+        if let Some(rows) = self.surveyed.as_ref().filter(|rows| self.done < rows.len()) {
+            return &rows.row(self.done)[..columns];
+        }
         &self.numbers[(self.done - self.number_rows.start) * columns..][..columns]
     }
 }

@@ -1,12 +1,20 @@
 //! The survey of decoded rows.
 
+use std::sync::Arc;
+
 use super::cells::{Cells, are_finite};
 use super::transpose::put_numbers;
+use crate::parse::NumberRows;
 use crate::parse::survey::{CellPlace, Survey};
 
 /// Observes the first rows of a chunk until the survey has enough: the cells of columns of texts row by row, then those of
-/// columns of numbers.
-pub(super) fn survey_chunk(columns: &[&Cells], rows: usize, survey: &mut Survey, place: impl Fn(usize) -> CellPlace) {
+/// columns of numbers. Returns the numbers of these rows.
+pub(super) fn survey_chunk(
+    columns: &[&Cells],
+    rows: usize,
+    survey: &mut Survey,
+    place: impl Fn(usize) -> CellPlace,
+) -> Arc<NumberRows> {
     let (numeric, others): (Vec<usize>, Vec<usize>) =
         (0..columns.len()).partition(|&at| matches!(columns[at], Cells::Numbers(_)));
     let mut counted = 0;
@@ -22,5 +30,5 @@ pub(super) fn survey_chunk(columns: &[&Cells], rows: usize, survey: &mut Survey,
             survey.observe_empty(at, counted - 1 - row);
         }
     }
-    survey.end_block();
+    survey.end_block()
 }

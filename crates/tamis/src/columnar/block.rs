@@ -10,7 +10,7 @@ pub const BLOCK_ENTRIES: usize = 1 << 20;
 
 /// Rows of a wide table without vectors that are decoded at once, and the largest number of their cells: to decode a column costs more
 /// than to decode a few more of its cells.
-const WIDE_ROWS: usize = 256;
+const WIDE_ROWS: usize = 1024;
 const WIDE_CELLS: usize = 1 << 25;
 
 /// The number of rows to decode at once if each has this many values.

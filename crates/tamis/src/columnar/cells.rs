@@ -41,6 +41,7 @@ impl Cells {
     pub fn plain(array: &ArrayRef) -> Result<Cells, ArrowError> {
         Ok(match array.data_type() {
             DataType::Null => Cells::Nothing,
+            DataType::Float64 => Cells::Numbers(array.as_primitive().clone()),
             DataType::Utf8 => Cells::Small(array.as_string().clone()),
             DataType::LargeUtf8 => Cells::Large(array.as_string().clone()),
             DataType::Utf8View => Cells::View(array.as_string_view().clone()),

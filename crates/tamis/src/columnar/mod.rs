@@ -46,6 +46,8 @@ mod parquet;
 #[cfg(feature = "columnar")]
 mod parquet_file;
 #[cfg(feature = "columnar")]
+mod parquet_numbers;
+#[cfg(feature = "columnar")]
 mod reader;
 #[cfg(feature = "columnar")]
 mod schema;

@@ -1,9 +1,13 @@
 //! Reads Parquet files: only the columns in use, and fewer rows at once if the rows are wide.
 
+use std::fmt::Display;
 use std::fs::File;
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::ParquetMetaData;
 
 use super::arrow::Table;
@@ -12,6 +16,7 @@ use super::error::ColumnarError;
 use super::kind::ColumnarKind;
 use super::limits::ColumnarLimits;
 use super::parquet_file::PiecewiseFile;
+use super::parquet_numbers::NumberColumns;
 use super::schema::{Layout, Purpose};
 use crate::parse::schema::SchemaOptions;
 
@@ -23,16 +28,83 @@ pub(super) fn open(
     limits: ColumnarLimits,
     purpose: Purpose,
 ) -> Result<Table, ColumnarError> {
-    let damaged = |error| ColumnarError::damaged(KIND, error);
-    let builder = ParquetRecordBatchReaderBuilder::try_new(PiecewiseFile::new(file)?).map_err(damaged)?;
+    let file = PiecewiseFile::new(file)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).map_err(damaged)?;
     let schema = builder.schema().clone();
     let layout = Layout::new(&schema, options)?.for_purpose(purpose);
     let mask = ProjectionMask::roots(builder.parquet_schema(), layout.used.iter().copied());
     check_rows(builder.metadata(), &mask, limits)?;
-    let rows = rows_at_once(builder.metadata(), &mask);
-    let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(damaged)?;
-    let batches = reader.map(|batch| batch.map_err(|error| ColumnarError::damaged(KIND, error)));
+    let batches = Batches::new(&file, builder, &layout.used, &mask)?;
     Ok(Table::new(KIND, schema, layout, options, limits, Box::new(batches)))
+}
+
+fn damaged(error: impl Display) -> ColumnarError {
+    ColumnarError::damaged(KIND, error)
+}
+
+/// The rows of the columns in use. Columns of numbers are decoded by [`NumberColumns`], others by Arrow's reader.
+struct Batches {
+    numbers: NumberColumns,
+    number_places: Vec<usize>,
+    others: Option<ParquetRecordBatchReader>,
+    other_places: Vec<usize>,
+    /// The columns in use.
+    schema: SchemaRef,
+    /// The number of rows of a batch.
+    rows: usize,
+}
+
+impl Batches {
+    fn new(
+        file: &PiecewiseFile,
+        builder: ParquetRecordBatchReaderBuilder<PiecewiseFile>,
+        used: &[usize],
+        mask: &ProjectionMask,
+    ) -> Result<Self, ColumnarError> {
+        let rows = rows_at_once(builder.metadata(), mask);
+        let numbers = NumberColumns::new(file, builder.metadata(), builder.schema(), used);
+        let schema = Arc::new(builder.schema().project(used).map_err(damaged)?);
+        let number_places = numbers.places();
+        let mut is_number = vec![false; used.len()];
+        number_places.iter().for_each(|&place| is_number[place] = true);
+        let other_places: Vec<usize> = (0..used.len()).filter(|&place| !is_number[place]).collect();
+        let has_others = number_places.is_empty() || !other_places.is_empty();
+        let others = has_others.then(|| {
+            let mask = ProjectionMask::roots(builder.parquet_schema(), other_places.iter().map(|&place| used[place]));
+            builder.with_projection(mask).with_batch_size(rows).build()
+        });
+        let others = others.transpose().map_err(damaged)?;
+        Ok(Batches { numbers, number_places, others, other_places, schema, rows })
+    }
+
+    /// The next rows, or none at the end of the file.
+    fn read(&mut self) -> Result<Option<RecordBatch>, ColumnarError> {
+        let others = self.others.as_mut().map(|others| others.next().transpose().map_err(damaged)).transpose()?;
+        if self.number_places.is_empty() {
+            return Ok(others.flatten());
+        }
+        let numbers = self.numbers.read(self.rows).map_err(damaged)?;
+        let other_rows = others.as_ref().map(|others| others.as_ref().map_or(0, RecordBatch::num_rows));
+        if numbers[0].is_empty() && other_rows.unwrap_or(0) == 0 {
+            return Ok(None);
+        }
+        let numbers = self.number_places.iter().copied().zip(numbers);
+        let others = others.flatten();
+        let others =
+            others.iter().flat_map(|batch| self.other_places.iter().copied().zip(batch.columns().iter().cloned()));
+        let mut columns: Vec<(usize, ArrayRef)> = numbers.chain(others).collect();
+        columns.sort_unstable_by_key(|&(place, _)| place);
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        RecordBatch::try_new(self.schema.clone(), columns).map(Some).map_err(damaged)
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ColumnarError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
 }
 
 /// Refuses a group of rows whose vectors are longer than allowed on average: it would be decoded before its rows are
@@ -69,8 +141,6 @@ fn rows_at_once(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::types::{Float64Type, Int32Type};
     use arrow_array::*;
 

@@ -10,7 +10,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
 /// The bytes of a piece. Larger parts are read by themselves.
-const PIECE: u64 = 1 << 22;
+const PIECE: u64 = 1 << 18;
 
 /// A file, and the piece that was read last.
 #[derive(Clone)]

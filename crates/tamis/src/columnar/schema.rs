@@ -3,6 +3,7 @@
 use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::error::ColumnarError;
+use crate::data::TextSet;
 use crate::parse::column::Role;
 use crate::parse::date::{DateForm, DatePart};
 use crate::parse::schema::{DateColumn, ModelSchema, Schema as RowSchema, SchemaOptions};
@@ -100,11 +101,14 @@ impl Layout {
         let others: Vec<usize> = (0..fields.len()).filter(|at| !vectors.contains(at)).collect();
         let names: Vec<String> = others.iter().map(|&at| fields[at].name().clone()).collect();
         let mut known = options.known.clone().unwrap_or_default();
-        known.extend(by_types(others.iter().map(|&at| &*fields[at]), options));
+        let names_known: TextSet<&str> = known.columns().map(String::as_str).collect();
+        let is_new = |field: &&Field| !names_known.contains(field.name().as_str());
+        let new = by_types(others.iter().map(|&at| &*fields[at]).filter(is_new), options);
+        known.extend(new);
         let columns = if vectors.is_empty() {
-            RowSchema::resolve(names, &known, options)?
+            RowSchema::resolve(names, known, options)?
         } else {
-            RowSchema::resolve(names.clone(), &known, &written_by_convert(&names, options))?
+            RowSchema::resolve(names.clone(), known, &written_by_convert(&names, options))?
         };
         let named = others.iter().zip(&columns.roles).filter(|(_, role)| **role != Role::Ignored);
         let id = columns.id.map(|at| others[at]);

@@ -226,7 +226,7 @@ impl Input {
         let more = known.columns().filter(|name| !names.contains(name)).cloned();
         let names = names.iter().cloned().chain(more).collect();
         let named = |error| ReadError::Schema { file: source.name.clone(), source: error };
-        let schema = Schema::resolve(names, &known, &self.text_options()).map_err(named)?;
+        let schema = Schema::resolve(names, (*known).clone(), &self.text_options()).map_err(named)?;
         self.remember(schema.stored());
         Ok(OpenFile::Text { ahead, parser: by_name(JsonTable::new(schema, options.needs_target)) })
     }
@@ -237,7 +237,7 @@ impl Input {
             self.survey_table(source, &mut head)?;
         }
         let options = self.text_options();
-        let columns = Schema::resolve(head.names, &self.known.clone().unwrap_or_default(), &options);
+        let columns = Schema::resolve(head.names, self.known.as_deref().cloned().unwrap_or_default(), &options);
         let columns = columns.map_err(|error| ReadError::Schema { file: source.name.clone(), source: error })?;
         self.remember(columns.stored());
         let table = Table::new(columns, head.delimiter, options.needs_target);

@@ -323,7 +323,7 @@ mod tests {
         seen.begin(&names);
         survey(body, b',', "f.csv", 2, &mut seen);
         let (known, _) = seen.decide(&options, b',').unwrap();
-        let columns = Schema::resolve(names, &known, &options).unwrap();
+        let columns = Schema::resolve(names, known, &options).unwrap();
         (Table::new(columns, b',', true), body)
     }
 
@@ -356,7 +356,7 @@ mod tests {
         let mut seen = Survey::default();
         seen.begin(&names);
         survey(b"1\t2\t0\n", b'\t', "f.tsv", 2, &mut seen);
-        let columns = Schema::resolve(names, &seen.decide(&options, b'\t').unwrap().0, &options).unwrap();
+        let columns = Schema::resolve(names, seen.decide(&options, b'\t').unwrap().0, &options).unwrap();
         let mut errors = Vec::new();
         let (rows, lines) = Table::new(columns, b'\t', false).parse(b"\t\t\n \n3\t4\t1\n", &mut errors);
         assert_eq!((end, rows.len(), rows.lines.clone(), lines, errors.len()), (6, 2, vec![0, 2], 3, 0));
@@ -375,7 +375,7 @@ mod tests {
             let mut seen = Survey::default();
             seen.begin(&names);
             let known = survey(body, b',', "f.csv", 2, &mut seen).unwrap();
-            let columns = Schema::resolve(names.clone(), &seen.decide(&options, b',').unwrap().0, &options).unwrap();
+            let columns = Schema::resolve(names.clone(), seen.decide(&options, b',').unwrap().0, &options).unwrap();
             let table = Table::new(columns, b',', true);
             let [mut errors, mut known_errors] = [Vec::new(), Vec::new()];
             let (rows, lines) = table.parse(body, &mut errors);

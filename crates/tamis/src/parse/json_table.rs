@@ -143,7 +143,7 @@ mod tests {
         survey(text.as_bytes(), "f.jsonl", 1, &mut seen);
         let names = seen.names();
         let (known, _) = seen.decide(options, b',').unwrap();
-        let table = JsonTable::new(Schema::resolve(names, &known, options).unwrap(), options.needs_target);
+        let table = JsonTable::new(Schema::resolve(names, known, options).unwrap(), options.needs_target);
         let (mut rows, mut errors) = (RawRows::by_name(), Vec::new());
         parse_lines(text.as_bytes(), &table, &mut rows, &mut errors);
         let row = |i: usize| {

@@ -95,6 +95,9 @@ impl ModelSchema {
 
     /// Adds the columns of another schema that are not in this one. Label, weight and missing values stay.
     pub fn extend(&mut self, other: ModelSchema) {
+        if other.columns().next().is_none() {
+            return;
+        }
         let mine: TextSet<String> = self.columns().cloned().collect();
         let is_new = |name: &String| !mine.contains(name);
         for (to, from) in [

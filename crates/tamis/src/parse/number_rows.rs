@@ -16,7 +16,17 @@ pub struct NumberRows {
 impl NumberRows {
     /// The rows in their order.
     fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        (0..self.rows).map(|row| &self.values[row * self.columns..(row + 1) * self.columns])
+        (0..self.rows).map(|row| self.row(row))
+    }
+
+    /// The number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// The numbers of a row.
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.columns..][..self.columns]
     }
 
     /// The numbers of the row in this line, if it is the one after `before` rows or a later one; `before` is then
@@ -25,7 +35,7 @@ impl NumberRows {
         while self.lines.get(*before).is_some_and(|&one| one < line) {
             *before += 1;
         }
-        (self.lines.get(*before) == Some(&line)).then(|| &self.values[*before * self.columns..][..self.columns])
+        (self.lines.get(*before) == Some(&line)).then(|| self.row(*before))
     }
 
     /// The last rows, one after the other.

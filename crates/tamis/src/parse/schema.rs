@@ -103,7 +103,7 @@ const USUAL_TARGETS: [&str; 4] = ["y", "label", "target", "class"];
 
 impl Schema {
     /// Decides the role of every column: by the options, then by the schema. A column that neither knows is not used.
-    pub fn resolve(names: Vec<String>, known: &ModelSchema, options: &SchemaOptions) -> Result<Schema, SchemaError> {
+    pub fn resolve(names: Vec<String>, known: ModelSchema, options: &SchemaOptions) -> Result<Schema, SchemaError> {
         check_names(&names, options)?;
         let target = find_target(&names, options)?;
         let weight = options.weight.as_ref().or(known.weight.as_ref());
@@ -120,6 +120,7 @@ impl Schema {
             }
         };
         let roles = names.iter().map(&mut role).collect();
+        drop(by_schema);
         let rule = match (options.missing, known.missing) {
             (Missing::Auto, Missing::Auto) => Missing::Mean,
             (Missing::Auto, known) => known,
@@ -129,7 +130,7 @@ impl Schema {
         markers.sort_unstable();
         markers.dedup();
         let weight = weight.cloned().filter(|name| names.contains(name));
-        let stored = ModelSchema { target, weight, missing: rule, na: markers.clone(), ..known.clone() };
+        let stored = ModelSchema { target, weight, missing: rule, na: markers.clone(), ..known };
         let id = options.id.as_ref().and_then(|id| names.iter().position(|name| name == id));
         Ok(Schema { names, roles, missing: MissingCells { rule, markers }, stored, id })
     }
@@ -228,7 +229,7 @@ mod tests {
             ..Default::default()
         };
         let columns = names(&["id", "age", "zip", "town", "w", "Class", "new"]);
-        let schema = Schema::resolve(columns, &known, &options).unwrap();
+        let schema = Schema::resolve(columns, known, &options).unwrap();
         let shown: Vec<String> = schema.roles.iter().map(|role| format!("{role:?}")).collect();
         let starts = ["Ignored", "Numeric", "Category", "Category", "Weight", "Target", "Ignored"];
         assert!(shown.iter().zip(starts).all(|(role, start)| role.starts_with(start)), "{shown:?}");
@@ -242,7 +243,7 @@ mod tests {
         let many: Vec<String> = (0..200_000).map(|at| format!("column{at}")).collect();
         let known = ModelSchema { numeric: many.clone(), ..Default::default() };
         let started = std::time::Instant::now();
-        let schema = Schema::resolve(many, &known, &SchemaOptions::default()).unwrap();
+        let schema = Schema::resolve(many, known, &SchemaOptions::default()).unwrap();
         assert!(schema.roles.iter().all(|role| matches!(role, Role::Numeric(_))));
         // Name by name this takes minutes.
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
@@ -252,9 +253,9 @@ mod tests {
     fn columns_that_the_model_uses_must_be_there() {
         let options = |required: &[&str]| SchemaOptions { required: names(required), ..Default::default() };
         let table = || names(&["AGE", "town "]);
-        assert!(Schema::resolve(table(), &ModelSchema::default(), &options(&["AGE"])).is_ok());
+        assert!(Schema::resolve(table(), ModelSchema::default(), &options(&["AGE"])).is_ok());
         let text =
-            |required| Schema::resolve(table(), &ModelSchema::default(), &options(required)).unwrap_err().to_string();
+            |required| Schema::resolve(table(), ModelSchema::default(), &options(required)).unwrap_err().to_string();
         assert_eq!(
             text(&["age", "plan"]),
             "the model uses the columns \"age\", \"plan\", which this table does not have (is \"AGE\" the column \
@@ -263,24 +264,24 @@ mod tests {
         assert!(text(&["plan"]).starts_with("the model uses the column \"plan\", which this table does not have; the"));
         let known = ModelSchema { target: Some("churned".into()), ..Default::default() };
         let labelled = SchemaOptions { known: Some(known), needs_target: true, ..Default::default() };
-        let text = Schema::resolve(names(&["y", "age"]), &ModelSchema::default(), &labelled).unwrap_err().to_string();
+        let text = Schema::resolve(names(&["y", "age"]), ModelSchema::default(), &labelled).unwrap_err().to_string();
         assert!(text.starts_with("there is no column \"churned\", which was the label: name another"), "{text}");
     }
 
     #[test]
     fn an_id_is_a_feature_only_if_the_model_knows_it() {
         let options = SchemaOptions { id: Some("id".into()), ..Default::default() };
-        let schema = Schema::resolve(names(&["a", "id"]), &ModelSchema::default(), &options).unwrap();
+        let schema = Schema::resolve(names(&["a", "id"]), ModelSchema::default(), &options).unwrap();
         assert_eq!((&schema.roles[1], schema.id), (&Role::Ignored, Some(1)));
         let known = ModelSchema { numeric: names(&["id"]), ..Default::default() };
-        let schema = Schema::resolve(names(&["a", "id"]), &known, &options).unwrap();
+        let schema = Schema::resolve(names(&["a", "id"]), known, &options).unwrap();
         assert!(matches!(schema.roles[1], Role::Numeric(_)) && schema.id == Some(1));
     }
 
     #[test]
     fn complaints_list_the_columns() {
         let complaint = |columns: &[&str], options: &SchemaOptions| {
-            Schema::resolve(names(columns), &ModelSchema::default(), options).unwrap_err().to_string()
+            Schema::resolve(names(columns), ModelSchema::default(), options).unwrap_err().to_string()
         };
         let missing = SchemaOptions { needs_target: true, ..Default::default() };
         assert_eq!(

@@ -78,7 +78,7 @@ pub fn json_lines(bytes: &[u8]) {
     json_table::survey(bytes, "fuzz", 1, &mut seen);
     let names = seen.names();
     let Ok((known, _)) = seen.decide(&options, b',') else { return };
-    let Ok(schema) = Schema::resolve(names, &known, &options) else { return };
+    let Ok(schema) = Schema::resolve(names, known, &options) else { return };
     lines_are_sound(bytes, &JsonTable::new(schema, false), RawRows::by_name());
 }
 
@@ -91,7 +91,7 @@ pub fn csv(bytes: &[u8]) {
         seen.begin(&names);
         let numbers = survey(&bytes[start..], b',', "fuzz", 2, &mut seen);
         let Ok((known, _)) = seen.decide(&options, b',') else { return };
-        let Ok(columns) = Schema::resolve(names.clone(), &known, &options) else { return };
+        let Ok(columns) = Schema::resolve(names.clone(), known, &options) else { return };
         let (table, mut errors, mut known_errors) = (Table::new(columns, b',', false), Vec::new(), Vec::new());
         let (rows, lines) = table.parse(&bytes[start..], &mut errors);
         let (known_rows, _) = table.parse_known(&bytes[start..], numbers.as_deref(), &mut known_errors);
