@@ -5,7 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::names::{ColumnNames, Names, NamesMark};
-use super::{FeatureKey, Label};
+use super::{FeatureKey, FeatureNumbers, Label, SharedIds};
 
 /// A feature occurs twice in a row.
 #[derive(Debug, Error, PartialEq)]
@@ -24,7 +24,7 @@ const PART: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Keys {
     /// Numbers, ascending within a row.
-    Index(Vec<u32>),
+    Index(FeatureNumbers),
     /// Names, in any order within a row.
     Name(Names),
 }
@@ -71,7 +71,7 @@ pub struct Savepoint {
 impl RawRows {
     /// No rows, features by number.
     pub fn by_index() -> Self {
-        Self::with_keys(Keys::Index(Vec::new()))
+        Self::with_keys(Keys::Index(FeatureNumbers::default()))
     }
 
     /// No rows, features by number, with room for what `bytes` of text usually hold.
@@ -81,7 +81,7 @@ impl RawRows {
 
     /// No rows, features by number, with room for `entries` entries.
     pub fn for_entries(entries: usize) -> Self {
-        let mut rows = Self::with_keys(Keys::Index(Vec::with_capacity(entries)));
+        let mut rows = Self::with_keys(Keys::Index(FeatureNumbers::with_capacity(entries)));
         rows.values.reserve(entries);
         rows
     }
@@ -124,6 +124,13 @@ impl RawRows {
         self.labels.is_empty()
     }
 
+    /// Looks up the ids of numbered features that are known now, for a later [`RawRows::intern`].
+    pub fn look_up_ids(&mut self, ids: &SharedIds) {
+        if let Keys::Index(numbers) = &mut self.keys {
+            numbers.look_up(ids);
+        }
+    }
+
     /// Whether features have names; otherwise they have numbers.
     pub fn has_names(&self) -> bool {
         matches!(self.keys, Keys::Name(_))
@@ -150,7 +157,7 @@ impl RawRows {
     pub fn rollback(&mut self, mark: Savepoint) {
         self.values.truncate(mark.entries);
         match &mut self.keys {
-            Keys::Index(indices) => indices.truncate(mark.entries),
+            Keys::Index(indices) => indices.to_mut().truncate(mark.entries),
             Keys::Name(names) => names.rollback(mark.entries, mark.names),
         }
     }
@@ -163,7 +170,7 @@ impl RawRows {
     pub fn push_index(&mut self, index: u32, value: f64) {
         let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
         if value != 0.0 {
-            indices.push(index);
+            indices.to_mut().push(index);
             self.values.push(value);
         }
     }
@@ -174,6 +181,7 @@ impl RawRows {
     /// If features have names.
     pub fn push_indices(&mut self, numbers: impl ExactSizeIterator<Item = u32>, values: &[f64]) {
         let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
+        let indices = indices.to_mut();
         let (start, has_zeros) = (indices.len(), values.iter().fold(false, |any, value| any | (*value == 0.0)));
         indices.extend(numbers);
         if !has_zeros {
@@ -195,7 +203,7 @@ impl RawRows {
     /// If features have names.
     pub fn index_columns(&mut self) -> (&mut Vec<u32>, &mut Vec<f64>) {
         let Keys::Index(indices) = &mut self.keys else { panic!("features of this block go by name") };
-        (indices, &mut self.values)
+        (indices.to_mut(), &mut self.values)
     }
 
     /// Adds a named feature, its name given in parts (column, `=`, category). A zero is dropped.
@@ -246,7 +254,12 @@ impl RawRows {
 
     /// Ends the current row.
     pub fn end_row(&mut self, label: Label, weight: f64, line: u32) {
-        self.offsets.push(self.values.len());
+        self.end_row_at(self.values.len(), label, weight, line);
+    }
+
+    /// Ends the current row behind this many entries of all rows; those after them belong to the rows that follow.
+    pub fn end_row_at(&mut self, entries: usize, label: Label, weight: f64, line: u32) {
+        self.offsets.push(entries);
         self.labels.push(label);
         self.lines.push(line);
         self.weights.push(weight);

@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::raw_rows::Keys;
-use super::{FeatureKey, RawRows};
+use super::{FeatureKey, FeatureNumbers, RawRows};
 
 impl RawRows {
     /// Splits off the rows from number `at` on and returns them.
@@ -38,7 +38,7 @@ impl RawRows {
     pub fn append(&mut self, rows: RawRows, shift: u32) {
         let (entries, before) = (self.values.len(), self.len());
         match (&mut self.keys, rows.keys) {
-            (Keys::Index(to), Keys::Index(from)) => to.extend(from),
+            (Keys::Index(to), Keys::Index(from)) => to.to_mut().extend_from_slice(&from),
             (Keys::Name(to), Keys::Name(from)) => to.extend(&from, 0..from.len()),
             _ => panic!("features of this block go by another kind of key"),
         }
@@ -58,7 +58,7 @@ impl RawRows {
     /// The selected rows in their order, with lines, labels, weights and tags.
     pub fn keep(&self, wanted: impl Fn(usize) -> bool) -> RawRows {
         let (keys, mut numbers) = match &self.keys {
-            Keys::Index(_) => (Keys::Index(Vec::new()), Vec::new()),
+            Keys::Index(_) => (Keys::Index(FeatureNumbers::default()), Vec::new()),
             Keys::Name(names) => {
                 let kept = Names::with_columns(names.columns().clone());
                 let numbers = kept.numbers_of(names);
@@ -69,7 +69,7 @@ impl RawRows {
         for row in (0..self.len()).filter(|&row| wanted(row)) {
             let span = self.offsets[row]..self.offsets[row + 1];
             match (&mut kept.keys, &self.keys) {
-                (Keys::Index(to), Keys::Index(from)) => to.extend_from_slice(&from[span.clone()]),
+                (Keys::Index(to), Keys::Index(from)) => to.to_mut().extend_from_slice(&from[span.clone()]),
                 (Keys::Name(to), Keys::Name(from)) => to.extend_with(from, span.clone(), &mut numbers),
                 _ => unreachable!("made of the same kind"),
             }

@@ -3,32 +3,66 @@
 //! Small or dense numbers are stored in a table, isolated large numbers in a hash map: a lookup is usually one read,
 //! and a feature with number four billion costs a few bytes, not gigabytes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use rustc_hash::FxHashMap;
+
+use super::shared_ids::{IdTable, KnownIds, NO_ID, SharedIds, empty_table};
 
 /// The table is free to cover this many numbers before any were seen (4 MiB).
 const FREE_SPAN: usize = 1 << 20;
 /// Beyond that it may cover this many numbers for each one seen.
 const SPAN_PER_ENTRY: usize = 16;
-const EMPTY: u32 = u32::MAX;
 
 /// A map from `u32` to `u32` for keys that are mostly dense.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct SparseIndexMap {
-    table: Vec<u32>,
+    table: IdTable,
+    /// The same table, for other threads.
+    shared: Arc<SharedIds>,
     strays: FxHashMap<u32, u32>,
     len: usize,
 }
 
+impl Default for SparseIndexMap {
+    fn default() -> Self {
+        Self::with_table(empty_table(0))
+    }
+}
+
+/// The copy has a table of its own.
+impl Clone for SparseIndexMap {
+    fn clone(&self) -> Self {
+        let ids = self.table.iter().map(|id| AtomicU32::new(id.load(Ordering::Relaxed)));
+        SparseIndexMap { strays: self.strays.clone(), len: self.len, ..Self::with_table(ids.collect()) }
+    }
+}
+
 impl SparseIndexMap {
     /// No id: the result of [`SparseIndexMap::peek`] for an index that is not in the table.
-    pub const EMPTY: u32 = EMPTY;
+    pub const EMPTY: u32 = NO_ID;
+
+    fn with_table(table: IdTable) -> Self {
+        let shared = Arc::new(SharedIds::new(table.clone()));
+        SparseIndexMap { table, shared, strays: FxHashMap::default(), len: 0 }
+    }
+
+    /// The ids in the table, for other threads.
+    pub(super) fn shared(&self) -> &Arc<SharedIds> {
+        &self.shared
+    }
+
+    /// Ids that another thread found, if they are still right.
+    pub(super) fn if_valid(&self, known: Option<KnownIds>) -> Option<Vec<u32>> {
+        known.filter(|known| self.shared.are_valid(known)).map(|known| known.ids)
+    }
 
     /// The id stored for `index`.
     #[inline]
     pub fn get(&self, index: u32) -> Option<u32> {
         match self.table.get(index as usize) {
-            Some(&EMPTY) => None,
-            Some(&id) => Some(id),
+            Some(id) => Some(id.load(Ordering::Relaxed)).filter(|&id| id != NO_ID),
             None if self.strays.is_empty() => None,
             None => self.strays.get(&index).copied(),
         }
@@ -37,7 +71,7 @@ impl SparseIndexMap {
     /// The id stored for `index` in the plain table, or [`SparseIndexMap::EMPTY`] if it is not there.
     #[inline]
     pub fn peek(&self, index: u32) -> u32 {
-        self.table.get(index as usize).copied().unwrap_or(EMPTY)
+        self.table.get(index as usize).map_or(NO_ID, |id| id.load(Ordering::Relaxed))
     }
 
     /// Stores `id` for `index`.
@@ -45,49 +79,84 @@ impl SparseIndexMap {
     /// # Panics
     /// If `id` is `u32::MAX`, which marks an empty place.
     pub fn insert(&mut self, index: u32, id: u32) {
-        assert_ne!(id, EMPTY, "the largest id is reserved");
-        self.len += usize::from(self.get(index).is_none());
+        assert_ne!(id, NO_ID, "the largest id is reserved");
+        match self.get(index) {
+            Some(before) if before != id => self.shared.invalidate(),
+            Some(_) => {}
+            None => self.len += 1,
+        }
         let place = index as usize;
         if place >= self.table.len() {
             self.widen(place);
         }
-        match self.table.get_mut(place) {
-            Some(slot) => *slot = id,
+        match self.table.get(place) {
+            Some(slot) => slot.store(id, Ordering::Relaxed),
             None => drop(self.strays.insert(index, id)),
         }
+    }
+
+    /// The id stored for `index`. If there is none, `id` is stored and returned.
+    ///
+    /// # Panics
+    /// If `id` is `u32::MAX`, which marks an empty place.
+    #[inline]
+    pub fn get_or_insert(&mut self, index: u32, id: u32) -> u32 {
+        let Some(slot) = self.table.get(index as usize) else {
+            return self.get(index).unwrap_or_else(|| {
+                self.insert(index, id);
+                id
+            });
+        };
+        let found = slot.load(Ordering::Relaxed);
+        if found != NO_ID {
+            return found;
+        }
+        assert_ne!(id, NO_ID, "the largest id is reserved");
+        self.len += 1;
+        slot.store(id, Ordering::Relaxed);
+        id
     }
 
     /// Removes `index`.
     pub fn remove(&mut self, index: u32) {
         if self.get(index).is_some() {
             self.len -= 1;
-            match self.table.get_mut(index as usize) {
-                Some(slot) => *slot = EMPTY,
+            match self.table.get(index as usize) {
+                Some(slot) => slot.store(NO_ID, Ordering::Relaxed),
                 None => drop(self.strays.remove(&index)),
             }
+            self.shared.invalidate();
         }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.table.capacity() * 4 + self.strays.capacity() * 9
+        self.table.len() * 4 + self.strays.capacity() * 9
     }
 
     /// Extends the table to `place` if enough numbers were seen to make this cheap.
     fn widen(&mut self, place: usize) {
-        let span = (place + 1).next_power_of_two().min(1 << 32);
+        let mut span = (place + 1).next_power_of_two().min(1 << 32);
+        // The last doublings of the free span are one.
+        if (FREE_SPAN / 8..FREE_SPAN).contains(&span) {
+            span = FREE_SPAN;
+        }
         if span > FREE_SPAN.max(SPAN_PER_ENTRY * self.len) {
             return;
         }
-        self.table.resize(span, EMPTY);
-        let table = &mut self.table;
-        self.strays.retain(|&index, id| match table.get_mut(index as usize) {
+        let table = empty_table(span);
+        for (slot, id) in table.iter().zip(self.table.iter()) {
+            slot.store(id.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.strays.retain(|&index, id| match table.get(index as usize) {
             Some(slot) => {
-                *slot = *id;
+                slot.store(*id, Ordering::Relaxed);
                 false
             }
             None => true,
         });
+        self.shared.widen(table.clone());
+        self.table = table;
     }
 }
 
@@ -106,6 +175,8 @@ mod tests {
             if id % 7 == 0 {
                 table.remove(index);
                 plain.remove(&index);
+            } else if id % 5 == 0 {
+                assert_eq!(table.get_or_insert(index, id), *plain.entry(index).or_insert(id));
             } else {
                 table.insert(index, id);
                 plain.insert(index, id);

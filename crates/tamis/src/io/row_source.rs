@@ -1,6 +1,9 @@
 //! The trait of all sources of rows: files, matrices and tables in memory.
 
+use std::sync::Arc;
+
 use super::{Block, ReadError, RowStream};
+use crate::data::SharedIds;
 use crate::parse::schema::ModelSchema;
 use crate::parse::survey::ColumnNote;
 
@@ -26,6 +29,14 @@ pub trait RowSource {
     fn bytes_read(&self) -> u64 {
         0
     }
+
+    /// The number of threads that read, beside the one that asks for blocks.
+    fn threads(&self) -> usize {
+        0
+    }
+
+    /// Lets the threads that read look up the ids of features: see [`RawRows::look_up_ids`](crate::data::RawRows::look_up_ids).
+    fn share_ids(&mut self, _ids: Arc<SharedIds>) {}
 
     /// The number of malformed rows skipped so far.
     fn skipped(&self) -> u64 {
@@ -57,6 +68,14 @@ impl RowSource for RowStream {
 
     fn bytes_read(&self) -> u64 {
         RowStream::bytes_read(self)
+    }
+
+    fn threads(&self) -> usize {
+        RowStream::threads(self)
+    }
+
+    fn share_ids(&mut self, ids: Arc<SharedIds>) {
+        RowStream::share_ids(self, ids);
     }
 
     fn skipped(&self) -> u64 {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::block_source::{Input, Job, Outcome, ParsedBlock};
 use super::label_file::LabelFile;
 use super::{Block, ReadError, ReadOptions, Source};
-use crate::data::RowFilter;
+use crate::data::{RowFilter, SharedIds};
 use crate::parse::schema::ModelSchema;
 use crate::parse::survey::ColumnNote;
 
@@ -49,6 +49,8 @@ struct Shared {
     bytes: Arc<AtomicU64>,
     /// The roles of the columns: not behind the lock of the input, which a thread may hold while it waits for a pipe.
     columns: OnceLock<(Arc<ModelSchema>, Vec<ColumnNote>)>,
+    /// The ids of features that the consumer knows.
+    ids: OnceLock<Arc<SharedIds>>,
     /// Whether only workers read, because the input may be silent for hours.
     only_workers_read: bool,
 }
@@ -197,6 +199,16 @@ impl RowStream {
         &self.first_skipped
     }
 
+    /// The number of threads that read, beside the one that asks for blocks.
+    pub fn threads(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Lets the threads that read look up the ids of features.
+    pub fn share_ids(&mut self, ids: Arc<SharedIds>) {
+        self.shared.ids.get_or_init(|| ids);
+    }
+
     /// Bytes read from disk so far.
     pub fn bytes_read(&self) -> u64 {
         self.shared.bytes.load(Ordering::Relaxed)
@@ -233,6 +245,7 @@ impl Shared {
             changed: Condvar::new(),
             bytes,
             columns: OnceLock::new(),
+            ids: OnceLock::new(),
             only_workers_read,
         }
     }
@@ -310,7 +323,11 @@ impl Shared {
             self.wake(finished);
             return false;
         };
-        let outcome = job.and_then(Job::run);
+        let mut outcome = job.and_then(Job::run);
+        // The consumer would look them up twice.
+        if let (true, Ok(block), Some(ids)) = (wait_for_room, &mut outcome, self.ids.get()) {
+            block.rows.look_up_ids(ids);
+        }
         let failed = outcome.is_err();
         let mut finished = self.finished();
         finished.blocks.insert(number, outcome);

@@ -44,7 +44,7 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     /// Learners in the initial state `start`, before the first buffered row.
     pub(crate) fn new(start: L, session: &Session<'_>, rows: &BufferedRows, outputs: usize) -> Self {
         let learners = OneVsRest::new(start, outputs, session.threads);
-        let has_thread = session.threads.count() > 1 && !session.is_incremental;
+        let has_thread = !session.is_incremental && session.threads.count() > threads_in_use(session, rows);
         let total = rows.is_all.then(|| rows.rows * u64::from(session.data.passes));
         LearnerTrainer {
             thread: LearnerThread::new(learners, has_thread),
@@ -401,4 +401,11 @@ impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
 /// The row after which the observer wants the next report; an incremental training has no reports.
 fn next_report(session: &Session<'_>, done: u64) -> u64 {
     if session.is_incremental { u64::MAX } else { session.observer.next_report(done).max(done + 1) }
+}
+
+/// The number of threads that are busy while a learner learns. Where another thread parses, the one that interns and scales rows also
+/// learns them: a third thread would take turns with these two (measured on two cores: one pass takes a tenth more time).
+fn threads_in_use(session: &Session<'_>, rows: &BufferedRows) -> usize {
+    let is_read = session.reading_threads > 0 && !rows.is_all;
+    1 + usize::from(is_read)
 }

@@ -21,6 +21,7 @@ mod column_decision;
 mod column_levels;
 mod column_survey;
 mod line_error;
+mod many_numbers;
 mod missing_cells;
 mod model_schema;
 mod number_columns;

@@ -1,39 +1,31 @@
-//! Plain svmlight rows, 64 bytes at a time: the fast path of svmlight text.
+//! Plain svmlight rows, all numbers of a row at once: the fast path of svmlight text.
 //!
-//! A plain row is a label, then numbers and values with one blank between them, and nothing else. In such a row the bytes that
-//! are not digits say where everything begins and ends. They are found 64 at a time by comparing vectors, as bits of a word. So
-//! nothing waits for the end of the number before it, and digits are joined eight at a time ([`swar`]). Values are whole numbers
-//! divided by powers of ten, several at once when a row ends.
+//! A plain row is a label, then numbers and values with one blank between them, and nothing else. In such a row the colons and the
+//! blanks say where everything begins and ends. They are found 64 bytes at a time by comparing vectors, as bits of a word, and
+//! nothing waits for the end of the number before it. [`ManyNumbers`] then converts all indices and all values, several at once.
 //!
-//! Values of at most eight digits, or seven and a point, are read here, others by [`number`]. A row that is not plain (a comment,
-//! two blanks, an error, the last bytes of a block) is left to [`super::svmlight`], which is the literal version and has the
-//! messages.
-//!
-//! Measured on one core (200,000 rows of 75 of a million features): 1.5 GB/s, where going number by number has 0.84. A list of the
-//! places of all such bytes, instead of the bits of the next 64, has 1.2; dividing each value as it is read, 1.3.
+//! Values of at most eight bytes are read there, others by [`number`]. A row that is not plain (a comment, two blanks, an error, the
+//! last line of a text without a line end) is left to [`super::svmlight`], which is the literal version and has the messages.
 
 use pulp::NullaryFnOnce;
 
-use super::{number, swar};
+use super::many_numbers::{MANY, ManyNumbers};
+use super::number;
 use crate::data::{Label, RawRows};
 
 /// The longest label that is looked for.
 const LONGEST_LABEL: usize = 24;
-/// An entry has at most this many bytes that are not digits: a colon, a sign, a point, and the byte after it.
-const MOST_NON_DIGITS: u32 = 4;
-/// Entries that are stored at once.
-const ENTRIES: usize = 256;
-/// Powers of ten for up to seven decimals. They are exact doubles, and so are whole numbers of eight digits: the quotient of both is
-/// rounded correctly.
-const DIVISORS: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 
 /// Reads plain rows from `start` on; the first has the line number `first`. Returns where the next line begins and the number of
 /// lines read.
 pub(super) fn read(text: &[u8], start: usize, zero_based: bool, first: u32, rows: &mut RawRows) -> (usize, u32) {
+    if u32::try_from(text.len()).is_err() {
+        return (start, 0);
+    }
     pulp::Arch::new().dispatch(ReadRows { text, start, zero_based, first, rows })
 }
 
-/// Reads rows with the newest instructions on bits that the processor has: a closure would not be compiled for them.
+/// Reads rows with the widest vectors of the processor. All that it calls is inlined: a closure would not be compiled for them.
 struct ReadRows<'a> {
     text: &'a [u8],
     start: usize,
@@ -48,17 +40,22 @@ impl NullaryFnOnce for ReadRows<'_> {
     #[inline(always)]
     fn call(self) -> (usize, u32) {
         let ReadRows { text, start, zero_based, first, rows } = self;
-        let (mut at, mut lines, mut entries) = (start, 0, Entries::new());
-        while let Some((label, start)) = label(text, at) {
-            let (indices, values) = rows.index_columns();
-            let before = indices.len();
-            let Some(end) = entries_of(text, start, zero_based, &mut entries, (indices, values)) else {
-                indices.truncate(before);
-                values.truncate(before);
+        let (mut at, mut lines, mut wanted) = (start, 0, MANY);
+        let (mut found, mut numbers) = (FoundRows::default(), ManyNumbers::new());
+        loop {
+            let next = found.find(text, at, wanted);
+            if found.rows.is_empty() {
                 break;
-            };
-            rows.end_row(Label::Number(label), 1.0, first + lines);
-            (at, lines) = (end, lines + 1);
+            }
+            if found.convert(text, u32::from(!zero_based), &mut numbers, rows) {
+                found.end_rows(first + lines, rows);
+                (at, lines) = (next, lines + found.rows.len() as u32);
+            } else if found.rows.len() > 1 {
+                // One of them is not plain: row by row up to this one.
+                wanted = 1;
+            } else {
+                break;
+            }
         }
         (at, lines)
     }
@@ -68,199 +65,219 @@ impl NullaryFnOnce for ReadRows<'_> {
 #[inline(always)]
 fn label(text: &[u8], at: usize) -> Option<(f64, usize)> {
     let text = text.get(at..)?;
+    // Labels of one digit, with a sign or without.
+    match *text {
+        [digit @ b'0'..=b'9', b' ', ..] => return Some((f64::from(digit - b'0'), at + 2)),
+        [b'-', digit @ b'1'..=b'9', b' ', ..] => return Some((-f64::from(digit - b'0'), at + 3)),
+        _ => {}
+    }
     let length = text.iter().take(LONGEST_LABEL).position(|&byte| byte == b' ')?;
-    let label = number::whole(&text[..length]).filter(|label| label.is_finite())?;
-    Some((label, at + length + 1))
+    let label = number::whole(&text[..length])?;
+    if label.is_finite() { Some((label, at + length + 1)) } else { None }
 }
 
-/// Which of 64 bytes are not digits.
-#[derive(Clone, Copy)]
-struct NonDigits {
-    /// Where the bytes begin.
-    base: usize,
-    /// Those that are not digits and were not returned yet, the first in the lowest bit.
-    bits: u64,
-}
-
-impl NonDigits {
-    #[inline(always)]
-    fn at(text: &[u8], base: usize) -> Option<Self> {
-        let bytes = text.get(base..base + 64)?;
-        Some(NonDigits { base, bits: not_digits(bytes.try_into().expect("64 bytes")) })
-    }
-
-    #[inline(always)]
-    fn are_enough(&self) -> bool {
-        self.bits.count_ones() >= MOST_NON_DIGITS
-    }
-
-    /// The next place; there must be one.
-    #[inline(always)]
-    fn next(&mut self) -> usize {
-        let place = self.base + self.bits.trailing_zeros() as usize;
-        self.bits &= self.bits.wrapping_sub(1);
-        place
-    }
-}
-
-/// Entries of a row before they are stored: numbers of features, and values as quotients.
-struct Entries {
-    indices: [u32; ENTRIES],
-    dividends: [f64; ENTRIES],
-    divisors: [f64; ENTRIES],
+/// Rows whose colons and blanks are found: where the indices and values of their entries are.
+#[derive(Default)]
+struct FoundRows {
+    rows: Vec<FoundRow>,
+    starts: Vec<u32>,
+    colons: Vec<u32>,
+    ends: Vec<u32>,
+    /// The number of entries; the lists of places may be longer.
     count: usize,
+    /// The number of entries before these rows.
+    before: usize,
+    has_zeros: bool,
 }
 
-impl Entries {
-    fn new() -> Self {
-        Entries { indices: [0; ENTRIES], dividends: [0.0; ENTRIES], divisors: [1.0; ENTRIES], count: 0 }
-    }
+struct FoundRow {
+    label: f64,
+    /// The number of entries up to the end of this row.
+    entries: usize,
+}
 
-    /// Adds an entry; the caller stores them before there are more than [`ENTRIES`].
+impl FoundRows {
+    /// Finds the rows from `at` on until they have as many entries as are wanted. Returns where the next line begins.
     #[inline(always)]
-    fn push(&mut self, index: u32, (dividend, divisor): (f64, f64)) {
-        let at = self.count % ENTRIES;
-        (self.indices[at], self.dividends[at], self.divisors[at]) = (index, dividend, divisor);
-        self.count += 1;
-    }
-
-    #[inline(always)]
-    fn store(&mut self, indices: &mut Vec<u32>, values: &mut Vec<f64>) {
-        indices.extend_from_slice(&self.indices[..self.count]);
-        let quotients = self.dividends[..self.count].iter().zip(&self.divisors[..self.count]);
-        values.extend(quotients.map(|(dividend, divisor)| dividend / divisor));
+    fn find(&mut self, text: &[u8], mut at: usize, wanted: usize) -> usize {
+        self.rows.clear();
+        self.starts.clear();
         self.count = 0;
+        while self.count < wanted && self.rows.len() < wanted {
+            let Some((label, start)) = label(text, at) else { break };
+            let Some(next) = self.find_entries(text, start) else { break };
+            self.rows.push(FoundRow { label, entries: self.count });
+            at = next;
+        }
+        at
     }
-}
 
-/// Reads the entries that begin at `at`; returns where the next line begins, or `None` if they are not plain.
-#[inline(always)]
-fn entries_of(
-    text: &[u8],
-    mut at: usize,
-    zero_based: bool,
-    entries: &mut Entries,
-    (indices, values): (&mut Vec<u32>, &mut Vec<f64>),
-) -> Option<usize> {
-    entries.count = 0;
-    let (mut least, mut non_digits) = (u32::from(!zero_based), NonDigits::at(text, at)?);
-    let end = loop {
-        if !non_digits.are_enough() {
-            non_digits = NonDigits::at(text, at).filter(NonDigits::are_enough)?;
-        }
-        let colon = non_digits.next();
-        if text[colon] != b':' {
-            break (colon == at).then_some(colon)?;
-        }
-        let index = natural(text, at, colon).filter(|&index| index >= least)?;
-        least = index + 1;
-        let (quotient, end) = match short_value(text, colon + 1, &mut non_digits) {
-            Some(found) => found,
-            None => {
-                let found = long_value(text, colon + 1)?;
-                non_digits.bits = 0;
-                found
+    /// Finds the entries of a row that begin at `start`. Returns where the next line begins, or `None` if colons and blanks do not take
+    /// turns.
+    #[inline(always)]
+    fn find_entries(&mut self, text: &[u8], start: usize) -> Option<usize> {
+        let (mut colons, mut ends, mut base) = (self.count, self.count, start);
+        let newline = loop {
+            let Separators { colon, blank, newline } = match text.get(base..base + 64) {
+                Some(bytes) => separators(bytes.try_into().expect("64 bytes")),
+                None => last_separators(text.get(base..)?),
+            };
+            // The bits before the first line end.
+            let in_row = (newline & newline.wrapping_neg()).wrapping_sub(1);
+            colons = push_places(&mut self.colons, colons, base, colon & in_row);
+            ends = push_places(&mut self.ends, ends, base, blank & in_row);
+            if newline != 0 {
+                break base + newline.trailing_zeros() as usize;
             }
+            base += 64;
         };
-        if quotient.0 != 0.0 {
-            entries.push(index, quotient);
+        let end = if newline > start && text[newline - 1] == b'\r' { newline - 1 } else { newline };
+        // A blank at the end of the line separates nothing.
+        let ends_blank = ends > self.count && self.ends[ends - 1] as usize + 1 == end;
+        if start < end && !ends_blank {
+            ends = push_places(&mut self.ends, ends, end, 1);
         }
-        if text[end] != b' ' {
-            break end;
+        if colons != ends {
+            return None;
         }
-        if entries.count == ENTRIES {
-            entries.store(indices, values);
+        if ends > self.count {
+            self.starts.push(start as u32);
+            self.starts.extend(self.ends[self.count..ends - 1].iter().map(|end| end + 1));
         }
-        at = end + 1;
-    };
-    entries.store(indices, values);
-    match &text[end..] {
-        [b'\n', ..] => Some(end + 1),
-        [b'\r', b'\n', ..] => Some(end + 2),
-        _ => None,
+        self.count = colons;
+        Some(newline + 1)
+    }
+
+    /// Adds the entries to those of `rows`; returns whether all are plain. If they are not, nothing is added.
+    #[inline(always)]
+    fn convert(&mut self, text: &[u8], least: u32, numbers: &mut ManyNumbers, rows: &mut RawRows) -> bool {
+        let (indices, values) = rows.index_columns();
+        (self.before, self.has_zeros) = (indices.len(), false);
+        let (starts, colons, ends) = (&self.starts[..self.count], &self.colons[..self.count], &self.ends[..self.count]);
+        let mut is_plain = true;
+        for ((starts, colons), ends) in starts.chunks(MANY).zip(colons.chunks(MANY)).zip(ends.chunks(MANY)) {
+            numbers.load(text, starts, colons, ends);
+            is_plain &= numbers.read_whole_numbers();
+            indices.extend_from_slice(numbers.whole_numbers());
+            if numbers.read_decimals() {
+                let value = |place: usize| long_value(text, colons[place], ends[place]);
+                is_plain = is_plain && numbers.read_others(value);
+            }
+            values.extend_from_slice(numbers.decimals());
+            self.has_zeros |= numbers.decimals().iter().fold(false, |any, &value| any | (value == 0.0));
+        }
+        let mut start = self.before;
+        for row in &self.rows {
+            let row = &indices[start..self.before + row.entries];
+            is_plain &= row.first().is_none_or(|&first| first >= least);
+            is_plain &=
+                row.iter().zip(row.get(1..).unwrap_or_default()).fold(true, |all, (one, next)| all & (one < next));
+            start += row.len();
+        }
+        if !is_plain {
+            indices.truncate(self.before);
+            values.truncate(self.before);
+        }
+        is_plain
+    }
+
+    /// Ends the rows whose entries were added; the first has the line number `first`.
+    #[inline(always)]
+    fn end_rows(&mut self, first: u32, rows: &mut RawRows) {
+        if self.has_zeros {
+            self.leave_out_zeros(rows);
+        }
+        for (line, row) in (first..).zip(&self.rows) {
+            rows.end_row_at(self.before + row.entries, Label::Number(row.label), 1.0, line);
+        }
+    }
+
+    /// Removes the entries that are zero.
+    #[inline(never)]
+    fn leave_out_zeros(&mut self, rows: &mut RawRows) {
+        let (indices, values) = rows.index_columns();
+        let (mut at, mut kept) = (self.before, self.before);
+        for row in &mut self.rows {
+            let end = self.before + row.entries;
+            while at < end {
+                (indices[kept], values[kept]) = (indices[at], values[at]);
+                kept += usize::from(values[at] != 0.0);
+                at += 1;
+            }
+            row.entries = kept - self.before;
+        }
+        indices.truncate(kept);
+        values.truncate(kept);
     }
 }
 
-/// The value at `start` as a quotient, and where it ends, if it is short.
+/// Writes the places of bits to a list behind its first `count` places; returns how many there are then.
 #[inline(always)]
-fn short_value(text: &[u8], start: usize, non_digits: &mut NonDigits) -> Option<((f64, f64), usize)> {
-    let first = non_digits.next();
-    if first == start && text[first] == b'-' {
-        let point = non_digits.next();
-        let ((dividend, divisor), end) = unsigned_value(text, start + 1, point, non_digits)?;
-        return Some(((dividend, -divisor), end));
+fn push_places(places: &mut Vec<u32>, count: usize, base: usize, bits: u64) -> usize {
+    /// Places that are written at once, whether there are so many or not: most words have fewer.
+    const ONCE: usize = 6;
+    if places.len() < count + 64 {
+        places.resize(2 * (count + 64), 0);
     }
-    unsigned_value(text, start, first, non_digits)
-}
-
-/// The same without a sign; `point` is the first byte that is not a digit.
-#[inline(always)]
-fn unsigned_value(text: &[u8], start: usize, point: usize, non_digits: &mut NonDigits) -> Option<((f64, f64), usize)> {
-    let has_point = text[point] == b'.';
-    let end = if has_point { non_digits.next() } else { point };
-    let length = end - start;
-    if length.wrapping_sub(1 + usize::from(has_point)) >= 8 - usize::from(has_point) || !ends_value(text[end]) {
-        return None;
+    let (found, mut rest) = (bits.count_ones() as usize, bits);
+    for group in places[count..count + 64].chunks_mut(ONCE) {
+        for place in group {
+            *place = base as u32 + rest.trailing_zeros();
+            rest &= rest.wrapping_sub(1);
+        }
+        if rest == 0 {
+            break;
+        }
     }
-    let bytes = eight_before(text, end)?;
-    if has_point {
-        let decimals = end - point - 1;
-        let dividend = swar::digits_and_point(bytes, length - 1, decimals);
-        return Some(((f64::from(dividend), DIVISORS[decimals & 7]), end));
-    }
-    Some(((f64::from(swar::eight_digits(bytes, 8 - length)), 1.0), end))
+    count + found
 }
 
 /// A value of another form.
 #[cold]
 #[inline(never)]
-fn long_value(text: &[u8], start: usize) -> Option<((f64, f64), usize)> {
-    let end = start + text[start..].iter().position(|&byte| ends_value(byte))?;
-    let value = number::whole(&text[start..end]).filter(|value| value.is_finite())?;
-    Some(((value, 1.0), end))
+fn long_value(text: &[u8], colon: u32, end: u32) -> Option<f64> {
+    text.get(colon as usize + 1..end as usize).and_then(number::whole).filter(|value| value.is_finite())
 }
 
-#[inline(always)]
-fn ends_value(byte: u8) -> bool {
-    byte == b' ' || byte == b'\n' || byte == b'\r'
+/// The bytes among 64 that separate numbers and rows, as bits, the first in the lowest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Separators {
+    colon: u64,
+    blank: u64,
+    newline: u64,
 }
 
-/// The whole number with the digits `start..end`, if these are one to eight.
-#[inline(always)]
-fn natural(text: &[u8], start: usize, end: usize) -> Option<u32> {
-    let before = 8_usize.wrapping_sub(end - start);
-    if before >= 8 {
-        return None;
-    }
-    Some(swar::eight_digits(eight_before(text, end)?, before))
-}
-
-#[inline(always)]
-fn eight_before(text: &[u8], end: usize) -> Option<[u8; 8]> {
-    text.get(end.wrapping_sub(8)..end)?.try_into().ok()
-}
-/// The bytes that are not digits, as bits. Every x86-64 has these instructions (SSE2).
+/// The separators. Every x86-64 has these instructions (SSE2).
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn not_digits(bytes: &[u8; 64]) -> u64 {
-    let Some(simd) = pulp::core_arch::x86::Sse2::try_new() else { return not_digits_by_words(bytes) };
-    let word = |at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let (zero, nine) = (simd._mm_set1_epi8(b'0' as i8), simd._mm_set1_epi8(9));
-    let digits_at = |at: usize| {
+fn separators(bytes: &[u8; 64]) -> Separators {
+    let Some(simd) = pulp::core_arch::x86::Sse2::try_new() else { return separators_one_by_one(bytes) };
+    let mut found = Separators::default();
+    for at in [0, 16, 32, 48] {
+        let word = |at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let sixteen = simd._mm_set_epi64x(word(at + 8), word(at));
-        let above_nine = simd._mm_subs_epu8(simd._mm_sub_epi8(sixteen, zero), nine);
-        simd._mm_movemask_epi8(simd._mm_cmpeq_epi8(above_nine, simd._mm_setzero_si128())) as u64
-    };
-    !(digits_at(0) | digits_at(16) << 16 | digits_at(32) << 32 | digits_at(48) << 48)
+        for (bits, byte) in [(&mut found.colon, b':'), (&mut found.blank, b' '), (&mut found.newline, b'\n')] {
+            let is_equal = simd._mm_cmpeq_epi8(sixteen, simd._mm_set1_epi8(byte as i8));
+            *bits |= (simd._mm_movemask_epi8(is_equal) as u64) << at;
+        }
+    }
+    found
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-use not_digits_by_words as not_digits;
+use separators_one_by_one as separators;
 
-/// The bytes that are not digits, as bits.
-fn not_digits_by_words(bytes: &[u8; 64]) -> u64 {
-    let words = bytes.chunks_exact(8).map(|eight| swar::not_digits(eight.try_into().expect("eight bytes")));
-    words.enumerate().fold(0, |bits, (place, eight)| bits | eight << (8 * place))
+/// The separators among the last bytes of a text.
+#[cold]
+fn last_separators(bytes: &[u8]) -> Separators {
+    let mut padded = [0; 64];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    separators(&padded)
+}
+
+fn separators_one_by_one(bytes: &[u8; 64]) -> Separators {
+    let bits = |wanted: u8| (0..64).zip(bytes).fold(0, |bits, (at, &byte)| bits | u64::from(byte == wanted) << at);
+    Separators { colon: bits(b':'), blank: bits(b' '), newline: bits(b'\n') }
 }
 
 #[cfg(test)]
@@ -287,7 +304,7 @@ mod tests {
         (rows, bytes, lines)
     }
 
-    /// What comes after the rows under test, so that there are bytes to look at.
+    /// What comes after the rows under test: a line without an end, which is left.
     const TAIL: &str = "9 1:2 3:4 5:6 7:8 9:10 11:12 13:14 15:16 17:18 19:20 21:22 23:24 25:26 27:28 29:30 31:32 33:34";
 
     #[test]
@@ -300,15 +317,31 @@ mod tests {
     }
 
     #[test]
-    fn rows_with_short_numbers_are_plain_where_bytes_precede_them() {
-        let text = format!("1 2:3\n1 2:3\n-1 4:5\n{TAIL}");
-        let mut rows = RawRows::by_index();
-        assert_eq!(
-            read(text.as_bytes(), 0, false, 0, &mut rows),
-            (0, 0),
-            "fewer than eight bytes before the first colon"
-        );
-        assert_eq!(read(text.as_bytes(), 6, false, 1, &mut rows), (19, 2));
+    fn rows_may_be_short_or_empty_and_have_few_bytes_around_them() {
+        for text in ["1 2:3\n", "1 2:3\r\n-1 4:5\n", "1 \n2 1:0 \n3 7:1\n", "1 2:-1 \n"] {
+            let (found, bytes, lines) = read_all(text, false);
+            assert_eq!((bytes, lines as usize), (text.len(), text.matches('\n').count()), "{text:?}");
+            assert_eq!(found, literally(text.as_bytes(), false, lines), "{text:?}");
+        }
+    }
+
+    /// More entries than are converted at once, with zeros, long values and a row that is not plain among them.
+    #[test]
+    fn long_rows_are_read_in_parts() {
+        let row = |entries: usize, last: &str| -> String {
+            let value = |at: usize| match at % 7 {
+                0 => "0".into(),
+                3 => format!("{}.123456789", at),
+                _ => format!("-{}.5", at),
+            };
+            let entries: Vec<String> = (1..=entries).map(|at| format!("{at}:{}", value(at))).collect();
+            format!("-1 {}{last}\n", entries.join(" "))
+        };
+        let plain = format!("{}{}{}{}", row(3, ""), row(5 * MANY + 1, " "), row(MANY, ""), row(2, ""));
+        let text = format!("{plain}{}{}", row(3 * MANY, " # comment"), row(2, ""));
+        let (found, bytes, lines) = read_all(&text, false);
+        assert_eq!((bytes, lines), (plain.len(), 4));
+        assert_eq!(found, literally(text.as_bytes(), false, 4));
     }
 
     #[test]
@@ -342,7 +375,7 @@ mod tests {
             let (rows, bytes, lines) = read_all(&text, false);
             assert_eq!((rows.len(), rows.entries(0).count(), bytes, lines), (1, 1, 13, 1), "{line:?}");
         }
-        assert_eq!(read_all("1 5:1\n", false).1, 0, "too few bytes to look at");
+        assert_eq!(read_all("1 5:1", false).1, 0, "a line without an end");
         assert_eq!(read_all(&format!("12345678 0:1\n{TAIL}"), true).2, 1);
     }
 
@@ -367,13 +400,24 @@ mod tests {
         }
 
         #[test]
-        fn bits_are_the_bytes_that_are_not_digits(bytes in prop::array::uniform32(any::<u8>())) {
+        fn bits_are_the_separators(bytes in prop::array::uniform32(any::<u8>()), length in 0..=64_usize) {
             let mut all = [0; 64];
             all[..32].copy_from_slice(&bytes);
-            all[32..].iter_mut().zip(&bytes).for_each(|(place, byte)| *place = b'0' - 2 + byte % 14);
-            let one_by_one = (0..64).filter(|&at| !all[at].is_ascii_digit()).fold(0, |bits, at| bits | 1_u64 << at);
-            prop_assert_eq!(not_digits(&all), one_by_one);
-            prop_assert_eq!(not_digits_by_words(&all), one_by_one);
+            all[32..].iter_mut().zip(&bytes).for_each(|(place, byte)| *place = b": 0\n"[usize::from(byte % 4)]);
+            prop_assert_eq!(separators(&all), separators_one_by_one(&all));
+            let mut start = [0; 64];
+            start[..length].copy_from_slice(&all[..length]);
+            prop_assert_eq!(last_separators(&all[..length]), separators_one_by_one(&start));
+        }
+
+        #[test]
+        fn places_are_those_of_the_bits(words in prop::collection::vec(any::<u64>(), 1..5)) {
+            let (mut places, mut count, mut expected) = (Vec::new(), 0, Vec::new());
+            for (number, &word) in words.iter().enumerate() {
+                count = push_places(&mut places, count, 64 * number, word);
+                expected.extend((0..64).filter(|at| word >> at & 1 == 1).map(|at| 64 * number as u32 + at));
+            }
+            prop_assert_eq!(&places[..count], &expected[..]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Short numbers eight bytes at a time: the fast path of tables and of svmlight text.
+//! Short numbers eight bytes at a time: the fast path of tables, and the steps of [`many_numbers`](super::many_numbers).
 //!
 //! Digits are counted and joined in a word, with a few multiplications. Where the next number begins depends on how
 //! many there were, and waiting for that count would take longer than going byte by byte. So the count is guessed, as
@@ -9,7 +9,7 @@
 //! What does not fit (no digit, more than seven, fewer than eight bytes left) is `None`, and left to [`super::number`].
 
 /// Eight times the digit 0.
-const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+pub(super) const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
 /// The highest bit of each byte.
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 /// Powers of ten up to the longest count of digits.
@@ -56,32 +56,9 @@ pub fn decimal(text: &[u8], at: usize, count: &mut Count) -> Option<(f64, usize)
     Some((f64::from(first * unit + behind) / f64::from(unit), end))
 }
 
-/// The number of the last digits of eight bytes; the `others` bytes before them, fewer than eight, do not count.
-#[inline(always)]
-pub fn eight_digits(bytes: [u8; 8], others: usize) -> u32 {
-    let digits = u64::from_le_bytes(bytes) ^ ZEROS;
-    join(digits >> (8 * others) << (8 * others))
-}
-
-/// The number of the last `digits` digits of eight bytes, one to seven. The point among them, before the last `decimals`, is left
-/// out.
-#[inline(always)]
-pub fn digits_and_point(bytes: [u8; 8], digits: usize, decimals: usize) -> u32 {
-    let word = u64::from_le_bytes(bytes) ^ ZEROS;
-    let before_decimals = u64::MAX >> (8 * decimals);
-    let others = 64 - 8 * digits;
-    join(((word & !before_decimals) | ((word << 8) & before_decimals)) >> others << others)
-}
-
-/// Which of eight bytes are not digits, as bits, the first in the lowest.
-#[inline]
-pub fn not_digits(bytes: [u8; 8]) -> u64 {
-    (others(u64::from_le_bytes(bytes) ^ ZEROS) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
-
 /// The highest bit of each byte that is no digit: those above 9, or above 127.
 #[inline(always)]
-fn others(digits: u64) -> u64 {
+pub(super) fn others(digits: u64) -> u64 {
     (((digits & !HIGH) + u64::from_le_bytes([0x7f - 9; 8])) | digits) & HIGH
 }
 
@@ -106,7 +83,7 @@ pub fn number(text: &[u8], at: usize, shapes: &mut Shapes) -> Option<(f64, usize
 
 /// Eight digits, the first in the lowest byte, as a number: neighbours are joined in pairs, these in fours, then all.
 #[inline(always)]
-fn join(digits: u64) -> u32 {
+pub(super) fn join(digits: u64) -> u32 {
     const PAIRS: u64 = 0x0000_00ff_0000_00ff;
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let outer = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
@@ -119,18 +96,6 @@ mod tests {
     use super::*;
     use crate::parse::number;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_point_is_left_out() {
-        for text in ["5:1 12.5", "a:0.6931", ":.123456", "0.123456", "123456.7", " 1234567."] {
-            let bytes: [u8; 8] = text.as_bytes()[text.len() - 8..].try_into().unwrap();
-            let number = text.trim_start_matches(|byte: char| !byte.is_ascii_digit() && byte != '.');
-            let number = number.rsplit([' ', ':']).next().unwrap();
-            let (whole, decimals) = number.split_once('.').unwrap();
-            let joined: u32 = format!("{whole}{decimals}").parse().unwrap();
-            assert_eq!(digits_and_point(bytes, number.len() - 1, decimals.len()), joined, "{text:?}");
-        }
-    }
 
     #[test]
     fn short_numbers_whatever_was_guessed() {

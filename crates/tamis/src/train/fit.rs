@@ -50,6 +50,10 @@ pub fn fit_rows(
         None => Training::new(recipe, options)?,
         Some(checkpoint) => Training::resume(recipe, options, checkpoint)?,
     };
+    training.reading_threads = stream.threads();
+    if let Some(ids) = training.data.vocabulary.shared_ids() {
+        stream.share_ids(ids);
+    }
     loop {
         let block = match stream.next_block() {
             Ok(Some(block)) => block,

@@ -40,6 +40,8 @@ pub struct Training {
     pub(super) trainer: Option<Box<dyn Trainer>>,
     /// The products of columns, once the columns are known.
     products: Option<Products>,
+    /// The number of other threads that read the rows.
+    pub(super) reading_threads: usize,
     pub(super) is_incremental: bool,
     /// Keeps other processes from writing the same checkpoint.
     lock: Option<LockFile>,
@@ -136,6 +138,7 @@ impl Training {
             resume,
             trainer: None,
             products: None,
+            reading_threads: 0,
             is_incremental: false,
             lock: None,
         }
@@ -303,9 +306,9 @@ impl Training {
         bytes_read: u64,
         observer: &'a mut dyn Observer,
     ) -> (Option<&'a mut Box<dyn Trainer>>, Session<'a>) {
-        let Training { data, options, threads, trainer, is_incremental, .. } = self;
-        let is_incremental = *is_incremental;
-        (trainer.as_mut(), Session { data, options, threads, observer, bytes_read, is_incremental })
+        let Training { data, options, threads, trainer, .. } = self;
+        let (reading_threads, is_incremental) = (self.reading_threads, self.is_incremental);
+        (trainer.as_mut(), Session { data, options, threads, observer, bytes_read, reading_threads, is_incremental })
     }
 
     /// The model of the rows so far. Buffered rows are learned for it, and stay in the buffer.
@@ -326,6 +329,7 @@ impl Training {
             resume: None,
             trainer: None,
             products: None,
+            reading_threads: 0,
             is_incremental: self.is_incremental,
             lock: None,
         };

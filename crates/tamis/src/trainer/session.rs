@@ -18,6 +18,8 @@ pub(crate) struct Session<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     /// Bytes of input read so far.
     pub(crate) bytes_read: u64,
+    /// The number of other threads that read the rows to come.
+    pub(crate) reading_threads: usize,
     /// Whether rows come in small pieces and a model is needed after each: rows are then learned at once.
     pub(crate) is_incremental: bool,
 }
