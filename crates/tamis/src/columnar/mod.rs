@@ -48,6 +48,8 @@ mod parquet_file;
 #[cfg(feature = "columnar")]
 mod parquet_numbers;
 #[cfg(feature = "columnar")]
+mod parquet_vectors;
+#[cfg(feature = "columnar")]
 mod reader;
 #[cfg(feature = "columnar")]
 mod schema;

@@ -143,6 +143,10 @@ fn rows_at_once(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
 mod tests {
     use arrow_array::types::{Float64Type, Int32Type};
     use arrow_array::*;
+    use arrow_buffer::{NullBuffer, OffsetBuffer};
+    use arrow_schema::{Field, Fields, Schema};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
 
     use super::*;
     use crate::columnar::fixtures::{damage, file, parquet_bytes, read, table};
@@ -167,6 +171,106 @@ mod tests {
         let lines = read(file(&parquet_bytes(&dense())), KIND, &options()).unwrap();
         let lines: Vec<_> = lines.into_iter().map(Result::unwrap).collect();
         assert_eq!(lines, ["no 1 a:0.5 b=u:1", "yes 1 a:0.25 b=v:1"]);
+    }
+
+    /// Columns of all types that [`NumberColumns`] decodes, with empty cells and without, beside others.
+    fn numbers_and_others(rows: usize) -> RecordBatch {
+        let cell = |at: usize| (at * at + 3) % 11;
+        let some = |at: usize, every: usize| (cell(at) % every != 0).then(|| cell(at));
+        let strings: Vec<String> = (0..rows).map(|at| format!("text {}", cell(at))).collect();
+        let float = |every: usize| (0..rows).map(move |at| some(at, every).map(|cell| cell as f64 / 4.0));
+        table(vec![
+            ("f64", Arc::new(Float64Array::from_iter_values((0..rows).map(|at| at as f64 / 8.0)))),
+            ("f64 with empty cells", Arc::new(float(3).collect::<Float64Array>())),
+            ("text", Arc::new(StringArray::from(strings))),
+            ("f32", Arc::new((0..rows).map(|at| some(at, 2).map(|cell| cell as f32)).collect::<Float32Array>())),
+            ("i64", Arc::new((0..rows).map(|at| some(at, 5).map(|cell| cell as i64 - 7)).collect::<Int64Array>())),
+            ("flag", Arc::new((0..rows).map(|at| some(at, 7).map(|cell| cell > 4)).collect::<BooleanArray>())),
+            ("i32", Arc::new(Int32Array::from_iter_values((0..rows).map(|at| cell(at) as i32)))),
+            ("i16", Arc::new(Int16Array::from_iter_values((0..rows).map(|at| cell(at) as i16)))),
+            ("empty", Arc::new(Float64Array::from(vec![None; rows]))),
+        ])
+    }
+
+    /// Vectors in which nothing is missing, as `convert` writes them, and others.
+    fn vectors(rows: usize) -> RecordBatch {
+        let lengths: Vec<usize> = (0..rows).map(|at| (at * at + 1) % 5).collect();
+        let total: usize = lengths.iter().sum();
+        let lists = |values: ArrayRef, is_nullable: bool| -> ArrayRef {
+            let item = Arc::new(Field::new("item", values.data_type().clone(), is_nullable));
+            Arc::new(ListArray::new(item, OffsetBuffer::from_lengths(lengths.iter().copied()), values, None))
+        };
+        let indices = || lists(Arc::new(UInt32Array::from_iter_values((0..total as u32).map(|at| at * 7 % 90))), false);
+        let values = || -> ArrayRef { Arc::new(Float64Array::from_iter_values((0..total).map(|at| at as f64 / 4.0))) };
+        let pair = |indices: ArrayRef, values: ArrayRef, nulls: Option<NullBuffer>| -> ArrayRef {
+            let field = |name: &str, array: &ArrayRef| Field::new(name, array.data_type().clone(), false);
+            let fields = Fields::from(vec![field("indices", &indices), field("values", &values)]);
+            Arc::new(StructArray::new(fields, vec![indices, values], nulls))
+        };
+        let nulls = || NullBuffer::from_iter((0..rows).map(|at| at % 3 != 1));
+        let some = |at: usize| (at % 4 != 1).then_some(at as f64);
+        let missing = lists(Arc::new((0..total).map(some).collect::<Float64Array>()), true);
+        let columns = vec![
+            ("plain", false, pair(indices(), lists(values(), false), None)),
+            ("number", false, Arc::new(Float64Array::from_iter_values((0..rows).map(|at| at as f64))) as ArrayRef),
+            ("missing rows", true, pair(indices(), lists(values(), false), Some(nulls()))),
+            ("missing items", false, pair(indices(), missing, None)),
+            ("plain again", false, pair(indices(), lists(values(), false), None)),
+        ];
+        let field = |(name, is_nullable, array): &(&str, bool, ArrayRef)| {
+            Field::new(*name, array.data_type().clone(), *is_nullable)
+        };
+        let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+        RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(_, _, array)| array).collect()).unwrap()
+    }
+
+    /// With row groups and pages of few rows, that end within batches and between them.
+    #[test]
+    fn numbers_are_those_of_arrows_reader() {
+        batches_are_those_of_arrows_reader(numbers_and_others, &[2, 5, 7]);
+        batches_are_those_of_arrows_reader(vectors, &[2, 3]);
+    }
+
+    /// `others` are the columns that Arrow's reader decodes.
+    fn batches_are_those_of_arrows_reader(table: impl Fn(usize) -> RecordBatch, others: &[usize]) {
+        for (rows, group, page, dictionary) in
+            [(100, 1000, 1000, true), (100, 33, 10, false), (7, 3, 2, true), (0, 5, 5, false)]
+        {
+            let expected = table(rows);
+            let properties = WriterProperties::builder()
+                .set_max_row_group_row_count(Some(group))
+                .set_data_page_row_count_limit(page)
+                .set_write_batch_size(page)
+                .set_dictionary_enabled(dictionary);
+            let mut bytes = Vec::new();
+            let mut writer = ArrowWriter::try_new(&mut bytes, expected.schema(), Some(properties.build())).unwrap();
+            writer.write(&expected).unwrap();
+            writer.close().unwrap();
+            let width = expected.num_columns();
+            for (height, used) in [(1, 0..width), (9, 0..width), (64, 3..width), (500, 0..2), (10, 2..3)] {
+                let used: Vec<usize> = used.collect();
+                let file = PiecewiseFile::new(file(&bytes)).unwrap();
+                let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).unwrap();
+                let mask = ProjectionMask::roots(builder.parquet_schema(), used.iter().copied());
+                let mut batches = Batches::new(&file, builder, &used, &mask).unwrap();
+                assert_eq!(batches.others.is_some(), used.iter().any(|at| others.contains(at)));
+                batches.rows = height;
+                if let Some(others) = &mut batches.others {
+                    let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).unwrap();
+                    let places = batches.other_places.iter().map(|&place| used[place]);
+                    let mask = ProjectionMask::roots(builder.parquet_schema(), places);
+                    *others = builder.with_projection(mask).with_batch_size(height).build().unwrap();
+                }
+                let expected = expected.project(&used).unwrap();
+                let mut start = 0;
+                for found in batches.map(Result::unwrap) {
+                    assert!((1..=height).contains(&found.num_rows()));
+                    assert_eq!(found, expected.slice(start, found.num_rows()), "{rows} rows, {height} at once");
+                    start += found.num_rows();
+                }
+                assert_eq!(start, rows);
+            }
+        }
     }
 
     #[test]
@@ -199,5 +303,8 @@ mod tests {
     #[test]
     fn damage_never_panics() {
         damage(&parquet_bytes(&dense()), KIND, &options());
+        damage(&parquet_bytes(&numbers_and_others(40)), KIND, &SchemaOptions::default());
+        let plain = vectors(30).project(&[0]).unwrap();
+        damage(&parquet_bytes(&plain), KIND, &SchemaOptions::default());
     }
 }

@@ -21,6 +21,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::parquet_file::PiecewiseFile;
+use super::parquet_vectors::VectorColumn;
 
 /// The columns in use that hold plain numbers.
 pub(super) struct NumberColumns {
@@ -29,13 +30,13 @@ pub(super) struct NumberColumns {
 }
 
 /// A file and what it says about itself.
-struct ParquetFile {
+pub(super) struct ParquetFile {
     bytes: Arc<PiecewiseFile>,
     metadata: Arc<ParquetMetaData>,
 }
 
 /// Columns of one type.
-trait TypedColumns: Send {
+pub(super) trait TypedColumns: Send {
     /// Their places among the columns in use.
     fn places(&self) -> Vec<usize>;
     /// Decodes the next rows of each column: at most `rows`, fewer at the end of the file.
@@ -43,7 +44,7 @@ trait TypedColumns: Send {
 }
 
 /// A column of a file, and where it is read.
-struct Column<S: StoredType> {
+pub(super) struct Column<S: StoredType> {
     /// Its place among the columns in use, and among all columns of the file.
     place: usize,
     leaf: usize,
@@ -61,7 +62,7 @@ struct Columns<S: StoredType, A> {
 }
 
 impl NumberColumns {
-    /// The columns of `used` whose cells are stored as numbers of their own Arrow type, one in each row.
+    /// The columns of `used` whose cells are stored as numbers of their own Arrow type, one in each row, or as sparse vectors.
     pub(super) fn new(file: &PiecewiseFile, metadata: &Arc<ParquetMetaData>, schema: &Schema, used: &[usize]) -> Self {
         let descriptor = metadata.file_metadata().schema_descr();
         let mut leaves = vec![None; schema.fields().len()];
@@ -85,9 +86,14 @@ impl NumberColumns {
             Box::new(Columns::<stored::Int64Type, Int64Type>::new(of_type(DataType::Int64, Type::INT64))),
             Box::new(Columns::<stored::Int32Type, Int32Type>::new(of_type(DataType::Int32, Type::INT32))),
         ];
+        let vectors = used.iter().enumerate().filter_map(|(place, &at)| {
+            let first = leaves[at]?;
+            VectorColumn::new(schema.field(at), place, first, descriptor)
+        });
+        let vectors: Vec<Box<dyn TypedColumns>> = vectors.map(|column| Box::new(column) as _).collect();
         NumberColumns {
             file: ParquetFile { bytes: Arc::new(file.clone()), metadata: metadata.clone() },
-            by_type: by_type.into_iter().filter(|columns| !columns.places().is_empty()).collect(),
+            by_type: by_type.into_iter().chain(vectors).filter(|columns| !columns.places().is_empty()).collect(),
         }
     }
 
@@ -110,13 +116,13 @@ impl NumberColumns {
     }
 }
 
-fn different_lengths(one: usize, other: usize) -> ParquetError {
+pub(super) fn different_lengths(one: usize, other: usize) -> ParquetError {
     ParquetError::General(format!("columns of {one} and {other} rows"))
 }
 
 impl<S: StoredType, A> Columns<S, A> {
     fn new(columns: Vec<(usize, usize)>) -> Self {
-        let column = |(place, leaf)| Column { place, leaf, next_group: 0, reader: None, left_in_group: 0 };
+        let column = |(place, leaf)| Column::new(place, leaf);
         Columns { columns: columns.into_iter().map(column).collect(), arrow: PhantomData }
     }
 }
@@ -134,7 +140,7 @@ impl<A: ArrowPrimitiveType, S: StoredType<T = A::Native>> TypedColumns for Colum
         for column in &mut self.columns {
             let start = values.len();
             levels.clear();
-            let count = column.read(file, rows, &mut levels, &mut values)?;
+            let count = column.read(file, rows, &mut levels, None, &mut values)?;
             if parts.is_empty() {
                 values.reserve_exact(count.saturating_mul(columns - 1));
             }
@@ -150,13 +156,18 @@ impl<A: ArrowPrimitiveType, S: StoredType<T = A::Native>> TypedColumns for Colum
 }
 
 impl<S: StoredType> Column<S> {
-    /// Appends the next cells, at most `rows`, and returns their number. An empty cell has the level 0 and no value. A column without
-    /// empty cells may have no levels.
-    fn read(
+    pub(super) fn new(place: usize, leaf: usize) -> Self {
+        Column { place, leaf, next_group: 0, reader: None, left_in_group: 0 }
+    }
+
+    /// Appends the cells of the next rows, at most `rows`, and returns the number of rows. An empty cell has the level 0 and no value.
+    /// A column without empty cells may have no levels. In a column of lists, the cells that continue a row are `repeated`.
+    pub(super) fn read(
         &mut self,
         file: &ParquetFile,
         rows: usize,
         levels: &mut Vec<i16>,
+        mut repeated: Option<&mut Vec<i16>>,
         values: &mut Vec<S::T>,
     ) -> Result<usize> {
         let mut count = 0;
@@ -171,7 +182,7 @@ impl<S: StoredType> Column<S> {
                 continue;
             };
             let wanted = rows - count;
-            let read = reader.read_records(wanted, Some(levels), None, values)?.0;
+            let read = reader.read_records(wanted, Some(levels), repeated.as_deref_mut(), values)?.0;
             count += read;
             self.left_in_group = self.left_in_group.saturating_sub(read);
             if read < wanted || self.left_in_group == 0 {
