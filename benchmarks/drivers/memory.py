@@ -1,6 +1,6 @@
 """A matrix in memory to a model: our Python package, or scikit-learn's SGDClassifier.
 
-    memory.py fit tamis|scikit-learn TRAIN MODEL ALPHA   one pass over the rows of a svmlight file
+    memory.py fit tamis|tamis-2|scikit-learn TRAIN MODEL ALPHA   one pass over the rows of a svmlight file; tamis-2 has two threads
     memory.py reach TRAIN MODEL ALPHA OURS               epochs of SGDClassifier until its loss on these rows is that of our
                                                          one pass with alpha = OURS, 20 at most
     memory.py overhead TRAIN PASSES                      what Python adds to the core; 0 passes: nothing is set
@@ -26,10 +26,10 @@ def status(name):
 
 
 def learner_of(kind, alpha):
-    if kind == "tamis":
+    if kind.startswith("tamis"):
         from tamis import SparseClassifier
 
-        return SparseClassifier(alpha=float(alpha), max_iter=1)
+        return SparseClassifier(alpha=float(alpha), max_iter=1, n_jobs=2 if kind == "tamis-2" else None)
     from sklearn.linear_model import SGDClassifier
 
     return SGDClassifier(loss="log_loss", penalty="l1", alpha=float(alpha), max_iter=1, tol=None, random_state=1)

@@ -4,7 +4,7 @@
 //! time. Here the cells of all columns of a type follow each other in one buffer, and each column is a slice of it.
 //!
 //! Measured on one core (300 rows of 100,000 columns, compressed with Snappy): 0.33 s to decode all columns, where Arrow's reader
-//! takes 1.5 s.
+//! takes 1.5 s. Sparse vectors are decoded in [`super::parquet_vectors`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -9,8 +9,8 @@ impl RawRows {
     /// name, and that name.
     pub fn intern(mut self, vocabulary: &mut Vocabulary) -> Result<(Batch, Vec<Label>), (usize, String)> {
         if let Keys::Index(indices) = &mut self.keys {
-            let (mut indices, known) = std::mem::take(indices).into_parts();
-            vocabulary.intern_looked_up(&mut indices, known);
+            let (numbers, known) = std::mem::take(indices).into_parts();
+            let indices = vocabulary.intern_looked_up(numbers, known);
             if vocabulary.hash_bits().is_none() {
                 let targets = vec![0.0; self.labels.len()];
                 let batch = Batch::from_parts(self.offsets, indices, self.values, targets, self.weights);

@@ -28,13 +28,18 @@ struct Snapshot {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct KnownIds {
     version: u64,
+    /// An id for each number; [`NO_ID`] if it was not known.
     pub(super) ids: Vec<u32>,
+    /// The places of those that were not known, ascending.
+    pub(super) unknown: Vec<u32>,
 }
 
 impl KnownIds {
     /// Splits off the ids from `at` on.
     pub(super) fn split_off(&mut self, at: usize) -> KnownIds {
-        KnownIds { version: self.version, ids: self.ids.split_off(at) }
+        let mut unknown = self.unknown.split_off(self.unknown.partition_point(|&place| (place as usize) < at));
+        unknown.iter_mut().for_each(|place| *place -= at as u32);
+        KnownIds { version: self.version, ids: self.ids.split_off(at), unknown }
     }
 }
 
@@ -78,6 +83,14 @@ impl SharedIds {
     pub(super) fn look_up(&self, numbers: &[u32]) -> KnownIds {
         let Snapshot { version, table } = self.newest().clone();
         let id = |number: &u32| table.get(*number as usize).map_or(NO_ID, |id| id.load(Ordering::Relaxed));
-        KnownIds { version, ids: numbers.iter().map(id).collect() }
+        let ids: Vec<u32> = numbers.iter().map(id).collect();
+        // Each place is written, and overwritten by the next one if its number is known: a branch here could not be predicted.
+        let (mut unknown, mut count) = (vec![0; ids.len()], 0);
+        for (place, &id) in (0..).zip(&ids) {
+            unknown[count] = place;
+            count += usize::from(id == NO_ID);
+        }
+        unknown.truncate(count);
+        KnownIds { version, ids, unknown }
     }
 }

@@ -54,8 +54,8 @@ impl SparseIndexMap {
     }
 
     /// Ids that another thread found, if they are still right.
-    pub(super) fn if_valid(&self, known: Option<KnownIds>) -> Option<Vec<u32>> {
-        known.filter(|known| self.shared.are_valid(known)).map(|known| known.ids)
+    pub(super) fn if_valid(&self, known: Option<KnownIds>) -> Option<KnownIds> {
+        known.filter(|known| self.shared.are_valid(known))
     }
 
     /// The id stored for `index`.

@@ -123,29 +123,21 @@ impl Vocabulary {
         }
     }
 
-    /// The same, for numbers that may have been looked up by another thread.
-    pub(super) fn intern_looked_up(&mut self, indices: &mut [u32], known: Option<KnownIds>) {
+    /// The ids of numbers that may have been looked up by another thread.
+    pub(super) fn intern_looked_up(&mut self, mut numbers: Vec<u32>, known: Option<KnownIds>) -> Vec<FeatureId> {
         let Some(known) = self.by_index.if_valid(known).filter(|_| self.hash_bits.is_none()) else {
-            return self.intern_indices(indices);
+            self.intern_indices(&mut numbers);
+            return numbers;
         };
-        let mut places = [0; MANY];
-        for (indices, known) in indices.chunks_mut(MANY).zip(known.chunks(MANY)) {
-            let mut unknown = 0;
-            for (place, (index, &id)) in indices.iter_mut().zip(known).enumerate() {
-                let is_unknown = id == SparseIndexMap::EMPTY;
-                *index = if is_unknown { *index } else { id };
-                places[unknown] = place;
-                unknown += usize::from(is_unknown);
-            }
-            let mut numbers = [0; MANY];
-            for (number, &place) in numbers.iter_mut().zip(&places[..unknown]) {
-                *number = indices[place];
-            }
-            self.intern_indices(&mut numbers[..unknown]);
-            for (&id, &place) in numbers.iter().zip(&places[..unknown]) {
-                indices[place] = id;
-            }
+        let KnownIds { mut ids, unknown, .. } = known;
+        let mut found = [0; MANY];
+        for places in unknown.chunks(MANY) {
+            let found = &mut found[..places.len()];
+            found.iter_mut().zip(places).for_each(|(number, &place)| *number = numbers[place as usize]);
+            self.intern_indices(found);
+            found.iter().zip(places).for_each(|(&id, &place)| ids[place as usize] = id);
         }
+        ids
     }
 
     /// The ids of numbered features, for threads that read; none if names are hashed.

@@ -4,6 +4,8 @@
 //! parsing. Parsed blocks are stored in a map until their turn. The consumer also parses while its next block is not
 //! ready, so two threads keep two cores busy. With one thread the consumer does everything. The rows are the same in
 //! all cases.
+//!
+//! If the consumer is the slower side, the threads that parse also look up the ids of features ([`RowStream::share_ids`]).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -70,6 +72,9 @@ struct Finished {
 /// The largest number of blocks ahead of the consumer. A thread at this limit sleeps until half of them are consumed,
 /// which is rare enough that two cores stay busy (measured: a limit of 8 blocks takes a tenth more time).
 const AHEAD: u64 = 32;
+
+/// Blocks that wait for the consumer if it is the slower side.
+const WAITING: usize = 2;
 
 impl RowStream {
     /// Opens the stream. Files are opened one by one as the stream reaches them.
@@ -324,8 +329,10 @@ impl Shared {
             return false;
         };
         let mut outcome = job.and_then(Job::run);
-        // The consumer would look them up twice.
-        if let (true, Ok(block), Some(ids)) = (wait_for_room, &mut outcome, self.ids.get()) {
+        // Looking ids up pays if the consumer has other blocks to go on with. It would look up those of its own blocks twice.
+        if let (true, Ok(block), Some(ids)) = (wait_for_room, &mut outcome, self.ids.get())
+            && self.finished().blocks.len() >= WAITING
+        {
             block.rows.look_up_ids(ids);
         }
         let failed = outcome.is_err();

@@ -290,12 +290,21 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
         (mean_cell.sum + rest) / (self.steps + 1) as f64
     }
 
-    /// A scan without looking cells up one by one.
+    /// A scan without looking cells up one by one: the weights of many are settled at once.
     fn each_weight(&self, mut show: impl FnMut(FeatureId, f64)) {
-        let ids = 0..self.cells.len() as FeatureId;
-        match self.mean {
-            None => ids.zip(&self.cells).for_each(|(id, cell)| show(id, self.settled(cell))),
-            Some(_) => ids.for_each(|id| show(id, self.weight(id))),
+        const MANY: usize = 256;
+        let mut ids = 0..self.cells.len() as FeatureId;
+        if self.mean.is_some() {
+            return ids.for_each(|id| show(id, self.weight(id)));
+        }
+        let mut weights = [0.0; MANY];
+        for cells in self.cells.chunks(MANY) {
+            pulp::Arch::new().dispatch(|| {
+                for (weight, cell) in weights.iter_mut().zip(cells) {
+                    *weight = self.settled(cell);
+                }
+            });
+            weights[..cells.len()].iter().zip(&mut ids).for_each(|(&weight, id)| show(id, weight));
         }
     }
 
