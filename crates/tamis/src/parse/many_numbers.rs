@@ -6,6 +6,8 @@
 
 use super::swar::{self, ZEROS};
 
+/// The most bytes of a short number.
+pub(super) const LONGEST: u32 = 8;
 /// Numbers that are converted together.
 pub(super) const MANY: usize = 128;
 /// Loops go over this many words at a time. Those after the last number are ones.
@@ -143,7 +145,7 @@ impl ManyNumbers {
 /// A bit that is set if a length is less than `least` or more than eight.
 #[inline(always)]
 fn not_within(least: u64, length: u64) -> u64 {
-    (length.wrapping_sub(least) | 8_u64.wrapping_sub(length)) & HIGHEST
+    (length.wrapping_sub(least) | u64::from(LONGEST).wrapping_sub(length)) & HIGHEST
 }
 
 /// The same as [`swar::join`], with products of 32 bits only.

@@ -15,7 +15,7 @@
 
 use pulp::NullaryFnOnce;
 
-use super::many_numbers::{MANY, ManyNumbers};
+use super::many_numbers::{LONGEST, MANY, ManyNumbers};
 use super::number;
 use crate::data::{Label, RawRows};
 
@@ -46,19 +46,23 @@ impl NullaryFnOnce for ReadRows<'_> {
     #[inline(always)]
     fn call(self) -> (usize, u32) {
         let ReadRows { text, start, zero_based, first, rows } = self;
-        let (mut at, mut lines, mut wanted) = (start, 0, MANY);
-        let (mut found, mut numbers) = (FoundRows::default(), ManyNumbers::new());
+        // A row that is not plain costs the rows that were found with it. So the first one is read alone, and each time four times as
+        // many entries.
+        let (mut at, mut lines, mut wanted) = (start, 0, 1);
+        let (mut found, mut numbers, mut is_careful) = (FoundRows::default(), None, false);
         loop {
             let next = found.find(text, at, wanted);
             if found.rows.is_empty() {
                 break;
             }
-            if found.convert(text, u32::from(!zero_based), &mut numbers, rows) {
+            let numbers = numbers.get_or_insert_with(ManyNumbers::new);
+            if found.convert(text, u32::from(!zero_based), numbers, rows) {
                 found.end_rows(first + lines, rows);
                 (at, lines) = (next, lines + found.rows.len() as u32);
+                wanted = if is_careful { 1 } else { MANY.min(4 * found.count.max(1)) };
             } else if found.rows.len() > 1 {
                 // One of them is not plain: row by row up to this one.
-                wanted = 1;
+                (wanted, is_careful) = (1, true);
             } else {
                 break;
             }
@@ -143,7 +147,8 @@ impl FoundRows {
         if start < end && !ends_blank {
             ends = push_places(&mut self.ends, ends, end, 1);
         }
-        if colons != ends {
+        // The last index is the largest: if it is short, all are.
+        if colons != ends || self.has_long_index(start, ends) {
             return None;
         }
         if ends > self.count {
@@ -152,6 +157,17 @@ impl FoundRows {
         }
         self.count = colons;
         Some(newline + 1)
+    }
+
+    /// Whether the last index of the row that begins at `start` is too long for [`ManyNumbers`].
+    #[inline(always)]
+    fn has_long_index(&self, start: usize, ends: usize) -> bool {
+        let index = match ends - self.count {
+            0 => return false,
+            1 => start as u32,
+            _ => self.ends[ends - 2] + 1,
+        };
+        self.colons[ends - 1].saturating_sub(index) > LONGEST
     }
 
     /// Adds the entries to those of `rows`; returns whether all are plain. If they are not, nothing is added.
