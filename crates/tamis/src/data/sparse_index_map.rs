@@ -80,11 +80,8 @@ impl SparseIndexMap {
     /// If `id` is `u32::MAX`, which marks an empty place.
     pub fn insert(&mut self, index: u32, id: u32) {
         assert_ne!(id, NO_ID, "the largest id is reserved");
-        match self.get(index) {
-            Some(before) if before != id => self.shared.invalidate(),
-            Some(_) => {}
-            None => self.len += 1,
-        }
+        let before = self.get(index);
+        self.len += usize::from(before.is_none());
         let place = index as usize;
         if place >= self.table.len() {
             self.widen(place);
@@ -92,6 +89,10 @@ impl SparseIndexMap {
         match self.table.get(place) {
             Some(slot) => slot.store(id, Ordering::Relaxed),
             None => drop(self.strays.insert(index, id)),
+        }
+        // After the change: a thread that looks up between the two would find the old id with the new version.
+        if before.is_some_and(|before| before != id) {
+            self.shared.invalidate();
         }
     }
 
