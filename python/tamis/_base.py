@@ -14,19 +14,28 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from . import _core, _input, _params, _picture
 from ._progress import Line
 from ._rows import Rows, all_or_nothing
-from .errors import missing_file, warn
+from .errors import DataError, missing_file, warn
 
 
 class Estimator(SelectorMixin, Rows):
     """A sparse linear model, fitted by any method."""
 
     def _learn(self, settings: dict, X, y, sample_weight, *, keep_open=False):
-        """Fits a model; returns it, and with ``keep_open`` the learner as well."""
-        return self._run(*self._prepared(settings, X, y, sample_weight), keep_open)
+        """Fits a model; returns it, and with ``keep_open`` the learner as well.
 
-    def _prepared(self, settings: dict, X, y, sample_weight) -> tuple:
+        The core looks at each value anyway, so that a matrix is checked, or repaired, only after the core refused a row.
+        """
+        settings, task, data = self._prepared(settings, X, y, sample_weight, check_cells=False)
+        try:
+            return self._run(settings, task, data, keep_open)
+        except DataError as error:
+            if error.row is None or not isinstance(data, _input.Table):
+                raise
+        return self._run(settings, task, self._data(X, y, sample_weight), keep_open)
+
+    def _prepared(self, settings: dict, X, y, sample_weight, **checks) -> tuple:
         """What the core learns from: settings, task and data."""
-        data = self._data(X, y, sample_weight)
+        data = self._data(X, y, sample_weight, **checks)
         settings = self._for_columns(settings)
         return settings, self._task(data if isinstance(data, _input.Table) else None, settings), data
 

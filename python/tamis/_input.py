@@ -62,11 +62,12 @@ def weights_of(sample_weight, rows: int) -> np.ndarray | None:
     return np.ascontiguousarray(checked)
 
 
-def cells_of(X):
-    """A checked matrix in the form that the core reads, without a copy if possible."""
+def cells_of(X, *, check_order=True):
+    """A checked matrix in the form that the core reads, without a copy if possible. The core refuses rows whose columns do not
+    ascend; with ``check_order``, they are sorted and repeated columns added up."""
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
-    if not X.has_canonical_format:
+    if check_order and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X.indptr.astype(X.indices.dtype, copy=False), X.indices, X.data, X.shape[1]

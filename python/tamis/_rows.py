@@ -94,13 +94,14 @@ class Rows(BaseEstimator):
             return False
         return missing in MEANS or _frames.has_missing(X)
 
-    def _matrix(self, X, y, sample_weight, *, reset, **checks):
-        """A matrix and its labels, checked by scikit-learn, for the core."""
-        X, y = _input.check(self, X, y, reset=reset, **self._label_checks(), **checks)
+    def _matrix(self, X, y, sample_weight, *, reset, check_cells=True, **checks):
+        """A matrix and its labels, checked by scikit-learn, for the core. Without ``check_cells``, its values and the order of
+        its columns are left to the core."""
+        X, y = _input.check(self, X, y, reset=reset, ensure_all_finite=check_cells, **self._label_checks(), **checks)
         if reset:
             self._seen = None
         weights = _input.weights_of(sample_weight, X.shape[0])
-        return self._table(_input.cells_of(X), self._names(), y, weights)
+        return self._table(_input.cells_of(X, check_order=check_cells), self._names(), y, weights)
 
     def _label_checks(self) -> dict:
         return {}
@@ -146,7 +147,7 @@ class Rows(BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_", "_seen", *names):
             self.__dict__.pop(name, None)
 
-    def _data(self, X, y, sample_weight):
+    def _data(self, X, y, sample_weight, **checks):
         """Training data for the core: a table, files with reading options, or an iterator of tables."""
         paths = _input.as_paths(X)
         stream = paths is not None or _input.is_batches(X)
@@ -163,7 +164,7 @@ class Rows(BaseEstimator):
             return (paths, self._reading()) if paths is not None else _begun(self._batches(X))
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        return self._any(X, y, sample_weight, reset=True)
+        return self._any(X, y, sample_weight, reset=True, **checks)
 
     def _check_stream(self, *, is_files: bool) -> None:
         """Checks that all parameters can be obeyed for files or batches."""
