@@ -131,14 +131,14 @@ impl Batch {
     }
 
     /// Row `i` without its target.
-    #[inline]
+    #[inline(always)]
     pub fn row(&self, i: usize) -> Row<'_> {
         let span = self.offsets[i]..self.offsets[i + 1];
         Row { ids: &self.ids[span.clone()], values: &self.values[span] }
     }
 
     /// Row `i` with its target and weight.
-    #[inline]
+    #[inline(always)]
     pub fn example(&self, i: usize) -> Example<'_> {
         Example { row: self.row(i), target: self.targets[i], weight: self.weights[i] }
     }

@@ -55,7 +55,7 @@ pub use lock_file::LockFile;
 pub use names::{ColumnNames, Names, name_runs};
 pub(crate) use prefetch::prefetch;
 pub use raw_rows::{DuplicateFeature, Keys, RawParts, RawRows, Savepoint};
-pub use row::{Example, FeatureId, Row};
+pub use row::{Example, FeatureId, Row, span_of};
 pub use row_chunk::{Chunk, ChunkOrder, ChunkOrders, Chunks, RowStoreError};
 pub(crate) use row_hash::{content_hash, key_hash};
 pub use row_scaler::{RowScale, RowScaler, scaled};

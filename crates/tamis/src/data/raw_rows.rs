@@ -79,11 +79,19 @@ impl RawRows {
         Self::for_entries(bytes / 10)
     }
 
-    /// No rows, features by number, with room for `entries` entries.
+    /// No rows, features by number, with room for `entries` entries, and for rows that are not short.
     pub fn for_entries(entries: usize) -> Self {
         let mut rows = Self::with_keys(Keys::Index(FeatureNumbers::with_capacity(entries)));
         rows.values.reserve(entries);
+        rows.reserve_rows(entries / 32);
         rows
+    }
+
+    fn reserve_rows(&mut self, rows: usize) {
+        self.offsets.reserve(rows);
+        self.labels.reserve(rows);
+        self.lines.reserve(rows);
+        self.weights.reserve(rows);
     }
 
     /// No rows, features by name.

@@ -22,6 +22,12 @@ impl<'a> Row<'a> {
         self.ids.iter().copied().zip(self.values.iter().copied())
     }
 
+    /// One more than the largest id, 0 without features.
+    #[inline]
+    pub fn span(&self) -> usize {
+        span_of(self.ids)
+    }
+
     /// The number of non-zero features.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -31,6 +37,13 @@ impl<'a> Row<'a> {
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
+}
+
+/// One more than the largest of these ids, 0 without ids. No branch depends on an id, so that many are compared at once.
+#[inline]
+pub fn span_of(ids: &[FeatureId]) -> usize {
+    let largest = || ids.iter().fold(0, |largest, &id| id.max(largest));
+    if ids.is_empty() { 0 } else { pulp::Arch::new().dispatch(largest) as usize + 1 }
 }
 
 /// A row with its target and importance weight.

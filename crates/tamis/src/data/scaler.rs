@@ -96,17 +96,15 @@ impl ColumnScaler {
             return;
         }
         self.rows += 1.0;
-        let Some(&top) = row.ids.iter().max() else { return };
-        if top as usize >= self.divisors.len() {
-            self.divisors.resize(top as usize + 1, 0.0);
-        }
+        let span = row.span();
+        self.divisors.resize(self.divisors.len().max(span), 0.0);
         let is_open = self.is_open();
         if is_open {
             self.moments.resize(self.divisors.len(), ColumnMoments::default());
         }
         let has_sizes = matches!(self.kind, ScaleKind::Auto | ScaleKind::MaxAbs);
         // The columns of a dense row are neighbours in memory, too.
-        if self.centres.is_empty() && (top as usize) < 2 * row.len() {
+        if self.centres.is_empty() && span <= 2 * row.len() {
             for (ids, values) in runs(row) {
                 if has_sizes {
                     let largest = self.divisors[ids.clone()].iter_mut();

@@ -183,7 +183,11 @@ impl TargetEncoder {
             (TargetKind::Numbers { .. } | TargetKind::Counts { .. }, _) | (_, Label::Absent) => None,
             (TargetKind::Classes { classes, .. }, _) => class_of(classes, label),
         };
-        labels.iter().map(known).collect()
+        let mut targets = Vec::with_capacity(labels.len());
+        for label in labels {
+            targets.push(known(label)?);
+        }
+        Some(targets)
     }
 
     /// The target of a label: a standardised number or a class number. A new class is added where that is possible.

@@ -81,9 +81,7 @@ impl Learner for DualAveraging {
         let row = example.row;
         let margin = self.margin(row);
         let slope = self.loss.slope(margin, example.target) * example.weight;
-        if let Some(&largest) = row.ids.iter().max() {
-            self.sums.resize(self.sums.len().max(largest as usize + 1), 0.0);
-        }
+        self.sums.resize(self.sums.len().max(row.span()), 0.0);
         for (id, value) in row.iter() {
             self.sums[id as usize] += slope * value;
         }

@@ -178,9 +178,7 @@ impl Learner for Ftrl {
 
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
-        if let Some(&largest) = row.ids.iter().max() {
-            self.cells.resize(self.cells.len().max(largest as usize + 1), Cell::default());
-        }
+        self.cells.resize(self.cells.len().max(row.span()), Cell::default());
         let averaged = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
         let bias = self.last_bias();
@@ -252,10 +250,18 @@ impl Learner for Ftrl {
         self.cells.capacity() * std::mem::size_of::<Cell>() + mean
     }
 
-    /// Most weights are zero, which is found without a division.
+    /// Most weights are zero, which is found without a division, and for many at once.
     fn nonzeros(&self) -> usize {
-        let may_weigh = |cell: &Cell| self.mean.is_some() || cell.z.abs() > self.params.l1;
-        (0..).zip(&self.cells).filter(|&(id, cell)| may_weigh(cell) && self.weight(id) != 0.0).count()
+        const MANY: usize = 64;
+        let may_weigh = |cell: &Cell| self.mean.is_some() | (cell.z.abs() > self.params.l1);
+        let mut count = 0;
+        for (first, cells) in (0..).step_by(MANY).zip(self.cells.chunks(MANY)) {
+            if cells.iter().fold(false, |any, cell| any | may_weigh(cell)) {
+                let weighs = |&(id, cell): &(FeatureId, &Cell)| may_weigh(cell) && self.weight(id) != 0.0;
+                count += (first..).zip(cells).filter(weighs).count();
+            }
+        }
+        count
     }
 
     fn save(&self, state: &mut State) {

@@ -260,9 +260,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
 
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
-        if let Some(&largest) = row.ids.iter().max() {
-            self.grow(largest as usize + 1);
-        }
+        self.grow(row.span());
         let averaged = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
         self.gather(row.ids);

@@ -33,7 +33,7 @@ impl StreamPosition {
             learned: 0,
             saved: (0, 0),
             resumed: None,
-            needs_fingerprint: session.has_checkpoint() || session.options.keep_open,
+            needs_fingerprint: session.has_checkpoint(),
         }
     }
 

@@ -109,11 +109,9 @@ impl<C: Keyed> L1BallVector<C> {
         self.count
     }
 
-    /// Makes room for ids up to `largest`.
-    pub fn grow(&mut self, largest: FeatureId) {
-        if largest as usize >= self.cells.len() {
-            self.cells.resize(largest as usize + 1, C::default());
-        }
+    /// Makes room for ids below `span`.
+    pub fn grow(&mut self, span: usize) {
+        self.cells.resize(self.cells.len().max(span), C::default());
     }
 
     /// A weight, zero for an id never seen.
@@ -319,7 +317,7 @@ mod tests {
     #[test]
     fn projects_by_hand() {
         let mut vector = L1BallVector::<f64>::new();
-        vector.grow(2);
+        vector.grow(3);
         [3.0, -2.0, 0.4].into_iter().zip(0..).for_each(|(weight, id)| vector.put(id, weight));
         let plan = vector.plan(2.0).unwrap();
         assert_eq!((plan, vector.leaving()), (Projection { amount: 1.5, norm: 5.0, count: 2 }, &[2][..]));
@@ -338,7 +336,7 @@ mod tests {
     fn stays_with_a_plain_vector_through_many_floors() {
         let mut random = generator(1, RngStream::PassOrder, 0);
         let (mut vector, mut plain) = (L1BallVector::<f64>::new(), vec![0.0f64; 500]);
-        vector.grow(499);
+        vector.grow(500);
         let mut emptied = 0;
         for step in 0..3000 {
             for _ in 0..20 {
@@ -365,7 +363,7 @@ mod tests {
     #[test]
     fn touches_without_projection_stay_in_bounds() {
         let mut vector = L1BallVector::<f64>::new();
-        vector.grow(9);
+        vector.grow(10);
         (0..10).for_each(|id| vector.put(id, 1.0));
         let plan = vector.plan(5.0).unwrap();
         vector.commit(plan);

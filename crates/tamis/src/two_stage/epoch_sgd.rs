@@ -206,9 +206,7 @@ impl Learner for EpochSgd {
 
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
-        if let Some(&largest) = row.ids.iter().max() {
-            self.weights.grow(largest);
-        }
+        self.weights.grow(row.span());
         let (model_margin, margin) = self.margins(row);
         let slope = self.loss.slope(margin, example.target) * example.weight;
         self.steps += 1;

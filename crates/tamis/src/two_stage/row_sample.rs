@@ -1,6 +1,6 @@
 //! A sample of rows spread over all rows, of bounded size: every 2ˢ-th row.
 
-use crate::data::{Batch, Example, FeatureId, RowScaler};
+use crate::data::{Batch, Example, FeatureId, RowScaler, span_of};
 
 /// Rows and entries of a sample, at most.
 const MOST_ROWS: usize = 1 << 14;
@@ -61,7 +61,7 @@ impl RowSample {
     /// occur.
     pub(super) fn renumbered(self) -> Batch {
         let parts = self.rows.parts();
-        let span = parts.ids.iter().max().map_or(0, |&largest| largest as usize + 1);
+        let span = span_of(parts.ids);
         let mut places = vec![0; span];
         parts.ids.iter().for_each(|&id| places[id as usize] = 1);
         let mut next: FeatureId = 0;

@@ -84,11 +84,9 @@ impl Learner for StochasticAdmm {
 
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
-        if let Some(&largest) = row.ids.iter().max() {
-            let span = self.primal.len().max(largest as usize + 1);
-            for column in [&mut self.primal, &mut self.sparse, &mut self.dual, &mut self.gradient] {
-                column.resize(span, 0.0);
-            }
+        let span = self.primal.len().max(row.span());
+        for column in [&mut self.primal, &mut self.sparse, &mut self.dual, &mut self.gradient] {
+            column.resize(span, 0.0);
         }
         let predicted = self.margin(row);
         let margin = row.iter().fold(self.bias, |margin, (id, value)| margin + self.primal[id as usize] * value);

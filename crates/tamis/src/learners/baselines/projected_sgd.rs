@@ -52,9 +52,7 @@ impl Learner for ProjectedSgd {
 
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
-        if let Some(&largest) = row.ids.iter().max() {
-            self.weights.grow(largest);
-        }
+        self.weights.grow(row.span());
         let margin = self.margin(row);
         let slope = self.loss.slope(margin, example.target) * example.weight;
         self.steps += 1;

@@ -101,11 +101,9 @@ impl Learner for TopKArow {
 
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
-        if let Some(&largest) = row.ids.iter().max() {
-            let span = self.weights.len().max(largest as usize + 1);
-            self.weights.resize(span, 0.0);
-            self.certainty.resize(span, 1.0);
-        }
+        let span = self.weights.len().max(row.span());
+        self.weights.resize(span, 0.0);
+        self.certainty.resize(span, 1.0);
         let margin = self.margin(row);
         let loss = self.loss.value(margin, example.target);
         let slope = self.loss.slope(margin, example.target);

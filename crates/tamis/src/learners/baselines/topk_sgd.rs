@@ -85,9 +85,7 @@ impl Learner for TopKSgd {
 
     fn learn(&mut self, example: Example<'_>) -> Step {
         let row = example.row;
-        if let Some(&largest) = row.ids.iter().max() {
-            self.weights.resize(self.weights.len().max(largest as usize + 1), 0.0);
-        }
+        self.weights.resize(self.weights.len().max(row.span()), 0.0);
         let margin = self.margin(row);
         let slope = self.loss.slope(margin, example.target) * example.weight;
         self.steps += 1;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::data::{Batch, Example, FeatureId, Row};
+use crate::data::{Batch, Example, FeatureId, Row, span_of};
 
 /// The active set, and the rows with at most as many purged as active entries.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<'a> Active<'a> {
     /// All features that occur. `columns` is p, if it is larger than their number.
     pub fn new(rows: &'a Batch, columns: Option<u64>) -> Self {
         let ids = rows.parts().ids;
-        let span = ids.iter().max().map_or(0, |&largest| largest as usize + 1);
+        let span = span_of(ids);
         let mut entries = vec![0; span];
         ids.iter().for_each(|&id| entries[id as usize] += 1);
         let active: Vec<bool> = entries.iter().map(|&count| count > 0).collect();
