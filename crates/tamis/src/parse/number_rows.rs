@@ -16,7 +16,7 @@ pub struct NumberRows {
 impl NumberRows {
     /// The rows in their order.
     fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        (0..self.rows).map(|row| self.row(row))
+        (0..self.len()).map(|row| self.row(row))
     }
 
     /// The number of rows.
