@@ -3,6 +3,7 @@
     memory.py fit tamis|tamis-2|scikit-learn TRAIN MODEL ALPHA   one pass over the rows of a svmlight file; tamis-2 has two threads
     memory.py reach TRAIN MODEL ALPHA OURS               epochs of SGDClassifier until its loss on these rows is that of our
                                                          one pass with alpha = OURS, 20 at most
+    memory.py read TRAIN                                 reads the weight of each stored value, in their order, and adds it up
     memory.py overhead TRAIN PASSES                      what Python adds to the core; 0 passes: nothing is set
     memory.py eval MODEL TEST                            as of sgd.py, with the mean logistic loss
 
@@ -61,6 +62,20 @@ def reach(train, model, alpha, ours):
             break
     told = {"epochs": epochs, "train_loss": loss, "goal": goal, "reached": loss <= goal}
     return {"seconds": seconds, **told, **save(learner, rows, model)}
+
+
+def read(train):
+    """What any learner must do at least, by numpy: a part of the values at a time, so that sums stay in the cache."""
+    rows, _ = load(train)
+    state, part = np.ones(rows.shape[1]), 1 << 14
+    total, started = 0.0, time.perf_counter()
+    for start in range(0, rows.nnz, part):
+        weights = state.take(rows.indices[start : start + part], mode="wrap")
+        weights *= rows.data[start : start + part]
+        total += weights.sum()
+    seconds = time.perf_counter() - started
+    assert abs(total - rows.data.sum()) < 1e-6 * rows.nnz
+    return {"seconds": seconds, "n_examples": rows.shape[0]}
 
 
 def save(learner, rows, model):
@@ -122,4 +137,5 @@ def evaluate(model, test):
 
 if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
-    print(json.dumps({"fit": fit, "reach": reach, "overhead": overhead, "eval": evaluate}[task](*arguments)), flush=True)
+    tasks = {"fit": fit, "reach": reach, "read": read, "overhead": overhead, "eval": evaluate}
+    print(json.dumps(tasks[task](*arguments)), flush=True)

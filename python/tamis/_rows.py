@@ -265,14 +265,16 @@ class Classes:
     """Mixin for estimators whose labels are classes."""
 
     def _labels(self, y, weights):
-        """The labels as numbers of classes, the classes in the form of the core, and the weights. Rows of weight 0 do not
-        count: neither do classes that only they have."""
+        """The labels as numbers of classes, the classes in the form of the core, and the weights. Labels that are doubles are
+        left as they are, without a list of classes. Rows of weight 0 do not count: neither do classes that only they have."""
         if y is None:
             return None, [], weights
         check_classification_targets(y)
         y = np.asarray(y)
         classes = np.unique(y if weights is None else y[weights > 0])
         self._take_classes(classes)
+        if y.dtype == np.float64:  # the core tells numbers apart itself
+            return np.ascontiguousarray(y), [], weights
         codes = np.minimum(np.searchsorted(classes, y), max(len(classes) - 1, 0))
         return np.ascontiguousarray(codes, dtype=np.int64), _input.labels_of(classes), weights
 

@@ -80,7 +80,12 @@ impl ColumnMoments {
 
     /// Whether most values are not zero.
     pub(super) fn is_dense(&self, rows: f64) -> bool {
-        self.count > 0.0 && self.count >= DENSE * rows
+        ColumnMoments::is_dense_count(self.count, rows)
+    }
+
+    /// Whether so many values are most of the rows.
+    pub(super) fn is_dense_count(count: f64, rows: f64) -> bool {
+        count > 0.0 && count >= DENSE * rows
     }
 
     /// Whether the column is dense and far from zero, but not constant.

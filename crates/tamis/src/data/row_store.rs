@@ -34,11 +34,15 @@ pub struct RowStoreOptions {
     pub folder: Option<PathBuf>,
     /// Seed of the random order, or `None` for the order of the input.
     pub shuffle: Option<u64>,
+    /// Whether rows are visited once: few of them are then unpacked at a time.
+    pub once: bool,
 }
 
 /// Entries and rows at which a block is closed.
 const BLOCK_ENTRIES: usize = 1 << 18;
 const BLOCK_ROWS: usize = 1 << 14;
+/// The same of rows that are visited once.
+const SMALL_BLOCK_ENTRIES: usize = 1 << 14;
 /// Open blocks to which shuffled rows are assigned.
 const SHARDS: usize = 16;
 /// Unpacked bytes of the blocks whose rows are shuffled together.
@@ -122,7 +126,7 @@ impl RowStore {
 
     /// Whether all rows are unpacked, and shuffled, together.
     pub fn fits_one_chunk(&self) -> bool {
-        self.blocks.iter().map(|block| block.bytes).sum::<usize>() <= CHUNK_BYTES
+        !self.options.once && self.blocks.iter().map(|block| block.bytes).sum::<usize>() <= CHUNK_BYTES
     }
 
     /// Bytes of the rows of a block once unpacked.
@@ -152,7 +156,8 @@ impl RowStore {
         self.open_tags[shard].extend(tag);
         self.rows += 1;
         let rows = &self.open[shard].rows;
-        if rows.entries() >= BLOCK_ENTRIES || rows.len() >= BLOCK_ROWS {
+        let most = if self.options.once { SMALL_BLOCK_ENTRIES } else { BLOCK_ENTRIES };
+        if rows.entries() >= most || rows.len() >= BLOCK_ROWS {
             self.close(shard)?;
         }
         Ok(())
@@ -260,7 +265,11 @@ mod tests {
     use crate::data::Row;
 
     fn store(rows: u32, memory: u64, shuffle: Option<u64>) -> RowStore {
-        let mut stored = RowStore::new(RowStoreOptions { memory, folder: None, shuffle });
+        store_of(rows, RowStoreOptions { memory, folder: None, shuffle, once: false })
+    }
+
+    fn store_of(rows: u32, options: RowStoreOptions) -> RowStore {
+        let mut stored = RowStore::new(options);
         for row in 0..rows {
             let ids: Vec<u32> = (0..row % 40).collect();
             let values: Vec<f64> = ids.iter().map(|&id| 0.1 + f64::from(id * row)).collect();
@@ -291,6 +300,16 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_are_visited_once_are_unpacked_a_few_at_a_time() {
+        for memory in [0, 1 << 40] {
+            let mut once = store_of(60_000, RowStoreOptions { memory, folder: None, shuffle: None, once: true });
+            assert_eq!(visit(&mut once, 0), visit(&mut store(60_000, memory, None), 0));
+            let most = once.chunks(0).map(|chunk| chunk.unwrap().len()).max().unwrap();
+            assert!(most < 2000, "{most} rows were unpacked together");
+        }
+    }
+
+    #[test]
     fn memory_does_not_change_the_order() {
         let (mut all, mut none) = (store(60_000, 1 << 40, Some(7)), store(60_000, 0, Some(7)));
         assert_eq!(all.bytes().1, 0);
@@ -316,7 +335,7 @@ mod tests {
 
     #[test]
     fn tags_follow_their_rows() {
-        let mut stored = RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: Some(3) });
+        let mut stored = RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: Some(3), once: false });
         for row in 0..500u32 {
             let example = Example { row: Row { ids: &[row], values: &[1.0] }, target: 0.0, weight: 1.0 };
             stored.push_tagged(example, LabelCode::Number(0.0), Some(u64::from(row))).unwrap();
@@ -349,7 +368,7 @@ mod tests {
 
     #[test]
     fn label_codes_survive_and_become_targets() {
-        let mut stored = RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None });
+        let mut stored = RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None, once: false });
         let codes = [LabelCode::Text(1), LabelCode::Number(-0.0), LabelCode::Text(0), LabelCode::Number(2.5)];
         for code in codes {
             let row = Row { ids: &[3], values: &[1.5] };

@@ -104,7 +104,11 @@ impl RowStore {
     }
 
     fn groups(&self, blocks: &[usize]) -> Vec<Vec<usize>> {
-        let limit = if self.options.shuffle.is_some() { CHUNK_BYTES } else { CHUNK_BYTES / 16 };
+        let limit = match (self.options.once, self.options.shuffle) {
+            (true, _) => 0,
+            (false, Some(_)) => CHUNK_BYTES,
+            (false, None) => CHUNK_BYTES / 16,
+        };
         let one_chunk = self.fits_one_chunk();
         let (mut groups, mut bytes) = (vec![Vec::new()], 0);
         for &block in blocks {
@@ -145,7 +149,7 @@ mod tests {
     #[test]
     fn blocks_in_parallel_have_the_rows_of_a_pass() {
         for (rows, memory) in [(30_000u32, 0), (30_000, 1 << 40), (300, 1 << 40)] {
-            let mut store = RowStore::new(RowStoreOptions { memory, folder: None, shuffle: Some(5) });
+            let mut store = RowStore::new(RowStoreOptions { memory, folder: None, shuffle: Some(5), once: false });
             let ids: Vec<u32> = (0..200).collect();
             for row in 0..rows {
                 let values: Vec<f64> = ids.iter().map(|&id| 1.0 + f64::from((id + row) % 7)).collect();

@@ -38,6 +38,8 @@ pub struct ColumnScaler {
     /// deviation or its square root.
     divisors: Vec<f64>,
     moments: Vec<ColumnMoments>,
+    /// The number of values of each column, if only those of dense columns will be observed a second time, for their moments.
+    counts: Option<Vec<u32>>,
     rows: f64,
     /// Columns with smaller ids have weights that were learned with their divisor, which may not change.
     restored: usize,
@@ -56,6 +58,7 @@ impl ColumnScaler {
             may_centre: true,
             divisors: Vec::new(),
             moments: Vec::new(),
+            counts: None,
             rows: 0.0,
             restored: 0,
             centres: Vec::new(),
@@ -68,6 +71,22 @@ impl ColumnScaler {
     pub fn centring(mut self, may_centre: bool) -> Self {
         self.may_centre = may_centre;
         self
+    }
+
+    /// The same scaler; whether it first counts the values of a column, and then observes the dense ones, which alone may be centred:
+    /// see [`ColumnScaler::finds_dense`]. A wide stream has millions of columns, and hardly any that is dense.
+    pub fn counting(mut self, counts: bool) -> Self {
+        let needs_all = matches!(self.kind, ScaleKind::UnitVariance | ScaleKind::SqrtStd);
+        self.counts = (counts && !needs_all).then(Vec::new);
+        self
+    }
+
+    /// Reserves memory for this many columns, if it can be had.
+    pub fn reserve(&mut self, columns: usize) {
+        let Some(counts) = self.counts.as_mut().filter(|_| self.kind != ScaleKind::None) else { return };
+        // What cannot be reserved now is asked for again when it is needed.
+        let _ = self.divisors.try_reserve_exact(columns.saturating_sub(self.divisors.len()));
+        let _ = counts.try_reserve_exact(columns);
     }
 
     /// A scaler that has observed `rows` rows with these columns, elsewhere.
@@ -98,9 +117,11 @@ impl ColumnScaler {
         self.rows += 1.0;
         let span = row.span();
         self.divisors.resize(self.divisors.len().max(span), 0.0);
-        let is_open = self.is_open();
+        let is_open = self.is_open() && self.counts.is_none();
         if is_open {
             self.moments.resize(self.divisors.len(), ColumnMoments::default());
+        } else if self.is_open() {
+            self.count(row);
         }
         let has_sizes = matches!(self.kind, ScaleKind::Auto | ScaleKind::MaxAbs);
         // The columns of a dense row are neighbours in memory, too.
@@ -128,10 +149,36 @@ impl ColumnScaler {
         }
     }
 
+    fn count(&mut self, row: Row<'_>) {
+        let Some(counts) = &mut self.counts else { return };
+        counts.resize(self.divisors.len(), 0);
+        row.ids.iter().for_each(|&id| counts[id as usize] += 1);
+    }
+
+    /// Whether there are dense columns among those that were only counted. They are then to be observed: see
+    /// [`ColumnScaler::observe_dense`].
+    pub fn finds_dense(&mut self) -> bool {
+        let (Some(counts), true) = (self.counts.take(), self.is_open()) else { return false };
+        let is_dense = |count: &u32| ColumnMoments::is_dense_count(f64::from(*count), self.rows);
+        let Some(last) = counts.iter().rposition(is_dense) else { return false };
+        self.moments = vec![ColumnMoments::default(); last + 1];
+        true
+    }
+
+    /// Observes the columns up to the last dense one, in a row that was observed before.
+    pub fn observe_dense(&mut self, row: Row<'_>) {
+        for (id, value) in row.iter() {
+            if let Some(moments) = self.moments.get_mut(id as usize) {
+                moments.add(value);
+            }
+        }
+    }
+
     /// Prefetches what is known of these columns: see [`prefetch`].
     pub(crate) fn fetch(&self, ids: &[FeatureId]) {
         prefetch(&self.divisors, ids);
         prefetch(&self.moments, ids);
+        self.counts.iter().for_each(|counts| prefetch(counts, ids));
     }
 
     /// Whether means and deviations are needed: until the kind of scaling is decided, or centring is.
@@ -147,6 +194,7 @@ impl ColumnScaler {
     pub fn restart(&mut self) {
         self.rows = 0.0;
         self.moments.clear();
+        self.counts.iter_mut().for_each(Vec::clear);
         self.divisors.truncate(self.restored);
     }
 
@@ -167,7 +215,7 @@ impl ColumnScaler {
             }
             ScaleKind::Auto if self.needs_no_scaling() => {
                 self.kind = ScaleKind::None;
-                self.divisors.clear();
+                self.divisors = Vec::new();
             }
             ScaleKind::Auto => self.kind = ScaleKind::MaxAbs,
             ScaleKind::None | ScaleKind::MaxAbs => {}
@@ -195,10 +243,9 @@ impl ColumnScaler {
 
     /// Whether no column is large and few are tiny, as with word counts, flags and normalised rows.
     fn needs_no_scaling(&self) -> bool {
-        let mut sizes: Vec<f64> = self.divisors.iter().copied().filter(|&size| size > 0.0).collect();
-        sizes.sort_unstable_by(f64::total_cmp);
-        let Some(&largest) = sizes.last() else { return true };
-        largest <= LARGE && sizes[sizes.len() / 10] >= TINY
+        let count = |is_one: fn(f64) -> bool| self.divisors.iter().filter(|&&size| is_one(size)).count();
+        let (all, tiny) = (count(|size| size > 0.0), count(|size| size > 0.0 && size < TINY));
+        count(|size| size > LARGE) == 0 && (all == 0 || tiny <= all / 10)
     }
 
     /// Divides sparse columns by √(s·S), where s is the standard deviation of the column and S the mean over sparse
@@ -273,7 +320,8 @@ impl ColumnScaler {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        (self.divisors.capacity() + self.centres.capacity()) * 8 + self.moments.capacity() * size_of::<ColumnMoments>()
+        let counts = self.counts.as_deref().map_or(0, size_of_val);
+        counts + size_of_val(&self.divisors[..]) + size_of_val(&self.centres[..]) + size_of_val(&self.moments[..])
     }
 }
 
@@ -334,6 +382,31 @@ mod tests {
             let mut restored = ColumnScaler::new(ScaleKind::Auto);
             restored.restore(scale.kind(), scale.divisors().to_vec(), scale.centres().to_vec());
             assert_eq!(restored.is_active(), scale.is_active());
+        }
+    }
+
+    /// Dense columns are centred as if all had been observed at once, wherever they are and whenever they begin.
+    #[test]
+    fn counting_first_gives_the_same_scaling() {
+        let value = |row: u32, id: u32| 1000.0 + f64::from((row * 7 + id * 3) % 11);
+        let begins = |row: u32, id: u32| id % 2 == 0 || row >= 30;
+        for columns in [[0, 1, 5], [900, 1, 901], [3, 3000, 70]] {
+            for (dense, kind) in [(true, ScaleKind::Auto), (true, ScaleKind::MaxAbs), (false, ScaleKind::Auto)] {
+                let has = |row: u32, id: u32| if dense { begins(row, id) } else { row % 7 == id % 7 };
+                let rows: Vec<(Vec<u32>, Vec<f64>)> = (0..60)
+                    .map(|row| columns.iter().filter(|id| has(row, **id)).map(|&id| (id, value(row, id))).unzip())
+                    .collect();
+                let of = |(ids, values): &(Vec<u32>, Vec<f64>), see: &mut dyn FnMut(Row<'_>)| see(Row { ids, values });
+                let (mut all, mut counting) = (ColumnScaler::new(kind), ColumnScaler::new(kind).counting(true));
+                rows.iter().for_each(|row| of(row, &mut |row| all.observe(row)));
+                rows.iter().for_each(|row| of(row, &mut |row| counting.observe(row)));
+                assert_eq!(counting.finds_dense(), dense);
+                rows.iter().filter(|_| dense).for_each(|row| of(row, &mut |row| counting.observe_dense(row)));
+                all.finish();
+                counting.finish();
+                assert_eq!(counting, all);
+                assert_eq!(all.centred().is_empty(), !dense);
+            }
         }
     }
 

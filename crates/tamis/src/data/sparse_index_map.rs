@@ -130,9 +130,27 @@ impl SparseIndexMap {
         }
     }
 
+    /// Calls back with each index and its id: those of the table ascending, then the others.
+    pub(super) fn each(&self, mut see: impl FnMut(u32, u32)) {
+        for (index, id) in (0..).zip(self.table.iter()) {
+            let id = id.load(Ordering::Relaxed);
+            if id != NO_ID {
+                see(index, id);
+            }
+        }
+        self.strays.iter().for_each(|(&index, &id)| see(index, id));
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.table.len() * 4 + self.strays.capacity() * 9
+    }
+
+    /// Extends the table to indices up to `largest`, if it is free to cover so many.
+    pub(super) fn reserve(&mut self, largest: usize) {
+        if (self.table.len()..FREE_SPAN).contains(&largest) {
+            self.extend_to(largest + 1);
+        }
     }
 
     /// Extends the table to `place` if enough numbers were seen to make this cheap.
@@ -142,9 +160,12 @@ impl SparseIndexMap {
         if (FREE_SPAN / 8..FREE_SPAN).contains(&span) {
             span = FREE_SPAN;
         }
-        if span > FREE_SPAN.max(SPAN_PER_ENTRY * self.len) {
-            return;
+        if span <= FREE_SPAN.max(SPAN_PER_ENTRY * self.len) {
+            self.extend_to(span);
         }
+    }
+
+    fn extend_to(&mut self, span: usize) {
         let table = empty_table(span);
         for (slot, id) in table.iter().zip(self.table.iter()) {
             slot.store(id.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -11,21 +11,12 @@
 use std::sync::Arc;
 
 use super::column_ids::ColumnIds;
+use super::feature_keys::{Entry, FeatureKeys};
 use super::shared_ids::KnownIds;
 use super::{FeatureId, FeatureKey, SharedIds, SparseIndexMap, TextMap, hash_name};
 
 /// Numbers that are looked up together.
 const MANY: usize = 256;
-
-/// The key of each id, in 8 bytes. Names are stored in a separate table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Entry {
-    Index(u32),
-    /// By a name, at this place of [`Vocabulary::texts`].
-    Text(u32),
-    /// Freed; the id can be reused.
-    Free,
-}
 
 /// A name.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +36,7 @@ pub struct Vocabulary {
     pub(super) by_index: SparseIndexMap,
     /// The hash has a random key, so that nobody can choose names that collide. Ids do not depend on it.
     pub(super) by_name: TextMap<Box<str>, FeatureId>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) keys: FeatureKeys,
     pub(super) free: Vec<FeatureId>,
     texts: Vec<Text>,
     /// Free places of `texts`.
@@ -62,14 +53,21 @@ impl Vocabulary {
         Vocabulary { hash_bits, ..Self::default() }
     }
 
+    /// Reserves memory for features with numbers up to this one.
+    pub fn reserve(&mut self, largest: usize) {
+        if self.hash_bits.is_none() {
+            self.by_index.reserve(largest);
+        }
+    }
+
     /// One more than the largest id in use.
     pub fn span(&self) -> usize {
-        self.entries.len()
+        self.keys.len()
     }
 
     /// The number of features known.
     pub fn len(&self) -> usize {
-        self.entries.len() - self.free.len()
+        self.keys.len() - self.free.len()
     }
 
     /// Whether no feature is known.
@@ -86,7 +84,7 @@ impl Vocabulary {
     pub fn bytes(&self) -> usize {
         self.by_index.bytes()
             + self.by_name.capacity() * 25
-            + self.entries.capacity() * std::mem::size_of::<Entry>()
+            + self.keys.bytes()
             + self.texts.capacity() * std::mem::size_of::<Text>()
             + 2 * self.name_bytes
             + self.columns.bytes()
@@ -105,20 +103,26 @@ impl Vocabulary {
 
     /// Replaces numbers by ids and interns new ones: the fast path of svmlight input.
     ///
-    /// Many numbers are looked up before any result is tested: a lookup usually misses the cache, and a mispredicted
-    /// branch would wait for the miss and discard the lookups after it.
+    /// Many numbers are looked up before those without an id are interned, and no branch depends on what is found: a lookup usually
+    /// misses the cache, and a mispredicted branch would wait for the miss and discard the lookups after it.
     pub fn intern_indices(&mut self, indices: &mut [u32]) {
-        let mut found = [SparseIndexMap::EMPTY; MANY];
-        for chunk in indices.chunks_mut(found.len()) {
-            if self.hash_bits.is_none() {
-                found.iter_mut().zip(&*chunk).for_each(|(id, &index)| *id = self.by_index.peek(index));
+        if self.hash_bits.is_some() {
+            indices.iter_mut().for_each(|index| *index = self.intern(FeatureKey::Index(*index)));
+            return;
+        }
+        let mut new = [0; MANY];
+        for chunk in indices.chunks_mut(MANY) {
+            let mut count = 0;
+            for (place, index) in (0..).zip(&mut *chunk) {
+                let id = self.by_index.peek(*index);
+                let is_known = id != SparseIndexMap::EMPTY;
+                new[count] = place;
+                count += usize::from(!is_known);
+                *index = if is_known { id } else { *index };
             }
-            for (index, &id) in chunk.iter_mut().zip(&found) {
-                *index = match id {
-                    SparseIndexMap::EMPTY if self.hash_bits.is_none() => self.intern_index(*index),
-                    SparseIndexMap::EMPTY => self.intern(FeatureKey::Index(*index)),
-                    id => id,
-                };
+            for &place in &new[..count] {
+                let place: usize = place;
+                chunk[place] = self.intern_index(chunk[place]);
             }
         }
     }
@@ -160,7 +164,7 @@ impl Vocabulary {
 
     #[inline]
     fn intern_index(&mut self, index: u32) -> FeatureId {
-        let new = self.free.last().copied().unwrap_or(self.entries.len() as FeatureId);
+        let new = self.free.last().copied().unwrap_or(self.keys.len() as FeatureId);
         let id = self.by_index.get_or_insert(index, new);
         if id == new {
             self.enter(Entry::Index(index));
@@ -173,7 +177,7 @@ impl Vocabulary {
         let Some(id) = self.by_index.get(bucket) else {
             return self.add_text(Text::Bucket { bucket, name: name.into(), shared: false });
         };
-        if let Entry::Text(place) = self.entries[id as usize]
+        if let Entry::Text(place) = self.entry(id)
             && let Text::Bucket { name: first, shared, .. } = &mut self.texts[place as usize]
         {
             *shared |= **first != *name;
@@ -211,12 +215,12 @@ impl Vocabulary {
     fn enter(&mut self, entry: Entry) -> FeatureId {
         match self.free.pop() {
             Some(id) => {
-                self.entries[id as usize] = entry;
+                self.keys.replace(id, entry, &self.by_index);
                 id
             }
             None => {
-                self.entries.push(entry);
-                self.entries.len() as FeatureId - 1
+                self.keys.push(entry, &self.by_index);
+                self.keys.len() as FeatureId - 1
             }
         }
     }
@@ -224,7 +228,7 @@ impl Vocabulary {
     /// Removes a feature; its id can be reused.
     pub fn free(&mut self, id: FeatureId) {
         self.columns = ColumnIds::default();
-        match std::mem::replace(&mut self.entries[id as usize], Entry::Free) {
+        match self.keys.replace(id, Entry::Free, &self.by_index) {
             Entry::Index(index) => self.by_index.remove(index),
             Entry::Text(place) => self.release_text(place),
             Entry::Free => return,
@@ -248,7 +252,13 @@ impl Vocabulary {
 
     /// Ids in use, ascending.
     pub fn ids(&self) -> impl Iterator<Item = FeatureId> + '_ {
-        (0..self.entries.len() as FeatureId).filter(|&id| self.entries[id as usize] != Entry::Free)
+        let is_used = |&id: &FeatureId| !self.keys.is_listed() || self.entry(id) != Entry::Free;
+        (0..self.keys.len() as FeatureId).filter(is_used)
+    }
+
+    /// The key of an id.
+    fn entry(&self, id: FeatureId) -> Entry {
+        self.keys.all(&self.by_index)[id as usize]
     }
 
     pub(super) fn text(&self, place: u32) -> &Text {
@@ -257,7 +267,17 @@ impl Vocabulary {
 
     /// The name to show for a feature. A bucket shared by several names says so with a trailing `|…`.
     pub fn name(&self, id: FeatureId) -> String {
-        match self.entries[id as usize] {
+        self.name_of(self.entry(id))
+    }
+
+    /// The names of some features, and the buckets of those that are hashed: needs little memory if there are few.
+    pub fn names(&self, ids: &[FeatureId]) -> Vec<(String, Option<u32>)> {
+        let entries = self.keys.some(ids, &self.by_index);
+        entries.into_iter().map(|entry| (self.name_of(entry), self.bucket_of(entry))).collect()
+    }
+
+    fn name_of(&self, entry: Entry) -> String {
+        match entry {
             Entry::Index(index) => index.to_string(),
             Entry::Text(place) => match self.text(place) {
                 Text::Name(name) | Text::Bucket { name, shared: false, .. } => name.to_string(),
@@ -269,7 +289,7 @@ impl Vocabulary {
 
     /// A hash of the key of a feature, independent of its id.
     pub fn name_hash(&self, id: FeatureId) -> u64 {
-        match self.entries[id as usize] {
+        match self.entry(id) {
             Entry::Index(index) => crate::rng::splitmix64(u64::from(index)),
             Entry::Text(place) => match self.text(place) {
                 Text::Name(name) => hash_name(name),
@@ -279,9 +299,8 @@ impl Vocabulary {
         }
     }
 
-    /// The bucket of a hashed feature.
-    pub fn bucket(&self, id: FeatureId) -> Option<u32> {
-        let Entry::Text(place) = self.entries[id as usize] else { return None };
+    fn bucket_of(&self, entry: Entry) -> Option<u32> {
+        let Entry::Text(place) = entry else { return None };
         if let Text::Bucket { bucket, .. } = self.text(place) { Some(*bucket) } else { None }
     }
 
@@ -297,7 +316,7 @@ impl Vocabulary {
     pub fn reordered(&self, order: &[FeatureId]) -> Self {
         let mut vocabulary = Vocabulary::new(self.hash_bits);
         for &id in order {
-            match self.entries[id as usize] {
+            match self.entry(id) {
                 Entry::Index(index) => drop(vocabulary.add_index(index)),
                 Entry::Text(place) => drop(vocabulary.add_text(self.text(place).clone())),
                 Entry::Free => unreachable!("an id given back is no feature"),
@@ -345,6 +364,27 @@ mod tests {
         assert_eq!((vocabulary.len(), vocabulary.span()), (2, 3));
         assert_eq!(vocabulary.intern(FeatureKey::Name("d")), ids[1]);
         assert_eq!(vocabulary.name(ids[1]), "d");
+    }
+
+    /// Names are the same whether the keys are listed by id or are looked for in the table.
+    #[test]
+    fn names_of_some_features_need_no_list_of_all() {
+        let numbers: Vec<u32> = (0..3000u32).map(|i| i.wrapping_mul(2_654_435_761) >> (i % 20)).collect();
+        let mut vocabulary = Vocabulary::new(None);
+        vocabulary.intern_indices(&mut numbers.clone());
+        let ids: Vec<FeatureId> = (0..vocabulary.span() as FeatureId).rev().step_by(7).chain([5, 5, 0]).collect();
+        let unlisted = vocabulary.names(&ids);
+        assert!(!vocabulary.keys.is_listed());
+        let one_by_one: Vec<_> = ids.iter().map(|&id| (vocabulary.name(id), None)).collect();
+        assert!(vocabulary.keys.is_listed());
+        assert_eq!((&unlisted, &vocabulary.names(&ids)), (&one_by_one, &one_by_one));
+        assert!(
+            ids.iter().zip(&unlisted).all(|(&id, (name, _))| vocabulary.get(FeatureKey::from_name(name)) == Some(id))
+        );
+        vocabulary.intern(FeatureKey::Name("word"));
+        vocabulary.free(3);
+        let id = vocabulary.intern(FeatureKey::Index(4_000_000_007));
+        assert_eq!((id, vocabulary.name(3), vocabulary.len()), (3, "4000000007".into(), vocabulary.span()));
     }
 
     #[test]

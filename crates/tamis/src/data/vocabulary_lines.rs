@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::vocabulary::{Entry, Text};
+use super::feature_keys::Entry;
+use super::vocabulary::Text;
 use super::{FeatureId, Vocabulary};
 
 impl Vocabulary {
@@ -16,7 +17,7 @@ impl Vocabulary {
             },
             Entry::Free => "f".to_string(),
         };
-        self.entries.iter().map(line)
+        self.keys.all(&self.by_index).iter().map(line)
     }
 
     /// Ids without a feature, in the order in which they will be used again.
@@ -48,16 +49,19 @@ impl Vocabulary {
                     }
                     vocabulary.add_text(Text::Bucket { bucket, name: name.into(), shared });
                 }
-                (b'f', "") => vocabulary.entries.push(Entry::Free),
+                (b'f', "") => vocabulary.keys.push(Entry::Free, &vocabulary.by_index),
                 _ => return None,
             }
         }
-        let vacant = vocabulary.entries.iter().filter(|entry| **entry == Entry::Free).count();
+        let has_free = vocabulary.keys.is_listed() || !free.is_empty();
+        let entries = if has_free { vocabulary.keys.all(&vocabulary.by_index) } else { &[] };
+        let vacant = entries.iter().filter(|entry| **entry == Entry::Free).count();
         let distinct: BTreeSet<FeatureId> = free.iter().copied().collect();
-        let all_vacant = distinct.len() == free.len()
-            && free.iter().all(|&id| vocabulary.entries.get(id as usize) == Some(&Entry::Free));
+        let all_vacant =
+            distinct.len() == free.len() && free.iter().all(|&id| entries.get(id as usize) == Some(&Entry::Free));
+        let is_valid = vacant == free.len() && all_vacant;
         vocabulary.free = free;
-        (vacant == vocabulary.free.len() && all_vacant).then_some(vocabulary)
+        is_valid.then_some(vocabulary)
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use pulp::NullaryFnOnce;
+
 use super::{Block, ReadError, RowSource};
 use crate::data::{Label, RawRows};
 
@@ -126,17 +128,32 @@ impl<I: Copy + Ord + Into<i64>, V: Copy + Into<f64>> Matrix for Csr<'_, I, V> {
         let (places, cells) = (&self.places[start..end], &self.values[start..end]);
         let ends = places.first().zip(places.last());
         let fit = ends.is_none_or(|(&first, &last)| first.into() >= 0 && last.into() < self.columns as i64);
-        // With the widest vectors of the processor.
-        pulp::Arch::new().dispatch(|| {
-            let pairs = places.iter().zip(places.get(1..).unwrap_or_default());
-            let ascend = pairs.fold(true, |ascend, (one, next)| ascend & (one < next));
-            if !(ascend && fit && are_plain(cells)) {
-                return None;
-            }
-            features.extend(places.iter().map(|&place| place.into() as u32 + 1));
-            values.extend(cells.iter().map(|&value| value.into()));
-            Some(places.len())
-        })
+        if fit { pulp::Arch::new().dispatch(AppendRow { places, cells, features, values }) } else { None }
+    }
+}
+
+/// Appends a row with the widest vectors of the processor. All that it calls is inlined: a closure would not be compiled for them.
+struct AppendRow<'a, I, V> {
+    places: &'a [I],
+    cells: &'a [V],
+    features: &'a mut Vec<u32>,
+    values: &'a mut Vec<f64>,
+}
+
+impl<I: Copy + Ord + Into<i64>, V: Copy + Into<f64>> NullaryFnOnce for AppendRow<'_, I, V> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn call(self) -> Option<usize> {
+        let AppendRow { places, cells, features, values } = self;
+        let pairs = places.iter().zip(places.get(1..).unwrap_or_default());
+        let ascend = pairs.fold(true, |ascend, (one, next)| ascend & (one < next));
+        if !(ascend && are_plain(cells)) {
+            return None;
+        }
+        features.extend(places.iter().map(|&place| place.into() as u32 + 1));
+        values.extend(cells.iter().map(|&value| value.into()));
+        Some(places.len())
     }
 }
 
@@ -274,6 +291,10 @@ impl<M: Matrix> RowSource for MatrixRows<'_, M> {
         }
         let block = Block { rows, file: self.name.clone(), first_line: first as u64 };
         Ok((self.next > first).then_some(block))
+    }
+
+    fn width(&self) -> usize {
+        self.matrix.columns()
     }
 
     fn name(&self) -> String {

@@ -20,6 +20,11 @@ pub trait RowSource {
         None
     }
 
+    /// The number of columns of a matrix, or 0. Memory for a feature of each is reserved, and used as features appear.
+    fn width(&self) -> usize {
+        0
+    }
+
     /// What was found out about the columns of a table.
     fn notes(&self) -> Vec<ColumnNote> {
         Vec::new()

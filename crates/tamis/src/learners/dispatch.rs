@@ -27,6 +27,9 @@ macro_rules! learners {
             fn learn_all<'a>(&mut self, examples: impl Iterator<Item = Example<'a>>, seen: impl FnMut(Example<'a>, Step)) {
                 match self { $(AnyLearner::$Arm(learner) => learner.learn_all(examples, seen),)* }
             }
+            fn reserve(&mut self, features: usize) {
+                match self { $(AnyLearner::$Arm(learner) => learner.reserve(features),)* }
+            }
             fn weight(&self, id: FeatureId) -> f64 {
                 match self { $(AnyLearner::$Arm(learner) => learner.weight(id),)* }
             }

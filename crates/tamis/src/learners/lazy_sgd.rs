@@ -276,6 +276,11 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
         Step { margin, loss: self.loss.value(margin, example.target) * example.weight }
     }
 
+    fn reserve(&mut self, features: usize) {
+        // What cannot be reserved now is asked for again when it is needed.
+        let _ = self.cells.try_reserve_exact(features.saturating_sub(self.cells.len()));
+    }
+
     fn fetch(&self, ids: &[FeatureId]) {
         prefetch(&self.cells, ids);
     }
@@ -332,8 +337,7 @@ impl<S: LazyProx, R: StepSize, L: Loss> Learner for LazySgd<S, R, L> {
     }
 
     fn bytes(&self) -> usize {
-        let mean = self.mean.as_ref().map_or(0, |mean| mean.cells.capacity() * std::mem::size_of::<AveragedCell>());
-        std::mem::size_of_val(&self.cells[..]) + mean
+        size_of_val(&self.cells[..]) + self.mean.as_ref().map_or(0, |mean| size_of_val(&mean.cells[..]))
     }
 
     fn save(&self, state: &mut State) {

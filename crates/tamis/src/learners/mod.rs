@@ -62,6 +62,9 @@ pub trait Learner {
         }
     }
 
+    /// Reserves memory for this many features, if it can be had.
+    fn reserve(&mut self, _features: usize) {}
+
     /// Prefetches the state of these features, before their row is learned. Changes nothing.
     fn fetch(&self, _ids: &[FeatureId]) {}
 

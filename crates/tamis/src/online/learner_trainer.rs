@@ -43,7 +43,8 @@ pub(crate) struct LearnerTrainer<L> {
 impl<L: Learner + Clone + Send + Sync + 'static> LearnerTrainer<L> {
     /// Learners in the initial state `start`, before the first buffered row.
     pub(crate) fn new(start: L, session: &Session<'_>, rows: &BufferedRows, outputs: usize) -> Self {
-        let learners = OneVsRest::new(start, outputs, session.threads);
+        let mut learners = OneVsRest::new(start, outputs, session.threads);
+        learners.reserve(session.width);
         let has_thread = !session.is_incremental && session.threads.count() > threads_in_use(session, rows);
         let total = rows.is_all.then(|| rows.rows * u64::from(session.data.passes));
         LearnerTrainer {

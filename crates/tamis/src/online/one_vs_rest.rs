@@ -30,6 +30,13 @@ impl<L: Learner + Clone + Send + Sync> OneVsRest<L> {
         self.learners.resize(outputs, self.start.clone());
     }
 
+    /// Reserves memory for this many features, if there is a single learner.
+    pub(crate) fn reserve(&mut self, features: usize) {
+        if let [learner] = &mut self.learners[..] {
+            learner.reserve(features);
+        }
+    }
+
     pub(crate) fn learners(&self) -> &[L] {
         &self.learners
     }

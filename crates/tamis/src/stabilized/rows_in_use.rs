@@ -123,7 +123,7 @@ mod tests {
 
     /// Each row has the features 10 to 29, and one of the features 1 to 9.
     fn store() -> RowStore {
-        let mut store = RowStore::new(RowStoreOptions { memory: 1 << 30, folder: None, shuffle: Some(3) });
+        let mut store = RowStore::new(RowStoreOptions { memory: 1 << 30, folder: None, shuffle: Some(3), once: false });
         for number in 0..500u32 {
             let ids: Vec<u32> = std::iter::once(1 + number % 9).chain(10..30).collect();
             let values = vec![1.0 + f64::from(number); ids.len()];

@@ -51,6 +51,7 @@ pub fn fit_rows(
         Some(checkpoint) => Training::resume(recipe, options, checkpoint)?,
     };
     training.reading_threads = stream.threads();
+    training.reserve(stream.width());
     if let Some(ids) = training.data.vocabulary.shared_ids() {
         stream.share_ids(ids);
     }

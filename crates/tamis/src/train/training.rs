@@ -42,6 +42,8 @@ pub struct Training {
     products: Option<Products>,
     /// The number of other threads that read the rows.
     pub(super) reading_threads: usize,
+    /// The number of features for which memory is reserved.
+    width: usize,
     pub(super) is_incremental: bool,
     /// Keeps other processes from writing the same checkpoint.
     lock: Option<LockFile>,
@@ -102,7 +104,7 @@ impl Training {
         let mut data = TrainingData {
             recipe: recipe.clone(),
             vocabulary,
-            scale,
+            scale: scale.counting(plan.is_one_pass()),
             targets: TargetEncoder::undecided(&recipe.target_options()),
             columns: None,
             rows_before,
@@ -121,6 +123,7 @@ impl Training {
             memory: options.memory,
             folder: options.cache_folder.clone(),
             shuffle: plan.shuffle.then_some(order),
+            once: plan.is_one_pass(),
         };
         let mut rows = BufferedRows::new(plan, store, &mut data);
         if !options.again {
@@ -139,6 +142,7 @@ impl Training {
             trainer: None,
             products: None,
             reading_threads: 0,
+            width: 0,
             is_incremental: false,
             lock: None,
         }
@@ -163,6 +167,17 @@ impl Training {
     pub fn bytes(&self) -> usize {
         let learner = self.trainer.as_ref().map_or(0, |trainer| trainer.bytes());
         learner + self.data.vocabulary.bytes() + self.data.scale.bytes()
+    }
+
+    /// Reserves memory for the features of a matrix with so many columns, so that nothing is moved when it grows. What is reserved
+    /// and not used takes no memory; the limit is for systems that count it nevertheless.
+    pub(super) fn reserve(&mut self, width: usize) {
+        const MOST: usize = 1 << 23;
+        if width <= MOST {
+            self.width = width;
+            self.data.vocabulary.reserve(width);
+            self.data.scale.reserve(width);
+        }
     }
 
     /// Sets the columns of the input table, if they are not known yet.
@@ -277,6 +292,7 @@ impl Training {
             let known = resume.as_ref().map_or(0, |checkpoint| checkpoint.vocabulary.span());
             rows.put_in_canonical_order(data, known)?;
         }
+        rows.observe_dense(&mut data.scale)?;
         data.scale.finish();
         data.targets = match (&*resume, declared) {
             (Some(checkpoint), _) => checkpoint.targets(),
@@ -307,8 +323,17 @@ impl Training {
         observer: &'a mut dyn Observer,
     ) -> (Option<&'a mut Box<dyn Trainer>>, Session<'a>) {
         let Training { data, options, threads, trainer, .. } = self;
-        let (reading_threads, is_incremental) = (self.reading_threads, self.is_incremental);
-        (trainer.as_mut(), Session { data, options, threads, observer, bytes_read, reading_threads, is_incremental })
+        let session = Session {
+            data,
+            options,
+            threads,
+            observer,
+            bytes_read,
+            reading_threads: self.reading_threads,
+            width: self.width,
+            is_incremental: self.is_incremental,
+        };
+        (trainer.as_mut(), session)
     }
 
     /// The model of the rows so far. Buffered rows are learned for it, and stay in the buffer.
@@ -330,6 +355,7 @@ impl Training {
             trainer: None,
             products: None,
             reading_threads: 0,
+            width: 0,
             is_incremental: self.is_incremental,
             lock: None,
         };

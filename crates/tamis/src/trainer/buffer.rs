@@ -4,8 +4,8 @@ use super::error::TrainError;
 use super::fingerprint::{FirstRows, fingerprints};
 use super::training_data::TrainingData;
 use crate::data::{
-    Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind, TargetEncoder,
-    Vocabulary,
+    ColumnScaler, Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind,
+    TargetEncoder, Vocabulary,
 };
 use crate::io::Block;
 use crate::recipe::{ClassWeight, Family, ROW_NUMBER, Recipe};
@@ -66,6 +66,11 @@ impl BufferPlan {
             BufferPlan { rows: 0, max_rows: 0, ..plan }
         }
     }
+
+    /// Whether buffered rows are learned once, in the order of the input.
+    pub(crate) fn is_one_pass(&self) -> bool {
+        self.rows <= FIRST_ROWS && !self.shuffle
+    }
 }
 
 /// The first rows of a stream.
@@ -108,7 +113,7 @@ impl BufferedRows {
     pub(crate) fn empty() -> Self {
         let plan = BufferPlan { rows: 0, max_rows: 0, shuffle: false, is_numbered: false };
         BufferedRows {
-            store: RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None }),
+            store: RowStore::new(RowStoreOptions { memory: 0, folder: None, shuffle: None, once: true }),
             labels: LabelStats::default(),
             rows: 0,
             mean_weight: 0.0,
@@ -216,6 +221,16 @@ impl BufferedRows {
             }
         }
         Ok(None)
+    }
+
+    /// Observes the dense columns among those that were only counted, in the order in which the rows came.
+    pub(crate) fn observe_dense(&mut self, scale: &mut ColumnScaler) -> Result<(), TrainError> {
+        if scale.finds_dense() {
+            for chunk in self.store.chunks(0) {
+                chunk?.examples().for_each(|example| scale.observe_dense(example.row));
+            }
+        }
+        Ok(())
     }
 
     /// The number of passes over the buffered rows; `rows` choose it if the recipe leaves it open, or else the buffered ones.

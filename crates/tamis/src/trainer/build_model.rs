@@ -41,11 +41,19 @@ pub(crate) struct ScaledWeight {
 
 /// Sorts by decreasing effect, ties by name. Features are created in their final order, so that a million names are
 /// read sequentially.
-fn named_by_effect(weights: &[ScaledWeight], feature: impl Fn(&ScaledWeight) -> Feature) -> Vec<Feature> {
+fn named_by_effect(
+    weights: &[ScaledWeight],
+    names: impl Fn(&[FeatureId]) -> Vec<(String, Option<u32>)>,
+) -> Vec<Feature> {
     let effect = |weight: f64, scale: f64| (weight * scale).abs();
     let mut order: Vec<(f64, usize)> = weights.iter().map(|w| effect(w.weight, w.column.0)).zip(0..).collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let mut features: Vec<Feature> = order.into_iter().map(|(_, place)| feature(&weights[place])).collect();
+    let ids: Vec<FeatureId> = order.iter().map(|&(_, place)| weights[place].id).collect();
+    let named = order.into_iter().zip(names(&ids)).map(|((_, place), (name, bucket))| {
+        let ScaledWeight { weight, column: (scale, centre), frequency, evidence, .. } = weights[place];
+        Feature { name, weight, scale, centre, frequency, evidence, bucket }
+    });
+    let mut features: Vec<Feature> = named.collect();
     for tied in features.chunk_by_mut(|a, b| effect(a.weight, a.scale) == effect(b.weight, b.scale)) {
         tied.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     }
@@ -65,13 +73,9 @@ pub(crate) fn output(
         TargetKind::Classes { classes, single: false, .. } => Some(classes[number].clone()),
         _ => None,
     };
-    let feature = |&ScaledWeight { id, weight, column: (scale, centre), frequency, evidence }: &ScaledWeight| {
-        let (name, bucket) = (vocabulary.name(id), vocabulary.bucket(id));
-        Feature { name, weight, scale, centre, frequency, evidence, bucket }
-    };
     let raw = |weighted: ScaledWeight| ScaledWeight { weight: weighted.weight * unit / weighted.column.0, ..weighted };
     let weights: Vec<ScaledWeight> = weights.map(raw).filter(|weighted| weighted.weight != 0.0).collect();
-    let features = named_by_effect(&weights, feature);
+    let features = named_by_effect(&weights, |ids| vocabulary.names(ids));
     let centred: f64 = features.iter().map(|feature| feature.weight * feature.centre).sum();
     Output { class, intercept: middle + unit * bias - centred, features }
 }
@@ -84,14 +88,12 @@ mod tests {
     fn the_largest_effect_comes_first_and_ties_go_by_name() {
         let weighted =
             |(id, weight, scale)| ScaledWeight { id, weight, column: (scale, 0.0), frequency: None, evidence: None };
-        let feature = |w: &ScaledWeight| {
-            let name = char::from_digit(w.id, 36).unwrap().to_string();
-            let (scale, centre) = w.column;
-            Feature { name, weight: w.weight, scale, centre, frequency: None, evidence: None, bucket: None }
+        let name_all = |ids: &[FeatureId]| -> Vec<(String, Option<u32>)> {
+            ids.iter().map(|&id| (char::from_digit(id, 36).unwrap().to_string(), None)).collect()
         };
         let list = [(10, 0.5, 1.0), (13, -2.0, 1.0), (12, 1.0, 2.0), (11, 3.0, 1.0), (14, 0.25, 2.0)].map(weighted);
-        let names: Vec<String> = named_by_effect(&list, feature).into_iter().map(|feature| feature.name).collect();
+        let names: Vec<String> = named_by_effect(&list, name_all).into_iter().map(|feature| feature.name).collect();
         assert_eq!(names.concat(), "bcdae");
-        assert!(named_by_effect(&[], feature).is_empty());
+        assert!(named_by_effect(&[], name_all).is_empty());
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Session<'a> {
     pub(crate) bytes_read: u64,
     /// The number of other threads that read the rows to come.
     pub(crate) reading_threads: usize,
+    /// The number of features for which memory is reserved.
+    pub(crate) width: usize,
     /// Whether rows come in small pieces and a model is needed after each: rows are then learned at once.
     pub(crate) is_incremental: bool,
 }
