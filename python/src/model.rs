@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -25,13 +26,14 @@ use crate::reading::{Reading, sources};
 #[pyclass(name = "Model", module = "tamis._core", frozen)]
 pub struct PyModel {
     pub model: Model,
-    predictor: Predictor,
+    /// Made when rows are first predicted.
+    predictor: OnceLock<Predictor>,
 }
 
 impl From<Model> for PyModel {
     fn from(model: Model) -> Self {
         let model = with_sorted_classes(model);
-        PyModel { predictor: Predictor::new(&model), model }
+        PyModel { predictor: OnceLock::new(), model }
     }
 }
 
@@ -205,7 +207,7 @@ impl PyModel {
     /// The margin from which on the second of two classes is predicted.
     #[getter]
     fn boundary(&self) -> f64 {
-        self.predictor.loss().boundary()
+        self.predictor().loss().boundary()
     }
 
     #[getter]
@@ -411,10 +413,14 @@ impl PyModel {
         model
     }
 
+    fn predictor(&self) -> &Predictor {
+        self.predictor.get_or_init(|| Predictor::new(&self.model))
+    }
+
     fn score(&self, source: &mut dyn RowSource) -> Result<Vec<f64>, ReadError> {
         let mut margins = Vec::new();
         while let Some(block) = source.next_block()? {
-            self.predictor.predict(&block.rows).iter().for_each(|row| margins.extend_from_slice(&row.margins));
+            self.predictor().predict(&block.rows).iter().for_each(|row| margins.extend_from_slice(&row.margins));
         }
         Ok(margins)
     }

@@ -10,6 +10,7 @@ mod batch;
 mod colliding_names;
 mod column_ids;
 mod column_moments;
+mod dense_columns;
 pub mod f64_codec;
 mod feature_key;
 mod feature_keys;

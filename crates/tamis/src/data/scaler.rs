@@ -31,16 +31,16 @@ fn runs(row: Row<'_>) -> impl Iterator<Item = (Range<usize>, &[f64])> {
 /// Statistics of each column over the rows seen, and the divisors and means they give.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnScaler {
-    kind: ScaleKind,
+    pub(super) kind: ScaleKind,
     /// Whether columns may be centred: the model then needs an intercept.
     may_centre: bool,
     /// The divisor of each column: the largest absolute value or, after [`ColumnScaler::finish`], the standard
     /// deviation or its square root.
-    divisors: Vec<f64>,
-    moments: Vec<ColumnMoments>,
+    pub(super) divisors: Vec<f64>,
+    pub(super) moments: Vec<ColumnMoments>,
     /// The number of values of each column, if only those of dense columns will be observed a second time, for their moments.
-    counts: Option<Vec<u32>>,
-    rows: f64,
+    pub(super) counts: Option<Vec<u32>>,
+    pub(super) rows: f64,
     /// Columns with smaller ids have weights that were learned with their divisor, which may not change.
     restored: usize,
     /// The mean of each column that is centred, 0 for others; there may be fewer means than columns.
@@ -71,22 +71,6 @@ impl ColumnScaler {
     pub fn centring(mut self, may_centre: bool) -> Self {
         self.may_centre = may_centre;
         self
-    }
-
-    /// The same scaler; whether it first counts the values of a column, and then observes the dense ones, which alone may be centred:
-    /// see [`ColumnScaler::finds_dense`]. A wide stream has millions of columns, and hardly any that is dense.
-    pub fn counting(mut self, counts: bool) -> Self {
-        let needs_all = matches!(self.kind, ScaleKind::UnitVariance | ScaleKind::SqrtStd);
-        self.counts = (counts && !needs_all).then(Vec::new);
-        self
-    }
-
-    /// Reserves memory for this many columns, if it can be had.
-    pub fn reserve(&mut self, columns: usize) {
-        let Some(counts) = self.counts.as_mut().filter(|_| self.kind != ScaleKind::None) else { return };
-        // What cannot be reserved now is asked for again when it is needed.
-        let _ = self.divisors.try_reserve_exact(columns.saturating_sub(self.divisors.len()));
-        let _ = counts.try_reserve_exact(columns);
     }
 
     /// A scaler that has observed `rows` rows with these columns, elsewhere.
@@ -149,31 +133,6 @@ impl ColumnScaler {
         }
     }
 
-    fn count(&mut self, row: Row<'_>) {
-        let Some(counts) = &mut self.counts else { return };
-        counts.resize(self.divisors.len(), 0);
-        row.ids.iter().for_each(|&id| counts[id as usize] += 1);
-    }
-
-    /// Whether there are dense columns among those that were only counted. They are then to be observed: see
-    /// [`ColumnScaler::observe_dense`].
-    pub fn finds_dense(&mut self) -> bool {
-        let (Some(counts), true) = (self.counts.take(), self.is_open()) else { return false };
-        let is_dense = |count: &u32| ColumnMoments::is_dense_count(f64::from(*count), self.rows);
-        let Some(last) = counts.iter().rposition(is_dense) else { return false };
-        self.moments = vec![ColumnMoments::default(); last + 1];
-        true
-    }
-
-    /// Observes the columns up to the last dense one, in a row that was observed before.
-    pub fn observe_dense(&mut self, row: Row<'_>) {
-        for (id, value) in row.iter() {
-            if let Some(moments) = self.moments.get_mut(id as usize) {
-                moments.add(value);
-            }
-        }
-    }
-
     /// Prefetches what is known of these columns: see [`prefetch`].
     pub(crate) fn fetch(&self, ids: &[FeatureId]) {
         prefetch(&self.divisors, ids);
@@ -182,7 +141,7 @@ impl ColumnScaler {
     }
 
     /// Whether means and deviations are needed: until the kind of scaling is decided, or centring is.
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         match self.kind {
             ScaleKind::UnitVariance | ScaleKind::SqrtStd => true,
             ScaleKind::Auto | ScaleKind::MaxAbs => self.may_centre && self.restored == 0 && !self.is_finished,
@@ -382,31 +341,6 @@ mod tests {
             let mut restored = ColumnScaler::new(ScaleKind::Auto);
             restored.restore(scale.kind(), scale.divisors().to_vec(), scale.centres().to_vec());
             assert_eq!(restored.is_active(), scale.is_active());
-        }
-    }
-
-    /// Dense columns are centred as if all had been observed at once, wherever they are and whenever they begin.
-    #[test]
-    fn counting_first_gives_the_same_scaling() {
-        let value = |row: u32, id: u32| 1000.0 + f64::from((row * 7 + id * 3) % 11);
-        let begins = |row: u32, id: u32| id % 2 == 0 || row >= 30;
-        for columns in [[0, 1, 5], [900, 1, 901], [3, 3000, 70]] {
-            for (dense, kind) in [(true, ScaleKind::Auto), (true, ScaleKind::MaxAbs), (false, ScaleKind::Auto)] {
-                let has = |row: u32, id: u32| if dense { begins(row, id) } else { row % 7 == id % 7 };
-                let rows: Vec<(Vec<u32>, Vec<f64>)> = (0..60)
-                    .map(|row| columns.iter().filter(|id| has(row, **id)).map(|&id| (id, value(row, id))).unzip())
-                    .collect();
-                let of = |(ids, values): &(Vec<u32>, Vec<f64>), see: &mut dyn FnMut(Row<'_>)| see(Row { ids, values });
-                let (mut all, mut counting) = (ColumnScaler::new(kind), ColumnScaler::new(kind).counting(true));
-                rows.iter().for_each(|row| of(row, &mut |row| all.observe(row)));
-                rows.iter().for_each(|row| of(row, &mut |row| counting.observe(row)));
-                assert_eq!(counting.finds_dense(), dense);
-                rows.iter().filter(|_| dense).for_each(|row| of(row, &mut |row| counting.observe_dense(row)));
-                all.finish();
-                counting.finish();
-                assert_eq!(counting, all);
-                assert_eq!(all.centred().is_empty(), !dense);
-            }
         }
     }
 
