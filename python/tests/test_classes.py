@@ -110,6 +110,20 @@ def test_integers_of_any_size_are_classes(make, tmp_path):
 
 
 @pytest.mark.parametrize("make", MAKERS)
+def test_the_type_of_the_labels_does_not_matter(make):
+    X, text = three()
+    y = np.searchsorted(["a", "b", "c"], text)
+    signed = np.where(y == 0, -0.0, y.astype(float))
+    signed[: len(y) // 2] += 0.0  # some zeros are positive
+    whole = make().fit(X, y)
+    for labels in (y.astype(np.int8), y.astype(np.float32), y.astype(float), np.repeat(y.astype(float), 2)[::2], signed):
+        other = make().fit(X, labels)
+        assert np.array_equal(other.coef_, whole.coef_) and np.array_equal(other.intercept_, whole.intercept_)
+        assert np.array_equal(other.classes_, whole.classes_)
+        assert np.array_equal(other.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_weights_of_classes(make):
     X, y = words()
     y = np.where(y == 1, "spam", "ham")

@@ -49,6 +49,11 @@ pub fn span_of(ids: &[FeatureId]) -> usize {
 /// The sum of products, from eight partial sums: an addition waits only for the one eight places before.
 #[inline]
 pub(crate) fn dot(weights: &[f64], values: &[f64]) -> f64 {
+    pulp::Arch::new().dispatch(|| sum_of_products(weights, values))
+}
+
+#[inline(always)]
+fn sum_of_products(weights: &[f64], values: &[f64]) -> f64 {
     let (mut sums, products) = ([0.0; 8], |(weight, value): (&f64, &f64)| weight * value);
     let ((weights, last_weights), (values, last_values)) = (weights.as_chunks::<8>(), values.as_chunks::<8>());
     for (weights, values) in weights.iter().zip(values) {

@@ -177,7 +177,7 @@ impl Learner for Ftrl {
             row.ids.iter().zip(&mut self.row.weights).for_each(|(&id, weight)| *weight = self.signs.clip(id, *weight));
         }
         let margin = bias + dot(&self.row.weights, row.values);
-        let slope = self.loss.slope(margin, example.target) * example.weight;
+        let [loss, slope] = self.loss.value_and_slope(margin, example.target).map(|part| part * example.weight);
         if slope != 0.0 {
             self.row.learn(&mut self.cells, row, slope, &self.params);
             if self.intercept {
@@ -190,8 +190,10 @@ impl Learner for Ftrl {
         if let Some(mean) = &mut self.mean {
             mean.bias_sum += last_bias;
         }
-        let margin = averaged.unwrap_or(margin);
-        Step { margin, loss: self.loss.value(margin, example.target) * example.weight }
+        match averaged {
+            Some(margin) => Step { margin, loss: self.loss.value(margin, example.target) * example.weight },
+            None => Step { margin, loss },
+        }
     }
 
     fn reserve(&mut self, features: usize) {

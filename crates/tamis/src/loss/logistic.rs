@@ -19,6 +19,14 @@ impl Loss for Logistic {
         -target / (1.0 + (target * margin).exp())
     }
 
+    /// Of one exponential.
+    fn value_and_slope(&self, margin: f64, target: f64) -> [f64; 2] {
+        let z = target * margin;
+        let odds = (-z.abs()).exp();
+        let numerator = if z > 0.0 { odds } else { 1.0 };
+        [odds.ln_1p() + (-z).max(0.0), -target * (numerator / (1.0 + odds))]
+    }
+
     fn curvature(&self, margin: f64, _target: f64) -> f64 {
         // p(1 − p), of the smaller of the two so that it does not vanish in rounding.
         let odds = (-margin.abs()).exp();

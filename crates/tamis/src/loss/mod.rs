@@ -32,6 +32,10 @@ pub trait Loss: Copy {
     fn value(&self, margin: f64, target: f64) -> f64;
     /// ∂ℓ/∂f.
     fn slope(&self, margin: f64, target: f64) -> f64;
+    /// ℓ(f, y) and ∂ℓ/∂f.
+    fn value_and_slope(&self, margin: f64, target: f64) -> [f64; 2] {
+        [self.value(margin, target), self.slope(margin, target)]
+    }
     /// ∂²ℓ/∂f², off the kinks.
     fn curvature(&self, margin: f64, target: f64) -> f64;
     /// ∂ℓ/∂f and ∂²ℓ/∂f².
@@ -160,6 +164,9 @@ macro_rules! losses {
             fn slope(&self, margin: f64, target: f64) -> f64 {
                 match self { $(AnyLoss::$Loss(loss) => loss.slope(margin, target),)* }
             }
+            fn value_and_slope(&self, margin: f64, target: f64) -> [f64; 2] {
+                match self { $(AnyLoss::$Loss(loss) => loss.value_and_slope(margin, target),)* }
+            }
             fn curvature(&self, margin: f64, target: f64) -> f64 {
                 match self { $(AnyLoss::$Loss(loss) => loss.curvature(margin, target),)* }
             }
@@ -247,6 +254,9 @@ mod tests {
             for kind in LossKind::ALL {
                 let loss = kind.build(delta);
                 let target = loss.codes()[usize::from(positive)];
+                let [value, slope] = loss.value_and_slope(margin, target);
+                prop_assert!((value - loss.value(margin, target)).abs() <= 1e-15 * value.abs());
+                prop_assert!((slope - loss.slope(margin, target)).abs() <= 1e-14 * slope.abs());
                 let step = 1e-6;
                 let numeric = (loss.value(margin + step, target) - loss.value(margin - step, target)) / (2.0 * step);
                 let [low, high] = [loss.slope(margin - step, target), loss.slope(margin + step, target)];

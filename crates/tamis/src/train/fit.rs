@@ -46,10 +46,12 @@ pub fn fit_rows(
     resume: Option<Checkpoint>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, TrainError> {
+    let is_saved = resume.is_some() || options.keep_open || options.checkpoint.is_some();
     let mut training = match resume {
         None => Training::new(recipe, options)?,
         Some(checkpoint) => Training::resume(recipe, options, checkpoint)?,
     };
+    training.rows.is_identified = is_saved;
     training.reading_threads = stream.threads();
     training.reserve(stream.width());
     if let Some(ids) = training.data.vocabulary.shared_ids() {

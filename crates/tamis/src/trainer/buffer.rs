@@ -4,8 +4,8 @@ use super::error::TrainError;
 use super::fingerprint::{FirstRows, fingerprints};
 use super::training_data::TrainingData;
 use crate::data::{
-    ColumnScaler, Example, FeatureId, FeatureKey, Label, LabelStats, Row, RowStore, RowStoreOptions, ScaleKind,
-    TargetEncoder, Vocabulary,
+    ColumnScaler, Example, FeatureId, FeatureKey, Label, LabelStats, RawRows, Row, RowStore, RowStoreOptions,
+    ScaleKind, TargetEncoder, Vocabulary,
 };
 use crate::io::Block;
 use crate::recipe::{ClassWeight, Family, ROW_NUMBER, Recipe};
@@ -81,6 +81,8 @@ pub(crate) struct BufferedRows {
     mean_weight: f64,
     pub(crate) fingerprint: u64,
     pub(crate) first_rows: FirstRows,
+    /// Whether the two are needed: if the training is never saved, nothing is compared with them.
+    pub(crate) is_identified: bool,
     /// First rows that were learned before and must not come again.
     pub(crate) refused: Vec<FirstRows>,
     /// Whether the stream ended within the buffer.
@@ -101,6 +103,7 @@ impl BufferedRows {
             mean_weight: 0.0,
             fingerprint: 0,
             first_rows: (0, 0),
+            is_identified: true,
             refused: Vec::new(),
             is_all: false,
             identities: None,
@@ -119,6 +122,7 @@ impl BufferedRows {
             mean_weight: 0.0,
             fingerprint: 0,
             first_rows: (0, 0),
+            is_identified: true,
             refused: Vec::new(),
             is_all: false,
             identities: None,
@@ -183,9 +187,7 @@ impl BufferedRows {
         data: &mut TrainingData,
         declared: Option<&mut TargetEncoder>,
     ) -> Result<Option<Block>, TrainError> {
-        let prints = fingerprints(&block.rows, self.fingerprint);
-        let first = block.rows.len().min(FIRST_ROWS.saturating_sub(self.first_rows.0) as usize);
-        let hashes: Vec<u64> = block.rows.row_hashes().take(first).collect();
+        let (prints, hashes) = if self.is_identified { self.identify(&block.rows) } else { Default::default() };
         let mut declared = declared;
         let may_end_here = self.rows + block.rows.len() as u64 > self.plan.rows.min(self.plan.max_rows);
         let mut copy = may_end_here.then(|| block.rows.clone());
@@ -211,7 +213,7 @@ impl BufferedRows {
             };
             let identity = self.identities.as_ref().map(|identities| identities[self.rows as usize]);
             self.store.push_tagged(Example { row: entries, ..example }, code, identity)?;
-            self.fingerprint = prints[row];
+            self.fingerprint = prints.get(row).copied().unwrap_or(0);
             self.count(example.weight);
             if let Some(hash) = hashes.get(row) {
                 self.first_rows = (self.first_rows.0 + 1, splitmix64(self.first_rows.1 ^ hash));
@@ -231,6 +233,12 @@ impl BufferedRows {
             }
         }
         Ok(())
+    }
+
+    /// The fingerprint after each row, and the hashes of those that are among the first of the training.
+    fn identify(&self, rows: &RawRows) -> (Vec<u64>, Vec<u64>) {
+        let first = rows.len().min(FIRST_ROWS.saturating_sub(self.first_rows.0) as usize);
+        (fingerprints(rows, self.fingerprint), rows.row_hashes().take(first).collect())
     }
 
     /// The number of passes over the buffered rows; `rows` choose it if the recipe leaves it open, or else the buffered ones.
