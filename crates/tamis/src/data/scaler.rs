@@ -202,9 +202,13 @@ impl ColumnScaler {
 
     /// Whether no column is large and few are tiny, as with word counts, flags and normalised rows.
     fn needs_no_scaling(&self) -> bool {
-        let count = |is_one: fn(f64) -> bool| self.divisors.iter().filter(|&&size| is_one(size)).count();
-        let (all, tiny) = (count(|size| size > 0.0), count(|size| size > 0.0 && size < TINY));
-        count(|size| size > LARGE) == 0 && (all == 0 || tiny <= all / 10)
+        let (mut all, mut tiny, mut large) = (0_u32, 0, 0);
+        for &size in &self.divisors {
+            all += u32::from(size > 0.0);
+            tiny += u32::from(size > 0.0 && size < TINY);
+            large += u32::from(size > LARGE);
+        }
+        large == 0 && (all == 0 || tiny <= all / 10)
     }
 
     /// Divides sparse columns by √(s·S), where s is the standard deviation of the column and S the mean over sparse

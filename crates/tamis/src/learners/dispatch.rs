@@ -57,6 +57,9 @@ macro_rules! learners {
             fn each_weight(&self, show: impl FnMut(FeatureId, f64)) {
                 match self { $(AnyLearner::$Arm(learner) => learner.each_weight(show),)* }
             }
+            fn each_nonzero(&self, show: impl FnMut(FeatureId, f64)) {
+                match self { $(AnyLearner::$Arm(learner) => learner.each_nonzero(show),)* }
+            }
             fn nonzeros(&self) -> usize {
                 match self { $(AnyLearner::$Arm(learner) => learner.nonzeros(),)* }
             }

@@ -96,11 +96,15 @@ impl Cell {
 }
 
 impl RowCells {
-    /// Copies the states of these features, and computes their weights.
-    fn gather(&mut self, cells: &[Cell], ids: &[FeatureId], params: &Params) {
+    /// Copies the states of these features.
+    fn gather(&mut self, cells: &[Cell], ids: &[FeatureId]) {
         self.cells.clear();
         self.cells.extend(ids.iter().map(|&id| cells[id as usize]));
-        self.weights.resize(ids.len(), 0.0);
+    }
+
+    /// Computes their weights.
+    fn weigh(&mut self, params: &Params) {
+        self.weights.resize(self.cells.len(), 0.0);
         pulp::Arch::new().dispatch(|| {
             self.cells.iter().zip(&mut self.weights).for_each(|(cell, weight)| *weight = cell.weight(params));
         });
@@ -167,12 +171,19 @@ impl Learner for Ftrl {
     }
 
     fn learn(&mut self, example: Example<'_>) -> Step {
+        self.learn_before(example, &[])
+    }
+
+    /// The next row is prefetched after the states of this one were copied, while they are computed with.
+    fn learn_before(&mut self, example: Example<'_>, next: &[FeatureId]) -> Step {
         let row = example.row;
         self.cells.resize(self.cells.len().max(row.span()), Cell::default());
         let averaged = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
         let bias = self.last_bias();
-        self.row.gather(&self.cells, row.ids, &self.params);
+        self.row.gather(&self.cells, row.ids);
+        self.fetch(next);
+        self.row.weigh(&self.params);
         if !self.signs.is_free() {
             row.ids.iter().zip(&mut self.row.weights).for_each(|(&id, weight)| *weight = self.signs.clip(id, *weight));
         }
@@ -244,17 +255,19 @@ impl Learner for Ftrl {
     }
 
     /// Most weights are zero, which is found without a division, and for many at once.
-    fn nonzeros(&self) -> usize {
+    fn each_nonzero(&self, mut show: impl FnMut(FeatureId, f64)) {
         const MANY: usize = 64;
-        let may_weigh = |cell: &Cell| self.mean.is_some() | (cell.z.abs() > self.params.l1);
-        let mut count = 0;
+        let may_weigh = |cell: &Cell| self.mean.is_some() | (cell.z.abs() > self.params.l1) | cell.z.is_nan();
         for (first, cells) in (0..).step_by(MANY).zip(self.cells.chunks(MANY)) {
             if cells.iter().fold(false, |any, cell| any | may_weigh(cell)) {
-                let weighs = |&(id, cell): &(FeatureId, &Cell)| may_weigh(cell) && self.weight(id) != 0.0;
-                count += (first..).zip(cells).filter(weighs).count();
+                for (id, _) in (first..).zip(cells).filter(|(_, cell)| may_weigh(cell)) {
+                    let weight = self.weight(id);
+                    if weight != 0.0 {
+                        show(id, weight);
+                    }
+                }
             }
         }
-        count
     }
 
     fn save(&self, state: &mut State) {

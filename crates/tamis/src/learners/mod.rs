@@ -56,10 +56,15 @@ pub trait Learner {
         let ids = |example: Option<&Example<'a>>| example.map_or(&[][..], |example| example.row.ids);
         self.fetch(ids(examples.peek()));
         while let Some(example) = examples.next() {
-            self.fetch(ids(examples.peek()));
-            let step = self.learn(example);
+            let step = self.learn_before(example, ids(examples.peek()));
             seen(example, step);
         }
+    }
+
+    /// Learns an example, and prefetches the state of the features of the next one.
+    fn learn_before(&mut self, example: Example<'_>, next: &[FeatureId]) -> Step {
+        self.fetch(next);
+        self.learn(example)
     }
 
     /// Reserves memory for this many features, if it can be had.
@@ -97,10 +102,19 @@ pub trait Learner {
         (0..self.span() as FeatureId).for_each(|id| show(id, self.weight(id)));
     }
 
+    /// Calls back with every weight that is not zero, in the order of ids.
+    fn each_nonzero(&self, mut show: impl FnMut(FeatureId, f64)) {
+        self.each_weight(|id, weight| {
+            if weight != 0.0 {
+                show(id, weight);
+            }
+        });
+    }
+
     /// The number of non-zero weights.
     fn nonzeros(&self) -> usize {
         let mut count = 0;
-        self.each_weight(|_, weight| count += usize::from(weight != 0.0));
+        self.each_nonzero(|_, _| count += 1);
         count
     }
 }

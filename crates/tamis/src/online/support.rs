@@ -25,11 +25,7 @@ impl Support {
     pub(crate) fn of<L: Learner + Clone + Send + Sync>(learners: &OneVsRest<L>, k: Option<usize>) -> Self {
         let mut sized: Vec<(f64, FeatureId)> = Vec::new();
         match learners.learners() {
-            [learner] => learner.each_weight(|id, weight| {
-                if weight != 0.0 {
-                    sized.push((weight, id));
-                }
-            }),
+            [learner] => learner.each_nonzero(|id, weight| sized.push((weight, id))),
             learners => {
                 let span = learners.iter().map(Learner::span).max().unwrap_or(0) as FeatureId;
                 let size = |id| learners.iter().map(|learner| learner.weight(id).powi(2)).sum::<f64>().sqrt();
