@@ -22,7 +22,7 @@ PYTEST := .venv/bin/python -m pytest -q -rs -p no:cacheprovider
 
 .PHONY: help demo setup test bench lint format clippy no-features features docs api-docs site rust-tests python-tests python-package \
 	browser-tests wheel licences advisories browser valgrind python-installed release release-all c-compiler liblinear glmnet sanitize clean-tools \
-	engine-tests java torture archive reproducible false-discoveries bench-serve comparison package package-build workflows semver-checks
+	engine-tests java torture archive reproducible false-discoveries bench-scaling bench-serve comparison package package-build workflows semver-checks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ bench: release-all .venv-bench/ready .venv-metric/ready wheel liblinear ## compa
 
 comparison: release-all .venv-bench/ready liblinear glmnet ## measure the comparison table of the README
 	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv-bench/bin/python benchmarks/comparison.py --record
+
+# Time and memory against rows, features, paths and threads: the curves of docs/scaling.md, in half an hour.
+bench-scaling: release-all .venv/ready ## measure and draw how time and memory grow
+	TAMIS_BIN=$(CURDIR)/$(TAMIS) .venv/bin/python benchmarks/scaling.py --out docs/pictures
 
 bench-serve: release ## measure scoring and learning through a server, and compare it with MLflow
 	$(CARGO) run --release --locked --package tamis-serve --example load
