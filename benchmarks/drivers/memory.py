@@ -17,7 +17,19 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sgd import load
+import sgd
+from scipy import sparse
+
+
+def load(path):
+    """The rows of a svmlight file. Their arrays are kept beside it, because each process reads them again."""
+    kept = Path(path).with_suffix(".arrays.npz")
+    if not kept.exists() or kept.stat().st_mtime < Path(path).stat().st_mtime:
+        rows, labels = sgd.load(path)
+        np.savez(kept, indptr=rows.indptr, indices=rows.indices, data=rows.data, shape=rows.shape, labels=labels)
+    with np.load(kept) as arrays:
+        rows = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
+        return rows, arrays["labels"]
 
 
 def status(name):

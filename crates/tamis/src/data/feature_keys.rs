@@ -59,12 +59,13 @@ impl FeatureKeys {
         }
         let mut places: Vec<usize> = (0..ids.len()).collect();
         places.sort_unstable_by_key(|&place| ids[place]);
-        let mut wanted = vec![0u64; self.count.div_ceil(64)];
+        // A bit for each id. The last one is never set: it stands for places without an id, which need no branch of their own.
+        let mut wanted = vec![0u64; self.count / 64 + 1];
         ids.iter().for_each(|&id| wanted[id as usize / 64] |= 1 << (id % 64));
-        let last = ids.iter().max();
         let mut entries = vec![Entry::Free; ids.len()];
-        numbers.each(|index, id| {
-            if Some(&id) <= last && wanted[id as usize / 64] >> (id % 64) & 1 == 1 {
+        numbers.each_place(|index, id| {
+            let bit = (id as usize).min(self.count);
+            if wanted[bit / 64] >> (bit % 64) & 1 == 1 {
                 let first = places.partition_point(|&place| ids[place] < id);
                 let same = places[first..].iter().take_while(|&&place| ids[place] == id);
                 same.for_each(|&place| entries[place] = Entry::Index(index));

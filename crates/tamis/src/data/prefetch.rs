@@ -1,4 +1,4 @@
-//! Cache prefetching for the cells of a row.
+//! Cache prefetching for the cells of a row, and for the table in which its features are looked up.
 //!
 //! The cells of a row lie far apart; with a million features, most are in no cache. While one row is learned, the cells
 //! of the next one are prefetched. No result depends on it.
@@ -6,7 +6,8 @@
 //! Measured (200,000 rows of 75 features of a million, one pass from text, two cores): `ftrl` takes a tenth less time
 //! than with all cells of a row read at its beginning, `truncated-gradient` 3 %. Reading the next row's cells between
 //! those of this row, which needs no `unsafe`, is slower than not looking ahead at all: a read that waits holds up the
-//! arithmetic behind it, a request does not.
+//! arithmetic behind it, a request does not. From a matrix in memory, on one thread, `ftrl` takes an eighth less
+//! time if the table is prefetched, too.
 
 use crate::data::FeatureId;
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use super::prefetch;
 use super::shared_ids::{IdTable, KnownIds, NO_ID, SharedIds, empty_table};
 
 /// The table is free to cover this many numbers before any were seen (4 MiB).
@@ -74,6 +75,12 @@ impl SparseIndexMap {
         self.table.get(index as usize).map_or(NO_ID, |id| id.load(Ordering::Relaxed))
     }
 
+    /// Prefetches the ids of these indices.
+    #[inline]
+    pub(super) fn fetch(&self, indices: &[u32]) {
+        prefetch(&self.table, indices);
+    }
+
     /// Stores `id` for `index`.
     ///
     /// # Panics
@@ -132,11 +139,18 @@ impl SparseIndexMap {
 
     /// Calls back with each index and its id: those of the table ascending, then the others.
     pub(super) fn each(&self, mut see: impl FnMut(u32, u32)) {
-        for (index, id) in (0..).zip(self.table.iter()) {
-            let id = id.load(Ordering::Relaxed);
+        self.each_place(|index, id| {
             if id != NO_ID {
                 see(index, id);
             }
+        });
+    }
+
+    /// The same, and for indices of the table that have no id with [`SparseIndexMap::EMPTY`]: they are so many and so irregular that
+    /// a branch for them could not be predicted.
+    pub(super) fn each_place(&self, mut see: impl FnMut(u32, u32)) {
+        for (index, id) in (0..).zip(self.table.iter()) {
+            see(index, id.load(Ordering::Relaxed));
         }
         self.strays.iter().for_each(|(&index, &id)| see(index, id));
     }

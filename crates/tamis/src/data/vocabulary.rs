@@ -15,8 +15,8 @@ use super::feature_keys::{Entry, FeatureKeys};
 use super::shared_ids::KnownIds;
 use super::{FeatureId, FeatureKey, SharedIds, SparseIndexMap, TextMap, hash_name};
 
-/// Numbers that are looked up together.
-const MANY: usize = 256;
+/// Numbers that are looked up together, while those after them are prefetched.
+const MANY: usize = 64;
 
 /// A name.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,20 +110,23 @@ impl Vocabulary {
             indices.iter_mut().for_each(|index| *index = self.intern(FeatureKey::Index(*index)));
             return;
         }
-        let mut new = [0; MANY];
-        for chunk in indices.chunks_mut(MANY) {
-            let mut count = 0;
-            for (place, index) in (0..).zip(&mut *chunk) {
-                let id = self.by_index.peek(*index);
-                let is_known = id != SparseIndexMap::EMPTY;
-                new[count] = place;
-                count += usize::from(!is_known);
-                *index = if is_known { id } else { *index };
+        self.by_index.fetch(&indices[..indices.len().min(MANY)]);
+        let mut rest = indices;
+        while !rest.is_empty() {
+            let (chunk, later) = rest.split_at_mut(rest.len().min(MANY));
+            self.by_index.fetch(&later[..later.len().min(MANY)]);
+            let mut ids = [0; MANY];
+            let ids = &mut ids[..chunk.len()];
+            ids.iter_mut().zip(&*chunk).for_each(|(id, &index)| *id = self.by_index.peek(index));
+            let is_new = |id: u32| u64::from(id == SparseIndexMap::EMPTY);
+            let mut new = ids.iter().rev().fold(0, |new, &id| new << 1 | is_new(id));
+            while new != 0 {
+                let place = new.trailing_zeros() as usize;
+                ids[place] = self.intern_index(chunk[place]);
+                new &= new - 1;
             }
-            for &place in &new[..count] {
-                let place: usize = place;
-                chunk[place] = self.intern_index(chunk[place]);
-            }
+            chunk.copy_from_slice(ids);
+            rest = later;
         }
     }
 

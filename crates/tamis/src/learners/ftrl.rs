@@ -96,10 +96,16 @@ impl Cell {
 }
 
 impl RowCells {
-    /// Copies the states of these features.
-    fn gather(&mut self, cells: &[Cell], ids: &[FeatureId]) {
+    /// Copies the states of these features, and prefetches those of the next row.
+    fn gather(&mut self, cells: &[Cell], ids: &[FeatureId], next: &[FeatureId]) {
+        let (along, later) = next.split_at(next.len().min(ids.len()));
         self.cells.clear();
-        self.cells.extend(ids.iter().map(|&id| cells[id as usize]));
+        self.cells.extend(ids.iter().zip(along).map(|(&id, next)| {
+            prefetch(cells, std::slice::from_ref(next));
+            cells[id as usize]
+        }));
+        self.cells.extend(ids[along.len()..].iter().map(|&id| cells[id as usize]));
+        prefetch(cells, later);
     }
 
     /// Computes their weights.
@@ -181,8 +187,7 @@ impl Learner for Ftrl {
         let averaged = self.mean.is_some().then(|| self.margin(row));
         self.average_row(row);
         let bias = self.last_bias();
-        self.row.gather(&self.cells, row.ids);
-        self.fetch(next);
+        self.row.gather(&self.cells, row.ids, next);
         self.row.weigh(&self.params);
         if !self.signs.is_free() {
             row.ids.iter().zip(&mut self.row.weights).for_each(|(&id, weight)| *weight = self.signs.clip(id, *weight));
@@ -259,7 +264,7 @@ impl Learner for Ftrl {
         const MANY: usize = 64;
         let may_weigh = |cell: &Cell| self.mean.is_some() | (cell.z.abs() > self.params.l1) | cell.z.is_nan();
         for (first, cells) in (0..).step_by(MANY).zip(self.cells.chunks(MANY)) {
-            if cells.iter().fold(false, |any, cell| any | may_weigh(cell)) {
+            if pulp::Arch::new().dispatch(|| cells.iter().fold(false, |any, cell| any | may_weigh(cell))) {
                 for (id, _) in (first..).zip(cells).filter(|(_, cell)| may_weigh(cell)) {
                     let weight = self.weight(id);
                     if weight != 0.0 {

@@ -13,7 +13,7 @@ use crate::learners::Learner;
 use crate::trainer::ProgressiveValidation;
 
 /// Chunks that may wait for the learners: enough that neither side waits for the other.
-const QUEUE: usize = 16;
+const QUEUE: usize = 8;
 
 /// The learners of a training and their progressive validation, here or on their own thread.
 pub(crate) struct LearnerThread<L> {
