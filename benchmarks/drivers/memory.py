@@ -4,6 +4,7 @@
     memory.py reach TRAIN MODEL ALPHA OURS               epochs of SGDClassifier until its loss on these rows is that of our
                                                          one pass with alpha = OURS, 20 at most
     memory.py read TRAIN                                 reads the weight of each stored value, in their order, and adds it up
+    memory.py parse TRAIN                                saves the arrays of its matrix beside it, for the other tasks
     memory.py overhead TRAIN PASSES                      what Python adds to the core; 0 passes: nothing is set
     memory.py eval MODEL TEST                            as of sgd.py, with the mean logistic loss
 
@@ -12,6 +13,7 @@ worst moment beyond the matrix (the kernel's high-water mark, set back before th
 """
 
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,14 +24,25 @@ from scipy import sparse
 
 
 def load(path):
-    """The rows of a svmlight file. Their arrays are kept beside it, because each process reads them again."""
-    kept = Path(path).with_suffix(".arrays.npz")
-    if not kept.exists() or kept.stat().st_mtime < Path(path).stat().st_mtime:
-        rows, labels = sgd.load(path)
-        np.savez(kept, indptr=rows.indptr, indices=rows.indices, data=rows.data, shape=rows.shape, labels=labels)
-    with np.load(kept) as arrays:
+    """The rows of a svmlight file. Their arrays are saved beside it, because each process reads them again. Another process parses
+    the file, so that memory that parsing leaves behind is not there for the fit."""
+    saved = arrays_of(path)
+    if not saved.exists() or saved.stat().st_mtime < Path(path).stat().st_mtime:
+        subprocess.run([sys.executable, __file__, "parse", path], check=True, stdout=subprocess.DEVNULL)
+    with np.load(saved) as arrays:
         rows = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
         return rows, arrays["labels"]
+
+
+def parse(path):
+    rows, labels = sgd.load(path)
+    arrays = {"indptr": rows.indptr, "indices": rows.indices, "data": rows.data, "shape": rows.shape, "labels": labels}
+    np.savez(arrays_of(path), **arrays)
+    return {"n_examples": rows.shape[0]}
+
+
+def arrays_of(path):
+    return Path(path).with_suffix(".arrays.npz")
 
 
 def status(name):
@@ -149,5 +162,5 @@ def evaluate(model, test):
 
 if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
-    tasks = {"fit": fit, "reach": reach, "read": read, "overhead": overhead, "eval": evaluate}
+    tasks = {"fit": fit, "reach": reach, "read": read, "parse": parse, "overhead": overhead, "eval": evaluate}
     print(json.dumps(tasks[task](*arguments)), flush=True)

@@ -59,11 +59,11 @@ impl FeatureKeys {
         }
         let mut places: Vec<usize> = (0..ids.len()).collect();
         places.sort_unstable_by_key(|&place| ids[place]);
-        // A bit for each id. The last one is never set: it stands for places without an id, which need no branch of their own.
+        // A bit for each id, and after them one that is never set, for slots without an id.
         let mut wanted = vec![0u64; self.count / 64 + 1];
         ids.iter().for_each(|&id| wanted[id as usize / 64] |= 1 << (id % 64));
         let mut entries = vec![Entry::Free; ids.len()];
-        numbers.each_place(|index, id| {
+        numbers.each_slot(|index, id| {
             let bit = (id as usize).min(self.count);
             if wanted[bit / 64] >> (bit % 64) & 1 == 1 {
                 let first = places.partition_point(|&place| ids[place] < id);

@@ -139,16 +139,16 @@ impl SparseIndexMap {
 
     /// Calls back with each index and its id: those of the table ascending, then the others.
     pub(super) fn each(&self, mut see: impl FnMut(u32, u32)) {
-        self.each_place(|index, id| {
+        self.each_slot(|index, id| {
             if id != NO_ID {
                 see(index, id);
             }
         });
     }
 
-    /// The same, and for indices of the table that have no id with [`SparseIndexMap::EMPTY`]: they are so many and so irregular that
-    /// a branch for them could not be predicted.
-    pub(super) fn each_place(&self, mut see: impl FnMut(u32, u32)) {
+    /// Calls back with each index and its id, and with [`SparseIndexMap::EMPTY`] for an index of the table that has none. The caller
+    /// can do without a branch for these, which are so irregular that it could not be predicted.
+    pub(super) fn each_slot(&self, mut see: impl FnMut(u32, u32)) {
         for (index, id) in (0..).zip(self.table.iter()) {
             see(index, id.load(Ordering::Relaxed));
         }

@@ -15,8 +15,8 @@ use super::feature_keys::{Entry, FeatureKeys};
 use super::shared_ids::KnownIds;
 use super::{FeatureId, FeatureKey, SharedIds, SparseIndexMap, TextMap, hash_name};
 
-/// Numbers that are looked up together, while those after them are prefetched.
-const MANY: usize = 64;
+/// Numbers that are looked up together, while those after them are prefetched: one for each bit of a word.
+const MANY: usize = u64::BITS as usize;
 
 /// A name.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +110,6 @@ impl Vocabulary {
             indices.iter_mut().for_each(|index| *index = self.intern(FeatureKey::Index(*index)));
             return;
         }
-        self.by_index.fetch(&indices[..indices.len().min(MANY)]);
         let mut rest = indices;
         while !rest.is_empty() {
             let (chunk, later) = rest.split_at_mut(rest.len().min(MANY));
@@ -119,6 +118,7 @@ impl Vocabulary {
             let ids = &mut ids[..chunk.len()];
             ids.iter_mut().zip(&*chunk).for_each(|(id, &index)| *id = self.by_index.peek(index));
             let is_new = |id: u32| u64::from(id == SparseIndexMap::EMPTY);
+            // A bit for each number without an id, the first one lowest.
             let mut new = ids.iter().rev().fold(0, |new, &id| new << 1 | is_new(id));
             while new != 0 {
                 let place = new.trailing_zeros() as usize;

@@ -11,8 +11,7 @@ use super::{Block, ReadError, RowSource};
 use crate::data::{Label, RawRows};
 
 /// Rows and entries after which a block ends: small enough that its rows are learned before they leave the cache, large enough that
-/// a learner on another thread seldom waits for it (half of the size takes 6 % more time with two threads, twice the size 2 % more
-/// with one).
+/// a learner on another thread seldom waits for the next one.
 const BLOCK_ROWS: usize = 4096;
 const BLOCK_ENTRIES: usize = 1 << 14;
 
