@@ -24,9 +24,9 @@
 //! | f | [`Refinement::margins`] | | the margins before refinement |
 //!
 //! Cost: one visit of each entry for a gradient, and one for each step of conjugate gradients; some 20 to 100 visits
-//! for a λ, in one thread and in a fixed order, so that the bits are always the same.
+//! for a λ, in one thread and in a fixed order, so that the bits are always the same. Rows are compacted once for all λ.
 
-use crate::data::{Batch, Example, Row};
+use crate::data::{Batch, Example, Parts, Row};
 use crate::loss::{AnyLoss, Loss};
 
 /// Newton steps, at most.
@@ -62,6 +62,20 @@ pub struct Refinement<'a> {
     pub tolerance: f64,
 }
 
+/// A refinement problem that is ready to be solved, for one ridge after the other: rows with the entries that may move alone.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    rows: Batch,
+    targets: Vec<f64>,
+    margins: Vec<f64>,
+    is_free: Vec<bool>,
+    loss: AnyLoss,
+    /// The loss of all rows at these margins.
+    loss_before: f64,
+    /// The gain that is not worth a step.
+    negligible: f64,
+}
+
 /// A point on the way to the minimum: the change, and the margins and the loss of all rows there.
 struct Point {
     change: Vec<f64>,
@@ -89,9 +103,15 @@ impl Refinement<'_> {
 
     /// The change of each weight, and last of the intercept, for a ridge λ, starting from a nearby change.
     pub fn solve(&self, ridge: f64, start: &[f64]) -> Vec<f64> {
+        self.prepare().solve(ridge, start)
+    }
+
+    /// The problem, ready to be solved.
+    pub fn prepare(&self) -> Prepared {
         let (rows, targets, margins) = self.compacted();
-        let compacted = Refinement { rows: &rows, targets, margins, is_free: self.is_free.clone(), ..*self };
-        compacted.descend(ridge, start, self.rows.len())
+        let loss_before = self.loss.total(rows.weights(), &margins, &targets);
+        let negligible = self.tolerance * loss_before / self.rows.len().max(1) as f64;
+        Prepared { rows, targets, margins, is_free: self.is_free.clone(), loss: self.loss, loss_before, negligible }
     }
 
     /// The rows with the entries that may move alone, their targets and margins. Rows without such an entry are alike if
@@ -123,22 +143,22 @@ impl Refinement<'_> {
         }
         (rows, targets, margins)
     }
+}
 
-    /// [`Refinement::solve`] by Newton's method; `count` is the number of rows before they were compacted.
-    fn descend(&self, ridge: f64, start: &[f64], count: usize) -> Vec<f64> {
-        let before = self.total_loss(&self.margins);
-        let negligible = self.tolerance * before / count.max(1) as f64;
+impl Prepared {
+    /// [`Refinement::solve`], by Newton's method.
+    pub fn solve(&self, ridge: f64, start: &[f64]) -> Vec<f64> {
         let mut change = start.to_vec();
-        let (mut margins, mut loss) = (self.margins.clone(), before);
+        let (mut margins, mut loss) = (self.margins.clone(), self.loss_before);
         if change.iter().any(|&change| change != 0.0) {
             margins.iter_mut().zip(self.times(&change)).for_each(|(margin, shift)| *margin += shift);
             loss = self.total_loss(&margins);
         }
         for _ in 0..MOST_STEPS {
             let slopes = self.slopes(&margins, &change, ridge);
-            let step = self.newton(&slopes, ridge, negligible);
+            let step = self.newton(&slopes, ridge);
             let promise = -dot(&slopes.gradient, &step);
-            if promise <= negligible {
+            if promise <= self.negligible {
                 break;
             }
             let from = Point { change, margins, loss };
@@ -146,6 +166,16 @@ impl Refinement<'_> {
             Point { change, margins, loss } = next;
         }
         change
+    }
+
+    /// The rows in their order.
+    #[inline]
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        let Parts { offsets, ids, values, .. } = self.rows.parts();
+        offsets.windows(2).map(move |ends| {
+            let entries = ends[0]..ends[1];
+            Row { ids: &ids[entries.clone()], values: &values[entries] }
+        })
     }
 
     /// The loss of all rows, by importance weight.
@@ -156,7 +186,7 @@ impl Refinement<'_> {
     /// d·x + c of each row.
     fn times(&self, change: &[f64]) -> Vec<f64> {
         let (weights, bias) = change.split_at(change.len() - 1);
-        self.rows.examples().map(|example| bias[0] + along(example.row, weights)).collect()
+        self.rows().map(|row| bias[0] + along(row, weights)).collect()
     }
 
     fn slopes(&self, margins: &[f64], change: &[f64], ridge: f64) -> Slopes {
@@ -165,9 +195,10 @@ impl Refinement<'_> {
         let mut diagonal = vec![ridge; change.len()];
         (gradient[last], diagonal[last]) = (0.0, 0.0);
         let mut curvatures = Vec::with_capacity(margins.len());
-        for ((example, &margin), &target) in self.rows.examples().zip(margins).zip(&self.targets) {
-            let [slope, curvature] = self.loss.derivatives(margin, target).map(|number| example.weight * number);
-            for (position, value) in example.row.iter() {
+        let targets = self.targets.iter().zip(self.rows.weights());
+        for ((row, &margin), (&target, weight)) in self.rows().zip(margins).zip(targets) {
+            let [slope, curvature] = self.loss.derivatives(margin, target).map(|number| weight * number);
+            for (position, value) in row.iter() {
                 gradient[position as usize] += slope * value;
                 diagonal[position as usize] += curvature * value * value;
             }
@@ -189,27 +220,27 @@ impl Refinement<'_> {
         let last = direction.len() - 1;
         let mut product: Vec<f64> = direction.iter().map(|number| ridge * number).collect();
         product[last] = 0.0;
-        for (example, curvature) in self.rows.examples().zip(curvatures) {
-            let slope = curvature * (direction[last] + along(example.row, direction));
-            example.row.iter().for_each(|(position, value)| product[position as usize] += slope * value);
+        for (row, curvature) in self.rows().zip(curvatures) {
+            let slope = curvature * (direction[last] + along(row, direction));
+            row.iter().for_each(|(position, value)| product[position as usize] += slope * value);
             product[last] += slope;
         }
         self.hold(&mut product);
         product
     }
 
-    /// An approximate Newton step: the remaining gain is a small share of the whole, or less than `negligible`.
-    fn newton(&self, slopes: &Slopes, ridge: f64, negligible: f64) -> Vec<f64> {
+    /// An approximate Newton step: the remaining gain is a small share of the whole, or negligible.
+    fn newton(&self, slopes: &Slopes, ridge: f64) -> Vec<f64> {
         let over_diagonal = |residual: &[f64]| -> Vec<f64> {
             // Without curvature and ridge the diagonal is zero.
             residual.iter().zip(&slopes.diagonal).map(|(r, d)| r / d.max(f64::MIN_POSITIVE.sqrt())).collect()
         };
-        let mut step = self.unchanged();
+        let mut step = vec![0.0; self.is_free.len()];
         let mut residual: Vec<f64> = slopes.gradient.iter().map(|slope| -slope).collect();
         let mut towards = over_diagonal(&residual);
         let mut direction = towards.clone();
         let mut size = dot(&residual, &towards);
-        let goal = (CLOSE * CLOSE * size).max(CLOSE * negligible);
+        let goal = (CLOSE * CLOSE * size).max(CLOSE * self.negligible);
         for _ in 0..MOST_CONJUGATE {
             let product = self.hessian_product(&slopes.curvatures, &direction, ridge);
             let curvature = dot(&direction, &product);
@@ -334,7 +365,9 @@ mod tests {
         let (compacted, targets, margins) = own.compacted();
         assert_eq!((compacted.entries(), compacted.weights()), (2, &[1.0, 1.0, 2.0, 1.0][..]));
         assert_eq!((&targets[..], &margins[..]), (&[1.0, 1.0, -1.0, -1.0][..], &[0.1, 0.3, 0.2, 0.4][..]));
-        let all = own.descend(0.5, &own.unchanged(), 5);
+        let Refinement { targets, margins, is_free, .. } = own.clone();
+        let whole = Prepared { rows: own.rows.clone(), targets, margins, is_free, ..own.prepare() };
+        let all = whole.solve(0.5, &own.unchanged());
         assert!(own.solve(0.5, &own.unchanged()).iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-12), "{all:?}");
     }
 

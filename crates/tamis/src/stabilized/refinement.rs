@@ -21,7 +21,7 @@ use super::subsamples::HashedRows;
 use crate::data::Batch;
 use crate::loss::{AnyLoss, LossKind};
 use crate::platt::Calibration;
-use crate::refine::{Refinement, margins};
+use crate::refine::{Prepared, Refinement, margins};
 use crate::rng::splitmix64;
 use crate::trainer::{BufferedRows, TrainError, TrainingData};
 
@@ -71,7 +71,8 @@ pub(super) fn refine(
         return unchanged;
     };
     let main = refit.main(&step.outputs);
-    let moved = ensembles.threads.install(|| main.moved(&main.changes(ridge, &main.no_change())));
+    let moved =
+        ensembles.threads.install(|| main.moved(&main.problem(Refinement::TOLERANCE).solve(ridge, &main.no_change())));
     if !are_finite(&moved) {
         return unchanged;
     }
@@ -127,11 +128,12 @@ impl<'a> Refit<'a> {
         let before: Vec<Changes> = folds.iter().map(Member::no_change).collect();
         let score = holdout_score(self.ensembles, &folds, &before);
         if let Some(ridge) = ridge {
+            let changes = |member: &Member<'_>, start: &Changes| member.problem(CLOSE).solve(ridge, start);
             let after: Vec<Changes> =
-                folds.par_iter().zip(&before).map(|(member, start)| member.changes_to(ridge, start, CLOSE)).collect();
+                folds.par_iter().zip(&before).map(|(member, start)| changes(member, start)).collect();
             let refined = holdout_score(self.ensembles, &folds, &after);
             if refined.loss < score.loss {
-                let moved = main.moved(&main.changes_to(ridge, &main.no_change(), CLOSE));
+                let moved = main.moved(&changes(&main, &main.no_change()));
                 if are_finite(&moved) {
                     return Refitted { main: moved, folds: moved_by(&folds, &after), holdout: refined };
                 }
@@ -246,18 +248,14 @@ impl<'a> Member<'a> {
         self.outputs.iter().map(|means| vec![0.0; means.weights.len() + 1]).collect()
     }
 
-    /// The changes of all outputs for a ridge, starting from given changes. The ridge assumes rows of mean weight 1, so
-    /// that only ratios of weights matter.
-    fn changes(&self, ridge: f64, start: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        self.changes_to(ridge, start, Refinement::TOLERANCE)
-    }
-
-    fn changes_to(&self, ridge: f64, start: &[Vec<f64>], tolerance: f64) -> Vec<Vec<f64>> {
-        let importance: f64 = self.rows.examples().map(|example| example.weight).sum();
-        let ridge = ridge * importance / self.rows.len().max(1) as f64;
-        let outputs = self.outputs.par_iter().zip(self.codings).zip(start);
-        let refinement = |means, coding| Refinement { tolerance, ..self.refinement(means, coding) };
-        outputs.map(|((means, coding), start)| refinement(means, coding).solve(ridge, start)).collect()
+    /// What its weights may be fitted to, ready to be solved for several ridges.
+    fn problem(&self, tolerance: f64) -> Problem {
+        let prepared = |(means, coding)| Refinement { tolerance, ..self.refinement(means, coding) }.prepare();
+        Problem {
+            outputs: self.outputs.par_iter().zip(self.codings).map(prepared).collect(),
+            weight: self.rows.weights().iter().sum(),
+            rows: self.rows.len().max(1) as f64,
+        }
     }
 
     fn refinement(&self, means: &PathMeans, coding: &ClassCoding) -> Refinement<'_> {
@@ -284,12 +282,30 @@ impl<'a> Member<'a> {
     }
 }
 
+/// The refinement problem of each output of a member.
+struct Problem {
+    outputs: Vec<Prepared>,
+    /// The sum of the importance weights of the rows, and their number.
+    weight: f64,
+    rows: f64,
+}
+
+impl Problem {
+    /// The changes of all outputs for a ridge, starting from given changes. The ridge assumes rows of mean weight 1, so
+    /// that only ratios of weights matter.
+    fn solve(&self, ridge: f64, start: &[Vec<f64>]) -> Changes {
+        let ridge = ridge * self.weight / self.rows;
+        self.outputs.par_iter().zip(start).map(|(output, start)| output.solve(ridge, start)).collect()
+    }
+}
+
 /// The ridge with the least held-out loss before the loss rises, the changes of the folds, and its score.
 fn best_ridge(ensembles: &CrossFit, folds: &[Member<'_>]) -> Option<(f64, Vec<Changes>, HoldoutScore)> {
     let mut changes: Vec<Changes> = folds.iter().map(Member::no_change).collect();
     let (mut best, mut least) = (None, holdout_score(ensembles, folds, &changes).loss);
+    let problems: Vec<Problem> = folds.par_iter().map(|member| member.problem(Refinement::TOLERANCE)).collect();
     for ridge in RIDGES {
-        changes = folds.par_iter().zip(&changes).map(|(member, start)| member.changes(ridge, start)).collect();
+        changes = problems.par_iter().zip(&changes).map(|(problem, start)| problem.solve(ridge, start)).collect();
         let holdout = holdout_score(ensembles, folds, &changes);
         // A loss that is NaN ends the search, too.
         let rise = (holdout.loss - least) / holdout.loss_standard_error();

@@ -199,10 +199,11 @@ impl SampledModel {
         let share = 1.0 / self.outputs.len() as f64;
         for (number, linear) in self.outputs.iter().enumerate() {
             let refinement = refinement(&rows, targets, number, linear, intercept);
-            let (mut change, coding) = (refinement.unchanged(), targets.coding(number));
+            let (mut change, prepared) = (refinement.unchanged(), refinement.prepare());
+            let coding = targets.coding(number);
             for (&refine, losses) in refinements.iter().zip(&mut losses) {
                 if refine > 0.0 {
-                    change = refinement.solve(importance(&rows) / refine, &change);
+                    change = prepared.solve(importance(&rows) / refine, &change);
                 }
                 let moved = linear.moved(&change);
                 let margins = margins(&holdout, &moved.weights, moved.bias);
