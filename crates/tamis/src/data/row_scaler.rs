@@ -54,13 +54,11 @@ pub fn scaled(value: f64, factor: f64, divisor: f64) -> f64 {
     value * factor / divisor
 }
 
-/// The place of an id, found several ids at once.
+/// The place of an id, which is there at most once. All ids are compared, several at once: where to stop could not be predicted.
 #[inline]
 fn place_of(id: FeatureId, ids: &[FeatureId]) -> Option<usize> {
-    const ONCE: usize = 16;
-    let is_there = |part: &[FeatureId]| part.iter().fold(false, |any, &other| any | (other == id));
-    let start = ids.chunks(ONCE).position(is_there)? * ONCE;
-    ids[start..].iter().position(|&other| other == id).map(|place| start + place)
+    let found = (1..).zip(ids).fold(0_u32, |found, (place, &other)| found | if other == id { place } else { 0 });
+    (found as usize).checked_sub(1)
 }
 
 /// Scales rows by their own factor and by column.

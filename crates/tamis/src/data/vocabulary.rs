@@ -110,23 +110,28 @@ impl Vocabulary {
             indices.iter_mut().for_each(|index| *index = self.intern(FeatureKey::Index(*index)));
             return;
         }
-        let mut rest = indices;
-        while !rest.is_empty() {
-            let (chunk, later) = rest.split_at_mut(rest.len().min(MANY));
-            self.by_index.fetch(&later[..later.len().min(MANY)]);
-            let mut ids = [0; MANY];
-            let ids = &mut ids[..chunk.len()];
-            ids.iter_mut().zip(&*chunk).for_each(|(id, &index)| *id = self.by_index.peek(index));
-            let is_new = |id: u32| u64::from(id == SparseIndexMap::EMPTY);
-            // A bit for each number without an id, the first one lowest.
-            let mut new = ids.iter().rev().fold(0, |new, &id| new << 1 | is_new(id));
-            while new != 0 {
-                let place = new.trailing_zeros() as usize;
-                ids[place] = self.intern_index(chunk[place]);
-                new &= new - 1;
-            }
-            chunk.copy_from_slice(ids);
-            rest = later;
+        let (groups, rest) = indices.as_chunks_mut::<MANY>();
+        for at in 0..groups.len() {
+            self.by_index.fetch(groups.get(at + 1).map_or(&*rest, |next| next));
+            self.intern_group(&mut groups[at]);
+        }
+        self.intern_group(rest);
+    }
+
+    /// Replaces the numbers of one group by ids. Inlined where the length is known, so that the copy is a few vectors.
+    #[inline(always)]
+    fn intern_group(&mut self, group: &mut [u32]) {
+        let mut numbers = [0; MANY];
+        let numbers = &mut numbers[..group.len()];
+        numbers.copy_from_slice(group);
+        group.iter_mut().for_each(|id| *id = self.by_index.peek(*id));
+        let is_new = |id: u32| u64::from(id == SparseIndexMap::EMPTY);
+        // A bit for each number without an id, the first one lowest.
+        let mut new = group.iter().rev().fold(0, |new, &id| new << 1 | is_new(id));
+        while new != 0 {
+            let place = new.trailing_zeros() as usize;
+            group[place] = self.intern_index(numbers[place]);
+            new &= new - 1;
         }
     }
 
