@@ -17,6 +17,7 @@ pub(super) fn survey_chunk(
 ) -> Arc<NumberRows> {
     let (numeric, others): (Vec<usize>, Vec<usize>) =
         (0..columns.len()).partition(|&at| matches!(columns[at], Cells::Numbers(_)));
+    survey.reserve_rows(rows);
     let mut counted = 0;
     while counted < rows && !survey.is_full() {
         survey.begin_row();

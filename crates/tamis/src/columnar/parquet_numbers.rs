@@ -11,17 +11,20 @@ use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
-use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Schema};
+use bytes::Bytes;
 use parquet::basic::Type;
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{self as stored, DataType as StoredType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
+use pulp::bytemuck::Pod;
 
 use super::parquet_file::PiecewiseFile;
 use super::parquet_vectors::VectorColumn;
+use crate::data::LargeVec;
 
 /// The columns in use that hold plain numbers.
 pub(super) struct NumberColumns {
@@ -127,31 +130,33 @@ impl<S: StoredType, A> Columns<S, A> {
     }
 }
 
-impl<A: ArrowPrimitiveType, S: StoredType<T = A::Native>> TypedColumns for Columns<S, A> {
+impl<A: ArrowPrimitiveType<Native: Pod>, S: StoredType<T = A::Native>> TypedColumns for Columns<S, A> {
     fn places(&self) -> Vec<usize> {
         self.columns.iter().map(|column| column.place).collect()
     }
 
     fn read(&mut self, file: &ParquetFile, rows: usize) -> Result<Vec<ArrayRef>> {
-        let mut values: Vec<A::Native> = Vec::new();
-        let mut levels: Vec<i16> = Vec::with_capacity(rows);
+        let (mut cells, mut levels): (Vec<A::Native>, Vec<i16>) = (Vec::new(), Vec::with_capacity(rows));
+        let mut all: Option<(LargeVec<A::Native>, usize)> = None;
         let columns = self.columns.len();
-        let mut parts: Vec<(usize, usize, Option<NullBuffer>)> = Vec::with_capacity(columns);
+        let mut nulls: Vec<Option<NullBuffer>> = Vec::with_capacity(columns);
         for column in &mut self.columns {
-            let start = values.len();
+            cells.clear();
             levels.clear();
-            let count = column.read(file, rows, &mut levels, None, &mut values)?;
-            if parts.is_empty() {
-                values.reserve_exact(count.saturating_mul(columns - 1));
+            let count = column.read(file, rows, &mut levels, None, &mut cells)?;
+            nulls.push(spread(&mut cells, count, &levels)?);
+            let room = || (LargeVec::with_capacity(count.saturating_mul(columns)), count);
+            match all.get_or_insert_with(room) {
+                (all, first) if *first == count => all.extend_from_slice(&cells),
+                (_, first) => return Err(different_lengths(*first, count)),
             }
-            let nulls = spread(&mut values, start, count, &levels)?;
-            parts.push((start, count, nulls));
         }
-        let values: ScalarBuffer<A::Native> = values.into();
-        let array = |(start, count, nulls)| -> ArrayRef {
-            Arc::new(PrimitiveArray::<A>::new(values.slice(start, count), nulls))
+        let Some((all, rows)) = all else { return Ok(Vec::new()) };
+        let cells = arrow_buffer_of(all);
+        let array = |(column, nulls)| -> ArrayRef {
+            Arc::new(PrimitiveArray::<A>::new(cells.slice(column * rows, rows), nulls))
         };
-        Ok(parts.into_iter().map(array).collect())
+        Ok(nulls.into_iter().enumerate().map(array).collect())
     }
 }
 
@@ -206,22 +211,24 @@ impl ParquetFile {
     }
 }
 
-/// Moves the values from `start` on to their rows, if some of the `count` rows have none; returns which have one.
-fn spread<T: Copy + Default>(
-    values: &mut Vec<T>,
-    start: usize,
-    count: usize,
-    levels: &[i16],
-) -> Result<Option<NullBuffer>> {
-    let mut next = values.len() - start;
+/// The same list for Arrow, without a copy.
+fn arrow_buffer_of<T: ArrowNativeType>(list: LargeVec<T>) -> ScalarBuffer<T> {
+    match list {
+        LargeVec::Short(list) => list.into(),
+        LargeVec::Large(memory, length) => ScalarBuffer::new(Buffer::from(Bytes::from_owner(memory)), 0, length),
+    }
+}
+
+/// Moves the values of a column to their rows, if some of its `count` rows have none; returns which have one.
+fn spread<T: Copy + Default>(cells: &mut Vec<T>, count: usize, levels: &[i16]) -> Result<Option<NullBuffer>> {
+    let mut next = cells.len();
     if next == count {
         return Ok(None);
     }
     if levels.len() != count || levels.iter().filter(|&&level| level > 0).count() != next {
         return Err(different_lengths(next, count));
     }
-    values.resize(start + count, T::default());
-    let cells = &mut values[start..];
+    cells.resize(count, T::default());
     for (row, &level) in levels.iter().enumerate().rev() {
         cells[row] = if level > 0 {
             next -= 1;

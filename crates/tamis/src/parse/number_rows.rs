@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use crate::data::LargeVec;
+
 /// The numbers of some rows of a table, row by row; NaN where a cell is no plain number.
 #[derive(Clone, Debug, Default)]
 pub struct NumberRows {
     columns: usize,
     rows: usize,
-    values: Vec<f64>,
+    values: LargeVec<f64>,
     /// The line of each row within its block, ascending; empty if rows have no lines.
     lines: Vec<u32>,
 }
@@ -47,8 +49,9 @@ impl NumberRows {
     /// A list to which the numbers of the next row are added, and its length: [`NumberRows::end_row`] ends the row.
     pub(super) fn begin_row(&mut self, columns: usize) -> (usize, &mut Vec<f64>) {
         self.columns = columns;
-        self.values.reserve(columns);
-        (self.values.len(), &mut self.values)
+        let values = self.values.as_vec();
+        values.reserve(columns);
+        (values.len(), values)
     }
 
     /// Ends a row, which is in this line of its block. Returns false, and removes the row, if it has another number of
@@ -59,9 +62,16 @@ impl NumberRows {
             self.rows += 1;
             self.lines.push(line);
         } else {
-            self.values.truncate(self.rows * self.columns);
+            self.values.as_vec().truncate(self.rows * self.columns);
         }
         is_whole
+    }
+
+    /// Makes room for rows, if there are none yet.
+    fn reserve(&mut self, columns: usize, rows: usize) {
+        if self.rows == 0 {
+            self.values = LargeVec::with_capacity(rows.saturating_mul(columns));
+        }
     }
 
     /// Adds rows without numbers, and without lines.
@@ -88,6 +98,11 @@ impl PendingRows {
 
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Makes room for rows of a new block.
+    pub(super) fn reserve(&mut self, columns: usize, rows: usize) {
+        self.open.reserve(columns, rows);
     }
 
     /// Adds rows without numbers.

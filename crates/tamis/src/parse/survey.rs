@@ -105,8 +105,12 @@ impl Survey {
 
     /// Whether enough rows were seen.
     pub fn is_full(&self) -> bool {
-        let columns = self.columns.len().max(1) as u64;
-        self.rows >= (MOST_CELLS / columns).clamp(FEWEST_ROWS, MOST_ROWS) || self.bytes >= MOST_BYTES
+        self.rows >= self.most_rows() || self.bytes >= MOST_BYTES
+    }
+
+    /// The number of rows that are enough.
+    fn most_rows(&self) -> u64 {
+        (MOST_CELLS / self.columns.len().max(1) as u64).clamp(FEWEST_ROWS, MOST_ROWS)
     }
 
     /// Whether no row was seen.
@@ -117,6 +121,12 @@ impl Survey {
     /// Counts a row.
     pub fn count_row(&mut self) {
         self.rows += 1;
+    }
+
+    /// Makes room for the numbers of rows of the current table that will be counted, at most so many.
+    pub fn reserve_rows(&mut self, rows: usize) {
+        let left = self.most_rows().saturating_sub(self.rows);
+        self.pending.reserve(self.current.len(), rows.min(left as usize));
     }
 
     /// Counts a row of the current table whose cells follow. Cells that are not observed are to be set by
