@@ -1,16 +1,18 @@
 //! A list that lies in large pages if it is long and its length is known.
 //!
-//! Fresh memory costs a fault for each of its pages when it is first written, which adds up with pages of 4 KB. Linux has larger ones
-//! (transparent huge pages) for memory that asks for them; elsewhere, and where none are free, the usual ones serve. Measured: a
-//! Parquet file of 300 rows × 100,000 columns is read in a quarter less time.
+//! Fresh memory costs a fault for each of its pages when it is first written, which adds up with pages of 4 KB. Linux has larger
+//! ones (transparent huge pages) for memory that asks for them; elsewhere, and where none are free, the usual ones serve.
+//!
+//! Measured (300 rows × 100,000 columns of a Parquet file, one thread): 0.86 instead of 1.08 s to read it, and 1.50 instead of
+//! 1.73 s for one pass of `ftrl`. In a virtual machine, large pages that were not in use before may take longer at first.
 
 use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 use pulp::bytemuck::{Pod, cast_slice, cast_slice_mut};
 
-/// The fewest bytes that are worth memory of their own.
-const LARGE: usize = 1 << 24;
+/// The fewest bytes that are worth memory of their own; fewer in tests, so that those of tables read large lists, too.
+const LARGE: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 
 /// A list of plain values.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ pub mod f64_codec;
 mod feature_key;
 mod feature_keys;
 mod feature_numbers;
+mod intern_numbers;
 mod intern_rows;
 mod label;
 mod label_nature;

@@ -78,3 +78,8 @@ pub enum ReadError {
     #[error("a temporary copy of compressed data cannot be {action}: {source}")]
     Spool { action: &'static str, source: io::Error },
 }
+
+/// A matrix whose arrays do not fit together.
+pub(super) fn bad_shape(problem: String) -> ReadError {
+    ReadError::Matrix { problem }
+}
