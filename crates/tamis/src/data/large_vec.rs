@@ -33,6 +33,7 @@ impl<T: Pod> LargeVec<T> {
     }
 
     /// Adds values at the end.
+    #[cfg(any(feature = "columnar", test))]
     pub(crate) fn extend_from_slice(&mut self, values: &[T]) {
         let start = self.len();
         match self {
