@@ -114,14 +114,14 @@ class Estimator(SelectorMixin, Rows):
     @property
     def features_(self) -> list[dict[str, Any]]:
         """The features of the model by decreasing effect: a list of dictionaries."""
-        model = self._fitted_attribute("features_")
+        outputs = self._fitted_attribute("features_").outputs  # the core makes them anew at each access
         listed = []
-        for number, (names, weights, scales, frequency) in enumerate(model.outputs):
+        for number, (names, weights, scales, frequency) in enumerate(outputs):
             for place, name in enumerate(names):
                 told = {"name": self._public_name(name), "weight": float(weights[place]), "scale": float(scales[place])}
                 if frequency is not None:
                     told["frequency"] = float(frequency[place])
-                if len(model.outputs) > 1:
+                if len(outputs) > 1:
                     told["class"] = self.classes_[number]
                 listed.append(told)
         return listed

@@ -152,6 +152,24 @@ def test_one_thread_unless_more_are_asked_for():
         assert model._threads() == 2
 
 
+class Counted:
+    """A model that counts how often its outputs are made."""
+
+    def __init__(self, model):
+        self.model, self.count = model, 0
+
+    def __getattr__(self, name):
+        self.count += name == "outputs"
+        return getattr(self.model, name)
+
+
+def test_features_are_listed_in_linear_time():
+    X, y = dense()
+    fitted = SparseClassifier(alpha=0.01).fit(X, y)
+    fitted._model = Counted(fitted._model)
+    assert len(fitted.features_) == 6 and fitted._model.count == 1
+
+
 def test_columns_of_arrays_have_the_names_of_scikit_learn(tmp_path):
     X, y = dense()
     for rows in (X, pd.DataFrame(X, columns=range(6))):
