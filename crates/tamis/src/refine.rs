@@ -26,7 +26,7 @@
 //! Cost: one visit of each entry for a gradient, and one for each step of conjugate gradients; some 20 to 100 visits
 //! for a λ, in one thread and in a fixed order, so that the bits are always the same. Rows are compacted once for all λ.
 
-use crate::data::{Batch, Example, Parts, Row};
+use crate::data::{Batch, Example, Row};
 use crate::loss::{AnyLoss, Loss};
 
 /// Newton steps, at most.
@@ -168,16 +168,6 @@ impl Prepared {
         change
     }
 
-    /// The rows in their order.
-    #[inline]
-    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        let Parts { offsets, ids, values, .. } = self.rows.parts();
-        offsets.windows(2).map(move |ends| {
-            let entries = ends[0]..ends[1];
-            Row { ids: &ids[entries.clone()], values: &values[entries] }
-        })
-    }
-
     /// The loss of all rows, by importance weight.
     fn total_loss(&self, margins: &[f64]) -> f64 {
         self.loss.total(self.rows.weights(), margins, &self.targets)
@@ -186,7 +176,7 @@ impl Prepared {
     /// d·x + c of each row.
     fn times(&self, change: &[f64]) -> Vec<f64> {
         let (weights, bias) = change.split_at(change.len() - 1);
-        self.rows().map(|row| bias[0] + along(row, weights)).collect()
+        self.rows.examples().map(|example| bias[0] + along(example.row, weights)).collect()
     }
 
     fn slopes(&self, margins: &[f64], change: &[f64], ridge: f64) -> Slopes {
@@ -195,10 +185,9 @@ impl Prepared {
         let mut diagonal = vec![ridge; change.len()];
         (gradient[last], diagonal[last]) = (0.0, 0.0);
         let mut curvatures = Vec::with_capacity(margins.len());
-        let targets = self.targets.iter().zip(self.rows.weights());
-        for ((row, &margin), (&target, weight)) in self.rows().zip(margins).zip(targets) {
-            let [slope, curvature] = self.loss.derivatives(margin, target).map(|number| weight * number);
-            for (position, value) in row.iter() {
+        for ((example, &margin), &target) in self.rows.examples().zip(margins).zip(&self.targets) {
+            let [slope, curvature] = self.loss.derivatives(margin, target).map(|number| example.weight * number);
+            for (position, value) in example.row.iter() {
                 gradient[position as usize] += slope * value;
                 diagonal[position as usize] += curvature * value * value;
             }
@@ -220,9 +209,9 @@ impl Prepared {
         let last = direction.len() - 1;
         let mut product: Vec<f64> = direction.iter().map(|number| ridge * number).collect();
         product[last] = 0.0;
-        for (row, curvature) in self.rows().zip(curvatures) {
-            let slope = curvature * (direction[last] + along(row, direction));
-            row.iter().for_each(|(position, value)| product[position as usize] += slope * value);
+        for (example, curvature) in self.rows.examples().zip(curvatures) {
+            let slope = curvature * (direction[last] + along(example.row, direction));
+            example.row.iter().for_each(|(position, value)| product[position as usize] += slope * value);
             product[last] += slope;
         }
         self.hold(&mut product);

@@ -23,13 +23,13 @@ pub(crate) enum LargeVec<T> {
 }
 
 impl<T: Pod> LargeVec<T> {
-    /// An empty list with room for so many values. What is not used of it takes no memory if it is large.
+    /// An empty list with room for so many values, if the system has it. What is not used of a large one takes no memory.
     pub(crate) fn with_capacity(values: usize) -> Self {
         let bytes = values.saturating_mul(size_of::<T>());
-        match if bytes < LARGE { None } else { large_pages(bytes) } {
-            Some(memory) => LargeVec::Large(memory, 0),
-            None => LargeVec::default(),
+        if bytes < LARGE {
+            return LargeVec::Short(Vec::with_capacity(values));
         }
+        large_pages(bytes).map_or_else(Self::default, |memory| LargeVec::Large(memory, 0))
     }
 
     /// Adds values at the end.
@@ -41,7 +41,7 @@ impl<T: Pod> LargeVec<T> {
                 cast_slice_mut(&mut memory[..])[start..start + values.len()].copy_from_slice(values);
                 *length += values.len();
             }
-            _ => self.as_vec().extend_from_slice(values),
+            _ => self.make_vec().extend_from_slice(values),
         }
     }
 
@@ -53,12 +53,12 @@ impl<T: Pod> LargeVec<T> {
                 *length = values;
                 self[start.min(values)..].fill(value);
             }
-            _ => self.as_vec().resize(values, value),
+            _ => self.make_vec().resize(values, value),
         }
     }
 
     /// The list as an ordinary one. Large ones are copied.
-    pub(crate) fn as_vec(&mut self) -> &mut Vec<T> {
+    pub(crate) fn make_vec(&mut self) -> &mut Vec<T> {
         if let LargeVec::Large(..) = self {
             *self = self.clone();
         }

@@ -79,7 +79,7 @@ pub enum ReadError {
     Spool { action: &'static str, source: io::Error },
 }
 
-/// A matrix whose arrays do not fit together.
+/// The error of a matrix, its labels or its weights that cannot be read.
 pub(super) fn bad_shape(problem: String) -> ReadError {
     ReadError::Matrix { problem }
 }

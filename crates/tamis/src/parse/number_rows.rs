@@ -49,7 +49,7 @@ impl NumberRows {
     /// A list to which the numbers of the next row are added, and its length: [`NumberRows::end_row`] ends the row.
     pub(super) fn begin_row(&mut self, columns: usize) -> (usize, &mut Vec<f64>) {
         self.columns = columns;
-        let values = self.values.as_vec();
+        let values = self.values.make_vec();
         values.reserve(columns);
         (values.len(), values)
     }
@@ -62,7 +62,7 @@ impl NumberRows {
             self.rows += 1;
             self.lines.push(line);
         } else {
-            self.values.as_vec().truncate(self.rows * self.columns);
+            self.values.make_vec().truncate(self.rows * self.columns);
         }
         is_whole
     }

@@ -250,7 +250,7 @@ impl<'a> Member<'a> {
 
     /// What its weights may be fitted to, ready to be solved for several ridges.
     fn problem(&self, tolerance: f64) -> Problem {
-        let prepared = |(means, coding)| Refinement { tolerance, ..self.refinement(means, coding) }.prepare();
+        let prepared = |(means, coding)| self.refinement(means, coding, tolerance).prepare();
         Problem {
             outputs: self.outputs.par_iter().zip(self.codings).map(prepared).collect(),
             weight: self.rows.weights().iter().sum(),
@@ -258,7 +258,7 @@ impl<'a> Member<'a> {
         }
     }
 
-    fn refinement(&self, means: &PathMeans, coding: &ClassCoding) -> Refinement<'_> {
+    fn refinement(&self, means: &PathMeans, coding: &ClassCoding, tolerance: f64) -> Refinement<'_> {
         let is_selected = means.weights.iter().map(|&weight| weight != 0.0);
         Refinement {
             rows: self.rows,
@@ -266,7 +266,7 @@ impl<'a> Member<'a> {
             margins: margins(self.rows, &means.weights, means.bias).collect(),
             is_free: is_selected.chain([self.intercept]).collect(),
             loss: self.loss,
-            tolerance: Refinement::TOLERANCE,
+            tolerance,
         }
     }
 
